@@ -1,0 +1,112 @@
+//! Modelled times: what an operation or a byte is expected to cost.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use serde::{Deserialize, Serialize};
+
+/// A modelled or measured length of time, in microseconds; costs go down to nanoseconds and
+/// below (a byte read), so it is a real number.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Micros(pub f64);
+
+impl Micros {
+    /// No time.
+    pub const ZERO: Micros = Micros(0.0);
+
+    /// From milliseconds.
+    pub fn from_ms(ms: f64) -> Micros {
+        Micros(ms * 1e3)
+    }
+
+    /// In milliseconds.
+    pub fn as_ms(self) -> f64 {
+        self.0 / 1e3
+    }
+
+    /// From nanoseconds.
+    pub fn from_nanos(nanos: f64) -> Micros {
+        Micros(nanos / 1e3)
+    }
+}
+
+impl Add for Micros {
+    type Output = Micros;
+    fn add(self, other: Micros) -> Micros {
+        Micros(self.0 + other.0)
+    }
+}
+impl Sub for Micros {
+    type Output = Micros;
+    fn sub(self, other: Micros) -> Micros {
+        Micros(self.0 - other.0)
+    }
+}
+impl Mul<f64> for Micros {
+    type Output = Micros;
+    fn mul(self, by: f64) -> Micros {
+        Micros(self.0 * by)
+    }
+}
+impl AddAssign for Micros {
+    fn add_assign(&mut self, other: Micros) {
+        self.0 += other.0;
+    }
+}
+impl Sum for Micros {
+    fn sum<I: Iterator<Item = Micros>>(all: I) -> Micros {
+        all.fold(Micros::ZERO, Add::add)
+    }
+}
+
+/// A cost with the bounds that the calibration's own spread and the substitutions allow:
+/// `low <= time <= high`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// The estimate.
+    pub time: Micros,
+    /// What it is at least.
+    pub low: Micros,
+    /// What it is at most.
+    pub high: Micros,
+}
+
+impl Cost {
+    /// A cost known exactly.
+    pub fn exact(time: Micros) -> Cost {
+        Cost { time, low: time, high: time }
+    }
+
+    /// A cost with a relative spread: 0.03 for plus or minus 3 %.
+    pub fn with_spread(time: Micros, spread: f64) -> Cost {
+        Cost { time, low: time * (1.0 - spread).max(0.0), high: time * (1.0 + spread) }
+    }
+
+    /// This cost `by` times.
+    pub fn times(self, by: f64) -> Cost {
+        Cost { time: self.time * by, low: self.low * by, high: self.high * by }
+    }
+}
+
+impl Add for Cost {
+    type Output = Cost;
+    fn add(self, other: Cost) -> Cost {
+        Cost { time: self.time + other.time, low: self.low + other.low, high: self.high + other.high }
+    }
+}
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Cost) {
+        *self = *self + other;
+    }
+}
+
+/// Which of the server's two clocks a cost was measured on (DESIGN, section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// The processor time of the server's process.
+    Cpu,
+    /// The wall.
+    Wall,
+}

@@ -1,0 +1,171 @@
+//! A server's parameters as data: what `measure` writes and the prices are computed from
+//! (docs/PARAMETERS.md).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Micros;
+
+/// The newest version of the file format.
+pub const FORMAT: u32 = 1;
+
+/// The parameters of one display server.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerParameters {
+    /// The file format's version: 1.
+    pub format: u32,
+    /// Which server.
+    pub server: ServerIdentity,
+    /// The machine that it ran on.
+    #[serde(default)]
+    pub host: Host,
+    /// How the figures were had.
+    #[serde(default)]
+    pub method: Method,
+    /// What a message costs beside its operation; `None` for files from before this model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<TransportCosts>,
+    /// Costs of requests: one table for each request and set of attributes.
+    #[serde(default, rename = "request")]
+    pub requests: Vec<RequestCosts>,
+}
+
+/// Which server.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerIdentity {
+    /// The name to ask for the file by.
+    pub name: String,
+    /// The server's executable: `Xvfb`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executable: Option<String>,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// Vendor string of the setup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
+    /// Release number of the setup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<u32>,
+    /// Depth of the root window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u8>,
+    /// Width and height of the screen in pixels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub screen: Option<(u16, u16)>,
+}
+
+/// The machine that the server ran on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Processor model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_model: Option<String>,
+    /// Number of processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+    /// Kernel name and release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+}
+
+/// How the figures were had.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Method {
+    /// The tool and its version, or the publication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The date, `2026-11-20`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// What there is to know beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+}
+
+/// A measured time on the two clocks; at least one is there.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Processor time of the server, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_us: Option<Micros>,
+    /// Wall time, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_us: Option<Micros>,
+    /// Half the width of the 95 % confidence interval, relative to the time: 0.03 for ± 3 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}
+
+/// What messages cost the server beside the operations in them (DESIGN, section 4).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransportCosts {
+    /// One wakeup: the server was asleep, and goes back to sleep.
+    pub wakeup: Measured,
+    /// The same where server and client run on different processors, where both were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakeup_other_cpu: Option<Measured>,
+    /// Reading one byte of requests.
+    pub byte_read: Measured,
+    /// Writing one reply.
+    pub reply: Measured,
+    /// Writing one byte of a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub byte_written: Option<Measured>,
+    /// Making and writing one event.
+    pub event: Measured,
+}
+
+/// The costs of one request with one set of attributes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestCosts {
+    /// The request's name: `PolyLine`, `RENDER:Composite`.
+    pub name: String,
+    /// Attributes and their values, names or numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, AttributeValue>,
+    /// The fixed part: what the request costs whatever its items. Where it is not known a
+    /// request is priced as one item of the whole op-size, as the paper does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Measured>,
+    /// Measured sizes of one item, in ascending order; each time includes the fixed part.
+    pub points: Vec<Point>,
+}
+
+/// The value of an attribute in a file: a name or a number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum AttributeValue {
+    /// `0`
+    Number(u32),
+    /// `"GXcopy"`
+    Name(String),
+}
+
+/// The cost of a request of one item of a size.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// The op-size.
+    pub size: f64,
+    /// Processor time of the server, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_us: Option<Micros>,
+    /// Wall time, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_us: Option<Micros>,
+    /// Operations per second, in place of the wall time: Xprof's own unit (equation 8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_second: Option<f64>,
+    /// Half the width of the 95 % confidence interval, relative to the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}

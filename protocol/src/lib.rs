@@ -1,0 +1,28 @@
+//! The X11 protocol as bytes: framing, byte order, 64-bit sequence numbers, the pairing of
+//! replies, events and errors with their requests, the extension opcodes of a server, names,
+//! and decoding over `x11rb-protocol`.
+//!
+//! This crate takes bytes and returns values. It has no I/O, no clock and no threads; it does
+//! not know what a message does to a display session (that is `session`) nor what it costs.
+
+mod byte_order;
+mod connection;
+mod decode;
+mod extensions;
+mod message;
+mod names;
+mod sequence;
+mod symbol;
+mod walk;
+
+pub use byte_order::ByteOrder;
+pub use connection::{Connection, Input};
+pub use decode::DecodeError;
+pub use extensions::{Extension, Extensions};
+pub use message::{
+    ClientSetup, ErrorMessage, Event, Malformed, Message, Reply, Request, ServerSetup, SetupStatus,
+};
+pub use names::{core_error_name, core_event_name, core_request_name, request_name};
+pub use sequence::SequenceNumber;
+pub use symbol::Symbol;
+pub use walk::{Head, HeadKind, Piece, Side, Walker};

@@ -1,0 +1,155 @@
+//! The messages of one connection, as `Connection` hands them out.
+
+use crate::{ByteOrder, SequenceNumber, Symbol};
+
+/// One message, in the order of its direction's stream.
+///
+/// `bytes` is what was kept of the message, from its first byte on; `wire_len` is its length on
+/// the wire. The two differ only where a recorder left out the tail of a long body.
+#[derive(Debug, Clone, Copy)]
+pub enum Message<'a> {
+    /// The first message of a client.
+    ClientSetup(ClientSetup<'a>),
+    /// The server's answer to it.
+    ServerSetup(ServerSetup<'a>),
+    /// A request.
+    Request(Request<'a>),
+    /// A reply, paired with its request by sequence number.
+    Reply(Reply<'a>),
+    /// An event.
+    Event(Event<'a>),
+    /// An error, paired with the request that failed.
+    Error(ErrorMessage<'a>),
+    /// Bytes that are no message; decoding of this direction goes on behind them if it can.
+    Malformed(Malformed<'a>),
+}
+
+/// A client's connection setup. The authority data in it were blanked by the recorder.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientSetup<'a> {
+    /// The byte order that the client chose.
+    pub order: ByteOrder,
+    /// The protocol version that it asked for: major, minor.
+    pub version: (u16, u16),
+    /// Name of the authorization protocol, such as `MIT-MAGIC-COOKIE-1`.
+    pub authorization: &'a [u8],
+    /// The bytes kept.
+    pub bytes: &'a [u8],
+    /// Bytes on the wire.
+    pub wire_len: u64,
+}
+
+/// What the server said to a setup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SetupStatus {
+    /// Status 0.
+    Failed,
+    /// Status 1.
+    Success,
+    /// Status 2: further authentication needed.
+    Authenticate,
+}
+
+/// The server's answer to a setup.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerSetup<'a> {
+    /// Accepted or not.
+    pub status: SetupStatus,
+    /// The connection's byte order.
+    pub order: ByteOrder,
+    /// The bytes kept. `ServerSetup::decode` gives roots, visuals and formats.
+    pub bytes: &'a [u8],
+    /// Bytes on the wire.
+    pub wire_len: u64,
+}
+
+/// A request.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Its number on the connection.
+    pub sequence: SequenceNumber,
+    /// `PolyLine`, `RENDER:Composite`; an opcode that nothing names is `Unknown:<major>.<minor>`.
+    pub name: Symbol,
+    /// Major opcode.
+    pub major: u8,
+    /// The request's second byte: the minor opcode of an extension's request, data of a core one.
+    pub minor: u8,
+    /// The connection's byte order.
+    pub order: ByteOrder,
+    /// The bytes kept, header included.
+    pub bytes: &'a [u8],
+    /// Bytes on the wire, header included.
+    pub wire_len: u64,
+    /// Bytes of the header: 4, or 8 where a BIG-REQUESTS length follows.
+    pub header_len: usize,
+    /// True where the protocol answers this request with a reply (the paper's `blocking`, by type).
+    pub has_reply: bool,
+}
+
+/// A reply.
+#[derive(Debug, Clone, Copy)]
+pub struct Reply<'a> {
+    /// The number of the request that it answers.
+    pub sequence: SequenceNumber,
+    /// That request's name; `None` where no such request waits for a reply (an unpaired reply).
+    pub request: Option<Symbol>,
+    /// That request's opcodes, where paired: major, minor.
+    pub opcode: Option<(u8, u8)>,
+    /// True where this is the last reply to its request (ListFontsWithInfo has several).
+    pub last: bool,
+    /// The connection's byte order.
+    pub order: ByteOrder,
+    /// The bytes kept, header included.
+    pub bytes: &'a [u8],
+    /// Bytes on the wire, header included.
+    pub wire_len: u64,
+}
+
+/// An event.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    /// `Expose`, `XInputExtension:Motion`, `Present:CompleteNotify`, or `Unknown:<code>`.
+    pub name: Symbol,
+    /// The event code without the SendEvent bit.
+    pub code: u8,
+    /// True where another client sent it (SendEvent).
+    pub sent: bool,
+    /// The last request that the server had handled; `None` for KeymapNotify, which has no number.
+    pub sequence: Option<SequenceNumber>,
+    /// The connection's byte order.
+    pub order: ByteOrder,
+    /// The bytes kept.
+    pub bytes: &'a [u8],
+    /// Bytes on the wire: 32, more for a GenericEvent.
+    pub wire_len: u64,
+}
+
+/// An error.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorMessage<'a> {
+    /// `BadWindow`, `RENDER:BadPicture`, or `Unknown:<code>`.
+    pub name: Symbol,
+    /// The error code.
+    pub code: u8,
+    /// The number of the request that failed.
+    pub sequence: SequenceNumber,
+    /// The name of the request that failed, by the opcodes in the error.
+    pub request: Symbol,
+    /// The resource, atom or value that the error names.
+    pub bad_value: u32,
+    /// The connection's byte order.
+    pub order: ByteOrder,
+    /// The bytes kept: 32.
+    pub bytes: &'a [u8],
+}
+
+/// Bytes that could not be framed.
+#[derive(Debug, Clone, Copy)]
+pub struct Malformed<'a> {
+    /// What is wrong with them.
+    pub why: &'static str,
+    /// The first of the bytes, at most 32.
+    pub bytes: &'a [u8],
+    /// How many bytes were given up.
+    pub wire_len: u64,
+}

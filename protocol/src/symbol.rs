@@ -1,0 +1,103 @@
+//! Interned names: request names, attribute names and values, font names.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Names kept at most, so that a hostile trace cannot grow the table for ever.
+const CAPACITY: usize = 1 << 16;
+/// The longest name kept, in bytes.
+const LONGEST: usize = 256;
+
+/// An interned name. Copies, comparisons and hashes cost a pointer; the text lives as long as
+/// the program. Names beyond the table's bounds all become `(other)`.
+#[derive(Clone, Copy)]
+pub struct Symbol(&'static str);
+
+impl Symbol {
+    /// The symbol of `name`.
+    pub fn new(name: &str) -> Symbol {
+        static TABLE: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
+        let table = TABLE.get_or_init(|| Mutex::new(HashSet::new()));
+        // A poisoned table is still a table of names: insertion is a single step.
+        let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = table.get(name) {
+            return Symbol(known);
+        }
+        let name = if name.len() > LONGEST || table.len() >= CAPACITY {
+            "(other)"
+        } else {
+            name
+        };
+        if let Some(known) = table.get(name) {
+            return Symbol(known);
+        }
+        let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+        table.insert(kept);
+        Symbol(kept)
+    }
+
+    /// The text.
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl PartialEq for Symbol {
+    fn eq(&self, other: &Symbol) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+impl Eq for Symbol {}
+impl Hash for Symbol {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.0.as_ptr() as usize).hash(state);
+    }
+}
+/// Ordered by text, so that listings are stable.
+impl Ord for Symbol {
+    fn cmp(&self, other: &Symbol) -> std::cmp::Ordering {
+        self.0.cmp(other.0)
+    }
+}
+impl PartialOrd for Symbol {
+    fn partial_cmp(&self, other: &Symbol) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl fmt::Display for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
+}
+impl fmt::Debug for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.0, f)
+    }
+}
+impl From<&str> for Symbol {
+    fn from(name: &str) -> Symbol {
+        Symbol::new(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Symbol;
+
+    #[test]
+    fn equal_names_are_one_symbol() {
+        assert_eq!(Symbol::new("GXcopy"), Symbol::new(&String::from("GXcopy")));
+        assert_ne!(Symbol::new("GXcopy"), Symbol::new("GXxor"));
+        assert_eq!(Symbol::new("PolyLine").as_str(), "PolyLine");
+    }
+
+    #[test]
+    fn overlong_names_do_not_grow_the_table() {
+        let a = Symbol::new(&"a".repeat(300));
+        let b = Symbol::new(&"b".repeat(300));
+        assert_eq!(a, b);
+        assert_eq!(a.as_str(), "(other)");
+    }
+}

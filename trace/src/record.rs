@@ -1,0 +1,280 @@
+//! The records of a trace (docs/FORMAT.md).
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+
+/// The number of a client connection in a trace, from 1 in the order of acceptance.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct ConnectionId(pub u32);
+
+/// Which way bytes went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the client to the server.
+    ToServer,
+    /// From the server to the client.
+    ToClient,
+}
+
+/// One record, in the order of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// Bytes of a connection.
+    Block(Block),
+    /// Something about the session that is not on the wire.
+    Control(Timestamp, Control),
+    /// Context switches, a batch of them.
+    Schedule(Vec<Switch>),
+}
+
+/// The bytes of one socket read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// When the read returned.
+    pub time: Timestamp,
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The direction.
+    pub direction: Direction,
+    /// How many bytes of this direction went before.
+    pub offset: u64,
+    /// How many bytes were read off the socket.
+    pub wire_len: u32,
+    /// File descriptors that came with the bytes.
+    pub fds: u16,
+    /// What was left out, in order, not overlapping.
+    pub gaps: Vec<Gap>,
+    /// What was kept: `wire_len` less the gaps' lengths.
+    pub bytes: Bytes,
+}
+
+/// Bytes of a block that are not in the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// Where in the block as read off the socket, from its first byte.
+    pub at: u32,
+    /// How many bytes.
+    pub len: u32,
+}
+
+/// A piece of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Bytes that were kept.
+    Kept(&'a [u8]),
+    /// The number of bytes left out here.
+    Left(u64),
+}
+
+/// A context switch of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switch {
+    /// When.
+    pub time: Timestamp,
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// The processor.
+    pub cpu: u16,
+    /// What happened.
+    pub kind: SwitchKind,
+}
+
+/// What a context switch was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SwitchKind {
+    /// The thread began to run.
+    In,
+    /// It stopped by itself: it waits.
+    Blocked,
+    /// It was stopped while it could have run.
+    Preempted,
+}
+
+/// A control record: JSON in the file, so that it can grow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Control {
+    /// The first record.
+    Started(Started),
+    /// The display server, known once the recorder has connected to it.
+    Server(Server),
+    /// The opcodes of the server's extensions, so that a trace can be decoded from its start.
+    Extensions {
+        /// All extensions that the server has.
+        extensions: Vec<ExtensionOpcodes>,
+    },
+    /// A client connected.
+    Opened(Opened),
+    /// A connection ended.
+    Closed {
+        /// Which.
+        connection: ConnectionId,
+        /// How: `client`, `server`, `refused`, `error`.
+        by: String,
+        /// The cause in words where there is more to say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// CPU clocks of a process, read from the kernel.
+    CpuTime(CpuTime),
+    /// A thread was seen waiting inside a system call.
+    Waiting(Waiting),
+    /// The relay had to wait: the peer did not take bytes, or the recorder's queue was full.
+    Stalled {
+        /// The connection.
+        connection: ConnectionId,
+        /// Since when, monotonic nanoseconds.
+        since_ns: u64,
+        /// `peer` or `queue`.
+        cause: String,
+    },
+    /// What scheduling capture there is for a process.
+    Capture {
+        /// The process.
+        pid: u32,
+        /// `switches`, or `none`.
+        capture: String,
+        /// Why there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// The user's mark.
+    Mark {
+        /// Its text.
+        text: String,
+    },
+    /// Something went wrong with the recording itself.
+    Trouble {
+        /// What.
+        what: String,
+    },
+    /// The last record of a recording that ended properly.
+    Ended {
+        /// Exit status of the command, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_status: Option<i32>,
+    },
+    /// A kind that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The recording's first record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// The format's version.
+    pub format: u32,
+    /// The program that wrote the trace, with its version.
+    pub recorder: String,
+    /// The wall clock at this record's time: nanoseconds since 1970, UTC.
+    pub wall_clock_ns: u64,
+    /// The command that is recorded, where there is one.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Processor model of the recording machine.
+    #[serde(default)]
+    pub cpu_model: String,
+    /// Processors of the recording machine.
+    #[serde(default)]
+    pub cpus: u32,
+    /// Kernel name and release.
+    #[serde(default)]
+    pub kernel: String,
+    /// True where nothing was left out of the bodies (`--full`).
+    #[serde(default)]
+    pub full: bool,
+}
+
+/// The display server.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Server {
+    /// The display's name, such as `:0`.
+    pub display: String,
+    /// Vendor string of the setup.
+    pub vendor: String,
+    /// Release number of the setup.
+    pub release: u32,
+    /// Depth of the root window of the default screen.
+    pub depth: u8,
+    /// Width and height of the default screen, in pixels.
+    pub screen: (u16, u16),
+    /// The server's executable, where it is local.
+    #[serde(default)]
+    pub executable: Option<String>,
+    /// Its arguments, where it is local; what follows `-auth` is blanked.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Its process id, where it is local.
+    #[serde(default)]
+    pub pid: Option<u32>,
+}
+
+/// An extension of the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExtensionOpcodes {
+    /// Its name, such as `RENDER`.
+    pub name: String,
+    /// Its major opcode.
+    pub major: u8,
+    /// Its first event, 0 where it has none.
+    pub first_event: u8,
+    /// Its first error, 0 where it has none.
+    pub first_error: u8,
+}
+
+/// A client connected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// `unix`, `abstract` or `tcp`.
+    pub transport: String,
+    /// The client's process, where the kernel tells.
+    #[serde(default)]
+    pub pid: Option<u32>,
+    /// The process's name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Its command line.
+    #[serde(default)]
+    pub command: Vec<String>,
+}
+
+/// The kernel's figures for a process at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// The process.
+    pub pid: u32,
+    /// CPU time of all its threads so far, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Voluntary context switches of its living threads.
+    #[serde(default)]
+    pub voluntary_switches: Option<u64>,
+    /// Involuntary ones.
+    #[serde(default)]
+    pub involuntary_switches: Option<u64>,
+}
+
+/// A thread seen blocked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// When it stopped running: monotonic nanoseconds of its switch.
+    pub since_ns: u64,
+    /// Number of the system call that it sleeps in; negative where it is in none.
+    pub syscall: i64,
+    /// The kernel function that it sleeps in, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_channel: Option<String>,
+}
