@@ -3,12 +3,31 @@
 //!
 //! It carries bytes and what the kernel said about them. It knows no X11: it does not look
 //! into the bytes, and it opens no file and reads no clock by itself.
+//!
+//! The format is specified in docs/FORMAT.md.
 
+mod block;
+mod error;
+mod format;
+mod messages;
+mod parts;
+mod reader;
 mod record;
+mod recovery;
+mod schedule;
+mod source;
 mod time;
+mod writer;
 
+pub use block::BlockHead;
+pub use error::TraceError;
+pub use format::FORMAT;
+pub use parts::cut;
+pub use reader::Reader;
 pub use record::{
     Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, Gap, Opened, Part, Record,
     Server, Started, Switch, SwitchKind, Waiting,
 };
+pub use recovery::{Recovery, recover};
 pub use time::Timestamp;
+pub use writer::Writer;

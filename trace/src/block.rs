@@ -1,0 +1,286 @@
+//! A block in bytes (docs/FORMAT.md, "Blocks").
+
+use bytes::{Buf, Bytes};
+
+use crate::{Block, ConnectionId, Direction, Gap, Part, Timestamp, TraceError};
+
+/// Bytes of a block before its gaps.
+const HEADER_LEN: usize = 4 + 8 + 4 + 2 + 4;
+const GAP_LEN: usize = 4 + 4;
+
+/// What is to be said about the bytes of one socket read, for [`crate::Writer::write_block`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockHead {
+    /// When the read returned.
+    pub time: Timestamp,
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The direction.
+    pub direction: Direction,
+    /// How many bytes of this direction went before.
+    pub offset: u64,
+    /// File descriptors that came with the bytes.
+    pub fds: u16,
+}
+
+impl Block {
+    /// The block's head, as [`crate::Writer::write_block`] takes it.
+    pub fn head(&self) -> BlockHead {
+        BlockHead {
+            time: self.time,
+            connection: self.connection,
+            direction: self.direction,
+            offset: self.offset,
+            fds: self.fds,
+        }
+    }
+}
+
+/// Writes a block into `buffer`, which it clears before. Goes over the parts twice, so that
+/// the bytes are copied once and nothing is allocated.
+pub(crate) fn encode<'a>(
+    buffer: &mut Vec<u8>,
+    head: &BlockHead,
+    parts: impl Iterator<Item = Part<'a>> + Clone,
+) -> Result<(), TraceError> {
+    buffer.clear();
+    buffer.extend_from_slice(&head.connection.0.to_le_bytes());
+    buffer.extend_from_slice(&head.offset.to_le_bytes());
+    // The length and the number of gaps are put in when they are known.
+    buffer.extend_from_slice(&[0; 4]);
+    buffer.extend_from_slice(&head.fds.to_le_bytes());
+    buffer.extend_from_slice(&[0; 4]);
+
+    let mut wire_len = 0_u64;
+    let mut open: Option<(u64, u64)> = None;
+    for part in parts.clone() {
+        match part {
+            Part::Kept([]) | Part::Left(0) => {}
+            Part::Kept(bytes) => {
+                push_gap(buffer, open.take())?;
+                wire_len = wire_len.saturating_add(bytes.len() as u64);
+            }
+            Part::Left(len) => {
+                let (at, before) = open.unwrap_or((wire_len, 0));
+                open = Some((at, before.saturating_add(len)));
+                wire_len = wire_len.saturating_add(len);
+            }
+        }
+    }
+    push_gap(buffer, open)?;
+    let gap_count = (buffer.len() - HEADER_LEN) / GAP_LEN;
+    buffer[12..16].copy_from_slice(&narrow(wire_len)?.to_le_bytes());
+    buffer[18..22].copy_from_slice(&narrow(gap_count as u64)?.to_le_bytes());
+
+    for part in parts {
+        if let Part::Kept(bytes) = part {
+            buffer.extend_from_slice(bytes);
+        }
+    }
+    Ok(())
+}
+
+fn push_gap(buffer: &mut Vec<u8>, gap: Option<(u64, u64)>) -> Result<(), TraceError> {
+    if let Some((at, len)) = gap {
+        buffer.extend_from_slice(&narrow(at)?.to_le_bytes());
+        buffer.extend_from_slice(&narrow(len)?.to_le_bytes());
+    }
+    Ok(())
+}
+
+fn narrow(n: u64) -> Result<u32, TraceError> {
+    u32::try_from(n).map_err(|_| TraceError::Unwritable {
+        what: "a block of 4 GiB or more".to_owned(),
+    })
+}
+
+/// Reads a block; the error is what contradicts itself in it.
+pub(crate) fn decode(
+    time: Timestamp,
+    direction: Direction,
+    mut message: Bytes,
+) -> Result<Block, &'static str> {
+    const SHORT: &str = "a block is too short for what it says of itself";
+    if message.len() < HEADER_LEN {
+        return Err(SHORT);
+    }
+    let connection = ConnectionId(message.get_u32_le());
+    let offset = message.get_u64_le();
+    let wire_len = message.get_u32_le();
+    let fds = message.get_u16_le();
+    let gap_count = message.get_u32_le() as usize;
+    // Checked before there is room made for them: the count is not to be trusted.
+    if gap_count > message.len() / GAP_LEN {
+        return Err(SHORT);
+    }
+    let mut gaps = Vec::with_capacity(gap_count);
+    for _ in 0..gap_count {
+        gaps.push(Gap {
+            at: message.get_u32_le(),
+            len: message.get_u32_le(),
+        });
+    }
+    check(wire_len, &gaps, message.len())?;
+    Ok(Block {
+        time,
+        connection,
+        direction,
+        offset,
+        wire_len,
+        fds,
+        gaps,
+        bytes: message,
+    })
+}
+
+/// Whether a block's lengths agree with each other.
+pub(crate) fn check(wire_len: u32, gaps: &[Gap], kept: usize) -> Result<(), &'static str> {
+    let mut end = 0_u64;
+    let mut left = 0_u64;
+    for gap in gaps {
+        if gap.len == 0 || u64::from(gap.at) < end {
+            return Err("the gaps of a block overlap or are empty");
+        }
+        end = u64::from(gap.at) + u64::from(gap.len);
+        left += u64::from(gap.len);
+    }
+    if end > u64::from(wire_len) || left + kept as u64 != u64::from(wire_len) {
+        return Err("the gaps and the bytes of a block do not add up to its length");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn head() -> BlockHead {
+        BlockHead {
+            time: Timestamp::from_nanos(7),
+            connection: ConnectionId(0x0102_0304),
+            direction: Direction::ToClient,
+            offset: 0x1122_3344_5566_7788,
+            fds: 0x0a0b,
+        }
+    }
+
+    fn encoded(parts: &[Part<'_>]) -> Vec<u8> {
+        let mut buffer = b"left over".to_vec();
+        encode(&mut buffer, &head(), parts.iter().copied()).unwrap();
+        buffer
+    }
+
+    fn decoded(bytes: &[u8]) -> Result<Block, &'static str> {
+        decode(head().time, head().direction, Bytes::copy_from_slice(bytes))
+    }
+
+    #[test]
+    fn layout() {
+        assert_eq!(
+            encoded(&[Part::Kept(b"ab"), Part::Left(5), Part::Kept(b"c")]),
+            [
+                4, 3, 2, 1, // connection
+                0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, // offset
+                8, 0, 0, 0, // wire_len
+                0x0b, 0x0a, // fds
+                1, 0, 0, 0, // gap_count
+                2, 0, 0, 0, 5, 0, 0, 0, // the gap
+                b'a', b'b', b'c',
+            ]
+        );
+    }
+
+    #[test]
+    fn touching_gaps_become_one_and_empty_parts_none() {
+        let bytes = encoded(&[
+            Part::Left(3),
+            Part::Kept(b""),
+            Part::Left(0),
+            Part::Left(4),
+            Part::Kept(b"x"),
+        ]);
+        let block = decoded(&bytes).unwrap();
+        assert_eq!(block.gaps, [Gap { at: 0, len: 7 }]);
+        assert_eq!((block.wire_len, &block.bytes[..]), (8, &b"x"[..]));
+    }
+
+    #[test]
+    fn contradictions_are_found() {
+        let good = encoded(&[Part::Kept(b"ab"), Part::Left(5), Part::Kept(b"c")]);
+        assert!(decoded(&good).is_ok());
+        for len in 0..good.len() {
+            assert!(decoded(&good[..len]).is_err(), "{len} bytes");
+        }
+        let mut longer = good.clone();
+        longer.push(0);
+        assert!(decoded(&longer).is_err());
+        // wire_len, gap_count, the gap's place, the gap's length
+        for (at, value) in [
+            (12, 9),
+            (18, 0),
+            (18, 2),
+            (22, 4),
+            (26, 0),
+            (26, 6),
+            (29, 255),
+        ] {
+            let mut bad = good.clone();
+            bad[at] = value;
+            assert!(decoded(&bad).is_err(), "byte {at} is {value}");
+        }
+        let gap = |at, len| Gap { at, len };
+        assert!(check(9, &[gap(4, 2), gap(2, 2)], 5).is_err());
+        assert!(check(u32::MAX, &[gap(u32::MAX, u32::MAX)], 0).is_err());
+    }
+
+    #[test]
+    fn a_block_of_four_gigabytes_is_refused() {
+        let parts = [Part::Left(1 << 31), Part::Left(1 << 31)];
+        let result = encode(&mut Vec::new(), &head(), parts.into_iter());
+        assert!(matches!(result, Err(TraceError::Unwritable { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_comes_back(
+            wire in proptest::collection::vec(any::<u8>(), 0..400),
+            cuts in proptest::collection::vec((1_u32..40, 1_u32..40), 0..12),
+            offset in any::<u64>(),
+            fds in any::<u16>(),
+        ) {
+            let mut gaps = Vec::new();
+            let mut at = 0;
+            for (skip, len) in cuts {
+                at += skip;
+                if (at + len) as usize > wire.len() {
+                    break;
+                }
+                gaps.push(Gap { at, len });
+                at += len;
+            }
+            let head = BlockHead { offset, fds, ..head() };
+            let mut buffer = Vec::new();
+            encode(&mut buffer, &head, crate::cut(&wire, &gaps)).unwrap();
+            let block = decoded(&buffer).unwrap();
+            prop_assert_eq!(block.head(), head);
+            prop_assert_eq!(block.wire_len as usize, wire.len());
+            prop_assert_eq!(&block.gaps, &gaps);
+            prop_assert!(block.parts().eq(crate::cut(&wire, &gaps)));
+        }
+
+        #[test]
+        fn any_bytes_are_a_block_or_an_error(
+            bytes in proptest::collection::vec(any::<u8>(), 0..80),
+        ) {
+            if let Ok(block) = decoded(&bytes) {
+                let sum: u64 = block.parts().map(|part| match part {
+                    Part::Kept(bytes) => bytes.len() as u64,
+                    Part::Left(len) => len,
+                }).sum();
+                prop_assert_eq!(sum, u64::from(block.wire_len));
+            }
+        }
+    }
+}

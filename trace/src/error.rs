@@ -1,0 +1,98 @@
+//! What can go wrong with a trace, in words. Whoever opened the file adds its name in front.
+
+use std::io;
+
+use mcap::McapError;
+
+use crate::format::{COMPRESSION, FORMAT, MESSAGE_LIMIT};
+
+/// Why a trace could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// There is not one byte.
+    #[error("the file is empty, not an x11prof trace")]
+    Empty,
+    /// The file is not of the container's kind.
+    #[error("not an x11prof trace (x11prof record makes one)")]
+    NotATrace,
+    /// It is an MCAP file of another program.
+    #[error("an MCAP file, but not an x11prof trace: its profile is {profile:?}")]
+    OtherProfile {
+        /// What the file's header says.
+        profile: String,
+    },
+    /// The file ends before anything was recorded.
+    #[error("nothing was recorded: the trace is cut off before its first record")]
+    NoRecords,
+    /// A later version of the format.
+    #[error(
+        "the trace has format version {found}, this x11prof reads up to {FORMAT}: \
+         take the x11prof that recorded it, or a newer one"
+    )]
+    NewerFormat {
+        /// The trace's version.
+        found: u32,
+    },
+    /// The file is not as it was written.
+    #[error(
+        "the trace is damaged before byte {position}: {what} \
+         (x11prof recover copies what precedes the damage)"
+    )]
+    Damaged {
+        /// How many bytes of the file had been read.
+        position: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// A record that the format cannot hold.
+    #[error("a record cannot be written to the trace: {what}")]
+    Unwritable {
+        /// Why.
+        what: String,
+    },
+    /// The trace could not be read.
+    #[error("the trace cannot be read: {0}")]
+    Read(#[source] io::Error),
+    /// The trace could not be written.
+    #[error("the trace cannot be written: {0}")]
+    Write(#[source] io::Error),
+}
+
+impl TraceError {
+    /// For an error of the container's writer.
+    pub(crate) fn from_writer(error: McapError) -> TraceError {
+        match error {
+            McapError::Io(error) => TraceError::Write(error),
+            error => TraceError::Write(io::Error::other(error)),
+        }
+    }
+
+    pub(crate) fn too_long(len: usize) -> TraceError {
+        TraceError::Unwritable {
+            what: format!("it has {len} bytes, and the longest may have {MESSAGE_LIMIT}"),
+        }
+    }
+}
+
+/// What is wrong with a file, after an error of the container's reader.
+pub(crate) fn damage(error: &McapError) -> String {
+    match error {
+        McapError::BadChunkCrc { .. } => "the checksum of a chunk does not match".to_owned(),
+        McapError::BadDataCrc { .. } | McapError::BadSummaryCrc { .. } => {
+            "the checksum of the file does not match".to_owned()
+        }
+        McapError::DecompressionError(what) => format!("a chunk cannot be decompressed ({what})"),
+        McapError::UnsupportedCompression(name) => {
+            format!("the compression of a chunk is {name:?}, not {COMPRESSION:?}")
+        }
+        McapError::ChunkTooLarge(_) | McapError::RecordTooLarge { .. } => {
+            "a record claims to be longer than any is".to_owned()
+        }
+        McapError::UnexpectedEof => "a length leads past the end of the file".to_owned(),
+        McapError::UnexpectedEoc | McapError::BadChunkLength { .. } => {
+            "lengths in a chunk contradict each other".to_owned()
+        }
+        error => error.to_string().to_lowercase(),
+    }
+}

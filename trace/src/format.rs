@@ -1,0 +1,95 @@
+//! The constants of the trace format (docs/FORMAT.md, "Versions", "Container", "Channels").
+
+/// The version that this crate writes, and the highest that it reads.
+pub const FORMAT: u32 = 1;
+
+/// Header.profile of a trace.
+pub(crate) const PROFILE: &str = "x11prof";
+
+/// Header.library of a trace.
+pub(crate) const LIBRARY: &str = concat!("x11prof/", env!("CARGO_PKG_VERSION"));
+
+/// Chunk.compression of every chunk.
+pub(crate) const COMPRESSION: &str = "zstd";
+
+/// Uncompressed bytes after which a chunk is closed.
+pub(crate) const CHUNK_SIZE: u64 = 1 << 20;
+
+/// The longest message, in bytes.
+pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
+
+/// The longest chunk or other MCAP record, in bytes: a chunk that was all but full, and the
+/// longest message.
+pub(crate) const RECORD_LIMIT: usize = 32 << 20;
+
+/// A channel of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    ToServer,
+    ToClient,
+    Control,
+    Schedule,
+}
+
+/// What a channel record and its schema say.
+pub(crate) struct ChannelSpec {
+    pub(crate) id: u16,
+    pub(crate) name: &'static str,
+    pub(crate) message_encoding: &'static str,
+    pub(crate) schema_name: &'static str,
+    pub(crate) schema_encoding: &'static str,
+    pub(crate) schema: &'static str,
+}
+
+impl Topic {
+    pub(crate) const ALL: [Topic; 4] = [
+        Topic::ToServer,
+        Topic::ToClient,
+        Topic::Control,
+        Topic::Schedule,
+    ];
+
+    /// The topic of a name; none for channels that this version does not know.
+    pub(crate) fn from_name(name: &str) -> Option<Topic> {
+        Topic::ALL
+            .into_iter()
+            .find(|topic| topic.spec().name == name)
+    }
+
+    pub(crate) const fn spec(self) -> ChannelSpec {
+        match self {
+            Topic::ToServer => ChannelSpec {
+                id: 1,
+                name: "to-server",
+                message_encoding: "x11prof-block",
+                schema_name: "x11prof.Block",
+                schema_encoding: "",
+                schema: "",
+            },
+            Topic::ToClient => ChannelSpec {
+                id: 2,
+                name: "to-client",
+                message_encoding: "x11prof-block",
+                schema_name: "x11prof.Block",
+                schema_encoding: "",
+                schema: "",
+            },
+            Topic::Control => ChannelSpec {
+                id: 3,
+                name: "control",
+                message_encoding: "json",
+                schema_name: "x11prof.Control",
+                schema_encoding: "jsonschema",
+                schema: r#"{"type":"object","properties":{"kind":{"type":"string"}},"required":["kind"]}"#,
+            },
+            Topic::Schedule => ChannelSpec {
+                id: 4,
+                name: "schedule",
+                message_encoding: "x11prof-schedule",
+                schema_name: "x11prof.Schedule",
+                schema_encoding: "",
+                schema: "",
+            },
+        }
+    }
+}

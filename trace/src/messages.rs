@@ -1,0 +1,262 @@
+//! The messages of a trace's MCAP file, one after the other, without a look into them.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use mcap::records::{Channel, Header, MessageHeader, Record as McapRecord, op};
+use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
+use mcap::{McapError, McapResult, parse_record};
+
+use crate::error::damage;
+use crate::format::{COMPRESSION, MESSAGE_LIMIT, PROFILE, RECORD_LIMIT, Topic};
+use crate::source::Source;
+use crate::{Timestamp, TraceError};
+
+/// Size of the memory blocks that messages are handed out of.
+const ARENA_LEN: usize = 1 << 16;
+
+/// The longest name of a channel, in bytes: it is kept, so it has a limit.
+const NAME_LIMIT: usize = 1 << 10;
+
+/// A message.
+pub(crate) struct Message {
+    pub(crate) topic: MessageTopic,
+    pub(crate) time: Timestamp,
+    pub(crate) data: Bytes,
+}
+
+/// What channel a message is of.
+#[derive(Clone)]
+pub(crate) enum MessageTopic {
+    Known(Topic),
+    /// A channel that this version does not know.
+    Other(Arc<OtherChannel>),
+}
+
+/// A channel that this version does not know.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct OtherChannel {
+    pub(crate) name: String,
+    pub(crate) message_encoding: String,
+}
+
+/// What an MCAP record is to a reader of messages.
+enum Found {
+    Header(String),
+    Chunk,
+    Channel(Channel),
+    Message(MessageHeader, Bytes),
+    Footer,
+    Nothing,
+}
+
+/// Reads messages; its memory is bounded by the longest chunk.
+pub(crate) struct Messages<R> {
+    source: Source<R>,
+    /// Takes the file apart into MCAP records, and checks its checksums.
+    file: LinearReader,
+    /// Takes one chunk after the other apart, each after a check of its checksum. The chunks'
+    /// headers are looked at in between.
+    chunk: LinearReader,
+    channels: HashMap<u16, MessageTopic>,
+    arena: BytesMut,
+    /// MCAP's sequence of the next message.
+    sequence: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before the header.
+    Begin,
+    Reading,
+    /// The footer has been reached.
+    Complete,
+    /// The file was cut off, or there was an error.
+    Broken,
+}
+
+impl<R: Read> Messages<R> {
+    /// Reads the file's header.
+    pub(crate) fn new(source: R) -> Result<Messages<R>, TraceError> {
+        let file = LinearReaderOptions::default()
+            .with_emit_chunks(true)
+            .with_skip_end_magic(true)
+            .with_validate_data_section_crc(true)
+            .with_validate_summary_section_crc(true)
+            .with_record_length_limit(RECORD_LIMIT);
+        let chunk = LinearReaderOptions::default()
+            .with_skip_start_magic(true)
+            .with_skip_end_magic(true)
+            .with_prevalidate_chunk_crcs(true)
+            .with_record_length_limit(RECORD_LIMIT);
+        let mut messages = Messages {
+            source: Source::new(source),
+            file: LinearReader::new_with_options(file),
+            chunk: LinearReader::new_with_options(chunk),
+            channels: HashMap::new(),
+            arena: BytesMut::with_capacity(ARENA_LEN),
+            sequence: 0,
+            state: State::Begin,
+        };
+        match messages.found()? {
+            Some(Found::Header(profile)) if profile == PROFILE => {
+                messages.state = State::Reading;
+                Ok(messages)
+            }
+            Some(Found::Header(profile)) => Err(TraceError::OtherProfile { profile }),
+            Some(_) => Err(TraceError::NotATrace),
+            None if messages.source.position() == 0 => Err(TraceError::Empty),
+            None if messages.source.is_begin_of_magic() => Err(TraceError::NoRecords),
+            None if messages.source.position() < mcap::MAGIC.len() as u64 => {
+                Err(TraceError::NotATrace)
+            }
+            None => Err(TraceError::NoRecords),
+        }
+    }
+
+    /// The next message; none at the end of the file, whole or cut off, and after an error.
+    pub(crate) fn next(&mut self) -> Result<Option<Message>, TraceError> {
+        while self.state == State::Reading {
+            match self.found()? {
+                Some(Found::Message(header, data)) => {
+                    let Some(topic) = self.channels.get(&header.channel_id) else {
+                        return Err(self.damaged("a message is of a channel that is not declared"));
+                    };
+                    let topic = topic.clone();
+                    if data.len() > MESSAGE_LIMIT {
+                        return Err(self.damaged("a message is longer than any may be"));
+                    }
+                    if header.sequence != self.sequence {
+                        return Err(self.damaged("messages are missing or not in their order"));
+                    }
+                    self.sequence = self.sequence.wrapping_add(1);
+                    return Ok(Some(Message {
+                        topic,
+                        time: Timestamp::from_nanos(header.log_time),
+                        data,
+                    }));
+                }
+                Some(Found::Channel(channel)) => self.declare(channel)?,
+                Some(Found::Footer) => self.state = State::Complete,
+                Some(Found::Header(_) | Found::Chunk | Found::Nothing) => {}
+                None => self.state = State::Broken,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the end of the file was reached and is that of a finished one.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.state == State::Complete
+    }
+
+    /// The error for something that contradicts itself in what was just read. Nothing is read
+    /// after it.
+    pub(crate) fn damaged(&mut self, what: impl Into<String>) -> TraceError {
+        self.state = State::Broken;
+        TraceError::Damaged {
+            position: self.source.position(),
+            what: what.into(),
+        }
+    }
+
+    fn declare(&mut self, channel: Channel) -> Result<(), TraceError> {
+        let topic = match Topic::from_name(&channel.topic) {
+            Some(topic) => MessageTopic::Known(topic),
+            None if channel.topic.len() + channel.message_encoding.len() > NAME_LIMIT => {
+                return Err(self.damaged("the name of a channel is longer than any may be"));
+            }
+            None => MessageTopic::Other(Arc::new(OtherChannel {
+                name: channel.topic,
+                message_encoding: channel.message_encoding,
+            })),
+        };
+        self.channels.insert(channel.id, topic);
+        Ok(())
+    }
+
+    /// The next MCAP record; none where the file ends.
+    fn found(&mut self) -> Result<Option<Found>, TraceError> {
+        match self.chunk.next_event() {
+            // All of the last chunk has been given out, or there was none yet.
+            None | Some(Ok(LinearReadEvent::ReadRequest(_))) => {}
+            Some(Ok(LinearReadEvent::Record { opcode, data })) => {
+                return match look_in_chunk(opcode, data, &mut self.arena) {
+                    Ok(found) => Ok(Some(found)),
+                    Err(error) => Err(self.damaged(damage(&error))),
+                };
+            }
+            Some(Err(error)) => return Err(self.damaged(damage(&error))),
+        }
+        let result = loop {
+            match self.file.next_event() {
+                None => return Ok(None),
+                Some(Ok(LinearReadEvent::ReadRequest(len))) => {
+                    match self.source.read(self.file.insert(len)) {
+                        Ok(len) => self.file.notify_read(len),
+                        Err(error) => {
+                            self.state = State::Broken;
+                            return Err(TraceError::Read(error));
+                        }
+                    }
+                }
+                Some(Ok(LinearReadEvent::Record { opcode, data })) => {
+                    break look_in_file(opcode, data, &mut self.chunk);
+                }
+                Some(Err(error)) => break Err(error),
+            }
+        };
+        match result {
+            Ok(found) => Ok(Some(found)),
+            // Where lengths lead past the end, the file was cut off; but not if its end is that
+            // of a finished file.
+            Err(McapError::UnexpectedEof) if !self.source.ends_finished() => Ok(None),
+            Err(McapError::BadMagic) if self.state == State::Begin => {
+                self.state = State::Broken;
+                Err(TraceError::NotATrace)
+            }
+            Err(error) => Err(self.damaged(damage(&error))),
+        }
+    }
+}
+
+/// A record of the file; a chunk is handed to the reader of chunks.
+fn look_in_file(opcode: u8, data: &[u8], chunk: &mut LinearReader) -> McapResult<Found> {
+    // Only these are parsed: the rest is skipped, unknown ones as well. Messages, and the
+    // channels that they need, are in chunks, for without one they have no checksum.
+    if !matches!(opcode, op::HEADER | op::CHUNK | op::FOOTER) {
+        return Ok(Found::Nothing);
+    }
+    Ok(match parse_record(opcode, data)? {
+        McapRecord::Header(Header { profile, .. }) => Found::Header(profile),
+        McapRecord::Chunk { header, .. } if header.compression != COMPRESSION => {
+            return Err(McapError::UnsupportedCompression(header.compression));
+        }
+        McapRecord::Chunk { .. } => {
+            let len = (data.len() as u64).to_le_bytes();
+            let record = [&[opcode], &len[..], data].concat();
+            chunk.insert(record.len()).copy_from_slice(&record);
+            chunk.notify_read(record.len());
+            Found::Chunk
+        }
+        McapRecord::Footer(_) => Found::Footer,
+        _ => Found::Nothing,
+    })
+}
+
+fn look_in_chunk(opcode: u8, data: &[u8], arena: &mut BytesMut) -> McapResult<Found> {
+    if !matches!(opcode, op::CHANNEL | op::MESSAGE) {
+        return Ok(Found::Nothing);
+    }
+    Ok(match parse_record(opcode, data)? {
+        McapRecord::Channel(channel) => Found::Channel(channel),
+        McapRecord::Message { header, data } => {
+            arena.extend_from_slice(&data);
+            Found::Message(header, arena.split().freeze())
+        }
+        _ => Found::Nothing,
+    })
+}

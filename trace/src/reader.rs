@@ -1,0 +1,130 @@
+//! Reading a trace (docs/FORMAT.md).
+
+use std::io::Read;
+
+use serde::Deserialize;
+
+use crate::format::{FORMAT, Topic};
+use crate::messages::{Message, MessageTopic, Messages};
+use crate::{Control, Direction, Record, Started, Timestamp, TraceError, block, schedule};
+
+/// Reads the records of a trace in the order of the file, in one pass and with bounded memory.
+/// Channels, kinds of control record and kinds of switch that it does not know, it skips.
+pub struct Reader<R> {
+    messages: Messages<R>,
+    started: Started,
+    /// The time of `started`, until it is given out.
+    first: Option<Timestamp>,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads up to the first record.
+    ///
+    /// # Errors
+    /// Where the source fails, is not a trace, is one of a later version, or holds no record.
+    pub fn new(source: R) -> Result<Reader<R>, TraceError> {
+        let mut messages = Messages::new(source)?;
+        let (first, started) = begin(&mut messages)?;
+        Ok(Reader {
+            messages,
+            started,
+            first: Some(first.time),
+        })
+    }
+
+    /// The recording's first record; [`next`](Reader::next) gives it as well.
+    pub fn started(&self) -> &Started {
+        &self.started
+    }
+
+    /// The next record. None at the end, and there [`is_complete`](Reader::is_complete) tells
+    /// whether the file was cut off.
+    ///
+    /// # Errors
+    /// Where the source fails or the file is damaged; after that there is none.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an Iterator would give Option<Result>, which the question mark does not fit"
+    )]
+    pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
+        if let Some(time) = self.first.take() {
+            let started = Control::Started(self.started.clone());
+            return Ok(Some(Record::Control(time, started)));
+        }
+        while let Some(message) = self.messages.next()? {
+            match decode(message) {
+                Ok(None) => {}
+                Ok(record) => return Ok(record),
+                Err(what) => return Err(self.messages.damaged(what)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// After the last record: whether the file is whole. It is not where the recorder was
+    /// killed; what it had flushed has been read nevertheless.
+    pub fn is_complete(&self) -> bool {
+        self.messages.is_complete()
+    }
+}
+
+/// Reads the first message, which is `started`, and checks the version.
+pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Started), TraceError> {
+    /// What is looked at before the version is known, and so may never change.
+    #[derive(Deserialize)]
+    struct Version {
+        kind: String,
+        format: u32,
+    }
+    const NOT_STARTED: &str = "its first record is not the one that every trace starts with";
+
+    let Some(message) = messages.next()? else {
+        return Err(match messages.is_complete() {
+            true => messages.damaged("there is no record in it"),
+            false => TraceError::NoRecords,
+        });
+    };
+    if !matches!(message.topic, MessageTopic::Known(Topic::Control)) {
+        return Err(messages.damaged(NOT_STARTED));
+    }
+    match serde_json::from_slice(&message.data) {
+        Ok(Version { kind, format }) if kind == "started" => {
+            if format > FORMAT {
+                return Err(TraceError::NewerFormat { found: format });
+            }
+        }
+        _ => return Err(messages.damaged(NOT_STARTED)),
+    }
+    match serde_json::from_slice(&message.data) {
+        Ok(Control::Started(started)) => Ok((message, started)),
+        _ => Err(messages.damaged(NOT_STARTED)),
+    }
+}
+
+/// The record of a message; none where it is of a kind that this version does not know.
+fn decode(message: Message) -> Result<Option<Record>, String> {
+    let Message { topic, time, data } = message;
+    let MessageTopic::Known(topic) = topic else {
+        return Ok(None);
+    };
+    Ok(match topic {
+        Topic::ToServer => Some(Record::Block(block::decode(
+            time,
+            Direction::ToServer,
+            data,
+        )?)),
+        Topic::ToClient => Some(Record::Block(block::decode(
+            time,
+            Direction::ToClient,
+            data,
+        )?)),
+        Topic::Control => match serde_json::from_slice(&data) {
+            Ok(Control::Unknown) => None,
+            Ok(control) => Some(Record::Control(time, control)),
+            Err(error) => return Err(format!("a control record cannot be read ({error})")),
+        },
+        Topic::Schedule => Some(schedule::decode(data)?)
+            .filter(|switches| !switches.is_empty())
+            .map(Record::Schedule),
+    })
+}

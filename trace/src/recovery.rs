@@ -1,0 +1,113 @@
+//! Making a finished trace of one that was cut off or damaged (docs/FORMAT.md, "Crash safety").
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use crate::format::Topic;
+use crate::messages::{Message, MessageTopic, Messages, OtherChannel};
+use crate::reader::begin;
+use crate::writer::Container;
+use crate::{Control, Timestamp, TraceError};
+
+/// What became of a trace that was recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// Records that were copied, those that this version does not know included.
+    pub records: u64,
+    /// Whether the trace had been whole: then it was copied and nothing was added.
+    pub complete_before: bool,
+    /// Where the trace was not cut off but damaged: what is wrong with it. What comes after
+    /// the damage is lost.
+    pub damage: Option<String>,
+}
+
+/// Copies the whole records of `source`, up to where it was cut off or is damaged, into
+/// a finished trace. A `trouble` record at its end says so.
+///
+/// # Errors
+/// Where either fails, and where `source` is not a trace, is one of a later version, or holds
+/// no record.
+pub fn recover(source: impl Read, sink: impl Write) -> Result<Recovery, TraceError> {
+    let mut messages = Messages::new(source)?;
+    let (first, _) = begin(&mut messages)?;
+    let mut out = Container::new(sink)?;
+    let mut copy = Copy {
+        out: &mut out,
+        others: HashMap::new(),
+        records: 0,
+        last: first.time,
+    };
+    copy.message(&first)?;
+
+    let damage = loop {
+        match messages.next() {
+            Ok(Some(message)) => copy.message(&message)?,
+            Ok(None) => break None,
+            Err(TraceError::Damaged { what, .. }) => break Some(what),
+            Err(error) => return Err(error),
+        }
+    };
+    let recovery = Recovery {
+        records: copy.records,
+        complete_before: damage.is_none() && messages.is_complete(),
+        damage,
+    };
+    if !recovery.complete_before {
+        copy.trouble(&recovery)?;
+    }
+    out.finish()?;
+    Ok(recovery)
+}
+
+struct Copy<'a, W: Write> {
+    out: &'a mut Container<W>,
+    /// Ids of the channels that this version does not know.
+    others: HashMap<Arc<OtherChannel>, u16>,
+    records: u64,
+    last: Timestamp,
+}
+
+impl<W: Write> Copy<'_, W> {
+    fn message(&mut self, message: &Message) -> Result<(), TraceError> {
+        let channel = match &message.topic {
+            MessageTopic::Known(topic) => topic.spec().id,
+            MessageTopic::Other(channel) => match self.others.get(channel) {
+                Some(id) => *id,
+                None => {
+                    let id = self
+                        .out
+                        .other_channel(&channel.name, &channel.message_encoding)?;
+                    self.others.insert(Arc::clone(channel), id);
+                    id
+                }
+            },
+        };
+        self.put(channel, message.time, &message.data)
+    }
+
+    /// Says at the end what happened.
+    fn trouble(&mut self, recovery: &Recovery) -> Result<(), TraceError> {
+        let records = recovery.records;
+        let what = match &recovery.damage {
+            None => format!("the trace was cut off here; {records} whole records were recovered"),
+            Some(what) => format!(
+                "the trace was damaged from here on ({what}); {records} records before were \
+                 recovered"
+            ),
+        };
+        let json = serde_json::to_vec(&Control::Trouble { what }).map_err(|error| {
+            TraceError::Unwritable {
+                what: error.to_string(),
+            }
+        })?;
+        self.put(Topic::Control.spec().id, self.last, &json)
+    }
+
+    fn put(&mut self, channel: u16, time: Timestamp, data: &[u8]) -> Result<(), TraceError> {
+        self.out.message(channel, time, data)?;
+        self.records += 1;
+        self.last = time;
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! The bytes of a trace file as they come, with their count and the last few of them.
+
+use std::io::{self, BufReader, ErrorKind, Read};
+
+use mcap::MAGIC;
+
+/// A buffered source that remembers how the file ends.
+pub(crate) struct Source<R> {
+    inner: BufReader<R>,
+    read: u64,
+    /// The last bytes read, at most as many as MCAP's magic has.
+    tail: Vec<u8>,
+}
+
+impl<R: Read> Source<R> {
+    pub(crate) fn new(inner: R) -> Source<R> {
+        Source {
+            inner: BufReader::with_capacity(1 << 16, inner),
+            read: 0,
+            tail: Vec::with_capacity(2 * MAGIC.len()),
+        }
+    }
+
+    /// Reads some bytes; 0 at the end of the file.
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let len = loop {
+            match self.inner.read(into) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        self.read += len as u64;
+        let last = &into[len.saturating_sub(MAGIC.len())..len];
+        self.tail.extend_from_slice(last);
+        self.tail
+            .drain(..self.tail.len().saturating_sub(MAGIC.len()));
+        Ok(len)
+    }
+
+    /// How many bytes have been read.
+    pub(crate) fn position(&self) -> u64 {
+        self.read
+    }
+
+    /// Whether what was read, all of a file that is too short for anything else, could be the
+    /// begin of an MCAP file.
+    pub(crate) fn is_begin_of_magic(&self) -> bool {
+        MAGIC.starts_with(&self.tail)
+    }
+
+    /// Whether what was read ends as a finished MCAP file does. It is no proof that the file is
+    /// whole, but a file that was cut off does not end like this.
+    pub(crate) fn ends_finished(&self) -> bool {
+        self.read > MAGIC.len() as u64 && self.tail == MAGIC
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_the_last_bytes_however_they_come() {
+        let mut file = b"xyz".to_vec();
+        file.extend_from_slice(MAGIC);
+        for step in 1..file.len() {
+            let mut source = Source::new(&file[..]);
+            let mut into = vec![0; step];
+            while source.read(&mut into).unwrap() > 0 {}
+            assert_eq!(source.position(), file.len() as u64);
+            assert!(source.ends_finished(), "in steps of {step}");
+        }
+    }
+
+    #[test]
+    fn the_begin_of_a_file_is_not_its_end() {
+        let mut source = Source::new(MAGIC);
+        assert_eq!(source.read(&mut [0; 20]).unwrap(), 8);
+        assert!(!source.ends_finished());
+        assert!(source.is_begin_of_magic());
+    }
+}

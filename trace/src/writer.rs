@@ -1,0 +1,215 @@
+//! Writing a trace (docs/FORMAT.md).
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use mcap::records::MessageHeader;
+use mcap::write::NoSeek;
+use mcap::{Compression, WriteOptions};
+
+use crate::block::{self, BlockHead};
+use crate::format::{CHUNK_SIZE, LIBRARY, MESSAGE_LIMIT, PROFILE, Topic};
+use crate::schedule::{self, BATCH_LIMIT};
+use crate::{Control, Direction, Part, Record, Started, Switch, Timestamp, TraceError};
+
+/// Writes a trace. What was written is safe from a crash after a [`flush`](Writer::flush).
+///
+/// Dropping it finishes the file too, but hides errors.
+pub struct Writer<W: Write> {
+    out: Container<W>,
+    /// The message that is being made; kept so that no message allocates.
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a trace with `started` at `time`, and flushes it. The version is put in here.
+    ///
+    /// # Errors
+    /// Where the sink fails.
+    pub fn new(sink: W, started: Started, time: Timestamp) -> Result<Writer<W>, TraceError> {
+        let mut writer = Writer {
+            out: Container::new(sink)?,
+            buffer: Vec::with_capacity(1 << 16),
+        };
+        let started = Started {
+            format: crate::FORMAT,
+            ..started
+        };
+        writer.write_control(time, &Control::Started(started))?;
+        writer.flush()?;
+        Ok(writer)
+    }
+
+    /// Writes a record.
+    ///
+    /// # Errors
+    /// Where the sink fails, and for a record that contradicts itself or is over 16 MiB.
+    pub fn write(&mut self, record: &Record) -> Result<(), TraceError> {
+        match record {
+            Record::Block(block) => {
+                block::check(block.wire_len, &block.gaps, block.bytes.len()).map_err(|what| {
+                    TraceError::Unwritable {
+                        what: what.to_owned(),
+                    }
+                })?;
+                self.write_block(&block.head(), block.parts())
+            }
+            Record::Control(time, control) => self.write_control(*time, control),
+            Record::Schedule(switches) => self.write_schedule(switches),
+        }
+    }
+
+    /// Writes a block from borrowed pieces, as [`cut`](crate::cut) makes them: it copies the
+    /// kept bytes once and allocates nothing.
+    ///
+    /// # Errors
+    /// Where the sink fails, and for a block over 16 MiB.
+    pub fn write_block<'a, P>(&mut self, head: &BlockHead, parts: P) -> Result<(), TraceError>
+    where
+        P: IntoIterator<Item = Part<'a>, IntoIter: Clone>,
+    {
+        block::encode(&mut self.buffer, head, parts.into_iter())?;
+        let topic = match head.direction {
+            Direction::ToServer => Topic::ToServer,
+            Direction::ToClient => Topic::ToClient,
+        };
+        self.out.message(topic.spec().id, head.time, &self.buffer)
+    }
+
+    /// Writes a control record. [`Control::Unknown`] says nothing and is not written.
+    ///
+    /// # Errors
+    /// Where the sink fails.
+    pub fn write_control(&mut self, time: Timestamp, control: &Control) -> Result<(), TraceError> {
+        if matches!(control, Control::Unknown) {
+            return Ok(());
+        }
+        self.buffer.clear();
+        serde_json::to_writer(&mut self.buffer, control).map_err(|error| {
+            TraceError::Unwritable {
+                what: error.to_string(),
+            }
+        })?;
+        self.out
+            .message(Topic::Control.spec().id, time, &self.buffer)
+    }
+
+    /// Writes context switches, in the order of time for each thread. An empty batch is not
+    /// written; a very long one becomes several.
+    ///
+    /// # Errors
+    /// Where the sink fails.
+    pub fn write_schedule(&mut self, switches: &[Switch]) -> Result<(), TraceError> {
+        for batch in switches.chunks(BATCH_LIMIT) {
+            let Some(first) = batch.first() else { continue };
+            schedule::encode(&mut self.buffer, batch);
+            self.out
+                .message(Topic::Schedule.spec().id, first.time, &self.buffer)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the open chunk and flushes the sink: what has been written so far survives a
+    /// crash of this program. A chunk that is closed early compresses worse, so not after
+    /// every record.
+    ///
+    /// # Errors
+    /// Where the sink fails.
+    pub fn flush(&mut self) -> Result<(), TraceError> {
+        self.out.flush()
+    }
+
+    /// Ends the file and gives the sink back.
+    ///
+    /// # Errors
+    /// Where the sink fails.
+    pub fn finish(self) -> Result<W, TraceError> {
+        self.out.finish()
+    }
+}
+
+/// The MCAP file of a trace: its header, its channels, numbered messages.
+pub(crate) struct Container<W: Write> {
+    mcap: mcap::Writer<NoSeek<W>>,
+    /// MCAP's sequence of the next message.
+    sequence: u32,
+}
+
+impl<W: Write> Container<W> {
+    pub(crate) fn new(sink: W) -> Result<Container<W>, TraceError> {
+        let mut mcap = WriteOptions::new()
+            .profile(PROFILE)
+            .library(LIBRARY)
+            .compression(Some(Compression::Zstd))
+            .compression_level(1)
+            // The default, a thread per core, would disturb what is measured.
+            .compression_threads(0)
+            .chunk_size(Some(CHUNK_SIZE))
+            .emit_message_indexes(false)
+            .disable_seeking(true)
+            .create(NoSeek::new(sink))
+            .map_err(TraceError::from_writer)?;
+        for topic in Topic::ALL {
+            let spec = topic.spec();
+            let schema = mcap
+                .add_schema(
+                    spec.schema_name,
+                    spec.schema_encoding,
+                    spec.schema.as_bytes(),
+                )
+                .map_err(TraceError::from_writer)?;
+            mcap.add_channel_with_id(
+                spec.id,
+                schema,
+                spec.name,
+                spec.message_encoding,
+                &BTreeMap::new(),
+            )
+            .map_err(TraceError::from_writer)?;
+        }
+        Ok(Container { mcap, sequence: 0 })
+    }
+
+    /// Declares a channel that this version does not know; its number in this file.
+    pub(crate) fn other_channel(
+        &mut self,
+        name: &str,
+        message_encoding: &str,
+    ) -> Result<u16, TraceError> {
+        self.mcap
+            .add_channel(0, name, message_encoding, &BTreeMap::new())
+            .map_err(TraceError::from_writer)
+    }
+
+    pub(crate) fn message(
+        &mut self,
+        channel_id: u16,
+        time: Timestamp,
+        data: &[u8],
+    ) -> Result<(), TraceError> {
+        if data.len() > MESSAGE_LIMIT {
+            return Err(TraceError::too_long(data.len()));
+        }
+        let header = MessageHeader {
+            channel_id,
+            sequence: self.sequence,
+            log_time: time.as_nanos(),
+            publish_time: time.as_nanos(),
+        };
+        self.sequence = self.sequence.wrapping_add(1);
+        self.mcap
+            .write_to_known_channel(&header, data)
+            .map_err(TraceError::from_writer)
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), TraceError> {
+        self.mcap.flush().map_err(TraceError::from_writer)
+    }
+
+    pub(crate) fn finish(mut self) -> Result<W, TraceError> {
+        self.mcap.finish().map_err(TraceError::from_writer)?;
+        let mut sink = self.mcap.into_inner().into_inner();
+        sink.flush().map_err(TraceError::Write)?;
+        Ok(sink)
+    }
+}

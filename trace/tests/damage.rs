@@ -1,0 +1,310 @@
+//! Files that are cut off, damaged, foreign, or of a later version.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use common::{at, read, records, started, trace, with_started};
+use mcap::records::MessageHeader;
+use x11prof_trace::{Control, Reader, Record, TraceError, Writer, recover};
+
+/// The bytes of MCAP's magic, after which nothing is to come.
+const MAGIC_LEN: usize = 8;
+
+#[test]
+fn cut_off_anywhere_gives_the_whole_chunks() {
+    let file = trace(&records());
+    let all = with_started(&records());
+    let mut most = 0;
+    for len in 0..file.len() {
+        let (found, end) = read(&file[..len]);
+        assert!(all.starts_with(&found), "cut off at {len}");
+        assert!(
+            found.len() >= most,
+            "cut off at {len}: fewer records than before"
+        );
+        most = found.len();
+        match end {
+            Ok(complete) => {
+                assert!(!found.is_empty());
+                assert_eq!(complete, len >= file.len() - MAGIC_LEN, "cut off at {len}");
+            }
+            Err(TraceError::Empty) => assert_eq!(len, 0),
+            Err(TraceError::NoRecords) => assert!(most == 0),
+            Err(error) => panic!("cut off at {len}: {error}"),
+        }
+    }
+    assert_eq!(most, all.len());
+}
+
+#[test]
+fn a_changed_byte_anywhere_never_gives_other_records() {
+    let file = trace(&records());
+    let all = with_started(&records());
+    for at in 0..file.len() {
+        for change in [0x01, 0x80, 0xff, file[at]] {
+            let mut file = file.clone();
+            file[at] ^= change;
+            if change == 0 {
+                continue;
+            }
+            let (found, end) = read(&file);
+            assert!(all.starts_with(&found), "byte {at} changed by {change:#x}");
+            let in_end_magic = at >= file.len() - MAGIC_LEN;
+            match end {
+                Ok(complete) => {
+                    // Only the end magic is under no checksum.
+                    assert!(
+                        in_end_magic,
+                        "byte {at} changed by {change:#x} is not noticed"
+                    );
+                    assert!(complete && found.len() == all.len());
+                }
+                Err(_) => assert!(!in_end_magic),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_changed_byte_in_a_file_that_was_cut_off_never_gives_other_records() {
+    let file = trace(&records());
+    let all = with_started(&records());
+    let file = &file[..file.len() / 2];
+    for at in 0..file.len() {
+        let mut file = file.to_vec();
+        file[at] ^= 0x81;
+        let (found, _) = read(&file);
+        assert!(all.starts_with(&found), "byte {at} changed");
+    }
+}
+
+#[test]
+fn a_chunk_that_is_missing_is_damage() {
+    // Each flush makes a chunk; each begins with MCAP's opcode 6 and its length.
+    let mut writer = Writer::new(Vec::new(), started(), at(5)).unwrap();
+    let mark = Record::Control(at(9), Control::Ended { exit_status: None });
+    for _ in 0..3 {
+        writer.write(&mark).unwrap();
+        writer.flush().unwrap();
+    }
+    let file = writer.finish().unwrap();
+    let mut chunks = Vec::new();
+    let mut pos = MAGIC_LEN;
+    while pos + 9 <= file.len() - MAGIC_LEN {
+        let len = u64::from_le_bytes(file[pos + 1..pos + 9].try_into().unwrap()) as usize;
+        if file[pos] == mcap::records::op::CHUNK {
+            chunks.push(pos..pos + 9 + len);
+        }
+        pos += 9 + len;
+    }
+    assert_eq!(chunks.len(), 4);
+    let mut holed = file[..chunks[2].start].to_vec();
+    holed.extend_from_slice(&file[chunks[3].clone()]);
+    let (found, end) = read(&holed);
+    assert_eq!(found.len(), 2);
+    let error = end.unwrap_err().to_string();
+    assert!(error.contains("missing"), "{error}");
+}
+
+#[test]
+fn what_is_no_trace_is_said_in_one_line() {
+    let foreign = mcap_file("ros2", &[]);
+    let no_messages = mcap_file("x11prof", &[]);
+    let cases: [(&[u8], &str); 7] = [
+        (b"", "the file is empty, not an x11prof trace"),
+        (
+            b"\x89MC",
+            "nothing was recorded: the trace is cut off before its first record",
+        ),
+        (b"#!/", "not an x11prof trace (x11prof record makes one)"),
+        (
+            b"#!/bin/sh\necho a script that is longer than a magic\n",
+            "not an x11prof trace (x11prof record makes one)",
+        ),
+        (
+            &foreign,
+            "an MCAP file, but not an x11prof trace: its profile is \"ros2\"",
+        ),
+        (&no_messages, "there is no record in it"),
+        (
+            &mcap_file("x11prof", &[("control", br#"{"kind":"mark","text":""}"#)]),
+            "its first record is not the one that every trace starts with",
+        ),
+    ];
+    for (file, message) in cases {
+        let error = Reader::new(file).err().unwrap().to_string();
+        assert!(error.contains(message), "{error:?} for {message:?}");
+        assert!(!error.contains('\n'));
+        assert!(recover(file, io::sink()).is_err());
+    }
+}
+
+#[test]
+fn a_later_version_is_refused() {
+    let later = br#"{"kind":"started","format":2,"all":"else","has":"changed"}"#;
+    let error = Reader::new(&mcap_file("x11prof", &[("control", later)])[..])
+        .err()
+        .unwrap();
+    assert!(matches!(error, TraceError::NewerFormat { found: 2 }));
+    assert!(error.to_string().contains("version 2"), "{error}");
+}
+
+/// Messages as a later x11prof might write them.
+fn grown() -> Vec<u8> {
+    mcap_file(
+        "x11prof",
+        &[
+            (
+                "control",
+                br#"{"kind":"started","format":1,"recorder":"x11prof 9","wall_clock_ns":3,"mood":"fair"}"#,
+            ),
+            ("thoughts", b"\x01\x02"),
+            ("control", br#"{"kind":"weather","sky":{"blue":true}}"#),
+            ("control", br#"{"kind":"mark","text":"m","by":"me"}"#),
+            ("thoughts", b"\x03"),
+        ],
+    )
+}
+
+#[test]
+fn unknown_channels_kinds_and_members_are_skipped() {
+    let (found, end) = read(&grown());
+    assert!(end.unwrap());
+    assert_eq!(found.len(), 2);
+    let Record::Control(_, Control::Started(started)) = &found[0] else {
+        panic!("{:?}", found[0]);
+    };
+    assert_eq!(started.recorder, "x11prof 9");
+    let mark = Control::Mark {
+        text: "m".to_owned(),
+    };
+    assert_eq!(found[1], Record::Control(at(3), mark));
+}
+
+#[test]
+fn blocks_and_controls_that_contradict_themselves_are_damage() {
+    let started = serde_json::to_vec(&Control::Started(started())).unwrap();
+    let mut block = [0; 22];
+    block[12] = 5;
+    for (topic, data) in [
+        ("to-server", &block[..]),
+        ("to-client", &block[..21]),
+        ("control", b"{\"kind\":\"mark\""),
+        ("control", b"{\"kind\":\"mark\"}"),
+        ("control", b"\xff"),
+        ("schedule", &[0; 19]),
+    ] {
+        let file = mcap_file("x11prof", &[("control", &started), (topic, data)]);
+        let (found, end) = read(&file);
+        assert_eq!(found.len(), 1);
+        assert!(matches!(end, Err(TraceError::Damaged { .. })), "{topic}");
+    }
+}
+
+#[test]
+fn recovering_a_trace_that_was_cut_off() {
+    let file = trace(&records());
+    let cut = &file[..file.len() * 2 / 3];
+    let (before, end) = read(cut);
+    assert!(!end.unwrap());
+
+    let mut out = Vec::new();
+    let recovery = recover(cut, &mut out).unwrap();
+    assert_eq!(recovery.records, before.len() as u64);
+    assert!(!recovery.complete_before);
+    assert_eq!(recovery.damage, None);
+    let (after, end) = read(&out);
+    assert!(end.unwrap());
+    let (trouble, copied) = after.split_last().unwrap();
+    assert_eq!(copied, before);
+    let Record::Control(_, Control::Trouble { what }) = trouble else {
+        panic!("{trouble:?}");
+    };
+    assert!(what.contains("cut off"), "{what}");
+}
+
+#[test]
+fn recovering_a_damaged_trace_keeps_what_precedes_the_damage() {
+    let mut file = trace(&records());
+    let middle = file.len() / 2;
+    file[middle] ^= 0xff;
+    let (before, end) = read(&file);
+    assert!(matches!(end, Err(TraceError::Damaged { .. })));
+
+    let mut out = Vec::new();
+    let recovery = recover(&file[..], &mut out).unwrap();
+    assert_eq!(recovery.records, before.len() as u64);
+    assert!(recovery.damage.is_some() && !recovery.complete_before);
+    let (after, end) = read(&out);
+    assert!(end.unwrap());
+    assert_eq!(after.len(), before.len() + 1);
+}
+
+#[test]
+fn recovering_a_whole_trace_changes_nothing() {
+    let file = trace(&records());
+    let mut out = Vec::new();
+    let recovery = recover(&file[..], &mut out).unwrap();
+    assert!(recovery.complete_before);
+    assert_eq!(read(&out).0, read(&file).0);
+}
+
+#[test]
+fn recovering_keeps_what_it_does_not_know() {
+    let mut out = Vec::new();
+    let recovery = recover(&grown()[..], &mut out).unwrap();
+    assert_eq!(recovery.records, 5);
+    let messages = |file: &[u8]| -> Vec<(String, Vec<u8>)> {
+        mcap::MessageStream::new(file)
+            .unwrap()
+            .map(|message| {
+                let message = message.unwrap();
+                (message.channel.topic.clone(), message.data.into_owned())
+            })
+            .collect()
+    };
+    assert_eq!(messages(&out), messages(&grown()));
+}
+
+#[test]
+fn chunks_that_are_not_compressed_are_refused() {
+    // In such a chunk a record that is longer than its chunk would be read on into the file.
+    let mut file = io::Cursor::new(Vec::new());
+    let options = mcap::WriteOptions::new().calculate_chunk_crcs(false);
+    let writer = options.profile("x11prof").compression(None);
+    let mut writer = writer.create(&mut file).unwrap();
+    writer
+        .add_channel(0, "control", "json", &BTreeMap::new())
+        .unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    let error = Reader::new(&file.get_ref()[..]).err().unwrap();
+    assert!(error.to_string().contains("compression"), "{error}");
+}
+
+/// An MCAP file of messages, whose times are their numbers.
+fn mcap_file(profile: &str, messages: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut file = io::Cursor::new(Vec::new());
+    let mut writer = mcap::WriteOptions::new()
+        .profile(profile)
+        .create(&mut file)
+        .unwrap();
+    for ((topic, data), sequence) in messages.iter().zip(0..) {
+        let channel_id = writer.add_channel(0, topic, "", &BTreeMap::new()).unwrap();
+        let time = u64::from(sequence);
+        let header = MessageHeader {
+            channel_id,
+            sequence,
+            log_time: time,
+            publish_time: time,
+        };
+        writer.write_to_known_channel(&header, data).unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    file.into_inner()
+}
