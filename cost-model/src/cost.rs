@@ -75,24 +75,40 @@ pub struct Cost {
 impl Cost {
     /// A cost known exactly.
     pub fn exact(time: Micros) -> Cost {
-        Cost { time, low: time, high: time }
+        Cost {
+            time,
+            low: time,
+            high: time,
+        }
     }
 
     /// A cost with a relative spread: 0.03 for plus or minus 3 %.
     pub fn with_spread(time: Micros, spread: f64) -> Cost {
-        Cost { time, low: time * (1.0 - spread).max(0.0), high: time * (1.0 + spread) }
+        Cost {
+            time,
+            low: time * (1.0 - spread).max(0.0),
+            high: time * (1.0 + spread),
+        }
     }
 
     /// This cost `by` times.
     pub fn times(self, by: f64) -> Cost {
-        Cost { time: self.time * by, low: self.low * by, high: self.high * by }
+        Cost {
+            time: self.time * by,
+            low: self.low * by,
+            high: self.high * by,
+        }
     }
 }
 
 impl Add for Cost {
     type Output = Cost;
     fn add(self, other: Cost) -> Cost {
-        Cost { time: self.time + other.time, low: self.low + other.low, high: self.high + other.high }
+        Cost {
+            time: self.time + other.time,
+            low: self.low + other.low,
+            high: self.high + other.high,
+        }
     }
 }
 impl AddAssign for Cost {

@@ -4,13 +4,37 @@
 //! Pure: it reads no file, measures nothing and prints nothing. It knows operations (from
 //! `session`), not traces and not the wire.
 
+mod attribute;
+mod built_in;
+mod clocks;
 mod cost;
+mod file;
+mod hashing;
+mod interpolate;
+mod items;
+mod matching;
+mod network;
 mod parameters;
 mod price;
+mod server_clock;
+mod substitute;
+mod substitutions;
+mod table;
+mod transport;
+mod validation;
+mod writing;
 
+pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
+pub use file::ParameterError;
+pub use matching::{Match, best_match};
+pub use network::{Network, NetworkError};
 pub use parameters::{
     AttributeValue, FORMAT, Host, Measured, Method, Point, RequestCosts, ServerIdentity,
     ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
+pub use server_clock::ServerClock;
+pub use substitutions::{SubstitutionError, Substitutions};
+pub use table::CostTable;
+pub use transport::TransportPrices;

@@ -1,0 +1,325 @@
+//! One connection: both directions' bytes become messages, numbered and paired.
+
+use crate::answers::{Answers, Last, Pending};
+use crate::assemble::{Assembler, Whole};
+use crate::header::GENERIC_EVENT;
+use crate::names::{error_name, event_name};
+use crate::walk::{Head, HeadKind, Side};
+use crate::{
+    ByteOrder, ClientSetup, ErrorMessage, Event, Extension, Extensions, Malformed, Message, Reply,
+    Request, SequenceNumber, ServerSetup, SetupStatus, Symbol, request_name,
+};
+
+/// Core opcodes with a part of their own here (protocol, appendix B).
+const LIST_FONTS_WITH_INFO: u8 = 50;
+const QUERY_EXTENSION: u8 = 98;
+/// The event without a sequence number (section "KeymapNotify").
+const KEYMAP_NOTIFY: u8 = 11;
+
+/// What comes next in a direction's stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input<'a> {
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// This many bytes of a message's body, which the recorder left out.
+    Omitted(u64),
+}
+
+/// One connection's protocol state. Feed it both directions in the order in which a relay
+/// between client and server read them.
+#[derive(Debug)]
+pub struct Connection {
+    client: Assembler,
+    server: Assembler,
+    order: Option<ByteOrder>,
+    answers: Answers,
+}
+
+impl Connection {
+    /// A connection before its setup.
+    pub fn new() -> Connection {
+        Connection {
+            client: Assembler::new(Side::Client),
+            server: Assembler::new(Side::Server),
+            order: None,
+            answers: Answers::default(),
+        }
+    }
+
+    /// Gives the next part of one direction; `on` gets the messages that it completes, in order.
+    /// Replies to QueryExtension are added to `extensions`.
+    pub fn feed(
+        &mut self,
+        side: Side,
+        input: Input<'_>,
+        extensions: &mut Extensions,
+        mut on: impl FnMut(Message<'_>, &Extensions),
+    ) {
+        let Connection {
+            client,
+            server,
+            order,
+            answers,
+        } = self;
+        match side {
+            Side::Client => {
+                let on = |whole: Whole<'_>| on(sent(whole, order, answers, extensions), extensions);
+                match input {
+                    Input::Bytes(bytes) => client.feed(bytes, on),
+                    Input::Omitted(n) => client.omit(n, on),
+                }
+            }
+            Side::Server => {
+                if let Some(order) = *order {
+                    server.walker.set_order(order);
+                }
+                let order = order.unwrap_or(ByteOrder::native());
+                let on = |whole: Whole<'_>| {
+                    let message = received(whole, order, answers, extensions);
+                    on(message, extensions);
+                };
+                match input {
+                    Input::Bytes(bytes) => server.feed(bytes, on),
+                    Input::Omitted(n) => server.omit(n, on),
+                }
+            }
+        }
+    }
+
+    /// The number of the last request that the client sent; 0 before the first.
+    pub fn last_sequence(&self) -> SequenceNumber {
+        self.answers.last_sequence()
+    }
+
+    /// How many requests wait for a reply.
+    pub fn awaiting_reply(&self) -> usize {
+        self.answers.awaiting()
+    }
+}
+
+impl Default for Connection {
+    fn default() -> Connection {
+        Connection::new()
+    }
+}
+
+/// What a client sent.
+#[inline]
+fn sent<'a>(
+    whole: Whole<'a>,
+    order: &mut Option<ByteOrder>,
+    answers: &mut Answers,
+    extensions: &Extensions,
+) -> Message<'a> {
+    let (head, bytes) = match whole {
+        Whole::Message(head, bytes) => (head, bytes),
+        Whole::Lost(why, bytes, wire_len) => return malformed(why, bytes, wire_len),
+    };
+    if head.kind == HeadKind::ClientSetup {
+        *order = ByteOrder::from_setup_byte(head.code);
+    }
+    // The walker lets no message through before the setup has told the order.
+    let order = order.unwrap_or(ByteOrder::native());
+    match head.kind {
+        HeadKind::ClientSetup => client_setup(head, bytes, order),
+        _ => request(head, bytes, order, answers, extensions),
+    }
+}
+
+fn client_setup(head: Head, bytes: &[u8], order: ByteOrder) -> Message<'_> {
+    let number = |at| order.u16(bytes, at).unwrap_or(0);
+    let name_end = 12 + usize::from(number(6));
+    Message::ClientSetup(ClientSetup {
+        order,
+        version: (number(2), number(4)),
+        authorization: bytes.get(12..name_end).unwrap_or_default(),
+        bytes,
+        wire_len: head.len,
+    })
+}
+
+#[inline]
+fn request<'a>(
+    head: Head,
+    bytes: &'a [u8],
+    order: ByteOrder,
+    answers: &mut Answers,
+    extensions: &Extensions,
+) -> Message<'a> {
+    if head.header_len == 8 && order.u32(bytes, 4).is_none_or(|units| units < 2) {
+        return malformed(
+            "a request's BIG-REQUESTS length is below its header's",
+            bytes,
+            head.len,
+        );
+    }
+    let opcode = extensions.opcode(head.code, head.data);
+    let sequence = answers.send();
+    if opcode.has_reply() {
+        answers.expect(Pending {
+            sequence,
+            name: opcode.name,
+            major: head.code,
+            minor: head.data,
+            last: last_reply(head, opcode.name),
+            asks_for: queried_extension(head, bytes, order),
+        });
+    }
+    Message::Request(Request {
+        sequence,
+        name: opcode.name,
+        major: head.code,
+        minor: head.data,
+        order,
+        bytes,
+        wire_len: head.len,
+        header_len: head.header_len as usize,
+        has_reply: opcode.has_reply(),
+    })
+}
+
+/// Two requests have several replies. The last one has a second byte of its own: a name of length
+/// 0 (section "ListFontsWithInfo"), the category EndOfData, 5 (RECORD, section "EnableContext").
+fn last_reply(head: Head, name: Symbol) -> Last {
+    if head.code == LIST_FONTS_WITH_INFO {
+        Last::Data(0)
+    } else if head.code >= 128 && name.as_str() == "RECORD:EnableContext" {
+        Last::Data(5)
+    } else {
+        Last::First
+    }
+}
+
+fn queried_extension(head: Head, bytes: &[u8], order: ByteOrder) -> Option<Box<str>> {
+    if head.code != QUERY_EXTENSION {
+        return None;
+    }
+    let header = head.header_len as usize;
+    let len = usize::from(order.u16(bytes, header)?);
+    let name = bytes.get(header + 4..)?.get(..len)?;
+    // Longer names are no symbols.
+    let name = std::str::from_utf8(name)
+        .ok()
+        .filter(|name| name.len() <= 256)?;
+    Some(name.into())
+}
+
+/// What a server sent.
+fn received<'a>(
+    whole: Whole<'a>,
+    order: ByteOrder,
+    answers: &mut Answers,
+    extensions: &mut Extensions,
+) -> Message<'a> {
+    let (head, bytes) = match whole {
+        Whole::Message(head, bytes) => (head, bytes),
+        Whole::Lost(why, bytes, wire_len) => return malformed(why, bytes, wire_len),
+    };
+    match head.kind {
+        HeadKind::ServerSetup => Message::ServerSetup(ServerSetup {
+            status: match head.code {
+                0 => SetupStatus::Failed,
+                1 => SetupStatus::Success,
+                _ => SetupStatus::Authenticate,
+            },
+            order,
+            bytes,
+            wire_len: head.len,
+        }),
+        HeadKind::Reply => reply(head, bytes, order, answers, extensions),
+        HeadKind::Error => error(head, bytes, order, answers, extensions),
+        _ => event(head, bytes, order, answers, extensions),
+    }
+}
+
+fn reply<'a>(
+    head: Head,
+    bytes: &'a [u8],
+    order: ByteOrder,
+    answers: &mut Answers,
+    extensions: &mut Extensions,
+) -> Message<'a> {
+    let (sequence, answered) = answers.reply(order.u16(bytes, 2).unwrap_or(0), head.data);
+    // Section "QueryExtension": present, major opcode, first event, first error.
+    if let Some(name) = answered
+        .as_ref()
+        .and_then(|answered| answered.asks_for.as_deref())
+        && let Some(&[1, major, first_event, first_error]) = bytes.get(8..12)
+    {
+        extensions.insert(Extension {
+            name: Symbol::new(name),
+            major,
+            first_event,
+            first_error,
+        });
+    }
+    Message::Reply(Reply {
+        sequence,
+        request: answered.as_ref().map(|answered| answered.name),
+        opcode: answered.as_ref().map(|answered| answered.opcode),
+        last: answered.is_none_or(|answered| answered.last),
+        order,
+        bytes,
+        wire_len: head.len,
+    })
+}
+
+fn event<'a>(
+    head: Head,
+    bytes: &'a [u8],
+    order: ByteOrder,
+    answers: &mut Answers,
+    extensions: &Extensions,
+) -> Message<'a> {
+    let code = head.code & 0x7F;
+    let sequence = match order.u16(bytes, 2) {
+        Some(low) if code != KEYMAP_NOTIFY => answers.event(low),
+        _ => None,
+    };
+    // Generic Event Extension, section 3: the extension's major opcode, the event type at 8.
+    let generic = (code == GENERIC_EVENT)
+        .then(|| order.u16(bytes, 8).map(|number| (head.data, number)))
+        .flatten();
+    Message::Event(Event {
+        name: event_name(code, generic, head.data, extensions),
+        code,
+        sent: head.code & 0x80 != 0,
+        sequence,
+        order,
+        bytes,
+        wire_len: head.len,
+    })
+}
+
+fn error<'a>(
+    head: Head,
+    bytes: &'a [u8],
+    order: ByteOrder,
+    answers: &mut Answers,
+    extensions: &Extensions,
+) -> Message<'a> {
+    let low = order.u16(bytes, 2).unwrap_or(0);
+    let major = bytes.get(10).copied().unwrap_or(0);
+    // A CARD16 on the wire, but a request's minor opcode is one byte.
+    let minor = order.u16(bytes, 8).unwrap_or(0) as u8;
+    Message::Error(ErrorMessage {
+        name: error_name(head.data, extensions),
+        code: head.data,
+        sequence: answers.error(low).unwrap_or_default(),
+        request: request_name(major, minor, extensions),
+        bad_value: order.u32(bytes, 4).unwrap_or(0),
+        order,
+        bytes,
+    })
+}
+
+fn malformed<'a>(why: &'static str, bytes: &'a [u8], wire_len: u64) -> Message<'a> {
+    Message::Malformed(Malformed {
+        why,
+        bytes,
+        wire_len,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! Whole messages as the types of `x11rb-protocol`.
+
+use x11rb_protocol::errors::ParseError;
+use x11rb_protocol::protocol::{self, xproto};
+use x11rb_protocol::x11_utils::{BigRequests, TryParse, X11Error, parse_request_header};
+
+use crate::counts::{reply_fits, request_fits};
+use crate::{ByteOrder, ErrorMessage, Event, Extensions, Reply, Request, ServerSetup, SetupStatus};
+
+/// Why a message could not be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// `x11rb-protocol` reads the byte order of this machine only.
+    #[error("the connection has the other byte order than this machine")]
+    ByteOrder,
+    /// The recorder left out part of the message.
+    #[error("part of the message was left out of the recording")]
+    Omitted,
+    /// File descriptors belong to the message, and a trace has none.
+    #[error("the message came with file descriptors, which are not recorded")]
+    Fds,
+    /// The request that a reply answers, or its layout, is not known.
+    #[error("the layout of the message is not known")]
+    Unknown,
+    /// The server did not accept the connection, so that its answer describes no display.
+    #[error("the server refused the connection")]
+    Refused,
+    /// A list in it claims to be longer than the message, or the message is of one of the few
+    /// kinds whose lists cannot be checked before they are read.
+    #[error("the lengths of the lists in the message cannot be relied on")]
+    Lists,
+    /// The bytes are not what their type says.
+    #[error("the message is malformed: {0}")]
+    Malformed(ParseError),
+}
+
+impl From<ParseError> for DecodeError {
+    fn from(error: ParseError) -> DecodeError {
+        match error {
+            ParseError::MissingFileDescriptors => DecodeError::Fds,
+            error => DecodeError::Malformed(error),
+        }
+    }
+}
+
+fn whole(order: ByteOrder, bytes: &[u8], wire_len: u64) -> Result<&[u8], DecodeError> {
+    if order != ByteOrder::native() {
+        Err(DecodeError::ByteOrder)
+    } else if bytes.len() as u64 != wire_len {
+        Err(DecodeError::Omitted)
+    } else {
+        Ok(bytes)
+    }
+}
+
+impl<'a> Request<'a> {
+    /// The request's fields.
+    pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Request<'a>, DecodeError> {
+        let bytes = whole(self.order, self.bytes, self.wire_len)?;
+        let (header, body) = parse_request_header(bytes, BigRequests::Enabled)?;
+        let extension = extensions.by_major(self.major).map(|one| one.name.as_str());
+        if !request_fits(extension, self.minor, self.order, body) {
+            return Err(DecodeError::Lists);
+        }
+        Ok(protocol::Request::parse(
+            header,
+            body,
+            &mut Vec::new(),
+            extensions,
+        )?)
+    }
+}
+
+impl Reply<'_> {
+    /// The reply's fields, which its request's type tells.
+    pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Reply, DecodeError> {
+        let bytes = whole(self.order, self.bytes, self.wire_len)?;
+        let (major, minor) = self.opcode.ok_or(DecodeError::Unknown)?;
+        let parser = extensions.opcode(major, minor).parser;
+        let parser = parser.ok_or(DecodeError::Unknown)?;
+        let extension = extensions.by_major(major).map(|one| one.name.as_str());
+        let opcode = if extension.is_some() { minor } else { major };
+        if !reply_fits(extension, opcode, self.order, bytes) {
+            return Err(DecodeError::Lists);
+        }
+        Ok(parser(bytes)?)
+    }
+}
+
+impl Event<'_> {
+    /// The event's fields.
+    pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Event, DecodeError> {
+        let bytes = whole(self.order, self.bytes, self.wire_len)?;
+        Ok(protocol::Event::parse(bytes, extensions)?)
+    }
+}
+
+impl ErrorMessage<'_> {
+    /// The error's fields.
+    pub fn decode(&self, extensions: &Extensions) -> Result<X11Error, DecodeError> {
+        let bytes = whole(self.order, self.bytes, 32)?;
+        Ok(X11Error::try_parse(bytes, extensions)?)
+    }
+}
+
+impl<'a> ServerSetup<'a> {
+    /// The display: its roots, visuals and formats.
+    pub fn decode(&self) -> Result<xproto::Setup, DecodeError> {
+        let bytes = whole(self.order, self.bytes, self.wire_len)?;
+        if self.status != SetupStatus::Success {
+            return Err(DecodeError::Refused);
+        }
+        Ok(xproto::Setup::try_parse(bytes)?.0)
+    }
+
+    /// Why the server refused, in its words; `None` where it accepted.
+    pub fn reason(&self) -> Option<&'a [u8]> {
+        let len = match self.status {
+            SetupStatus::Success => return None,
+            SetupStatus::Failed => usize::from(*self.bytes.get(1)?),
+            // All of the message, with its padding (section "Connection Setup").
+            SetupStatus::Authenticate => self.bytes.len(),
+        };
+        let text = self.bytes.get(8..)?;
+        Some(text.get(..len).unwrap_or(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11rb_protocol::protocol::{Event as AnyEvent, Reply as AnyReply, Request as AnyRequest};
+
+    use super::DecodeError;
+    use crate::{ByteOrder, Event, Extension, Extensions, Reply, Request, SequenceNumber, Symbol};
+
+    fn request(bytes: &[u8], header_len: usize) -> Request<'_> {
+        Request {
+            sequence: SequenceNumber(1),
+            name: Symbol::new("a request"),
+            major: bytes[0],
+            minor: bytes[1],
+            order: ByteOrder::native(),
+            bytes,
+            wire_len: bytes.len() as u64,
+            header_len,
+            has_reply: false,
+        }
+    }
+
+    fn reply(bytes: &[u8], opcode: (u8, u8)) -> Reply<'_> {
+        Reply {
+            sequence: SequenceNumber(1),
+            request: None,
+            opcode: Some(opcode),
+            last: true,
+            order: ByteOrder::native(),
+            bytes,
+            wire_len: bytes.len() as u64,
+        }
+    }
+
+    fn with(name: &str, major: u8) -> Extensions {
+        let mut extensions = Extensions::new();
+        extensions.insert(Extension {
+            name: Symbol::new(name),
+            major,
+            first_event: 0,
+            first_error: 0,
+        });
+        extensions
+    }
+
+    /// MapWindow of window 0x400001.
+    fn map_window() -> Vec<u8> {
+        let mut bytes = vec![8, 0];
+        bytes.extend(2_u16.to_ne_bytes());
+        bytes.extend(0x40_0001_u32.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_request_with_either_header() {
+        let short = map_window();
+        let mut long = vec![8, 0, 0, 0];
+        long.extend(3_u32.to_ne_bytes());
+        long.extend(0x40_0001_u32.to_ne_bytes());
+        for (bytes, header_len) in [(short, 4), (long, 8)] {
+            match request(&bytes, header_len).decode(&Extensions::new()) {
+                Ok(AnyRequest::MapWindow(map)) => assert_eq!(map.window, 0x40_0001),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_or_not_native_is_not_decoded() {
+        let bytes = map_window();
+        let mut cut = request(&bytes, 4);
+        cut.wire_len += 4;
+        assert_eq!(
+            cut.decode(&Extensions::new()).err(),
+            Some(DecodeError::Omitted)
+        );
+        let mut foreign = request(&bytes, 4);
+        foreign.order = match ByteOrder::native() {
+            ByteOrder::Little => ByteOrder::Big,
+            ByteOrder::Big => ByteOrder::Little,
+        };
+        assert_eq!(
+            foreign.decode(&Extensions::new()).err(),
+            Some(DecodeError::ByteOrder)
+        );
+    }
+
+    #[test]
+    fn a_request_that_brings_a_descriptor() {
+        // DRI3 PixmapFromBuffer.
+        let mut bytes = vec![150, 2];
+        bytes.extend(6_u16.to_ne_bytes());
+        bytes.resize(24, 0);
+        let decoded = request(&bytes, 4).decode(&with("DRI3", 150));
+        assert_eq!(decoded.err(), Some(DecodeError::Fds));
+    }
+
+    #[test]
+    fn lists_that_claim_more_than_there_is() {
+        // RENDER AddGlyphs: glyph set, and 2^32-1 glyphs.
+        let mut bytes = vec![139, 20];
+        bytes.extend(4_u16.to_ne_bytes());
+        bytes.extend([0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]);
+        let decoded = request(&bytes, 4).decode(&with("RENDER", 139));
+        assert_eq!(decoded.err(), Some(DecodeError::Lists));
+    }
+
+    #[test]
+    fn a_list_of_picture_formats_with_its_screens() {
+        // RENDER QueryPictFormats: one format, one screen with one depth and its one visual.
+        let mut bytes = vec![1, 0, 1, 0];
+        for number in [14_u32, 1, 1, 1, 1, 1, 0] {
+            bytes.extend(number.to_ne_bytes());
+        }
+        bytes.extend(0x21_u32.to_ne_bytes());
+        bytes.resize(32 + 28, 0);
+        bytes[32] = 0x25;
+        bytes.extend(1_u32.to_ne_bytes());
+        bytes.extend(0x25_u32.to_ne_bytes());
+        bytes.extend([24, 0]);
+        bytes.extend(1_u16.to_ne_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend([0x26, 0, 0, 0, 0x25, 0, 0, 0]);
+        // The order of the subpixels of the screen.
+        bytes.extend(0_u32.to_ne_bytes());
+        match reply(&bytes, (139, 1)).decode(&with("RENDER", 139)) {
+            Ok(AnyReply::RenderQueryPictFormats(reply)) => {
+                assert_eq!(reply.formats.len(), 1);
+                assert_eq!(reply.screens[0].depths[0].depth, 24);
+                assert_eq!(reply.screens[0].depths[0].visuals.len(), 1);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_reply_by_the_opcodes_of_its_request() {
+        // GetInputFocus: revert to 2, focus 0x400001.
+        let mut bytes = vec![1, 2, 1, 0, 0, 0, 0, 0];
+        bytes.extend(0x40_0001_u32.to_ne_bytes());
+        bytes.resize(32, 0);
+        match reply(&bytes, (43, 0)).decode(&Extensions::new()) {
+            Ok(AnyReply::GetInputFocus(reply)) => assert_eq!(reply.focus, 0x40_0001),
+            other => panic!("{other:?}"),
+        }
+        let mut unpaired = reply(&bytes, (43, 0));
+        unpaired.opcode = None;
+        assert_eq!(
+            unpaired.decode(&Extensions::new()).err(),
+            Some(DecodeError::Unknown)
+        );
+    }
+
+    #[test]
+    fn an_event() {
+        let mut bytes = vec![12, 0, 1, 0];
+        bytes.extend(0x40_0001_u32.to_ne_bytes());
+        bytes.resize(32, 0);
+        let event = Event {
+            name: Symbol::new("Expose"),
+            code: 12,
+            sent: false,
+            sequence: None,
+            order: ByteOrder::native(),
+            bytes: &bytes,
+            wire_len: 32,
+        };
+        match event.decode(&Extensions::new()) {
+            Ok(AnyEvent::Expose(expose)) => assert_eq!(expose.window, 0x40_0001),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -5,12 +5,19 @@
 //! This crate takes bytes and returns values. It has no I/O, no clock and no threads; it does
 //! not know what a message does to a display session (that is `session`) nor what it costs.
 
+mod answers;
+mod assemble;
 mod byte_order;
 mod connection;
+mod counts;
 mod decode;
 mod extensions;
+mod header;
 mod message;
+mod name_table;
 mod names;
+mod opcode;
+mod reply_table;
 mod sequence;
 mod symbol;
 mod walk;

@@ -68,7 +68,8 @@ pub struct ServerSetup<'a> {
 pub struct Request<'a> {
     /// Its number on the connection.
     pub sequence: SequenceNumber,
-    /// `PolyLine`, `RENDER:Composite`; an opcode that nothing names is `Unknown:<major>.<minor>`.
+    /// `PolyLine`, `RENDER:Composite`; `FOO:17` for an extension without names here;
+    /// `Unknown:<major>.<minor>` for an opcode of no known extension.
     pub name: Symbol,
     /// Major opcode.
     pub major: u8,
@@ -89,7 +90,7 @@ pub struct Request<'a> {
 /// A reply.
 #[derive(Debug, Clone, Copy)]
 pub struct Reply<'a> {
-    /// The number of the request that it answers.
+    /// The number of the request that it answers; 0 where no request has the number on the wire.
     pub sequence: SequenceNumber,
     /// That request's name; `None` where no such request waits for a reply (an unpaired reply).
     pub request: Option<Symbol>,
@@ -131,7 +132,7 @@ pub struct ErrorMessage<'a> {
     pub name: Symbol,
     /// The error code.
     pub code: u8,
-    /// The number of the request that failed.
+    /// The number of the request that failed; 0 where no request has the number on the wire.
     pub sequence: SequenceNumber,
     /// The name of the request that failed, by the opcodes in the error.
     pub request: Symbol,

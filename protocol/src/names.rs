@@ -1,0 +1,224 @@
+//! Names of requests, events and errors: the core protocol's bare, an extension's behind its name.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use x11rb_protocol::protocol::get_request_name;
+use x11rb_protocol::x11_utils::{ExtInfoProvider, ExtensionInformation};
+
+use crate::header::GENERIC_EVENT;
+use crate::name_table::{CORE_ERRORS, CORE_EVENTS, errors, events, generic_events};
+use crate::{Extension, Extensions, Symbol};
+
+/// The name of a request: `PolyLine`, `RENDER:Composite`; `FOO:17` for an extension that has no
+/// names here; `Unknown:200.3` where no extension has the major opcode. `minor` is looked at for
+/// extensions only. A name is made once; after that this is a table look-up.
+#[inline]
+pub fn request_name(major: u8, minor: u8, extensions: &Extensions) -> Symbol {
+    extensions.opcode(major, minor).name
+}
+
+/// The name of a request of the core protocol: `PolyFillRectangle`.
+pub fn core_request_name(major: u8) -> Option<&'static str> {
+    if major >= 128 {
+        return None;
+    }
+    known(get_request_name(&Only(None), major, 0))
+}
+
+/// The name of an event of the core protocol: `Expose`.
+pub fn core_event_name(code: u8) -> Option<&'static str> {
+    let at = code.checked_sub(2)?;
+    CORE_EVENTS.get(usize::from(at)).copied()
+}
+
+/// The name of an error of the core protocol: `BadWindow`.
+pub fn core_error_name(code: u8) -> Option<&'static str> {
+    let at = code.checked_sub(1)?;
+    CORE_ERRORS.get(usize::from(at)).copied()
+}
+
+/// The name of a request of `extension`.
+pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol {
+    let name = known(get_request_name(
+        &Only(Some(extension)),
+        extension.major,
+        minor,
+    ));
+    // The table says `Render::Composite`; the protocol's own name of the extension is RENDER.
+    match name.and_then(|name| name.split_once("::")) {
+        Some((_, name)) => join(extension, name),
+        None => Symbol::new(&format!("{}:{minor}", extension.name)),
+    }
+}
+
+/// The name of an event, by its code (without the SendEvent bit) and the bytes kept of it.
+pub(crate) fn event_name(
+    code: u8,
+    generic_type: Option<(u8, u16)>,
+    data: u8,
+    extensions: &Extensions,
+) -> Symbol {
+    if let Some((major, number)) = generic_type.filter(|_| code == GENERIC_EVENT) {
+        return match extensions.by_major(major) {
+            Some(extension) => {
+                match generic_events(extension.name.as_str()).get(usize::from(number)) {
+                    Some(name) if !name.is_empty() => join(extension, name),
+                    _ => join(extension, "GenericEvent"),
+                }
+            }
+            None => Symbol::new("Unknown:35"),
+        };
+    }
+    if let Some(name) = core_event(code) {
+        return name;
+    }
+    let Some(extension) = extensions.by_event(code) else {
+        return Symbol::new(&format!("Unknown:{code}"));
+    };
+    let number = code - extension.first_event;
+    // XKB has one event code; its events differ by their second byte (XKB protocol, section 16).
+    let index = match extension.name.as_str() {
+        "XKEYBOARD" if number == 0 => data,
+        "XKEYBOARD" => u8::MAX,
+        _ => number,
+    };
+    match events(extension.name.as_str()).get(usize::from(index)) {
+        Some(name) => join(extension, name),
+        None => Symbol::new(&format!("{}:{number}", extension.name)),
+    }
+}
+
+/// The name of an error by its code.
+pub(crate) fn error_name(code: u8, extensions: &Extensions) -> Symbol {
+    if let Some(name) = core_error_name(code) {
+        return Symbol::new(name);
+    }
+    let Some(extension) = extensions.by_error(code) else {
+        return Symbol::new(&format!("Unknown:{code}"));
+    };
+    let number = code - extension.first_error;
+    match errors(extension.name.as_str()).get(usize::from(number)) {
+        Some(name) => join(extension, name),
+        None => Symbol::new(&format!("{}:{number}", extension.name)),
+    }
+}
+
+/// Core events are frequent enough to keep their symbols.
+fn core_event(code: u8) -> Option<Symbol> {
+    static SYMBOLS: OnceLock<Vec<Symbol>> = OnceLock::new();
+    let symbols = SYMBOLS.get_or_init(|| CORE_EVENTS.iter().copied().map(Symbol::new).collect());
+    symbols.get(usize::from(code.checked_sub(2)?)).copied()
+}
+
+fn join(extension: &Extension, name: &str) -> Symbol {
+    Symbol::new(&format!("{}:{name}", extension.name))
+}
+
+/// x11rb-protocol makes up a name, with the number in it, for what it does not know.
+fn known(name: Cow<'static, str>) -> Option<&'static str> {
+    match name {
+        Cow::Borrowed(name) => Some(name),
+        Cow::Owned(_) => None,
+    }
+}
+
+/// At most one extension.
+struct Only<'a>(Option<&'a Extension>);
+
+impl ExtInfoProvider for Only<'_> {
+    fn get_from_major_opcode(&self, major: u8) -> Option<(&str, ExtensionInformation)> {
+        let extension = self.0.filter(|extension| extension.major == major)?;
+        let information = ExtensionInformation {
+            major_opcode: major,
+            first_event: extension.first_event,
+            first_error: extension.first_error,
+        };
+        Some((extension.name.as_str(), information))
+    }
+
+    fn get_from_event_code(&self, _: u8) -> Option<(&str, ExtensionInformation)> {
+        None
+    }
+
+    fn get_from_error_code(&self, _: u8) -> Option<(&str, ExtensionInformation)> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        core_error_name, core_event_name, core_request_name, error_name, event_name, request_name,
+    };
+    use crate::{Extension, Extensions, Symbol};
+
+    fn server() -> Extensions {
+        let mut extensions = Extensions::new();
+        for (name, major, first_event, first_error) in [
+            ("BIG-REQUESTS", 133, 0, 0),
+            ("MIT-SHM", 130, 65, 128),
+            ("RENDER", 139, 0, 142),
+            ("SECURITY", 137, 86, 138),
+            ("XInputExtension", 131, 66, 129),
+        ] {
+            extensions.insert(Extension {
+                name: Symbol::new(name),
+                major,
+                first_event,
+                first_error,
+            });
+        }
+        extensions
+    }
+
+    #[test]
+    fn core_names_are_the_protocol_s() {
+        assert_eq!(core_request_name(1), Some("CreateWindow"));
+        assert_eq!(core_request_name(70), Some("PolyFillRectangle"));
+        assert_eq!(core_request_name(127), Some("NoOperation"));
+        for unnamed in [0, 120, 128, 255] {
+            assert_eq!(core_request_name(unnamed), None);
+        }
+        assert_eq!(core_event_name(2), Some("KeyPress"));
+        assert_eq!(core_event_name(34), Some("MappingNotify"));
+        assert_eq!(core_event_name(1), None);
+        assert_eq!(core_error_name(3), Some("BadWindow"));
+        assert_eq!(core_error_name(17), Some("BadImplementation"));
+        assert_eq!(core_error_name(0), None);
+    }
+
+    #[test]
+    fn extension_requests_carry_the_extension_s_own_name() {
+        let extensions = server();
+        let name = |major, minor| request_name(major, minor, &extensions).as_str();
+        assert_eq!(name(133, 0), "BIG-REQUESTS:Enable");
+        assert_eq!(name(130, 3), "MIT-SHM:PutImage");
+        assert_eq!(name(139, 8), "RENDER:Composite");
+        assert_eq!(name(131, 46), "XInputExtension:XISelectEvents");
+        assert_eq!(name(137, 1), "SECURITY:1");
+        assert_eq!(name(200, 3), "Unknown:200.3");
+        assert_eq!(name(70, 9), "PolyFillRectangle");
+        assert_eq!(name(121, 9), "Unknown:121");
+    }
+
+    #[test]
+    fn events_and_errors_of_extensions() {
+        let extensions = server();
+        let event = |code| event_name(code, None, 0, &extensions).as_str();
+        assert_eq!(event(12), "Expose");
+        assert_eq!(event(65), "MIT-SHM:Completion");
+        assert_eq!(event(72), "XInputExtension:DeviceFocusIn");
+        assert_eq!(event(87), "SECURITY:1");
+        assert_eq!(event(64), "Unknown:64");
+        let generic = |kind| event_name(35, Some(kind), 0, &extensions).as_str();
+        assert_eq!(generic((131, 6)), "XInputExtension:Motion");
+        assert_eq!(generic((131, 999)), "XInputExtension:GenericEvent");
+        assert_eq!(generic((250, 6)), "Unknown:35");
+        let error = |code| error_name(code, &extensions).as_str();
+        assert_eq!(error(8), "BadMatch");
+        assert_eq!(error(128), "MIT-SHM:BadSeg");
+        assert_eq!(error(143), "RENDER:BadPicture");
+        assert_eq!(error(127), "Unknown:127");
+    }
+}

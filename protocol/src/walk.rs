@@ -1,5 +1,8 @@
 //! Message boundaries by lengths alone, with no buffering beyond a message's header.
 
+use crate::ByteOrder;
+use crate::header::{Found, LONGEST, Phase, find};
+
 /// Who sent the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -40,3 +43,182 @@ pub struct Head {
     /// Bytes of the whole message, header included.
     pub len: u64,
 }
+
+/// Consecutive bytes of one message, as they lie in the slice fed.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// The bytes, never none.
+    pub bytes: &'a [u8],
+    /// Where they begin in the slice fed.
+    pub at: usize,
+    /// The message's head; `None` in pieces before the one that completes the length.
+    pub head: Option<Head>,
+    /// Where `bytes` begin in their message.
+    pub offset: u64,
+    /// True for the last piece of a message.
+    pub ends: bool,
+    /// Why these and all later bytes of this direction have no message boundaries; else `None`.
+    pub lost: Option<&'static str>,
+}
+
+/// Finds the message boundaries in one direction of one connection.
+#[derive(Debug, Clone)]
+pub struct Walker {
+    side: Side,
+    order: Option<ByteOrder>,
+    phase: Phase,
+    /// The current message's head, once its length is known.
+    head: Option<Head>,
+    /// The current message's first bytes, until then.
+    start: [u8; LONGEST],
+    /// Bytes of the current message that went by.
+    offset: u64,
+}
+
+impl Walker {
+    /// A walker at the start of a connection.
+    pub fn new(side: Side) -> Walker {
+        Walker {
+            side,
+            order: None,
+            phase: Phase::Setup,
+            head: None,
+            start: [0; LONGEST],
+            offset: 0,
+        }
+    }
+
+    /// Tells a server side walker the byte order that the client chose. Call it before feeding.
+    pub fn set_order(&mut self, order: ByteOrder) {
+        self.order = Some(order);
+    }
+
+    /// The byte order, once known.
+    pub fn order(&self) -> Option<ByteOrder> {
+        self.order
+    }
+
+    /// Gives the next bytes of the stream; `on` gets them back in pieces, in order.
+    #[inline]
+    pub fn feed<'a>(&mut self, bytes: &'a [u8], mut on: impl FnMut(Piece<'a>)) {
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let piece = self.piece(rest, at);
+            at += piece.bytes.len();
+            on(piece);
+        }
+    }
+
+    /// Passes over `n` bytes of the current message that are not there. True where the message
+    /// ends with them. The length must be known and `n` lie inside the message: else the
+    /// boundaries are lost.
+    pub fn skip(&mut self, n: u64) -> bool {
+        if n == 0 {
+            return false;
+        }
+        let Some(head) = self.head.filter(|head| n <= head.len - self.offset) else {
+            self.lose("bytes are missing where a message's length was");
+            return false;
+        };
+        self.offset += n;
+        let ends = self.offset == head.len;
+        if ends {
+            self.end(head);
+        }
+        ends
+    }
+
+    /// Takes the piece at the start of `rest`, which lies at `at` in the slice fed.
+    #[inline]
+    fn piece<'a>(&mut self, rest: &'a [u8], at: usize) -> Piece<'a> {
+        let found = match self.head {
+            Some(head) => Found::Head(head),
+            None => self.find(rest),
+        };
+        let (head, lost) = match found {
+            Found::Head(head) => (Some(head), None),
+            Found::Short => (None, None),
+            Found::Lost(why) => (None, Some(why)),
+        };
+        if let Some(why) = lost {
+            self.lose(why);
+        }
+        let offset = self.offset;
+        // `offset` is below `len`: a message ends as soon as they are equal.
+        let left = head.map_or(u64::MAX, |head| head.len - offset);
+        let take = usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
+        let ends = take as u64 == left;
+        match head {
+            Some(head) if ends => self.end(head),
+            head => {
+                self.head = head;
+                self.offset += take as u64;
+            }
+        }
+        Piece {
+            bytes: &rest[..take],
+            at,
+            head,
+            offset,
+            ends,
+            lost,
+        }
+    }
+
+    /// The head of the current message, of which `rest` are the next bytes.
+    #[inline]
+    fn find(&mut self, rest: &[u8]) -> Found {
+        if self.offset == 0 {
+            let found = find(self.side, self.phase, &mut self.order, rest);
+            if matches!(found, Found::Short) {
+                self.hold(0, rest);
+            }
+            return found;
+        }
+        let held = match self.phase {
+            // The offset counts lost bytes without end; it is no index then.
+            Phase::Lost(why) => return Found::Lost(why),
+            Phase::Setup | Phase::Messages => LONGEST.min(self.offset as usize),
+        };
+        let held = self.hold(held, rest);
+        let start = self.start;
+        find(self.side, self.phase, &mut self.order, &start[..held])
+    }
+
+    /// Keeps the start of `bytes` behind the `held` bytes of a header; returns how many are held.
+    fn hold(&mut self, held: usize, bytes: &[u8]) -> usize {
+        let room = &mut self.start[held..];
+        let n = room.len().min(bytes.len());
+        room[..n].copy_from_slice(&bytes[..n]);
+        held + n
+    }
+
+    /// The message with this head is over.
+    #[inline]
+    fn end(&mut self, head: Head) {
+        self.offset = 0;
+        self.head = None;
+        match (head.kind, head.code) {
+            (HeadKind::ClientSetup, _) | (HeadKind::ServerSetup, 1) => {
+                self.phase = Phase::Messages;
+            }
+            // Status 0, Failed: the server closes the connection (section "Connection Setup").
+            (HeadKind::ServerSetup, 0) => {
+                self.phase = Phase::Lost("the server had refused the connection");
+            }
+            // After status 2, Authenticate, another answer follows.
+            _ => {}
+        }
+    }
+
+    fn lose(&mut self, why: &'static str) {
+        if !matches!(self.phase, Phase::Lost(_)) {
+            self.phase = Phase::Lost(why);
+            self.head = None;
+            self.offset = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

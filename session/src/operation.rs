@@ -22,7 +22,8 @@ pub enum Value {
 impl Value {
     /// What `text` means as a value: a number where it is one in decimal, else a name.
     pub fn parse(text: &str) -> Value {
-        text.parse().map_or_else(|_| Value::Name(Symbol::new(text)), Value::Number)
+        text.parse()
+            .map_or_else(|_| Value::Name(Symbol::new(text)), Value::Number)
     }
 }
 
@@ -47,6 +48,11 @@ impl Attributes {
 
     /// Sets `name` to `value`.
     pub fn set(&mut self, name: Attribute, value: Value) {
+        // Who sets them in order has them appended.
+        if self.0.last().is_none_or(|(last, _)| *last < name) {
+            self.0.push((name, value));
+            return;
+        }
         match self.0.binary_search_by(|(known, _)| known.cmp(&name)) {
             Ok(at) => self.0[at].1 = value,
             Err(at) => self.0.insert(at, (name, value)),
@@ -55,7 +61,10 @@ impl Attributes {
 
     /// The value of `name`.
     pub fn get(&self, name: Attribute) -> Option<Value> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
     }
 
     /// Removes `name`.

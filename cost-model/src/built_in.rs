@@ -1,0 +1,77 @@
+//! The parameter files that come with the program: those of `server-params/`.
+
+use crate::{ParameterError, ServerParameters};
+
+/// A parameter file that is compiled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// The name to ask for it by.
+    pub name: &'static str,
+    /// The file.
+    pub toml: &'static str,
+}
+
+impl BuiltIn {
+    /// The parameters in it.
+    pub fn parameters(&self) -> Result<ServerParameters, ParameterError> {
+        ServerParameters::from_toml(self.toml)
+    }
+}
+
+/// All of them, in the order of their names.
+pub fn built_in() -> &'static [BuiltIn] {
+    &[
+        BuiltIn {
+            name: "decstation-3100",
+            toml: include_str!("../../server-params/decstation-3100.toml"),
+        },
+        BuiltIn {
+            name: "hp9000-350",
+            toml: include_str!("../../server-params/hp9000-350.toml"),
+        },
+        BuiltIn {
+            name: "sun4-ipc",
+            toml: include_str!("../../server-params/sun4-ipc.toml"),
+        },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::built_in;
+    use crate::ServerParameters;
+
+    #[test]
+    fn every_file_parses_and_round_trips() {
+        for file in built_in() {
+            let parameters = file
+                .parameters()
+                .unwrap_or_else(|error| panic!("{}: {error}", file.name));
+            assert_eq!(parameters.server.name, file.name);
+            assert_eq!(
+                ServerParameters::from_toml(&parameters.to_toml()),
+                Ok(parameters)
+            );
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../server-params");
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|file| {
+                file.unwrap()
+                    .file_name()
+                    .to_str()?
+                    .strip_suffix(".toml")
+                    .map(Into::into)
+            })
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            built_in().iter().map(|file| file.name).collect::<Vec<_>>()
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! Which of a file's two clocks a cost is taken from: the one asked for where all figures that
+//! belong together have it, else the other.
+
+use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts, TransportCosts};
+
+impl Clock {
+    /// The other one.
+    pub fn other(self) -> Clock {
+        match self {
+            Clock::Cpu => Clock::Wall,
+            Clock::Wall => Clock::Cpu,
+        }
+    }
+}
+
+impl Measured {
+    /// The time on `clock`.
+    pub fn time(&self, clock: Clock) -> Option<Micros> {
+        match clock {
+            Clock::Cpu => self.cpu_us,
+            Clock::Wall => self.wall_us,
+        }
+    }
+
+    /// The time on `clock` with its spread; a spread that is not known is none.
+    pub fn cost(&self, clock: Clock) -> Option<Cost> {
+        Some(Cost::with_spread(
+            self.time(clock)?,
+            self.spread.unwrap_or(0.0),
+        ))
+    }
+}
+
+impl Point {
+    /// The time on `clock`; a rate is a time on the wall (equation 8).
+    pub fn time(&self, clock: Clock) -> Option<Micros> {
+        match clock {
+            Clock::Cpu => self.cpu_us,
+            Clock::Wall => self
+                .wall_us
+                .or(self.per_second.map(|rate| Micros(1e6 / rate))),
+        }
+    }
+
+    /// The time on `clock` with its spread; a spread that is not known is none.
+    pub fn cost(&self, clock: Clock) -> Option<Cost> {
+        Some(Cost::with_spread(
+            self.time(clock)?,
+            self.spread.unwrap_or(0.0),
+        ))
+    }
+}
+
+impl RequestCosts {
+    /// The clock to take this entry's costs from: `preferred` where every point and the fixed
+    /// part have it, else the other; `None` where neither is whole.
+    pub fn clock(&self, preferred: Clock) -> Option<Clock> {
+        [preferred, preferred.other()].into_iter().find(|clock| {
+            self.points.iter().all(|point| point.time(*clock).is_some())
+                && self.fixed.iter().all(|fixed| fixed.time(*clock).is_some())
+        })
+    }
+}
+
+impl TransportCosts {
+    /// The clock to take these costs from, as for a request.
+    pub fn clock(&self, preferred: Clock) -> Option<Clock> {
+        [preferred, preferred.other()]
+            .into_iter()
+            .find(|clock| self.parts().all(|(_, part)| part.time(*clock).is_some()))
+    }
+
+    /// The parts that there are, with their names in the file.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &Measured)> {
+        [
+            ("wakeup", Some(&self.wakeup)),
+            ("wakeup_other_cpu", self.wakeup_other_cpu.as_ref()),
+            ("byte_read", Some(&self.byte_read)),
+            ("reply", Some(&self.reply)),
+            ("byte_written", self.byte_written.as_ref()),
+            ("event", Some(&self.event)),
+        ]
+        .into_iter()
+        .filter_map(|(name, part)| Some((name, part?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Clock, Cost, Micros, Point, RequestCosts};
+
+    #[test]
+    fn a_rate_is_a_wall_time() {
+        let point = Point {
+            size: 1.0,
+            per_second: Some(8.0),
+            ..Point::default()
+        };
+        assert_eq!(point.time(Clock::Wall), Some(Micros(125_000.0)));
+        assert_eq!(point.time(Clock::Cpu), None);
+        assert_eq!(
+            point.cost(Clock::Wall),
+            Some(Cost::exact(Micros(125_000.0)))
+        );
+    }
+
+    #[test]
+    fn the_other_clock_stands_in_only_as_a_whole() {
+        let both = Point {
+            size: 1.0,
+            cpu_us: Some(Micros(1.0)),
+            wall_us: Some(Micros(2.0)),
+            ..Point::default()
+        };
+        let wall = Point {
+            size: 2.0,
+            wall_us: Some(Micros(3.0)),
+            ..Point::default()
+        };
+        let mut entry = RequestCosts {
+            points: vec![both],
+            ..RequestCosts::default()
+        };
+        assert_eq!(entry.clock(Clock::Cpu), Some(Clock::Cpu));
+        entry.points.push(wall);
+        assert_eq!(entry.clock(Clock::Cpu), Some(Clock::Wall));
+        entry.points[0].wall_us = None;
+        assert_eq!(entry.clock(Clock::Cpu), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! Reading a parameter file: TOML to `ServerParameters`, with errors that name the line.
+
+use serde::Deserialize;
+use toml::de::{DeTable, DeValue};
+
+use crate::validation::{Flaw, validate};
+use crate::{FORMAT, ServerParameters};
+
+/// Why a text is no parameter file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// It is not TOML, or a field is missing, unknown or of the wrong type.
+    #[error("{}{message}", at_line(*.line))]
+    Syntax {
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// What is wrong.
+        message: String,
+    },
+    /// It is TOML, but nothing says that it is a parameter file.
+    #[error(
+        "this is no server parameter file: it does not say `format = {FORMAT}` \
+         (x11prof measure writes one)"
+    )]
+    Foreign,
+    /// It is of a version that this program does not know.
+    #[error(
+        "the file is of format {found}, and this x11prof reads format {FORMAT}: \
+         take a newer x11prof, or measure again"
+    )]
+    Version {
+        /// The version in the file.
+        found: i64,
+    },
+    /// A figure in it makes no sense.
+    #[error("{}{entry}: {message}", at_line(*.line))]
+    Invalid {
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// The entry: a request with its attributes, or a part of the transport.
+        entry: String,
+        /// What is wrong and what to do.
+        message: String,
+    },
+}
+
+fn at_line(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!("line {line}: "))
+}
+
+impl ServerParameters {
+    /// Reads and checks a parameter file (docs/PARAMETERS.md).
+    pub fn from_toml(text: &str) -> Result<ServerParameters, ParameterError> {
+        // The version first: a newer format may have fields that are unknown here.
+        #[derive(Deserialize)]
+        struct Version {
+            format: Option<i64>,
+        }
+        let version: Version = toml::from_str(text).map_err(|error| syntax(text, &error))?;
+        match version.format {
+            Some(found) if found == i64::from(FORMAT) => {}
+            Some(found) => return Err(ParameterError::Version { found }),
+            None => return Err(ParameterError::Foreign),
+        }
+        let parameters: ServerParameters =
+            toml::from_str(text).map_err(|error| syntax(text, &error))?;
+        match validate(&parameters) {
+            Ok(()) => Ok(parameters),
+            Err(flaw) => Err(ParameterError::Invalid {
+                line: line_of_flaw(text, &flaw),
+                entry: flaw.entry,
+                message: flaw.message,
+            }),
+        }
+    }
+}
+
+/// One line of what the TOML reader says, and where.
+fn syntax(text: &str, error: &toml::de::Error) -> ParameterError {
+    ParameterError::Syntax {
+        line: error.span().map(|span| line_at(text, span.start)),
+        message: error.message().trim_end().replace('\n', ", "),
+    }
+}
+
+pub(crate) fn line_at(text: &str, byte: usize) -> usize {
+    let before = text.as_bytes().iter().take(byte);
+    1 + before.filter(|byte| **byte == b'\n').count()
+}
+
+/// The line of the request, and of the point in it, that `flaw` lies in.
+fn line_of_flaw(text: &str, flaw: &Flaw) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    let requests = document.get_ref().get("request")?;
+    let request = requests.get_ref().as_array()?.get(flaw.request?)?;
+    let point = flaw
+        .point
+        .and_then(|point| point_of(request.get_ref(), point));
+    Some(line_at(text, point.unwrap_or_else(|| request.span().start)))
+}
+
+fn point_of(request: &DeValue<'_>, point: usize) -> Option<usize> {
+    let points = request.as_table()?.get("points")?.get_ref().as_array()?;
+    Some(points.get(point)?.span().start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ParameterError;
+    use crate::{AttributeValue, Micros, ServerParameters};
+
+    const HEAD: &str = "format = 1\n[server]\nname = \"test\"\n";
+
+    fn error(text: &str) -> String {
+        ServerParameters::from_toml(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_file_is_read() {
+        let file = ServerParameters::from_toml(&format!(
+            "{HEAD}[[request]]\nname = \"PolyLine\"\n\
+             attributes = {{ gxmode = \"GXcopy\", linewidth = 0 }}\n\
+             fixed = {{ cpu_us = 0.5 }}\n\
+             points = [\n  {{ size = 1, cpu_us = 1 }},\n  {{ size = 2.5, cpu_us = 3.5, spread = 0.1 }},\n]\n"
+        ))
+        .unwrap();
+        let entry = &file.requests[0];
+        assert_eq!(entry.attributes["linewidth"], AttributeValue::Number(0));
+        assert_eq!(
+            entry.attributes["gxmode"],
+            AttributeValue::Name("GXcopy".into())
+        );
+        assert_eq!(entry.points[0].cpu_us, Some(Micros(1.0)));
+        assert_eq!(entry.points[1].size, 2.5);
+    }
+
+    #[test]
+    fn what_is_no_parameter_file_is_named_as_such() {
+        assert_eq!(
+            ServerParameters::from_toml(""),
+            Err(ParameterError::Foreign)
+        );
+        assert_eq!(
+            ServerParameters::from_toml("[package]\nname = \"other\"\n"),
+            Err(ParameterError::Foreign)
+        );
+        assert_eq!(
+            ServerParameters::from_toml("format = 7\nnews = true\n"),
+            Err(ParameterError::Version { found: 7 })
+        );
+        assert!(error("\u{0}\u{1}binary").starts_with("line 1: "));
+        assert!(error("format = 1\n[server\nname = 1").starts_with("line 2: "));
+        assert!(error("format = 1\n").contains("server"));
+    }
+
+    #[test]
+    fn unknown_fields_name_their_line() {
+        let text = format!("{HEAD}[[request]]\nname = \"NoOperation\"\nprice = 3\npoints = []\n");
+        let error = error(&text);
+        assert!(error.starts_with("line 6: "), "{error}");
+        assert!(error.contains("price"), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn senseless_figures_name_their_line_and_entry() {
+        let text = format!(
+            "{HEAD}[[request]]\nname = \"PolyLine\"\nattributes = {{ linewidth = 0 }}\npoints = [\n\
+             {{ size = 10, wall_us = 1 }},\n{{ size = 10, wall_us = 2 }},\n]\n"
+        );
+        let error = error(&text);
+        assert!(
+            error.starts_with("line 9: PolyLine linewidth=0: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_a_file() {
+        let text = include_str!("../../docs/PARAMETERS.md");
+        let example = text
+            .split("```")
+            .find_map(|part| part.strip_prefix("toml\n"))
+            .unwrap();
+        let parameters = ServerParameters::from_toml(example).unwrap();
+        assert_eq!(parameters.to_toml(), example);
+    }
+
+    #[test]
+    fn a_cut_off_file_is_an_error_at_every_length() {
+        let whole = crate::built_in()[0].toml;
+        for length in (0..whole.len().min(1500)).filter(|at| whole.is_char_boundary(*at)) {
+            // Cut between entries it may still be a file; it must never panic.
+            let _ = ServerParameters::from_toml(&whole[..length]);
+        }
+    }
+}

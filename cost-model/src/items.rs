@@ -1,0 +1,202 @@
+//! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
+//! A measured point is a request of one item: fixed part + g(size).
+
+use x11prof_session::Operation;
+
+use crate::interpolate::{Curve, Estimate};
+use crate::{Clock, Cost, Micros, RequestCosts};
+
+/// The costs of a request with one set of attributes, on one clock.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ItemCosts {
+    pub(crate) clock: Clock,
+    fixed: Option<Cost>,
+    curve: Curve,
+}
+
+impl ItemCosts {
+    /// The costs of `entry` on `preferred`, else on the other clock; `None` where neither has
+    /// all of its times.
+    pub(crate) fn new(entry: &RequestCosts, preferred: Clock) -> Option<ItemCosts> {
+        let clock = entry.clock(preferred)?;
+        let point = |point: &crate::Point| Some((point.size, point.cost(clock)?));
+        Some(ItemCosts {
+            clock,
+            fixed: entry.fixed.as_ref().and_then(|fixed| fixed.cost(clock)),
+            curve: Curve::new(entry.points.iter().filter_map(point).collect())?,
+        })
+    }
+
+    /// What `operation` costs; its fixed part only where it does no `work`.
+    pub(crate) fn of(&self, operation: &Operation, work: bool) -> Estimate {
+        let items = if work {
+            operation.items.as_slice()
+        } else {
+            &[]
+        };
+        match (self.fixed, items) {
+            (Some(fixed), []) => Estimate::measured(fixed),
+            (None, []) => self.curve.idle(),
+            (Some(_), [size]) => self.curve.at(*size),
+            (Some(fixed), sizes) => self.sum(fixed, sizes),
+            // Without a fixed part a request is one item of the whole op-size, as in the paper.
+            (None, [_]) => self.curve.at(operation.op_size),
+            (None, _) => {
+                let whole = self.curve.at(operation.op_size);
+                Estimate {
+                    exact: false,
+                    one_item: true,
+                    ..whole
+                }
+            }
+        }
+    }
+
+    fn sum(&self, fixed: Cost, sizes: &[f64]) -> Estimate {
+        let mut total = Estimate::measured(fixed);
+        // Neighbouring items often have one size: rectangles of a grid, cells of a terminal.
+        let mut last: Option<(f64, Estimate)> = None;
+        for &size in sizes {
+            let item = match last {
+                Some((known, item)) if known == size => item,
+                _ => {
+                    let one = self.curve.at(size);
+                    Estimate {
+                        cost: beside(one.cost, fixed),
+                        ..one
+                    }
+                }
+            };
+            total = Estimate::of_both(total.cost + item.cost, total, item);
+            last = Some((size, item));
+        }
+        total
+    }
+}
+
+/// g(size): the cost of one item without the fixed part, never below zero.
+fn beside(one: Cost, fixed: Cost) -> Cost {
+    let less = |one: Micros, fixed: Micros| Micros((one - fixed).0.max(0.0));
+    Cost {
+        time: less(one.time, fixed.time),
+        low: less(one.low, fixed.high),
+        high: less(one.high, fixed.low),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_session::Operation;
+
+    use super::ItemCosts;
+    use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts};
+
+    fn costs(fixed: Option<f64>, points: &[(f64, f64)]) -> ItemCosts {
+        let point = |&(size, time)| Point {
+            size,
+            cpu_us: Some(Micros(time)),
+            ..Point::default()
+        };
+        let fixed = fixed.map(|time| Measured {
+            cpu_us: Some(Micros(time)),
+            ..Measured::default()
+        });
+        let points = points.iter().map(point).collect();
+        let entry = RequestCosts {
+            fixed,
+            points,
+            ..RequestCosts::default()
+        };
+        ItemCosts::new(&entry, Clock::Wall).unwrap()
+    }
+
+    fn operation(items: &[f64]) -> Operation {
+        let mut operation = Operation::new("PolyFillRectangle".into());
+        operation.items = items.to_vec();
+        operation.op_size = items.iter().sum();
+        operation
+    }
+
+    #[test]
+    fn items_add_up_on_the_fixed_part() {
+        let costs = costs(Some(2.0), &[(0.0, 2.5), (10.0, 4.5)]);
+        assert_eq!(costs.clock, Clock::Cpu);
+        let three = costs.of(&operation(&[0.0, 10.0, 10.0]), true);
+        assert_eq!(three.cost, Cost::exact(Micros(2.0 + 0.5 + 2.5 + 2.5)));
+        assert!(three.exact);
+        let between = costs.of(&operation(&[5.0, 10.0]), true);
+        assert_eq!(between.cost.time, Micros(2.0 + 1.5 + 2.5));
+        assert!(!between.exact && !between.beyond);
+        assert!(costs.of(&operation(&[10.0, 11.0]), true).beyond);
+    }
+
+    #[test]
+    fn one_item_is_the_point_itself() {
+        let costs = costs(Some(2.0), &[(0.0, 1.5), (10.0, 4.5)]);
+        assert_eq!(costs.of(&operation(&[0.0]), true).cost.time, Micros(1.5));
+    }
+
+    #[test]
+    fn without_work_only_the_fixed_part_is_left() {
+        let costs = costs(Some(2.0), &[(10.0, 4.5)]);
+        for idle in [
+            costs.of(&operation(&[10.0]), false),
+            costs.of(&operation(&[]), true),
+        ] {
+            assert_eq!(idle.cost, Cost::exact(Micros(2.0)));
+            assert!(idle.exact);
+        }
+    }
+
+    #[test]
+    fn an_unknown_fixed_part_is_the_smallest_point_at_most() {
+        let costs = costs(None, &[(10.0, 4.0), (20.0, 5.0)]);
+        let idle = costs.of(&operation(&[10.0]), false);
+        assert_eq!(
+            idle.cost,
+            Cost {
+                time: Micros(4.0),
+                low: Micros::ZERO,
+                high: Micros(4.0)
+            }
+        );
+        assert!(idle.below && !idle.exact);
+    }
+
+    #[test]
+    fn without_a_fixed_part_a_request_is_one_item() {
+        let costs = costs(None, &[(10.0, 4.0), (20.0, 5.0)]);
+        let two = costs.of(&operation(&[4.0, 6.0]), true);
+        assert_eq!(two.cost.time, Micros(4.0));
+        assert!(two.one_item && !two.exact);
+        let one = costs.of(&operation(&[20.0]), true);
+        assert!(!one.one_item && one.exact);
+    }
+
+    #[test]
+    fn bounds_come_from_both_spreads() {
+        let spread = |time| Measured {
+            cpu_us: Some(Micros(time)),
+            spread: Some(0.1),
+            wall_us: None,
+        };
+        let point = Point {
+            size: 1.0,
+            cpu_us: Some(Micros(20.0)),
+            spread: Some(0.1),
+            ..Point::default()
+        };
+        let entry = RequestCosts {
+            fixed: Some(spread(10.0)),
+            points: vec![point],
+            ..Default::default()
+        };
+        let costs = ItemCosts::new(&entry, Clock::Cpu).unwrap();
+        let Cost { time, low, high } = costs.of(&operation(&[1.0, 1.0]), true).cost;
+        // 9 + 2·(18−11) and 11 + 2·(22−9).
+        assert_eq!(
+            (time, low, high),
+            (Micros(30.0), Micros(23.0), Micros(37.0))
+        );
+    }
+}

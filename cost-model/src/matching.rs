@@ -1,0 +1,178 @@
+//! Which parameter file is the recorded server's. Vendor and release do not tell Xvfb, Xephyr
+//! and Xorg apart, so the executable comes first (DESIGN, section 3).
+
+use crate::{Host, ServerIdentity, ServerParameters};
+
+/// The parameters that fit a server best.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Match<'a> {
+    /// The parameters.
+    pub parameters: &'a ServerParameters,
+    /// True where they are of this kind of server: nothing that is known speaks against it, and
+    /// its executable, or else its vendor and release, speak for it.
+    pub same_server: bool,
+    /// True where they were measured on this model of processor; `None` where either is unknown.
+    pub same_machine: Option<bool>,
+}
+
+/// How an attribute of two servers compares, from worst to best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    Differs,
+    Unknown,
+    Equal,
+}
+use Likeness::{Differs, Equal, Unknown};
+
+/// The one of `candidates` that fits best the server with this identity on this host, the first
+/// of equals; `None` where there are no candidates. It may be another machine's.
+pub fn best_match<'a>(
+    candidates: impl IntoIterator<Item = &'a ServerParameters>,
+    server: &ServerIdentity,
+    host: &Host,
+) -> Option<Match<'a>> {
+    let mut best: Option<([Likeness; 5], &ServerParameters)> = None;
+    for candidate in candidates {
+        let likeness = compare(candidate, server, host);
+        if best.is_none_or(|(known, _)| likeness > known) {
+            best = Some((likeness, candidate));
+        }
+    }
+    let ([executable, depth, cpu_model, vendor, release], parameters) = best?;
+    let identified = executable == Equal || (vendor == Equal && release == Equal);
+    Some(Match {
+        parameters,
+        same_server: identified && executable != Differs && depth != Differs,
+        same_machine: (cpu_model != Unknown).then_some(cpu_model == Equal),
+    })
+}
+
+/// In the order of what tells most about costs.
+fn compare(candidate: &ServerParameters, server: &ServerIdentity, host: &Host) -> [Likeness; 5] {
+    let known = &candidate.server;
+    [
+        like(
+            known.executable.as_deref().map(base_name),
+            server.executable.as_deref().map(base_name),
+        ),
+        like(known.depth, server.depth),
+        like(
+            candidate.host.cpu_model.as_deref(),
+            host.cpu_model.as_deref(),
+        ),
+        like(known.vendor.as_deref(), server.vendor.as_deref()),
+        like(known.release, server.release),
+    ]
+}
+
+fn like<T: PartialEq>(one: Option<T>, other: Option<T>) -> Likeness {
+    match (one, other) {
+        (Some(one), Some(other)) if one == other => Equal,
+        (Some(_), Some(_)) => Differs,
+        _ => Unknown,
+    }
+}
+
+/// `Xvfb` of `/usr/bin/Xvfb`.
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::best_match;
+    use crate::{Host, ServerIdentity, ServerParameters};
+
+    fn server(executable: &str, depth: u8) -> ServerIdentity {
+        ServerIdentity {
+            name: format!("{executable}-{depth}"),
+            executable: Some(executable.into()),
+            vendor: Some("The X.Org Foundation".into()),
+            release: Some(12101011),
+            depth: Some(depth),
+            ..ServerIdentity::default()
+        }
+    }
+
+    fn host(cpu_model: &str) -> Host {
+        Host {
+            cpu_model: Some(cpu_model.into()),
+            ..Host::default()
+        }
+    }
+
+    fn file(executable: &str, depth: u8, cpu_model: &str) -> ServerParameters {
+        let (server, host) = (server(executable, depth), host(cpu_model));
+        ServerParameters {
+            server,
+            host,
+            ..ServerParameters::default()
+        }
+    }
+
+    #[test]
+    fn the_executable_tells_more_than_the_vendor() {
+        let files = [
+            file("Xephyr", 24, "EPYC"),
+            file("Xvfb", 8, "EPYC"),
+            file("Xvfb", 24, "EPYC"),
+        ];
+        let found = best_match(&files, &server("/usr/bin/Xvfb", 24), &host("EPYC")).unwrap();
+        assert_eq!(found.parameters.server.name, "Xvfb-24");
+        assert_eq!((found.same_server, found.same_machine), (true, Some(true)));
+    }
+
+    #[test]
+    fn another_machines_file_is_named_as_such() {
+        let files = [file("Xvfb", 24, "Xeon")];
+        let found = best_match(&files, &server("Xvfb", 24), &host("EPYC")).unwrap();
+        assert_eq!((found.same_server, found.same_machine), (true, Some(false)));
+        let found = best_match(&files, &server("Xvfb", 24), &Host::default()).unwrap();
+        assert_eq!(found.same_machine, None);
+    }
+
+    #[test]
+    fn another_kind_of_server_is_taken_only_for_want_of_better() {
+        let files = [file("Xephyr", 24, "EPYC"), file("Xvfb", 8, "EPYC")];
+        let found = best_match(&files, &server("Xorg", 24), &host("EPYC")).unwrap();
+        assert_eq!(found.parameters.server.name, "Xephyr-24");
+        assert!(!found.same_server);
+        let found = best_match(&files, &server("Xvfb", 24), &host("EPYC")).unwrap();
+        assert_eq!(
+            (found.parameters.server.name.as_str(), found.same_server),
+            ("Xvfb-8", false)
+        );
+    }
+
+    #[test]
+    fn a_remote_server_is_known_by_vendor_and_release() {
+        let remote = ServerIdentity {
+            executable: None,
+            ..server("Xvfb", 24)
+        };
+        let files = [file("Xvfb", 24, "EPYC")];
+        assert!(
+            best_match(&files, &remote, &Host::default())
+                .unwrap()
+                .same_server
+        );
+        let older = ServerIdentity {
+            release: Some(1),
+            ..remote
+        };
+        assert!(
+            !best_match(&files, &older, &Host::default())
+                .unwrap()
+                .same_server
+        );
+    }
+
+    #[test]
+    fn of_equals_the_first_is_taken() {
+        let mut files = [file("Xvfb", 24, "EPYC"), file("Xvfb", 24, "EPYC")];
+        files[0].server.name = "mine".into();
+        let found = best_match(&files, &server("Xvfb", 24), &host("EPYC")).unwrap();
+        assert_eq!(found.parameters.server.name, "mine");
+        assert_eq!(best_match([], &server("Xvfb", 24), &host("EPYC")), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! The network of the paper: a speed and a round-trip latency (equation 7).
+
+use std::fmt;
+
+use crate::Micros;
+
+/// A network. The default is none: no time passes on it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Network {
+    /// Its speed; `None` where bytes take no time.
+    pub bytes_per_second: Option<f64>,
+    /// The latency that a blocking request waits: there and back.
+    pub rtt: Micros,
+}
+
+/// Why a text means no network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{text}' is no network: {why}; give SPEED,RTT as in 100KB/s,10ms or 10Mbit/s,1ms, \
+     or lan, wifi, dsl, lte, xprof-1993, none"
+)]
+pub struct NetworkError {
+    text: String,
+    why: String,
+}
+
+/// Speeds by their unit, in bytes per second. Units are decimal: KB is 1000 bytes, which is
+/// what the paper's Table 2 comes out with.
+const SPEEDS: [(&str, f64); 9] = [
+    ("B/s", 1.0),
+    ("KB/s", 1e3),
+    ("kB/s", 1e3),
+    ("MB/s", 1e6),
+    ("GB/s", 1e9),
+    ("kbit/s", 1e3 / 8.0),
+    ("Kbit/s", 1e3 / 8.0),
+    ("Mbit/s", 1e6 / 8.0),
+    ("Gbit/s", 1e9 / 8.0),
+];
+
+/// Times by their unit, in microseconds.
+const TIMES: [(&str, f64); 4] = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
+
+/// Networks by name. All but the last are conventions, not measurements (docs/PARAMETERS.md).
+const PRESETS: [(&str, f64, f64); 5] = [
+    // Gigabit Ethernet, and the round trip that is commonly counted with inside one building.
+    ("lan", 1e9 / 8.0, 500.0),
+    // Firefox's developer tools, throttling profile Wi-Fi: 30 Mbit/s down, 2 ms.
+    ("wifi", 30e6 / 8.0, 2e3),
+    // WebPageTest's connectivity profiles DSL (1.5 Mbit/s down, 50 ms) and LTE (12, 70 ms): a
+    // remote program's requests come down the line to the display.
+    ("dsl", 1.5e6 / 8.0, 50e3),
+    ("lte", 12e6 / 8.0, 70e3),
+    // The paper's Table 2.
+    ("xprof-1993", 100e3, 10e3),
+];
+
+impl Network {
+    /// No network: nothing takes time.
+    pub const NONE: Network = Network {
+        bytes_per_second: None,
+        rtt: Micros::ZERO,
+    };
+
+    /// Reads `SPEED,RTT` (`100KB/s,10ms`, `10Mbit/s,1ms`, `none,10ms`), a preset, or `none`.
+    pub fn parse(text: &str) -> Result<Network, NetworkError> {
+        let text = text.trim();
+        let error = |why: String| NetworkError {
+            text: text.to_owned(),
+            why,
+        };
+        if text == "none" {
+            return Ok(Network::NONE);
+        }
+        if let Some((_, speed, rtt)) = PRESETS.iter().find(|(name, ..)| *name == text) {
+            return Ok(Network {
+                bytes_per_second: Some(*speed),
+                rtt: Micros(*rtt),
+            });
+        }
+        let Some((speed, rtt)) = text.split_once(',') else {
+            return Err(error("it is neither a known name nor two figures".into()));
+        };
+        let bytes_per_second = match speed.trim() {
+            "none" => None,
+            speed => match quantity(speed, &SPEEDS) {
+                Some(speed) if speed > 0.0 => Some(speed),
+                Some(_) => return Err(error("a speed must be above 0".into())),
+                None => {
+                    let units = "B/s, KB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s";
+                    return Err(error(format!("'{speed}' is no speed in {units}")));
+                }
+            },
+        };
+        match quantity(rtt.trim(), &TIMES) {
+            Some(rtt) => Ok(Network {
+                bytes_per_second,
+                rtt: Micros(rtt),
+            }),
+            None => Err(error(format!("'{}' is no time in us, ms or s", rtt.trim()))),
+        }
+    }
+
+    /// The names of the presets.
+    pub fn presets() -> impl Iterator<Item = &'static str> {
+        PRESETS.iter().map(|(name, ..)| *name)
+    }
+
+    /// Equation 7: the time of `bytes` on the wire, and of `blocking` round trips.
+    pub fn time(&self, bytes: u64, blocking: u64) -> Micros {
+        let wire = self
+            .bytes_per_second
+            .map_or(0.0, |speed| bytes as f64 / speed * 1e6);
+        Micros(wire) + self.rtt * blocking as f64
+    }
+}
+
+/// A number with one of `units`: finite and not negative.
+fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
+    let amount = number.parse::<f64>().ok()? * factor;
+    amount.is_finite().then_some(amount)
+}
+
+/// As it can be parsed again: `100KB/s,10ms`.
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bytes_per_second {
+            None if self.rtt == Micros::ZERO => return f.write_str("none"),
+            None => f.write_str("none")?,
+            Some(speed) if speed >= 1e9 => write!(f, "{}GB/s", speed / 1e9)?,
+            Some(speed) if speed >= 1e6 => write!(f, "{}MB/s", speed / 1e6)?,
+            Some(speed) if speed >= 1e3 => write!(f, "{}KB/s", speed / 1e3)?,
+            Some(speed) => write!(f, "{speed}B/s")?,
+        }
+        write!(f, ",{}ms", self.rtt.as_ms())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Network, PRESETS};
+    use crate::Micros;
+
+    /// The network part of the paper's Table 2, from the counts and bytes of its Table 5.
+    #[test]
+    fn table_2_comes_out_to_the_digit() {
+        let network = Network::parse("100KB/s,10ms").unwrap();
+        assert_eq!(Network::parse("xprof-1993"), Ok(network));
+        let ms = |bytes, blocking| format!("{:.2}", network.time(bytes, blocking).as_ms());
+        assert_eq!(ms(21_368, 0), "213.68"); // 508 PolyFillRectangle
+        assert_eq!(ms(168_964, 0), "1689.64"); // 7389 PolyText8
+        assert_eq!(ms(128, 16), "161.28"); // 16 QueryFont, a round trip each
+    }
+
+    #[test]
+    fn units_are_decimal() {
+        let speed = |text: &str| Network::parse(text).unwrap().bytes_per_second.unwrap();
+        assert_eq!(speed("1.5 MB/s, 1ms"), 1.5e6);
+        assert_eq!(speed("8Mbit/s,1ms"), 1e6);
+        assert_eq!(speed("1Gbit/s,1ms"), 125e6);
+        assert_eq!(speed("56kbit/s,1ms"), 7e3);
+        assert_eq!(speed("300B/s,1ms"), 300.0);
+        let rtt = |text: &str| Network::parse(text).unwrap().rtt;
+        assert_eq!(rtt("1MB/s,250us"), Micros(250.0));
+        assert_eq!(rtt("1MB/s,250µs"), Micros(250.0));
+        assert_eq!(rtt("1MB/s,0.5s"), Micros(500_000.0));
+    }
+
+    #[test]
+    fn no_network_takes_no_time() {
+        assert_eq!(Network::parse("none"), Ok(Network::NONE));
+        assert_eq!(Network::NONE.time(u64::MAX, u64::MAX), Micros::ZERO);
+        assert_eq!(
+            Network::parse("none,10ms").unwrap().time(1000, 2),
+            Micros(20_000.0)
+        );
+    }
+
+    #[test]
+    fn what_is_no_network_says_how_to_write_one() {
+        for text in [
+            "",
+            "fast",
+            "100KB/s",
+            "100,10ms",
+            "100KB,10ms",
+            "-1KB/s,10ms",
+            "0KB/s,10ms",
+            "100KB/s,10",
+            "100KB/s,",
+            "100KB/s,-1ms",
+            "1.2.3KB/s,1ms",
+            "100kb/s,1ms",
+            "infB/s,1ms",
+        ] {
+            let error = Network::parse(text).unwrap_err().to_string();
+            assert!(error.contains("100KB/s,10ms"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn networks_print_as_they_are_read() {
+        for (name, ..) in PRESETS {
+            let network = Network::parse(name).unwrap();
+            assert_eq!(
+                Network::parse(&network.to_string()),
+                Ok(network),
+                "{network}"
+            );
+        }
+        for text in ["none", "none,10ms", "100KB/s,10ms", "12B/s,0ms"] {
+            assert_eq!(Network::parse(text).unwrap().to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Which measured entry prices a set of attributes: the one that has them, else the one that
+//! needs the fewest and most preferred substitutions.
+
+use x11prof_session::{Attribute, Attributes, Value};
+
+use crate::items::ItemCosts;
+use crate::{Doubt, Substitutions};
+
+/// A measured entry of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) attributes: Attributes,
+    pub(crate) costs: ItemCosts,
+}
+
+/// How a set of attributes is priced. Numbers are indexes of entries.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Resolution {
+    pub(crate) entry: usize,
+    /// The entry on the other side of an interpolated number, and its weight.
+    pub(crate) partner: Option<(usize, f64)>,
+    /// Entries with other values of the substituted attributes: the bounds are theirs too.
+    pub(crate) alternatives: Vec<usize>,
+    /// One `Doubt::Substituted` for each attribute that another value stands in for.
+    pub(crate) substitutions: Vec<Doubt>,
+}
+
+/// How well an entry fits; the smallest is taken, and of equals the first entry.
+type Misfit = (usize, usize, usize, usize, u64);
+
+struct Fit {
+    misfit: Misfit,
+    substituted: Vec<(Attribute, Value)>,
+    between: Option<(Attribute, usize, f64)>,
+}
+
+/// Finds the entry for `wanted` among `entries`; `None` where no rule allows any of them.
+pub(crate) fn resolve(
+    entries: &[Entry],
+    wanted: &Attributes,
+    rules: &Substitutions,
+) -> Option<Resolution> {
+    let fits = entries.iter().enumerate();
+    let fits = fits.filter_map(|(index, entry)| Some((index, fit(entries, entry, wanted, rules)?)));
+    let (index, fit) = fits.min_by_key(|(_, fit)| fit.misfit)?;
+    let doubt = |&(attribute, to): &(Attribute, Value)| Doubt::Substituted {
+        attribute,
+        from: wanted.get(attribute),
+        to,
+    };
+    Some(Resolution {
+        entry: index,
+        partner: fit.between.map(|(_, partner, weight)| (partner, weight)),
+        alternatives: alternatives(entries, index, &fit),
+        substitutions: fit.substituted.iter().map(doubt).collect(),
+    })
+}
+
+/// An attribute that the entry lacks does not count: the file does not tell its values apart.
+fn fit(
+    entries: &[Entry],
+    entry: &Entry,
+    wanted: &Attributes,
+    rules: &Substitutions,
+) -> Option<Fit> {
+    let mut fit = Fit {
+        misfit: Misfit::default(),
+        substituted: Vec::new(),
+        between: None,
+    };
+    let (mut preferences, mut distance) = (0, 0);
+    for (attribute, has) in entry.attributes.iter() {
+        let wants = wanted.get(attribute);
+        if wants == Some(has) {
+            continue;
+        }
+        if let (Some(Value::Number(wants)), Value::Number(has)) = (wants, has) {
+            distance += u64::from(wants.abs_diff(has));
+            if fit.between.is_none() && rules.interpolates(attribute) {
+                fit.between = partner(entries, entry, attribute, wants, has);
+                if fit.between.is_some() {
+                    continue;
+                }
+            }
+        }
+        preferences += rules.preference(attribute, wants, has)?;
+        fit.substituted.push((attribute, has));
+    }
+    let undistinguished = wanted
+        .iter()
+        .filter(|(name, _)| entry.attributes.get(*name).is_none())
+        .count();
+    let between = usize::from(fit.between.is_some());
+    fit.misfit = (
+        fit.substituted.len(),
+        preferences,
+        between,
+        undistinguished,
+        distance,
+    );
+    Some(fit)
+}
+
+/// The entry that is like `entry` but for `attribute`, where it has the nearest number on the
+/// other side of `wants`, and its weight.
+fn partner(
+    entries: &[Entry],
+    entry: &Entry,
+    attribute: Attribute,
+    wants: u32,
+    has: u32,
+) -> Option<(Attribute, usize, f64)> {
+    let across = entries.iter().enumerate().filter_map(|(index, other)| {
+        let Some(Value::Number(number)) = other.attributes.get(attribute) else {
+            return None;
+        };
+        let beyond = if has < wants {
+            number > wants
+        } else {
+            number < wants
+        };
+        let like = beyond
+            && other.costs.clock == entry.costs.clock
+            && same(&entry.attributes, &other.attributes, |name| {
+                name == attribute
+            });
+        like.then_some((number, index))
+    });
+    let (number, index) = across.min_by_key(|(number, _)| number.abs_diff(wants))?;
+    let weight = f64::from(wants.abs_diff(has)) / f64::from(number.abs_diff(has));
+    Some((attribute, index, weight))
+}
+
+/// All entries that differ from the chosen one, or its partner, in substituted attributes only.
+fn alternatives(entries: &[Entry], chosen: usize, fit: &Fit) -> Vec<usize> {
+    let substituted = |name| {
+        fit.substituted
+            .iter()
+            .any(|(attribute, _)| *attribute == name)
+    };
+    let partner = fit.between.map(|(_, partner, _)| partner);
+    let ends = || {
+        [Some(chosen), partner]
+            .into_iter()
+            .flatten()
+            .filter_map(|end| entries.get(end))
+    };
+    if fit.substituted.is_empty() {
+        return Vec::new();
+    }
+    let alternative = |(index, entry): (usize, &Entry)| {
+        let like = ends().any(|end| {
+            end.costs.clock == entry.costs.clock
+                && same(&end.attributes, &entry.attributes, substituted)
+        });
+        (like && index != chosen && Some(index) != partner).then_some(index)
+    };
+    entries.iter().enumerate().filter_map(alternative).collect()
+}
+
+/// True where two sets are equal but for attributes that are `except`ed.
+fn same(one: &Attributes, other: &Attributes, except: impl Fn(Attribute) -> bool) -> bool {
+    let rest = |(name, _): &(Attribute, Value)| !except(*name);
+    one.iter().filter(rest).eq(other.iter().filter(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_session::{Attributes, Value};
+
+    use super::{Entry, Resolution, resolve};
+    use crate::items::ItemCosts;
+    use crate::{Clock, Doubt, Micros, Point, RequestCosts, Substitutions};
+
+    fn attributes(text: &str) -> Attributes {
+        let mut attributes = Attributes::new();
+        for (name, value) in text
+            .split_whitespace()
+            .filter_map(|part| part.split_once('='))
+        {
+            attributes.set(name.into(), Value::parse(value));
+        }
+        attributes
+    }
+
+    fn find(entries: &[&str], wanted: &str) -> Option<Resolution> {
+        let point = Point {
+            size: 0.0,
+            wall_us: Some(Micros(1.0)),
+            ..Point::default()
+        };
+        let costs = RequestCosts {
+            points: vec![point],
+            ..RequestCosts::default()
+        };
+        let costs = ItemCosts::new(&costs, Clock::Wall).unwrap();
+        let entry = |text: &&str| Entry {
+            attributes: attributes(text),
+            costs: costs.clone(),
+        };
+        let entries: Vec<Entry> = entries.iter().map(entry).collect();
+        resolve(&entries, &attributes(wanted), &Substitutions::default())
+    }
+
+    fn substituted(resolution: &Resolution) -> Vec<String> {
+        let text = |doubt: &Doubt| match doubt {
+            Doubt::Substituted {
+                attribute,
+                from: Some(from),
+                to,
+            } => format!("{attribute}:{from}>{to}"),
+            Doubt::Substituted {
+                attribute,
+                from: None,
+                to,
+            } => format!("{attribute}:>{to}"),
+            other => format!("{other:?}"),
+        };
+        resolution.substitutions.iter().map(text).collect()
+    }
+
+    #[test]
+    fn the_entry_with_the_attributes_is_taken() {
+        let found = find(&["gxmode=GXcopy", "gxmode=GXxor"], "gxmode=GXxor depth=24").unwrap();
+        assert_eq!((found.entry, found.partner), (1, None));
+        assert!(found.substitutions.is_empty() && found.alternatives.is_empty());
+    }
+
+    #[test]
+    fn what_a_file_does_not_distinguish_is_ignored() {
+        let found = find(&["", "gxmode=GXxor"], "gxmode=GXand").unwrap();
+        assert_eq!(found.entry, 0);
+        assert!(found.substitutions.is_empty());
+        let found = find(&["", "gxmode=GXxor"], "gxmode=GXxor").unwrap();
+        assert_eq!(found.entry, 1);
+    }
+
+    #[test]
+    fn the_fewest_and_most_preferred_substitutions_are_taken() {
+        let entries = [
+            "gxmode=GXcopy fillstyle=FillSolid",
+            "gxmode=GXxor fillstyle=FillSolid",
+        ];
+        let found = find(&entries, "gxmode=GXand fillstyle=FillSolid").unwrap();
+        assert_eq!(found.entry, 1);
+        assert_eq!(substituted(&found), ["gxmode:GXand>GXxor"]);
+        assert_eq!(found.alternatives, [0]);
+        let found = find(&entries, "gxmode=GXset fillstyle=FillTiled").unwrap();
+        assert_eq!(found.entry, 0);
+        assert_eq!(
+            substituted(&found),
+            ["fillstyle:FillTiled>FillSolid", "gxmode:GXset>GXcopy"]
+        );
+    }
+
+    #[test]
+    fn what_the_operation_lacks_is_substituted_too() {
+        let found = find(&["gxmode=GXand", "gxmode=GXcopy"], "").unwrap();
+        assert_eq!(
+            (found.entry, substituted(&found)),
+            (1, vec!["gxmode:>GXcopy".to_owned()])
+        );
+    }
+
+    #[test]
+    fn widths_are_interpolated_between_their_neighbours() {
+        let widths = ["linewidth=0", "linewidth=1", "linewidth=10", "linewidth=20"];
+        let found = find(&widths, "linewidth=4").unwrap();
+        assert_eq!((found.entry, found.partner), (1, Some((2, 3.0 / 9.0))));
+        assert!(found.substitutions.is_empty());
+        let found = find(&widths, "linewidth=8").unwrap();
+        assert_eq!((found.entry, found.partner), (2, Some((1, 2.0 / 9.0))));
+    }
+
+    #[test]
+    fn beyond_the_widths_the_nearest_stands_in() {
+        let found = find(&["linewidth=0", "linewidth=10"], "linewidth=30").unwrap();
+        assert_eq!((found.entry, found.partner), (1, None));
+        assert_eq!(substituted(&found), ["linewidth:30>10"]);
+        assert_eq!(found.alternatives, [0]);
+    }
+
+    #[test]
+    fn the_bounds_of_a_substitution_keep_to_the_interpolated_widths() {
+        let entries = [
+            "fillstyle=FillSolid linewidth=1",
+            "fillstyle=FillSolid linewidth=9",
+            "fillstyle=FillSolid linewidth=50",
+            "fillstyle=FillTiled linewidth=1",
+        ];
+        let found = find(&entries, "fillstyle=FillStippled linewidth=2").unwrap();
+        // No tiled entry is on the other side of 2, so the solid ones need fewer substitutions.
+        assert_eq!((found.entry, found.partner), (0, Some((1, 1.0 / 8.0))));
+        assert_eq!(found.alternatives, [3]);
+    }
+
+    #[test]
+    fn the_nearest_depth_and_any_font_stand_in() {
+        let found = find(&["depth=1", "depth=16", "depth=32"], "depth=24").unwrap();
+        assert_eq!(
+            (found.entry, substituted(&found)),
+            (1, vec!["depth:24>16".to_owned()])
+        );
+        let found = find(&["fontname=10x20", "fontname=6x13"], "fontname=9x15").unwrap();
+        assert_eq!(found.entry, 1);
+        let found = find(&["fontname=10x20", "fontname=cursor"], "fontname=9x15").unwrap();
+        assert_eq!(found.entry, 0);
+    }
+}

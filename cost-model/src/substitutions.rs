@@ -1,0 +1,218 @@
+//! The rules of substitution, as data: `substitutions.toml`, or a file of the user's own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+use x11prof_session::{Attribute, Value};
+
+use crate::file::line_at;
+use crate::{AttributeValue, FORMAT};
+
+/// The rules that come with the program.
+const DEFAULT: &str = include_str!("../substitutions.toml");
+
+/// Which value of an attribute may stand in for one that was not measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Substitutions {
+    rules: HashMap<Attribute, Rule>,
+    /// For attributes that have no rule of their own.
+    others: Rule,
+}
+
+/// Why a text holds no rules.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
+pub struct SubstitutionError {
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// How measured numbers stand in for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Numbers {
+    Interpolate,
+    Nearest,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    attribute: BTreeMap<String, FileRule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRule {
+    numbers: Option<Numbers>,
+    #[serde(default)]
+    instead_of: BTreeMap<String, Vec<AttributeValue>>,
+    #[serde(default)]
+    otherwise: Vec<AttributeValue>,
+    #[serde(default)]
+    any: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Rule {
+    numbers: Option<Numbers>,
+    instead_of: HashMap<Value, Vec<Value>>,
+    otherwise: Vec<Value>,
+    any: bool,
+}
+
+impl Default for Substitutions {
+    /// The rules that come with the program.
+    #[expect(
+        clippy::expect_used,
+        reason = "the text is compiled in, and a test parses it"
+    )]
+    fn default() -> Substitutions {
+        Substitutions::parse(DEFAULT).expect("the rules that come with the program parse")
+    }
+}
+
+impl Substitutions {
+    /// Reads rules in the form of `substitutions.toml`; they replace those that come with the
+    /// program as a whole.
+    pub fn parse(text: &str) -> Result<Substitutions, SubstitutionError> {
+        let file: File = toml::from_str(text).map_err(|error| SubstitutionError {
+            line: error.span().map(|span| line_at(text, span.start)),
+            message: error.message().trim_end().replace('\n', ", "),
+        })?;
+        if file.format != FORMAT {
+            let message = format!(
+                "format is {}; this x11prof reads format {FORMAT}",
+                file.format
+            );
+            return Err(SubstitutionError {
+                line: None,
+                message,
+            });
+        }
+        let mut rules: HashMap<Attribute, Rule> = file
+            .attribute
+            .into_iter()
+            .map(|(name, rule)| (Attribute::new(&name), rule.into()))
+            .collect();
+        let others = rules.remove(&Attribute::new("*")).unwrap_or_default();
+        Ok(Substitutions { rules, others })
+    }
+
+    /// The text of the rules that come with the program, to start one's own from.
+    pub fn default_text() -> &'static str {
+        DEFAULT
+    }
+
+    fn rule(&self, attribute: Attribute) -> &Rule {
+        self.rules.get(&attribute).unwrap_or(&self.others)
+    }
+
+    /// True where numbers of `attribute` are interpolated between measured ones.
+    pub(crate) fn interpolates(&self, attribute: Attribute) -> bool {
+        self.rule(attribute).numbers == Some(Numbers::Interpolate)
+    }
+
+    /// How good a stand-in `to` is where an operation has `from`, 0 the best; `None` where no
+    /// rule allows it.
+    pub(crate) fn preference(
+        &self,
+        attribute: Attribute,
+        from: Option<Value>,
+        to: Value,
+    ) -> Option<usize> {
+        let rule = self.rule(attribute);
+        if let (Some(Value::Number(_)), Value::Number(_), Some(_)) = (from, to, rule.numbers) {
+            return Some(0);
+        }
+        let own = from
+            .and_then(|from| rule.instead_of.get(&from))
+            .map_or(&[][..], Vec::as_slice);
+        let listed = own
+            .iter()
+            .chain(&rule.otherwise)
+            .position(|value| *value == to);
+        listed.or_else(|| rule.any.then_some(own.len() + rule.otherwise.len()))
+    }
+}
+
+impl From<FileRule> for Rule {
+    fn from(rule: FileRule) -> Rule {
+        let values = |values: &[AttributeValue]| values.iter().map(Value::from).collect();
+        Rule {
+            numbers: rule.numbers,
+            instead_of: rule
+                .instead_of
+                .iter()
+                .map(|(from, to)| (Value::parse(from), values(to)))
+                .collect(),
+            otherwise: values(&rule.otherwise),
+            any: rule.any,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_session::Value;
+
+    use super::{DEFAULT, Substitutions};
+
+    fn preference(attribute: &str, from: &str, to: &str) -> Option<usize> {
+        let rules = Substitutions::default();
+        rules.preference(attribute.into(), Some(Value::parse(from)), Value::parse(to))
+    }
+
+    #[test]
+    fn the_rules_that_come_with_the_program_parse() {
+        assert!(Substitutions::parse(DEFAULT).is_ok());
+    }
+
+    #[test]
+    fn the_papers_substitutions_come_first() {
+        assert_eq!(preference("gxmode", "GXand", "GXxor"), Some(0));
+        assert_eq!(preference("gxmode", "GXset", "GXcopy"), Some(0));
+        assert_eq!(
+            preference("fillstyle", "FillStippled", "FillOpaqueStippled"),
+            Some(0)
+        );
+        assert!(preference("gxmode", "GXand", "GXcopy") > preference("gxmode", "GXand", "GXxor"));
+        assert_eq!(preference("depth", "24", "8"), Some(0));
+    }
+
+    #[test]
+    fn every_function_of_a_graphics_context_has_a_rule() {
+        let rules = Substitutions::default();
+        assert_eq!(rules.rule("gxmode".into()).instead_of.len(), 16);
+    }
+
+    #[test]
+    fn a_user_may_forbid_what_the_defaults_allow() {
+        let rules =
+            Substitutions::parse("format = 1\n[attribute.gxmode.instead_of]\nGXand = [\"GXor\"]\n")
+                .unwrap();
+        let preference = |to: &str| {
+            rules.preference(
+                "gxmode".into(),
+                Some(Value::parse("GXand")),
+                Value::parse(to),
+            )
+        };
+        assert_eq!(preference("GXor"), Some(0));
+        assert_eq!(preference("GXxor"), None);
+        assert_eq!(
+            rules.preference("depth".into(), None, Value::Number(8)),
+            None
+        );
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let error = Substitutions::parse("format = 1\n[attribute.gxmode]\nsome = 1\n").unwrap_err();
+        assert_eq!(error.line, Some(3));
+        assert!(Substitutions::parse("format = 2\n[attribute]\n").is_err());
+    }
+}

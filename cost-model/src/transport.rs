@@ -1,0 +1,140 @@
+//! What messages cost a server beside the operations in them (DESIGN, section 4).
+
+use crate::{Clock, Cost, Micros, ServerParameters, TransportCosts};
+
+/// The transport costs of a server. Where its file has none, as those of 1991, all are zero and
+/// `is_known` is false.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct TransportPrices {
+    clock: Option<Clock>,
+    wakeup: Cost,
+    wakeup_other_cpu: Option<Cost>,
+    byte_read: Cost,
+    reply: Cost,
+    byte_written: Cost,
+    event: Cost,
+}
+
+impl TransportPrices {
+    /// On the server's processor clock where the file has it, else on the wall's.
+    pub fn new(parameters: &ServerParameters) -> TransportPrices {
+        TransportPrices::with_clock(parameters, Clock::Cpu)
+    }
+
+    /// On `clock` where the file has it, else on the other.
+    pub fn with_clock(parameters: &ServerParameters, clock: Clock) -> TransportPrices {
+        let costs = parameters.transport.as_ref();
+        let of = |costs: &TransportCosts| {
+            let clock = costs.clock(clock)?;
+            let TransportCosts {
+                wakeup,
+                wakeup_other_cpu,
+                byte_read,
+                reply,
+                byte_written,
+                event,
+            } = costs;
+            Some(TransportPrices {
+                clock: Some(clock),
+                wakeup: wakeup.cost(clock)?,
+                wakeup_other_cpu: wakeup_other_cpu.as_ref().and_then(|it| it.cost(clock)),
+                byte_read: byte_read.cost(clock)?,
+                reply: reply.cost(clock)?,
+                byte_written: byte_written
+                    .as_ref()
+                    .and_then(|it| it.cost(clock))
+                    .unwrap_or_default(),
+                event: event.cost(clock)?,
+            })
+        };
+        costs.and_then(of).unwrap_or_default()
+    }
+
+    /// False where the file says nothing of the transport.
+    pub fn is_known(&self) -> bool {
+        self.clock.is_some()
+    }
+
+    /// The clock that these were measured on; `None` where they are not known.
+    pub fn clock(&self) -> Option<Clock> {
+        self.clock
+    }
+
+    /// One wakeup. The time is that of one processor; where two were measured as well, the
+    /// bounds hold both, for the scheduler decides.
+    pub fn wakeup(&self) -> Cost {
+        let Cost { time, low, high } = self.wakeup;
+        let other = self.wakeup_other_cpu.unwrap_or(self.wakeup);
+        Cost {
+            time,
+            low: Micros(low.0.min(other.low.0)),
+            high: Micros(high.0.max(other.high.0)),
+        }
+    }
+
+    /// One wakeup where client and server run on two processors, where that was measured.
+    pub fn wakeup_other_cpu(&self) -> Option<Cost> {
+        self.wakeup_other_cpu
+    }
+
+    /// Reading one byte of requests.
+    pub fn byte_read(&self) -> Cost {
+        self.byte_read
+    }
+
+    /// Writing one reply of `bytes` in all.
+    pub fn reply(&self, bytes: u64) -> Cost {
+        self.reply + self.byte_written.times(bytes as f64)
+    }
+
+    /// Making and writing one event.
+    pub fn event(&self) -> Cost {
+        self.event
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TransportPrices;
+    use crate::{Clock, Cost, Micros, ServerParameters};
+
+    fn parameters(transport: &str) -> ServerParameters {
+        let text = format!("format = 1\nrequest = []\n[server]\nname = \"test\"\n{transport}");
+        ServerParameters::from_toml(&text).unwrap()
+    }
+
+    #[test]
+    fn costs_are_taken_from_one_clock() {
+        let parameters = parameters(
+            "[transport]\nwakeup = { cpu_us = 6, wall_us = 13 }\nbyte_read = { cpu_us = 0.5, wall_us = 1 }\n\
+             reply = { cpu_us = 2, wall_us = 3 }\nbyte_written = { cpu_us = 0.25 }\n\
+             wakeup_other_cpu = { cpu_us = 22, spread = 0.5 }\nevent = { cpu_us = 4 }\n",
+        );
+        let prices = TransportPrices::new(&parameters);
+        assert!(prices.is_known());
+        assert_eq!(
+            prices.wakeup(),
+            Cost {
+                time: Micros(6.0),
+                low: Micros(6.0),
+                high: Micros(33.0)
+            }
+        );
+        assert_eq!(prices.byte_read().times(10.0).time, Micros(5.0));
+        assert_eq!(prices.reply(32), Cost::exact(Micros(10.0)));
+        assert_eq!(prices.event(), Cost::exact(Micros(4.0)));
+        let wall = TransportPrices::with_clock(&parameters, Clock::Wall);
+        assert_eq!(wall, prices); // the event has no wall time, so the wall is not whole
+    }
+
+    #[test]
+    fn a_file_without_transport_has_no_transport_costs() {
+        let prices = TransportPrices::new(&parameters(""));
+        assert!(!prices.is_known());
+        assert_eq!(
+            (prices.wakeup(), prices.reply(1000)),
+            (Cost::default(), Cost::default())
+        );
+        assert_eq!(prices.clock(), None);
+    }
+}

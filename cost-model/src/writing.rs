@@ -1,0 +1,260 @@
+//! Writing a parameter file: one line a point, as a person would.
+
+use std::fmt::Write;
+
+use toml::Value as Toml;
+
+use crate::{
+    AttributeValue, Host, Measured, Method, Point, RequestCosts, ServerIdentity, ServerParameters,
+};
+
+impl ServerParameters {
+    /// The parameter file (docs/PARAMETERS.md); reading it gives the same parameters again.
+    pub fn to_toml(&self) -> String {
+        let mut out = Lines(String::new());
+        out.line("format", self.format.to_string());
+        out.server(&self.server);
+        out.host(&self.host);
+        out.method(&self.method);
+        if let Some(transport) = &self.transport {
+            out.heading("[transport]");
+            for (name, part) in transport.parts() {
+                out.line(name, inline(&measured(part)));
+            }
+        }
+        for entry in &self.requests {
+            out.request(entry);
+        }
+        out.0
+    }
+}
+
+/// The text as it grows.
+struct Lines(String);
+
+impl Lines {
+    fn heading(&mut self, heading: &str) {
+        self.0.push('\n');
+        self.0.push_str(heading);
+        self.0.push('\n');
+    }
+
+    fn line(&mut self, key: &str, value: String) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    fn optional(&mut self, key: &str, value: Option<String>) {
+        if let Some(value) = value {
+            self.line(key, value);
+        }
+    }
+
+    fn server(&mut self, server: &ServerIdentity) {
+        self.heading("[server]");
+        self.line("name", text(&server.name));
+        self.optional("executable", server.executable.as_deref().map(text));
+        if !server.arguments.is_empty() {
+            let arguments: Vec<String> = server.arguments.iter().map(|it| text(it)).collect();
+            self.line("arguments", format!("[{}]", arguments.join(", ")));
+        }
+        self.optional("vendor", server.vendor.as_deref().map(text));
+        self.optional("release", server.release.map(|it| it.to_string()));
+        self.optional("depth", server.depth.map(|it| it.to_string()));
+        self.optional(
+            "screen",
+            server
+                .screen
+                .map(|(width, height)| format!("[{width}, {height}]")),
+        );
+    }
+
+    fn host(&mut self, host: &Host) {
+        if *host == Host::default() {
+            return;
+        }
+        self.heading("[host]");
+        self.optional("cpu_model", host.cpu_model.as_deref().map(text));
+        self.optional("cpus", host.cpus.map(|it| it.to_string()));
+        self.optional("kernel", host.kernel.as_deref().map(text));
+    }
+
+    fn method(&mut self, method: &Method) {
+        if *method == Method::default() {
+            return;
+        }
+        self.heading("[method]");
+        self.optional("source", method.source.as_deref().map(text));
+        self.optional("date", method.date.as_deref().map(text));
+        self.optional("notes", method.notes.as_deref().map(text));
+    }
+
+    fn request(&mut self, entry: &RequestCosts) {
+        self.heading("[[request]]");
+        self.line("name", text(&entry.name));
+        if !entry.attributes.is_empty() {
+            let attributes: Vec<Field> = entry.attributes.iter().map(attribute).collect();
+            self.line("attributes", inline(&attributes));
+        }
+        self.optional(
+            "fixed",
+            entry.fixed.as_ref().map(|fixed| inline(&measured(fixed))),
+        );
+        self.0.push_str("points = [\n");
+        for it in &entry.points {
+            let _ = writeln!(self.0, "    {},", inline(&point(it)));
+        }
+        self.0.push_str("]\n");
+    }
+}
+
+/// A key with its value as TOML.
+type Field = (String, String);
+
+fn inline(fields: &[Field]) -> String {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    format!("{{ {} }}", fields.join(", "))
+}
+
+fn attribute((name, value): (&String, &AttributeValue)) -> Field {
+    let value = match value {
+        AttributeValue::Number(number) => number.to_string(),
+        AttributeValue::Name(name) => text(name),
+    };
+    (key(name), value)
+}
+
+fn measured(it: &Measured) -> Vec<Field> {
+    let parts = [
+        ("cpu_us", it.cpu_us.map(|time| time.0)),
+        ("wall_us", it.wall_us.map(|time| time.0)),
+        ("spread", it.spread),
+    ];
+    numbers(&parts)
+}
+
+fn point(it: &Point) -> Vec<Field> {
+    let parts = [
+        ("size", Some(it.size)),
+        ("cpu_us", it.cpu_us.map(|time| time.0)),
+        ("wall_us", it.wall_us.map(|time| time.0)),
+        ("per_second", it.per_second),
+        ("spread", it.spread),
+    ];
+    numbers(&parts)
+}
+
+fn numbers(parts: &[(&str, Option<f64>)]) -> Vec<Field> {
+    let there = parts
+        .iter()
+        .filter_map(|(key, value)| Some((key, (*value)?)));
+    there
+        .map(|(key, value)| ((*key).to_owned(), number(value)))
+        .collect()
+}
+
+/// The shortest text that reads back as the same number. Whole numbers lose their point, but
+/// not beyond what TOML takes as an integer.
+fn number(number: f64) -> String {
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        format!("{number}")
+    } else {
+        format!("{number:?}")
+    }
+}
+
+fn text(text: &str) -> String {
+    Toml::String(text.to_owned()).to_string()
+}
+
+fn key(name: &str) -> String {
+    let bare = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if !name.is_empty() && name.bytes().all(bare) {
+        name.to_owned()
+    } else {
+        text(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::{AttributeValue, Measured, Micros, ServerParameters, TransportCosts};
+
+    const EVERYTHING: &str = r#"format = 1
+
+[server]
+name = "xvfb"
+executable = "Xvfb"
+arguments = [":7", "-screen", "0", "1280x1024x24"]
+vendor = 'The X.Org "Foundation"'
+release = 12101011
+depth = 24
+screen = [1280, 1024]
+
+[host]
+cpu_model = "AMD EPYC"
+cpus = 2
+kernel = "Linux 6.18"
+
+[method]
+source = "x11prof measure 0.1.0"
+date = "2026-11-20"
+notes = "pinned"
+
+[transport]
+wakeup = { cpu_us = 6.5, wall_us = 13, spread = 0.02 }
+wakeup_other_cpu = { cpu_us = 22, wall_us = 51 }
+byte_read = { cpu_us = 0.0001 }
+reply = { cpu_us = 1 }
+byte_written = { cpu_us = 0.0002 }
+event = { cpu_us = 0.5 }
+
+[[request]]
+name = "PolyLine"
+attributes = { gxmode = "GXcopy", linewidth = 0 }
+fixed = { cpu_us = 0.25, spread = 0.1 }
+points = [
+    { size = 0, cpu_us = 0.3, wall_us = 0.4, spread = 0.03 },
+    { size = 10.5, cpu_us = 1, per_second = 19161.61 },
+]
+"#;
+
+    #[test]
+    fn every_field_is_written() {
+        let parameters = ServerParameters::from_toml(EVERYTHING).unwrap();
+        assert_eq!(parameters.to_toml(), EVERYTHING);
+    }
+
+    #[test]
+    fn odd_names_are_quoted() {
+        let mut parameters = ServerParameters::from_toml(EVERYTHING).unwrap();
+        let attributes = &mut parameters.requests[0].attributes;
+        attributes.insert(
+            "a \"b\" = c".into(),
+            AttributeValue::Name("-*-fixed\n\\".into()),
+        );
+        parameters.method.notes = Some("two\nlines".into());
+        assert_eq!(
+            ServerParameters::from_toml(&parameters.to_toml()),
+            Ok(parameters)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_come_back_as_they_went(time in 0.0..f64::MAX, small in 0.0..1e-6_f64) {
+            let mut parameters = ServerParameters::from_toml(EVERYTHING).unwrap();
+            parameters.requests[0].points[0].cpu_us = Some(Micros(time));
+            let tiny = Measured { cpu_us: Some(Micros(small)), ..Measured::default() };
+            parameters.transport = Some(TransportCosts {
+                wakeup: tiny, byte_read: tiny, reply: tiny, event: tiny, ..TransportCosts::default()
+            });
+            prop_assert_eq!(ServerParameters::from_toml(&parameters.to_toml()), Ok(parameters));
+        }
+    }
+}

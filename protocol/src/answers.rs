@@ -1,0 +1,169 @@
+//! Which request an answer belongs to.
+
+use std::collections::VecDeque;
+
+use crate::{SequenceNumber, Symbol};
+
+/// Requests that wait for a reply, at most. A 16-bit number tells no more of them apart.
+const MOST_PENDING: usize = 1 << 16;
+
+/// A request whose reply is to come.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) sequence: SequenceNumber,
+    pub(crate) name: Symbol,
+    pub(crate) major: u8,
+    pub(crate) minor: u8,
+    /// Which of its replies is the last.
+    pub(crate) last: Last,
+    /// The extension that a QueryExtension asks for.
+    pub(crate) asks_for: Option<Box<str>>,
+}
+
+/// Which reply to a request is the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// The only one.
+    First,
+    /// The one with this second byte, of several.
+    Data(u8),
+}
+
+/// The requests of one connection that were not answered yet. A server answers in the order of
+/// the requests, so the numbers of its answers never go back (protocol, section "Request Format").
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    sent: SequenceNumber,
+    /// The newest number that an answer had.
+    reached: SequenceNumber,
+    pending: VecDeque<Pending>,
+}
+
+impl Answers {
+    /// Numbers a request.
+    #[inline]
+    pub(crate) fn send(&mut self) -> SequenceNumber {
+        self.sent = self.sent.next();
+        self.sent
+    }
+
+    pub(crate) fn last_sequence(&self) -> SequenceNumber {
+        self.sent
+    }
+
+    pub(crate) fn awaiting(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Notes that a request waits for its reply. Call it in the order of the numbers.
+    pub(crate) fn expect(&mut self, pending: Pending) {
+        if self.pending.len() == MOST_PENDING {
+            self.pending.pop_front();
+        }
+        self.pending.push_back(pending);
+    }
+
+    /// The request that a reply with this number answers, and whether the reply is its last.
+    /// Among the requests with these low bits it is the oldest one that waits for a reply.
+    pub(crate) fn reply(&mut self, low: u16, data: u8) -> (SequenceNumber, Option<Answered>) {
+        let newest = self.pending.back().map(|one| one.sequence);
+        let mut number = self.forward(low, self.oldest());
+        while let Some(at) = number.filter(|at| newest.is_some_and(|newest| *at <= newest)) {
+            if self
+                .pending
+                .binary_search_by_key(&at, |one| one.sequence)
+                .is_ok()
+            {
+                self.reach(at);
+                return (at, self.answered(data));
+            }
+            number = self.forward(low, at.next());
+        }
+        (self.answer(low).unwrap_or_default(), None)
+    }
+
+    /// The request that failed, which gets no reply then. `None`: no request has this number.
+    pub(crate) fn error(&mut self, low: u16) -> Option<SequenceNumber> {
+        let number = self.answer(low)?;
+        if let Ok(at) = self
+            .pending
+            .binary_search_by_key(&number, |one| one.sequence)
+        {
+            self.pending.remove(at);
+        }
+        Some(number)
+    }
+
+    /// The number of an event: the last request that the server had taken up.
+    pub(crate) fn event(&mut self, low: u16) -> Option<SequenceNumber> {
+        self.answer(low)
+    }
+
+    fn answer(&mut self, low: u16) -> Option<SequenceNumber> {
+        match self.forward(low, self.reached) {
+            Some(number) => {
+                self.reach(number);
+                Some(number)
+            }
+            // Numbers go back only where the stream is damaged.
+            None => SequenceNumber::widen(low, self.sent),
+        }
+    }
+
+    /// The first number from `from` on with these low bits, if it was sent already. Client
+    /// libraries widen so: more than 65536 requests may be under way, if a reply is among them.
+    fn forward(&self, low: u16, from: SequenceNumber) -> Option<SequenceNumber> {
+        let ahead = low.wrapping_sub(from.0 as u16);
+        let number = SequenceNumber(from.0 + u64::from(ahead));
+        (number <= self.sent).then_some(number)
+    }
+
+    /// No reply can be to a request before this one.
+    fn oldest(&self) -> SequenceNumber {
+        let front = self
+            .pending
+            .front()
+            .map_or(self.reached, |one| one.sequence);
+        self.reached.max(front)
+    }
+
+    /// The server has come to this request: those before it have had all their answers.
+    fn reach(&mut self, number: SequenceNumber) {
+        self.reached = number;
+        while self
+            .pending
+            .front()
+            .is_some_and(|one| one.sequence < number)
+        {
+            self.pending.pop_front();
+        }
+    }
+
+    /// Takes a reply for the foremost request.
+    fn answered(&mut self, data: u8) -> Option<Answered> {
+        let front = self.pending.front_mut()?;
+        let last = match front.last {
+            Last::First => true,
+            Last::Data(mark) => mark == data,
+        };
+        let answered = Answered {
+            name: front.name,
+            opcode: (front.major, front.minor),
+            last,
+            asks_for: front.asks_for.take(),
+        };
+        if last {
+            self.pending.pop_front();
+        }
+        Some(answered)
+    }
+}
+
+/// The request that a reply belongs to.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) name: Symbol,
+    pub(crate) opcode: (u8, u8),
+    pub(crate) last: bool,
+    pub(crate) asks_for: Option<Box<str>>,
+}

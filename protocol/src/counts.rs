@@ -1,0 +1,157 @@
+//! Lists that `x11rb-protocol` cannot be given unseen.
+//!
+//! It makes room for as many elements as a message claims before it reads them: one bad count
+//! would take the memory of the machine. An element is a byte at least, so that a count beyond
+//! the message's length is false, and the message not worth decoding.
+
+use crate::ByteOrder;
+
+/// The layout of a message, as far as its lists go.
+enum Lists {
+    /// Where the CARD32 counts are; none for most messages.
+    Counted(&'static [usize]),
+    /// Two CARD16s, width and height, whose product counts pixels, are here.
+    Image(usize),
+    /// RENDER's QueryPictFormats reply, the one with lists within lists that drawing needs.
+    PictFormats,
+    /// One list, of elements of this many bytes, that fills the message. `x11rb-protocol` 0.14 reads
+    /// the first element for ever where there is another one.
+    Single(usize),
+    /// Other lists within lists: the inner counts have no fixed place.
+    Nested,
+}
+use Lists::{Counted, Image, Nested, PictFormats, Single};
+
+/// Whether a request's lists can fit in it. `body` is what follows its header.
+pub(crate) fn request_fits(
+    extension: Option<&str>,
+    opcode: u8,
+    order: ByteOrder,
+    body: &[u8],
+) -> bool {
+    extension.is_none_or(|extension| fits(&request_lists(extension, opcode), order, body))
+}
+
+/// Whether a reply's lists can fit in it.
+pub(crate) fn reply_fits(
+    extension: Option<&str>,
+    opcode: u8,
+    order: ByteOrder,
+    bytes: &[u8],
+) -> bool {
+    fits(&reply_lists(extension, opcode), order, bytes)
+}
+
+fn fits(lists: &Lists, order: ByteOrder, bytes: &[u8]) -> bool {
+    let fits = |count: u64| count <= bytes.len() as u64;
+    match *lists {
+        Counted(places) => places.iter().all(|at| {
+            order
+                .u32(bytes, *at)
+                .is_none_or(|count| fits(u64::from(count)))
+        }),
+        Image(at) => match (order.u16(bytes, at), order.u16(bytes, at + 2)) {
+            (Some(width), Some(height)) => fits(u64::from(width) * u64::from(height)),
+            _ => true,
+        },
+        PictFormats => pict_formats_fit(order, bytes).unwrap_or(false),
+        Single(len) => bytes.len() <= len,
+        Nested => false,
+    }
+}
+
+/// Render extension, section "QueryPictFormats": formats of 28 bytes, then screens, of depths, of
+/// visuals of 8 bytes. `None` where they go past the end.
+fn pict_formats_fit(order: ByteOrder, bytes: &[u8]) -> Option<bool> {
+    let formats = usize::try_from(order.u32(bytes, 8)?).ok()?;
+    let screens = order.u32(bytes, 12)?;
+    let mut at = formats.checked_mul(28)?.checked_add(32)?;
+    for _ in 0..screens {
+        let depths = order.u32(bytes, at)?;
+        at += 8;
+        for _ in 0..depths {
+            let visuals = order.u16(bytes, at.checked_add(2)?)?;
+            at += 8 + 8 * usize::from(visuals);
+        }
+    }
+    let subpixels = usize::try_from(order.u32(bytes, 24)?).ok()?;
+    Some(at <= bytes.len() && subpixels <= bytes.len())
+}
+
+fn request_lists(extension: &str, opcode: u8) -> Lists {
+    match (extension, opcode) {
+        ("DOUBLE-BUFFER", 3 | 6) => Counted(&[0]),
+        ("GLX", 22 | 31) => Counted(&[16]),
+        ("GLX", 27) => Counted(&[12]),
+        ("GLX", 30 | 143 | 144 | 161) => Counted(&[4]),
+        ("GLX", 33 | 35) => Counted(&[8]),
+        ("GLX", 34) => Counted(&[20]),
+        ("RECORD", 1 | 2) => Counted(&[8, 12]),
+        ("RECORD", 3) => Counted(&[4]),
+        ("RENDER", 20) => Counted(&[4]),
+        ("RENDER", 34) => Counted(&[20]),
+        ("RENDER", 35) => Counted(&[28]),
+        ("RENDER", 36) => Counted(&[16]),
+        ("SYNC", 7) => Single(28),
+        ("SYNC", 19) => Single(4),
+        ("X-Resource", 4) => Counted(&[0]),
+        ("X-Resource", 5) => Counted(&[4]),
+        ("XInputExtension", 35) => Nested,
+        ("XInputExtension", 37 | 57) => Counted(&[12]),
+        ("XInputExtension", 61) => Counted(&[0]),
+        _ => Counted(&[]),
+    }
+}
+
+fn reply_lists(extension: Option<&str>, opcode: u8) -> Lists {
+    match (extension.unwrap_or("core"), opcode) {
+        ("core", 39) => Counted(&[8]),
+        ("core", 47) => Counted(&[56]),
+        ("DOUBLE-BUFFER", 6) => Nested,
+        ("DRI2", 5 | 7) => Counted(&[16]),
+        ("DRI3", 6) => Counted(&[8, 12]),
+        ("GLX", 25 | 29) => Counted(&[8]),
+        (
+            "GLX",
+            107
+            | 112
+            | 114
+            | 116..=127
+            | 130..=134
+            | 136..=139
+            | 148
+            | 149
+            | 151
+            | 152
+            | 155
+            | 156
+            | 158
+            | 159
+            | 164..=166,
+        ) => Counted(&[12]),
+        ("RANDR", 42) => Counted(&[12]),
+        ("RECORD", 4) => Nested,
+        ("RENDER", 1) => PictFormats,
+        ("RENDER", 2) => Counted(&[8]),
+        ("RENDER", 29) => Counted(&[8, 12]),
+        ("SELinux", 14 | 21) => Counted(&[8]),
+        ("SHAPE", 8) => Counted(&[8]),
+        ("SYNC", 1) => Counted(&[8]),
+        ("X-Resource", 1 | 2) => Counted(&[8]),
+        ("X-Resource", 4 | 5) => Nested,
+        ("XC-MISC", 2) => Counted(&[8]),
+        ("XFIXES", 4 | 25) => Image(12),
+        ("XFree86-DRI", 9) => Counted(&[24, 32]),
+        ("XFree86-DRI", 10) => Counted(&[28]),
+        ("XFree86-VidModeExtension", 6) => Counted(&[8]),
+        ("XFree86-VidModeExtension", 13) => Counted(&[12]),
+        ("XINERAMA", 5) => Counted(&[8]),
+        ("XInputExtension", 10) => Counted(&[8]),
+        ("XInputExtension", 34) => Nested,
+        ("XInputExtension", 39 | 59) => Counted(&[16]),
+        ("XVideo", 15..=17) => Counted(&[8]),
+        ("XVideo-MotionCompensation", 1 | 8) => Counted(&[8]),
+        ("XpExtension", 1 | 22) => Counted(&[8]),
+        _ => Counted(&[]),
+    }
+}

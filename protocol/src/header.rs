@@ -1,0 +1,133 @@
+//! Message headers: how long a message is, from its first bytes.
+
+use crate::ByteOrder;
+use crate::walk::{Head, HeadKind, Side};
+
+/// Bytes that settle the length of any message: those of a client's setup.
+pub(crate) const LONGEST: usize = 12;
+
+/// The code of a GenericEvent, without the SendEvent bit (Generic Event Extension, section 3).
+pub(crate) const GENERIC_EVENT: u8 = 35;
+
+/// What one direction of a connection carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The next message is the setup.
+    Setup,
+    /// The setup is done.
+    Messages,
+    /// There are no boundaries to be found any more, and why.
+    Lost(&'static str),
+}
+
+/// What the first bytes of a message tell.
+pub(crate) enum Found {
+    /// Its head.
+    Head(Head),
+    /// Nothing yet: there are too few of them.
+    Short,
+    /// That they begin no message.
+    Lost(&'static str),
+}
+
+/// Reads the head of the message that starts with `bytes`. A client's setup sets `order`.
+#[inline]
+pub(crate) fn find(side: Side, phase: Phase, order: &mut Option<ByteOrder>, bytes: &[u8]) -> Found {
+    let head = match (side, phase) {
+        (_, Phase::Lost(why)) => return Found::Lost(why),
+        (Side::Client, Phase::Setup) => {
+            let Some(&first) = bytes.first() else {
+                return Found::Short;
+            };
+            let Some(chosen) = ByteOrder::from_setup_byte(first) else {
+                return Found::Lost("the client's first byte names no byte order");
+            };
+            *order = Some(chosen);
+            client_setup(chosen, bytes)
+        }
+        (side, phase) => {
+            let Some(order) = *order else {
+                return Found::Lost("the server spoke before the client chose a byte order");
+            };
+            match (side, phase) {
+                (Side::Client, _) => request(order, bytes),
+                (Side::Server, Phase::Messages) => answer(order, bytes),
+                (Side::Server, _) => match bytes.first() {
+                    Some(3..) => {
+                        return Found::Lost("the server's answer to the setup has no known status");
+                    }
+                    _ => server_setup(order, bytes),
+                },
+            }
+        }
+    };
+    head.map_or(Found::Short, Found::Head)
+}
+
+/// Protocol, section "Connection Setup": 12 bytes, then the authorization protocol's name and
+/// its data, each padded to 4.
+fn client_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
+    let padded = |at| Some(u64::from(order.u16(bytes, at)?.div_ceil(4)) * 4);
+    let len = 12 + padded(6)? + padded(8)?;
+    // The header is whole only with its two unused bytes.
+    let header = bytes.get(..12)?;
+    Some(Head {
+        kind: HeadKind::ClientSetup,
+        code: header[0],
+        data: header[1],
+        header_len: 12,
+        len,
+    })
+}
+
+/// Same section: all three answers have their additional length, in units of 4 bytes, at 6.
+fn server_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
+    let units = order.u16(bytes, 6)?;
+    Some(Head {
+        kind: HeadKind::ServerSetup,
+        code: bytes[0],
+        data: bytes[1],
+        header_len: 8,
+        len: 8 + u64::from(units) * 4,
+    })
+}
+
+/// Section "Request Format"; length 0: a CARD32 with the length follows (BIG-REQUESTS).
+#[inline]
+fn request(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
+    let (header_len, units) = match order.u16(bytes, 2)? {
+        0 => (8, order.u32(bytes, 4)?),
+        units => (4, u32::from(units)),
+    };
+    Some(Head {
+        kind: HeadKind::Request,
+        code: bytes[0],
+        data: bytes[1],
+        header_len,
+        // A length that does not even cover the header is nonsense; the header went by anyway.
+        len: (u64::from(units) * 4).max(u64::from(header_len)),
+    })
+}
+
+/// Sections "Reply Format", "Error Format", "Event Format".
+#[inline]
+fn answer(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
+    let (&[code, data], _) = bytes.split_first_chunk()?;
+    let kind = match code {
+        0 => HeadKind::Error,
+        1 => HeadKind::Reply,
+        _ => HeadKind::Event,
+    };
+    let more = match kind {
+        HeadKind::Reply => order.u32(bytes, 4)?,
+        HeadKind::Event if code & 0x7F == GENERIC_EVENT => order.u32(bytes, 4)?,
+        _ => 0,
+    };
+    Some(Head {
+        kind,
+        code,
+        data,
+        header_len: 32,
+        len: 32 + u64::from(more) * 4,
+    })
+}

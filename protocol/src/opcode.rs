@@ -1,0 +1,97 @@
+//! What the opcodes of a request tell: its name, and whether it has a reply.
+
+use std::sync::OnceLock;
+
+use crate::reply_table::{ReplyParser, reply_parser};
+use crate::{Extension, Symbol, names};
+
+/// One kind of request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opcode {
+    /// Its name.
+    pub(crate) name: Symbol,
+    /// How its replies are parsed; `None` where it has none.
+    pub(crate) parser: Option<ReplyParser>,
+}
+
+impl Opcode {
+    /// True where the protocol answers the request with a reply.
+    pub(crate) fn has_reply(&self) -> bool {
+        self.parser.is_some()
+    }
+}
+
+/// A request of the core protocol, whose major opcodes end at 127.
+#[inline]
+pub(crate) fn core_opcode(major: u8) -> &'static Opcode {
+    static CORE: OnceLock<Box<[Opcode; 128]>> = OnceLock::new();
+    let table = CORE.get_or_init(|| {
+        Box::new(std::array::from_fn(|major| {
+            let major = major as u8;
+            Opcode {
+                name: match names::core_request_name(major) {
+                    Some(name) => Symbol::new(name),
+                    None => Symbol::new(&format!("Unknown:{major}")),
+                },
+                parser: reply_parser(None, major),
+            }
+        }))
+    });
+    &table[usize::from(major & 0x7F)]
+}
+
+/// A request of an extension.
+pub(crate) fn extension_opcode(extension: &Extension, minor: u8) -> Opcode {
+    Opcode {
+        name: names::extension_request_name(extension, minor),
+        parser: reply_parser(Some(extension.name.as_str()), minor),
+    }
+}
+
+/// A request with a major opcode of which no extension is known.
+pub(crate) fn unknown_opcode(major: u8, minor: u8) -> Opcode {
+    Opcode {
+        name: Symbol::new(&format!("Unknown:{major}.{minor}")),
+        parser: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::core_opcode;
+    use crate::{Extension, Extensions, Symbol};
+
+    #[test]
+    fn forty_core_requests_have_a_reply() {
+        let with_reply = (0..128).filter(|major| core_opcode(*major).has_reply());
+        assert_eq!(with_reply.count(), 40);
+        // GetWindowAttributes, GetInputFocus, QueryExtension, GetModifierMapping.
+        assert!(
+            [3, 43, 98, 119]
+                .iter()
+                .all(|major| core_opcode(*major).has_reply())
+        );
+        assert!(
+            ![1, 70, 127]
+                .iter()
+                .any(|major| core_opcode(*major).has_reply())
+        );
+    }
+
+    #[test]
+    fn replies_of_extensions() {
+        let mut extensions = Extensions::new();
+        extensions.insert(Extension {
+            name: Symbol::new("RENDER"),
+            major: 139,
+            first_event: 0,
+            first_error: 142,
+        });
+        let with_reply: Vec<u8> = (0..=255)
+            .filter(|minor| extensions.opcode(139, *minor).has_reply())
+            .collect();
+        // QueryVersion, QueryPictFormats, QueryPictIndexValues, QueryFilters.
+        assert_eq!(with_reply, [0, 1, 2, 29]);
+        assert!(!extensions.opcode(200, 0).has_reply());
+    }
+}

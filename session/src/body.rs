@@ -1,0 +1,114 @@
+//! The body of a request, read field by field in the client's byte order and never past the
+//! end of what was kept.
+
+use x11prof_protocol::{ByteOrder, Request};
+
+/// What follows a request's header. Offsets here are the protocol's encoding tables' less the
+/// 4 bytes of the header, so that they hold for BIG-REQUESTS as well.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Body<'a> {
+    bytes: &'a [u8],
+    order: ByteOrder,
+    whole: bool,
+}
+
+impl<'a> Body<'a> {
+    pub(crate) fn of(request: &Request<'a>) -> Body<'a> {
+        Body {
+            bytes: request.bytes.get(request.header_len..).unwrap_or_default(),
+            order: request.order,
+            whole: request.bytes.len() as u64 >= request.wire_len,
+        }
+    }
+
+    /// False where the recorder left out the tail.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    pub(crate) fn u8(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
+    }
+
+    pub(crate) fn u16(&self, at: usize) -> Option<u16> {
+        self.order.u16(self.bytes, at)
+    }
+
+    pub(crate) fn i16(&self, at: usize) -> Option<i16> {
+        self.order.i16(self.bytes, at)
+    }
+
+    pub(crate) fn u32(&self, at: usize) -> Option<u32> {
+        self.order.u32(self.bytes, at)
+    }
+
+    /// The bytes kept from `at` on.
+    pub(crate) fn from(&self, at: usize) -> &'a [u8] {
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
+    /// The structures of `size` bytes each from `at` on; a last one that is cut off is not
+    /// among them.
+    pub(crate) fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> {
+        let (order, whole) = (self.order, self.whole);
+        self.from(at).chunks_exact(size).map(move |bytes| Body {
+            bytes,
+            order,
+            whole,
+        })
+    }
+
+    /// The value of `bit` in a value list at `at` that has the values of `mask` (protocol,
+    /// LISTofVALUE: one 32-bit unit for each bit set, lowest first).
+    pub(crate) fn value(&self, at: usize, mask: u32, bit: u32) -> Option<u32> {
+        if mask & bit == 0 {
+            return None;
+        }
+        let before = (mask & (bit - 1)).count_ones() as usize;
+        self.u32(at + 4 * before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
+
+    use super::Body;
+
+    fn request(bytes: &[u8], header_len: usize, wire_len: u64) -> Request<'_> {
+        Request {
+            sequence: SequenceNumber(1),
+            name: "CreateGC".into(),
+            major: 55,
+            minor: 0,
+            order: ByteOrder::Big,
+            bytes,
+            wire_len,
+            header_len,
+            has_reply: false,
+        }
+    }
+
+    #[test]
+    fn fields_are_counted_from_the_header_and_end_with_the_bytes() {
+        let bytes = [55, 0, 0, 0, 0, 0, 0, 3, 0, 0, 1, 2];
+        let body = Body::of(&request(&bytes, 8, 12));
+        assert!(body.is_whole());
+        assert_eq!(body.u32(0), Some(0x0102));
+        assert_eq!(body.u32(1), None);
+        let cut = Body::of(&request(&bytes[..6], 8, 12));
+        assert!(!cut.is_whole());
+        assert_eq!(cut.u8(0), None);
+        assert!(cut.from(3).is_empty());
+    }
+
+    #[test]
+    fn values_stand_in_the_order_of_their_bits() {
+        let bytes = [0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 9];
+        let body = Body::of(&request(&bytes, 4, 12));
+        assert_eq!(body.value(0, 0b1010, 0b0010), Some(7));
+        assert_eq!(body.value(0, 0b1010, 0b1000), Some(9));
+        assert_eq!(body.value(0, 0b1010, 0b0100), None);
+        assert_eq!(body.value(0, u32::MAX, 1 << 31), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! Rectangles and lines clipped to a drawable: what is left of them is what costs.
+
+/// A rectangle of pixels; `right` and `bottom` are the first column and row outside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Area {
+    left: i32,
+    top: i32,
+    right: i32,
+    bottom: i32,
+}
+
+/// A position in a drawable.
+pub(crate) type Point = (i32, i32);
+
+impl Area {
+    /// Larger than all that 16-bit coordinates reach: clips nothing.
+    pub(crate) const EVERYWHERE: Area = Area {
+        left: -(1 << 20),
+        top: -(1 << 20),
+        right: 1 << 20,
+        bottom: 1 << 20,
+    };
+
+    /// The rectangle of `width` by `height` pixels whose upper left one is (`x`, `y`).
+    pub(crate) fn new(x: i16, y: i16, width: u16, height: u16) -> Area {
+        let (left, top) = (i32::from(x), i32::from(y));
+        Area {
+            left,
+            top,
+            right: left + i32::from(width),
+            bottom: top + i32::from(height),
+        }
+    }
+
+    /// The same rectangle, but to the edge of a drawable where its width or height is 0.
+    pub(crate) fn or_to_the_edge(self, width: u16, height: u16) -> Area {
+        let reach = |from, to, edge: u16| if from == to { i32::from(edge) } else { to };
+        Area {
+            right: reach(self.left, self.right, width),
+            bottom: reach(self.top, self.bottom, height),
+            ..self
+        }
+    }
+
+    /// The same rectangle `dx` to the right and `dy` down.
+    pub(crate) fn moved(self, dx: i32, dy: i32) -> Area {
+        Area {
+            left: self.left.saturating_add(dx),
+            top: self.top.saturating_add(dy),
+            right: self.right.saturating_add(dx),
+            bottom: self.bottom.saturating_add(dy),
+        }
+    }
+
+    /// What lies in both.
+    pub(crate) fn intersection(self, other: Area) -> Area {
+        Area {
+            left: self.left.max(other.left),
+            top: self.top.max(other.top),
+            right: self.right.min(other.right),
+            bottom: self.bottom.min(other.bottom),
+        }
+    }
+
+    /// The number of its pixels.
+    pub(crate) fn pixels(self) -> f64 {
+        f64::from(self.width()) * f64::from(self.height())
+    }
+
+    pub(crate) fn width(self) -> i32 {
+        (self.right - self.left).max(0)
+    }
+
+    pub(crate) fn height(self) -> i32 {
+        (self.bottom - self.top).max(0)
+    }
+
+    pub(crate) fn origin(self) -> Point {
+        (self.left, self.top)
+    }
+
+    /// Whether the pixel at `point` is in it.
+    pub(crate) fn contains(self, (x, y): Point) -> bool {
+        (self.left..self.right).contains(&x) && (self.top..self.bottom).contains(&y)
+    }
+
+    /// Whether all of `other` is in it.
+    pub(crate) fn encloses(self, other: Area) -> bool {
+        self.intersection(other) == other
+    }
+
+    /// It and `by` more pixels on each side: where the middle of a line of width 2 `by` may run.
+    pub(crate) fn grown(self, by: i32) -> Area {
+        Area {
+            left: self.left - by,
+            top: self.top - by,
+            right: self.right + by,
+            bottom: self.bottom + by,
+        }
+    }
+
+    /// How many pixels long the part of a line inside is; `None` where nothing of it is.
+    ///
+    /// From 0 to 100 is 100 pixels long. Inside is clipping by Liang and Barsky (1984).
+    pub(crate) fn line_inside(self, from: Point, to: Point) -> Option<f64> {
+        let (dx, dy) = (
+            f64::from(to.0) - f64::from(from.0),
+            f64::from(to.1) - f64::from(from.1),
+        );
+        let length = (dx * dx + dy * dy).sqrt();
+        if self.contains(from) && self.contains(to) {
+            return Some(length);
+        }
+        let beside = |a: i32, b: i32, low: i32, high: i32| a.max(b) < low || a.min(b) >= high;
+        if beside(from.0, to.0, self.left, self.right)
+            || beside(from.1, to.1, self.top, self.bottom)
+        {
+            return None;
+        }
+        let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
+        for (start, delta, low, high) in [
+            (from.0, dx, self.left, self.right),
+            (from.1, dy, self.top, self.bottom),
+        ] {
+            if delta != 0.0 {
+                let at_low = (f64::from(low) - f64::from(start)) / delta;
+                let at_high = (f64::from(high) - f64::from(start)) / delta;
+                enters = enters.max(at_low.min(at_high));
+                leaves = leaves.min(at_low.max(at_high));
+            }
+        }
+        (enters <= leaves).then_some(length * (leaves - enters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Area;
+
+    #[test]
+    fn rectangles_lose_what_is_outside() {
+        let drawable = Area::new(0, 0, 100, 50);
+        let pixels = |x, y, w, h| Area::new(x, y, w, h).intersection(drawable).pixels();
+        assert_eq!(pixels(10, 10, 10, 10), 100.0);
+        assert_eq!(pixels(-5, -5, 10, 10), 25.0);
+        assert_eq!(pixels(95, 45, 10, 10), 25.0);
+        assert_eq!(pixels(100, 0, 10, 10), 0.0);
+        assert_eq!(
+            pixels(i16::MIN, i16::MIN, u16::MAX, u16::MAX),
+            32767.0_f64.min(100.0) * 50.0
+        );
+        assert_eq!(pixels(0, 0, 0, 10), 0.0);
+    }
+
+    #[test]
+    fn lines_lose_what_is_outside() {
+        let drawable = Area::new(0, 0, 100, 50);
+        assert_eq!(drawable.line_inside((0, 0), (30, 40)), Some(50.0));
+        assert_eq!(drawable.line_inside((0, 0), (100, 0)), Some(100.0));
+        assert_eq!(drawable.line_inside((-50, 10), (50, 10)), Some(50.0));
+        assert_eq!(drawable.line_inside((-30, -40), (30, 40)), Some(50.0));
+        assert_eq!(
+            drawable.line_inside((0, 50), (100, 50)),
+            None,
+            "the row below the last"
+        );
+        assert_eq!(drawable.line_inside((0, -1), (100, -1)), None);
+        assert_eq!(
+            drawable.line_inside((-10, 5), (5, -10)),
+            None,
+            "past the corner"
+        );
+        assert_eq!(drawable.line_inside((7, 7), (7, 7)), Some(0.0));
+        assert_eq!(drawable.grown(5).line_inside((0, -4), (10, -4)), Some(10.0));
+    }
+
+    #[test]
+    fn everywhere_clips_nothing() {
+        let far = Area::new(i16::MIN, i16::MIN, u16::MAX, u16::MAX);
+        assert!(Area::EVERYWHERE.encloses(far));
+        assert_eq!(
+            Area::EVERYWHERE.line_inside((-32768, 0), (32767, 0)),
+            Some(65535.0)
+        );
+    }
+}

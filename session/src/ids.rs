@@ -1,0 +1,107 @@
+//! Resource ids as keys: who made a resource, and tables of resources bounded in size.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use x11prof_protocol::SequenceNumber;
+
+/// One client's connection, as the trace numbers them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u32);
+
+/// A request of a client: the one that made a resource, or last changed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct By {
+    pub(crate) client: ClientId,
+    pub(crate) sequence: SequenceNumber,
+}
+
+/// Resources of one kind kept at most. A display server holds far fewer; a trace that goes
+/// on creating loses only knowledge.
+const MOST: usize = 1 << 20;
+
+/// Resources of one kind by their ids.
+#[derive(Debug)]
+pub(crate) struct IdMap<V>(HashMap<u32, V, BuildHasherDefault<IdHasher>>);
+
+impl<V> Default for IdMap<V> {
+    fn default() -> IdMap<V> {
+        IdMap(HashMap::default())
+    }
+}
+
+impl<V> IdMap<V> {
+    /// Keeps `value` under `id` in place of what was there; false where the table is full.
+    pub(crate) fn insert(&mut self, id: u32, value: V) -> bool {
+        let fits = self.0.len() < MOST || self.0.contains_key(&id);
+        if fits {
+            self.0.insert(id, value);
+        }
+        fits
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&V> {
+        self.0.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut V> {
+        self.0.get_mut(&id)
+    }
+
+    pub(crate) fn remove(&mut self, id: u32) -> Option<V> {
+        self.0.remove(&id)
+    }
+
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&V) -> bool) {
+        self.0.retain(|_, value| keep(value));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &V)> {
+        self.0.iter().map(|(id, value)| (*id, value))
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.0.values_mut()
+    }
+}
+
+/// Hashes a resource id by one multiplication (Knuth, TAOCP vol. 3, section 6.4): looking up
+/// ids is most of the work on a drawing request.
+#[derive(Debug, Default)]
+pub(crate) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, id: u32) {
+        let product = (self.0 ^ u64::from(id)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // The table takes its bucket from the low bits, where the product is weakest.
+        self.0 = product ^ (product >> 32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IdMap;
+
+    #[test]
+    fn keeps_one_value_for_an_id() {
+        let mut map = IdMap::default();
+        map.insert(0x0020_0001, 'a');
+        map.insert(0x0020_0001, 'b');
+        map.insert(0x0040_0001, 'c');
+        assert_eq!(map.get(0x0020_0001), Some(&'b'));
+        map.retain(|value| *value != 'b');
+        assert_eq!(map.iter().collect::<Vec<_>>(), [(0x0040_0001, &'c')]);
+        assert_eq!(map.remove(0x0040_0001), Some('c'));
+        assert_eq!(map.remove(0x0040_0001), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! What the server's answer to a connection setup tells a session: the client's resource ids
+//! and the root windows. Read here because it comes in either byte order.
+
+use x11prof_protocol::{ByteOrder, ServerSetup, SetupStatus};
+
+/// A screen's root window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Root {
+    pub(crate) id: u32,
+    pub(crate) width: u16,
+    pub(crate) height: u16,
+    pub(crate) depth: u8,
+}
+
+/// The parts of a successful setup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setup {
+    /// The client's ids are this, with bits of the mask changed.
+    pub(crate) id_base: u32,
+    pub(crate) id_mask: u32,
+    pub(crate) roots: Vec<Root>,
+}
+
+impl Setup {
+    /// `None` where the client was not accepted, or the bytes end too early for the ids.
+    pub(crate) fn read(setup: &ServerSetup<'_>) -> Option<Setup> {
+        if setup.status != SetupStatus::Success {
+            return None;
+        }
+        let (bytes, order) = (setup.bytes, setup.order);
+        let (id_base, id_mask) = (order.u32(bytes, 12)?, order.u32(bytes, 16)?);
+        let mut roots = Vec::new();
+        read_roots(bytes, order, &mut roots);
+        Some(Setup {
+            id_base,
+            id_mask,
+            roots,
+        })
+    }
+}
+
+/// Adds the roots to `roots`, up to where the bytes end (protocol, encoding of the setup).
+fn read_roots(bytes: &[u8], order: ByteOrder, roots: &mut Vec<Root>) -> Option<()> {
+    let vendor = usize::from(order.u16(bytes, 24)?);
+    let (screens, formats) = (*bytes.get(28)?, *bytes.get(29)?);
+    let mut at = 40 + vendor.next_multiple_of(4) + 8 * usize::from(formats);
+    for _ in 0..screens {
+        roots.push(Root {
+            id: order.u32(bytes, at)?,
+            width: order.u16(bytes, at + 20)?,
+            height: order.u16(bytes, at + 22)?,
+            depth: *bytes.get(at + 38)?,
+        });
+        let depths = *bytes.get(at + 39)?;
+        at += 40;
+        for _ in 0..depths {
+            at += 8 + 24 * usize::from(order.u16(bytes, at + 2)?);
+        }
+    }
+    Some(())
+}

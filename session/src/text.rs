@@ -1,0 +1,144 @@
+//! Text requests: each string is an item, its characters are its size, the font decides the cost.
+
+use x11prof_protocol::Request;
+use x11rb_protocol::protocol::xproto;
+
+use crate::body::Body;
+use crate::drawing::settle;
+use crate::names::Names;
+use crate::operation::{Operation, Value};
+use crate::session::State;
+
+/// Fills in the operation of PolyText8, PolyText16, ImageText8 or ImageText16.
+///
+/// Fonts named by the text items of PolyText stay in the GC; the operation's font is the one
+/// of its first string.
+pub(crate) fn operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &mut State,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) {
+    let target = state.drawables.target(body.u32(0));
+    let gc = body.u32(4);
+    let in_gc = |state: &State| gc.and_then(|id| state.gcs.get(id)?.font_name());
+    let mut font = in_gc(state);
+    let mut drawn = false;
+    match request.major {
+        xproto::IMAGE_TEXT8_REQUEST | xproto::IMAGE_TEXT16_REQUEST => {
+            drawn = request.minor > 0;
+            operation.items.push(f64::from(request.minor));
+        }
+        major => {
+            let bytes_per_character = if major == xproto::POLY_TEXT16_REQUEST {
+                2
+            } else {
+                1
+            };
+            let items = TextItems {
+                bytes: body.from(12),
+                bytes_per_character,
+            };
+            for item in items {
+                match item {
+                    TextItem::Font(id) => {
+                        if let Some(gc) = gc.and_then(|gc| state.gcs.get_mut(gc)) {
+                            gc.set_font(id, &state.fonts);
+                        }
+                        if !drawn {
+                            font = state.fonts.name(id);
+                        }
+                    }
+                    // An item without characters only moves the position.
+                    TextItem::Characters(0) => {}
+                    TextItem::Characters(count) => {
+                        drawn = true;
+                        operation.items.push(f64::from(count));
+                    }
+                }
+            }
+        }
+    }
+    if let Some(font) = font {
+        operation.attributes.set(names.fontname, Value::Name(font));
+    }
+    settle(operation, &target, body, drawn);
+}
+
+/// An element of a list of TEXTITEM8 or TEXTITEM16.
+#[derive(Debug, PartialEq)]
+enum TextItem {
+    /// A font to change to.
+    Font(u32),
+    /// So many characters.
+    Characters(u8),
+}
+
+/// The text items in `bytes`; a string that is cut off is still one, for its length is known.
+struct TextItems<'a> {
+    bytes: &'a [u8],
+    bytes_per_character: usize,
+}
+
+impl Iterator for TextItems<'_> {
+    type Item = TextItem;
+
+    fn next(&mut self) -> Option<TextItem> {
+        /// The length that means a font follows.
+        const FONT_SHIFT: u8 = 255;
+        match *self.bytes {
+            // A font's id comes most significant byte first, whatever the client's order.
+            [FONT_SHIFT, a, b, c, d, ref rest @ ..] => {
+                self.bytes = rest;
+                Some(TextItem::Font(u32::from_be_bytes([a, b, c, d])))
+            }
+            [FONT_SHIFT, ..] => None,
+            // Two bytes or fewer at the end are padding.
+            [count, _delta, _, ..] => {
+                let length = 2 + usize::from(count) * self.bytes_per_character;
+                self.bytes = self.bytes.get(length..).unwrap_or_default();
+                Some(TextItem::Characters(count))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TextItem, TextItems};
+
+    fn items(bytes: &[u8], bytes_per_character: usize) -> Vec<TextItem> {
+        TextItems {
+            bytes,
+            bytes_per_character,
+        }
+        .collect()
+    }
+
+    #[test]
+    fn strings_and_fonts_follow_each_other() {
+        let bytes = [
+            3, 0, b'a', b'b', b'c', 255, 0x00, 0x20, 0x00, 0x07, 1, 9, b'd', 0, 0,
+        ];
+        let expected = [
+            TextItem::Characters(3),
+            TextItem::Font(0x0020_0007),
+            TextItem::Characters(1),
+        ];
+        assert_eq!(items(&bytes, 1), expected);
+        assert_eq!(
+            items(&[2, 0, 0, b'a', 0, b'b', 0, 0], 2),
+            [TextItem::Characters(2)]
+        );
+    }
+
+    #[test]
+    fn padding_and_cut_off_items_end_the_list() {
+        assert_eq!(items(&[0, 0, 0], 1), [TextItem::Characters(0)]);
+        assert_eq!(items(&[0, 0], 1), []);
+        assert_eq!(items(&[255, 1, 2], 1), []);
+        assert_eq!(items(&[200, 0, b'a'], 1), [TextItem::Characters(200)]);
+    }
+}

@@ -1,0 +1,308 @@
+//! The tree of windows, as far as drawing on them depends on it.
+
+use crate::ids::{By, ClientId, IdMap};
+use crate::setup::Root;
+
+/// Where a drawable is and how large, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Geometry {
+    /// Of its outer upper left corner in its parent; 0 for a pixmap.
+    pub x: i16,
+    /// As `x`.
+    pub y: i16,
+    /// Without the border.
+    pub width: u16,
+    /// As `width`.
+    pub height: u16,
+    /// The border's width; 0 for a pixmap.
+    pub border_width: u16,
+}
+
+/// What a window's background is, as far as clearing it depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Background {
+    /// None: clearing paints nothing.
+    Absent,
+    /// The parent's.
+    ParentRelative,
+    /// A pixmap or a pixel.
+    Present,
+}
+
+/// Ancestors looked at: a tree that is deeper, or runs in a circle, is not known.
+const DEEPEST: usize = 256;
+
+/// A window.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// `None` for a root.
+    pub(crate) parent: Option<u32>,
+    pub(crate) geometry: Geometry,
+    pub(crate) depth: Option<u8>,
+    pub(crate) input_only: bool,
+    pub(crate) background: Background,
+    pub(crate) mapped: bool,
+    pub(crate) override_redirect: bool,
+    /// The client that gets requests on children instead of the server (SubstructureRedirect).
+    pub(crate) redirected_to: Option<ClientId>,
+    /// The request that last mapped or unmapped it, and the one that last moved it: an event
+    /// from before that is out of date.
+    pub(crate) map_changed: Option<By>,
+    pub(crate) moved: Option<By>,
+    /// The request that made it; `None` for a root.
+    pub(crate) by: Option<By>,
+    children: Vec<u32>,
+}
+
+impl Window {
+    /// A window as CreateWindow makes it: unmapped, without a background.
+    pub(crate) fn new(parent: u32, geometry: Geometry, by: By) -> Window {
+        Window {
+            parent: Some(parent),
+            geometry,
+            depth: None,
+            input_only: false,
+            background: Background::Absent,
+            mapped: false,
+            override_redirect: false,
+            redirected_to: None,
+            map_changed: None,
+            moved: None,
+            by: Some(by),
+            children: Vec::new(),
+        }
+    }
+}
+
+/// The windows of a display.
+#[derive(Debug, Default)]
+pub(crate) struct Windows(IdMap<Window>);
+
+impl Windows {
+    pub(crate) fn get(&self, id: u32) -> Option<&Window> {
+        self.0.get(id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Window> {
+        self.0.get_mut(id)
+    }
+
+    /// Adds a root window, if it is not known yet.
+    pub(crate) fn add_root(&mut self, root: Root) {
+        if self
+            .0
+            .get(root.id)
+            .is_some_and(|known| known.parent.is_none())
+        {
+            return;
+        }
+        let window = Window {
+            parent: None,
+            geometry: Geometry {
+                width: root.width,
+                height: root.height,
+                ..Geometry::default()
+            },
+            depth: Some(root.depth),
+            input_only: false,
+            background: Background::Present,
+            mapped: true,
+            override_redirect: true,
+            redirected_to: None,
+            map_changed: None,
+            moved: None,
+            by: None,
+            children: Vec::new(),
+        };
+        self.destroy(root.id);
+        self.0.insert(root.id, window);
+    }
+
+    /// The roots.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0
+            .iter()
+            .filter(|(_, window)| window.parent.is_none())
+            .map(|(id, _)| id)
+    }
+
+    /// Adds a window under its parent.
+    pub(crate) fn add(&mut self, id: u32, window: Window) {
+        // An id in use is one whose destruction was not seen: BadIDChoice undoes the new one.
+        self.destroy(id);
+        let parent = window.parent;
+        if self.0.insert(id, window) {
+            self.join(id, parent);
+        }
+    }
+
+    /// Moves a window under another parent.
+    pub(crate) fn reparent(&mut self, id: u32, parent: u32) {
+        let Some(old) = self.0.get(id).and_then(|window| window.parent) else {
+            return;
+        };
+        self.leave(id, old);
+        if let Some(window) = self.0.get_mut(id) {
+            window.parent = Some(parent);
+        }
+        self.join(id, Some(parent));
+    }
+
+    /// Forgets a window and its inferiors. A root stays.
+    pub(crate) fn destroy(&mut self, id: u32) {
+        let Some(parent) = self.0.get(id).and_then(|window| window.parent) else {
+            return;
+        };
+        self.leave(id, parent);
+        let mut doomed = vec![id];
+        while let Some(id) = doomed.pop() {
+            if let Some(window) = self.0.remove(id) {
+                doomed.extend(window.children);
+            }
+        }
+    }
+
+    /// The children of a window that are known.
+    pub(crate) fn children(&self, id: u32) -> Vec<u32> {
+        self.0
+            .get(id)
+            .map(|window| window.children.clone())
+            .unwrap_or_default()
+    }
+
+    /// Forgets what a client made and what it asked to be redirected to it.
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        let made = |window: &Window| window.by.is_some_and(|by| by.client == client);
+        let doomed: Vec<u32> = self
+            .0
+            .iter()
+            .filter(|(_, window)| made(window))
+            .map(|(id, _)| id)
+            .collect();
+        for id in doomed {
+            self.destroy(id);
+        }
+        for window in self.0.values_mut() {
+            window.redirected_to = window.redirected_to.filter(|to| *to != client);
+        }
+    }
+
+    /// Whether it and all its ancestors are mapped; `None` where one that would decide it is
+    /// not known.
+    pub(crate) fn is_viewable(&self, id: u32) -> Option<bool> {
+        let mut at = id;
+        for _ in 0..DEEPEST {
+            let window = self.0.get(at)?;
+            if !window.mapped {
+                return Some(false);
+            }
+            match window.parent {
+                None => return Some(true),
+                Some(parent) => at = parent,
+            }
+        }
+        None
+    }
+
+    /// Whether clearing it paints anything; `None` where that is not known.
+    pub(crate) fn has_background(&self, id: u32) -> Option<bool> {
+        let mut at = id;
+        for _ in 0..DEEPEST {
+            let window = self.0.get(at)?;
+            match (window.background, window.parent) {
+                (Background::Absent, _) => return Some(false),
+                (Background::Present, _) => return Some(true),
+                (Background::ParentRelative, parent) => at = parent?,
+            }
+        }
+        None
+    }
+
+    /// Whether a request of `client` to map or move a window goes to a window manager instead
+    /// (protocol, SubstructureRedirect).
+    pub(crate) fn is_redirected(&self, id: u32, client: ClientId) -> bool {
+        let Some(window) = self.0.get(id) else {
+            return false;
+        };
+        let to = window
+            .parent
+            .and_then(|parent| self.0.get(parent)?.redirected_to);
+        !window.override_redirect && to.is_some_and(|to| to != client)
+    }
+
+    fn join(&mut self, id: u32, parent: Option<u32>) {
+        if let Some(parent) = parent.and_then(|parent| self.0.get_mut(parent)) {
+            parent.children.push(id);
+        }
+    }
+
+    fn leave(&mut self, id: u32, parent: u32) {
+        if let Some(parent) = self.0.get_mut(parent)
+            && let Some(at) = parent.children.iter().position(|child| *child == id)
+        {
+            parent.children.swap_remove(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::SequenceNumber;
+
+    use super::{Geometry, Window, Windows};
+    use crate::ids::{By, ClientId};
+    use crate::setup::Root;
+
+    fn tree(edges: &[(u32, u32)]) -> Windows {
+        let mut windows = Windows::default();
+        windows.add_root(Root {
+            id: 1,
+            width: 100,
+            height: 100,
+            depth: 24,
+        });
+        for (id, parent) in edges {
+            let by = By {
+                client: ClientId(1),
+                sequence: SequenceNumber(1),
+            };
+            let window = Window {
+                mapped: true,
+                ..Window::new(*parent, Geometry::default(), by)
+            };
+            windows.add(*id, window);
+        }
+        windows
+    }
+
+    #[test]
+    fn a_window_is_viewable_if_all_its_ancestors_are_mapped() {
+        let mut windows = tree(&[(2, 1), (3, 2), (5, 4)]);
+        assert_eq!(windows.is_viewable(3), Some(true));
+        assert_eq!(windows.is_viewable(5), None, "its parent is not known");
+        windows.get_mut(2).unwrap().mapped = false;
+        assert_eq!(windows.is_viewable(3), Some(false));
+        windows.reparent(3, 1);
+        assert_eq!(windows.is_viewable(3), Some(true));
+        assert_eq!(windows.children(2), []);
+    }
+
+    #[test]
+    fn inferiors_are_destroyed_and_roots_are_not() {
+        let mut windows = tree(&[(2, 1), (3, 2), (4, 3), (5, 1)]);
+        windows.destroy(2);
+        windows.destroy(1);
+        assert!(windows.get(3).is_none() && windows.get(4).is_none());
+        assert_eq!(windows.children(1), [5]);
+    }
+
+    #[test]
+    fn circles_end() {
+        let mut windows = tree(&[(2, 1), (3, 2)]);
+        windows.reparent(2, 3);
+        assert_eq!(windows.is_viewable(3), None);
+        assert_eq!(windows.has_background(3), Some(false));
+        windows.destroy(3);
+        assert!(windows.get(2).is_none());
+    }
+}

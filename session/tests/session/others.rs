@@ -1,0 +1,73 @@
+//! Requests that do not draw, and messages that are no requests.
+
+use x11prof_session::{Effect, Operation};
+
+use crate::harness::{Display, ROOT, WINDOW};
+
+#[test]
+fn every_opcode_is_an_operation_however_short() {
+    let mut display = Display::ready();
+    for major in 1..=255 {
+        // QueryExtension's answer would be missed.
+        let operation = display.request(0, major, 0, |b| b);
+        assert_ne!(operation.request.as_str(), "", "{major}");
+        let junk = display.request(0, major, 255, |b| b.raw(&[0xFF; 64]));
+        assert!(junk.op_size.is_finite() && junk.op_size >= 0.0, "{junk:?}");
+        let cut = display.cut_request(major, 1, 7, |b| b.raw(&[0xA5; 64]));
+        assert!(cut.op_size.is_finite() && cut.op_size >= 0.0, "{cut:?}");
+    }
+}
+
+#[test]
+fn plain_requests_have_one_item_of_no_size() {
+    let mut display = Display::ready();
+    let plain = display.request(0, 127, 0, |b| b);
+    assert_eq!(plain, Operation::new("NoOperation".into()));
+    let focus = display.request(0, 43, 0, |b| b);
+    assert_eq!(focus, Operation::new("GetInputFocus".into()));
+    let map = display.request(0, 8, 0, |b| b.u32(WINDOW));
+    assert_eq!(map, Operation::new("MapWindow".into()));
+}
+
+#[test]
+fn properties_and_atoms_count_bytes() {
+    let mut display = Display::ready();
+    let mut change = |format: u8, values: u32| {
+        display.request(0, 18, 0, |b| {
+            let b = b
+                .u32(WINDOW)
+                .u32(39)
+                .u32(31)
+                .u8(format)
+                .zeros(3)
+                .u32(values);
+            b.zeros(values as usize * usize::from(format / 8))
+        })
+    };
+    let text = change(8, 5);
+    assert_eq!(text.request.as_str(), "ChangeProperty");
+    assert_eq!(
+        (text.items.as_slice(), text.op_size),
+        ([5.0].as_slice(), 5.0)
+    );
+    assert_eq!(change(32, 3).op_size, 12.0);
+    assert_eq!(change(16, 0).effect, Effect::Full);
+    let atom = display.request(0, 16, 0, |b| b.u16(8).u16(0).raw(b"WM_STATE"));
+    assert_eq!((atom.op_size, atom.effect), (8.0, Effect::Full));
+}
+
+#[test]
+fn the_roots_are_those_of_the_setup() {
+    let mut display = Display::ready();
+    display.connect();
+    assert_eq!(display.session.roots(), [ROOT, crate::harness::SECOND_ROOT]);
+    let second = display
+        .session
+        .drawable(crate::harness::SECOND_ROOT)
+        .unwrap();
+    assert_eq!((second.geometry.width, second.geometry.height), (640, 480));
+    assert_eq!(
+        (second.depth, second.viewable, second.parent),
+        (Some(8), Some(true), None)
+    );
+}
