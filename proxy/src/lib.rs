@@ -1,1 +1,40 @@
-//! x11prof proxy.
+//! The proxy display: it stands between X11 clients and their server, relays bytes and file
+//! descriptors both ways, and hands what crossed to a recorder, together with what the kernel
+//! says about the processes at both ends.
+//!
+//! It does not decode the protocol: it reads the connection's setup, for the cookie, and walks
+//! the rest by message lengths. It computes nothing from what it records.
+
+mod authority;
+mod buffer;
+mod client;
+mod clock;
+mod command;
+mod cpu_clock;
+mod display_name;
+mod listener;
+mod notice;
+mod omission;
+mod perf;
+mod private_dir;
+mod private_server;
+mod process_info;
+mod record;
+mod recorder;
+mod relay;
+mod scheduling;
+mod serve;
+mod server_info;
+mod server_link;
+mod setup_exchange;
+mod socket;
+mod tap;
+
+pub use authority::Cookie;
+pub use display_name::{DisplayName, DisplayNameError, Endpoint};
+pub use listener::ListenError;
+pub use notice::Notice;
+pub use private_server::{PrivateServer, ServerError, ServerKind};
+pub use record::{RecordConfig, RecordError, Recorded, Target, record};
+pub use server_info::DisplayError;
+pub use tap::DEFAULT_QUEUE_BYTES;

@@ -1,0 +1,262 @@
+//! Cookies: reading the user's authority file, which is never written, and writing our own.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::{fmt, hint};
+
+use crate::private_dir::random;
+
+/// The one authorization protocol that is spoken towards clients.
+pub(crate) const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
+
+/// Address families of an authority file (Xauth.h, X.h).
+const FAMILY_INTERNET: u16 = 0;
+const FAMILY_INTERNET6: u16 = 6;
+const FAMILY_LOCAL: u16 = 256;
+const FAMILY_WILD: u16 = 65_535;
+
+/// An authority file that is longer than this is not read on.
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// A secret of the kind MIT-MAGIC-COOKIE-1. Its `Debug` does not tell it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Cookie(Vec<u8>);
+
+impl Cookie {
+    /// A new random cookie of 16 bytes.
+    pub(crate) fn random() -> io::Result<Cookie> {
+        Ok(Cookie(random::<16>()?.to_vec()))
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether `offered` is this cookie, in a time that does not tell how much of it is right.
+    pub(crate) fn matches(&self, offered: &[u8]) -> bool {
+        let differing = self
+            .0
+            .iter()
+            .zip(offered)
+            .fold(0, |bits, (a, b)| hint::black_box(bits | (a ^ b)));
+        self.0.len() == offered.len() && differing == 0
+    }
+}
+
+impl From<Vec<u8>> for Cookie {
+    fn from(bytes: Vec<u8>) -> Cookie {
+        Cookie(bytes)
+    }
+}
+
+impl fmt::Debug for Cookie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cookie(…)")
+    }
+}
+
+/// The peer that a cookie is looked up for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// A Unix socket, or TCP to the loopback interface, which the library takes for the same.
+    Local,
+    Address(std::net::IpAddr),
+}
+
+/// One entry of an authority file.
+struct Entry<'a> {
+    family: u16,
+    address: &'a [u8],
+    number: &'a [u8],
+    name: &'a [u8],
+    data: &'a [u8],
+}
+
+/// The file that a user's cookies are in: XAUTHORITY, or `~/.Xauthority`.
+pub(crate) fn users_file() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("XAUTHORITY")
+        .map(PathBuf::from)
+        .or_else(|| Some(Path::new(&set("HOME")?).join(".Xauthority")))
+}
+
+/// The cookie for a display in an authority file. A missing or unreadable file has none, as
+/// for every X client.
+pub(crate) fn look_up(file: &Path, peer: &Peer, number: u32) -> Option<Cookie> {
+    let mut bytes = Vec::new();
+    let file = File::open(file).ok()?;
+    file.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
+    find(&bytes, peer, hostname().as_bytes(), number)
+}
+
+/// The name of this machine, as authority files have it.
+fn hostname() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// As XauGetBestAuthByAddr: the first entry that fits; an empty number fits every display.
+fn find(file: &[u8], peer: &Peer, hostname: &[u8], number: u32) -> Option<Cookie> {
+    let number = number.to_string();
+    entries(file)
+        .find(|entry| {
+            let addressed = match (entry.family, peer) {
+                (FAMILY_WILD, _) => true,
+                (FAMILY_LOCAL, Peer::Local) => entry.address == hostname,
+                (FAMILY_INTERNET, Peer::Address(std::net::IpAddr::V4(ip))) => {
+                    entry.address == ip.octets()
+                }
+                (FAMILY_INTERNET6, Peer::Address(std::net::IpAddr::V6(ip))) => {
+                    entry.address == ip.octets()
+                }
+                _ => false,
+            };
+            addressed
+                && entry.name == MIT_MAGIC_COOKIE_1
+                && (entry.number.is_empty() || entry.number == number.as_bytes())
+        })
+        .map(|entry| Cookie(entry.data.to_vec()))
+}
+
+/// The entries up to the end or the first one that is cut off.
+fn entries(mut file: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+    std::iter::from_fn(move || {
+        let (family, mut rest) = file.split_first_chunk::<2>()?;
+        let mut counted = || {
+            let (count, after) = rest.split_first_chunk::<2>()?;
+            let (text, after) = after.split_at_checked(u16::from_be_bytes(*count).into())?;
+            rest = after;
+            Some(text)
+        };
+        let entry = Entry {
+            family: u16::from_be_bytes(*family),
+            address: counted()?,
+            number: counted()?,
+            name: counted()?,
+            data: counted()?,
+        };
+        file = rest;
+        Some(entry)
+    })
+}
+
+/// Writes an authority file of mode 0600 with one cookie for one display, or for any display
+/// where `number` is `None`. An existing file is replaced.
+pub(crate) fn write(path: &Path, number: Option<u32>, cookie: &Cookie) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)?;
+    file.write_all(&encode(hostname().as_bytes(), number, cookie))?;
+    std::fs::rename(new, path)
+}
+
+/// Two entries, as some clients look for the host's name and others know no better than the wild one.
+fn encode(hostname: &[u8], number: Option<u32>, cookie: &Cookie) -> Vec<u8> {
+    let number = number.map(|n| n.to_string()).unwrap_or_default();
+    let mut file = Vec::new();
+    for (family, address) in [(FAMILY_LOCAL, hostname), (FAMILY_WILD, &[])] {
+        file.extend(family.to_be_bytes());
+        for text in [address, number.as_bytes(), MIT_MAGIC_COOKIE_1, &cookie.0] {
+            // Neither a host's name nor a cookie of ours comes near 64 KiB.
+            let count = u16::try_from(text.len()).unwrap_or(0);
+            file.extend(count.to_be_bytes());
+            file.extend(text.get(..count.into()).unwrap_or_default());
+        }
+    }
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn cookie() -> Cookie {
+        Cookie((0..16).collect())
+    }
+
+    #[test]
+    fn the_bytes_of_our_file() {
+        let mut expected = Vec::new();
+        for (family, host) in [([1, 0], &b"\0\x04host"[..]), ([255, 255], &b"\0\0"[..])] {
+            expected.extend(family);
+            expected.extend(host);
+            expected.extend(b"\0\x0242\0\x12MIT-MAGIC-COOKIE-1\0\x10");
+            expected.extend(0..16);
+        }
+        assert_eq!(encode(b"host", Some(42), &cookie()), expected);
+    }
+
+    #[test]
+    fn finds_the_entry_of_a_display() {
+        let mut file = encode(b"host", Some(1), &Cookie(vec![1; 16]));
+        file.truncate(file.len() / 2 + 2);
+        let file = [
+            encode(b"host", Some(2), &Cookie(vec![2; 16])),
+            b"\0\0\0\x04\x0a\0\0\x01\0\x013\0\x12MIT-MAGIC-COOKIE-1\0\x023!".to_vec(),
+            file,
+        ]
+        .concat();
+        let ten = Peer::Address([10, 0, 0, 1].into());
+        let found = |peer, number| find(&file, peer, b"host", number).map(|c| c.0);
+        assert_eq!(found(&Peer::Local, 2), Some(vec![2; 16]));
+        assert_eq!(found(&ten, 2), Some(vec![2; 16]), "the wild entry");
+        assert_eq!(found(&ten, 3), Some(b"3!".to_vec()));
+        assert_eq!(found(&Peer::Local, 3), None);
+        assert_eq!(found(&Peer::Local, 9), None);
+    }
+
+    #[test]
+    fn an_empty_number_fits_every_display() {
+        let file = encode(b"host", None, &cookie());
+        assert_eq!(find(&file, &Peer::Local, b"host", 77), Some(cookie()));
+    }
+
+    #[test]
+    fn a_file_cut_off_anywhere_is_read_up_to_there() {
+        let file = encode(b"host", Some(2), &cookie());
+        for end in 0..file.len() {
+            let found = find(&file[..end], &Peer::Local, b"host", 2);
+            assert_eq!(found.is_some(), end >= 49, "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn our_file_is_for_our_eyes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("Xauthority");
+        write(&path, Some(7), &cookie()).unwrap();
+        write(&path, Some(8), &cookie()).unwrap();
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        assert_eq!(look_up(&path, &Peer::Local, 8), Some(cookie()));
+        assert_eq!(look_up(&path, &Peer::Local, 7), None);
+        assert_eq!(look_up(&dir.path().join("none"), &Peer::Local, 7), None);
+    }
+
+    #[test]
+    fn cookies_match_whole_or_not_at_all() {
+        let right = cookie();
+        assert!(right.matches(&right.0));
+        assert!(!right.matches(&right.0[..15]));
+        assert!(!right.matches(&[]));
+        let mut wrong = right.0.clone();
+        wrong[15] ^= 1;
+        assert!(!right.matches(&wrong));
+        assert!(!right.matches(&[right.0.clone(), vec![0]].concat()));
+        assert_eq!(format!("{right:?}"), "Cookie(…)");
+        assert_ne!(Cookie::random().unwrap(), Cookie::random().unwrap());
+    }
+}

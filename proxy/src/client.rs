@@ -1,0 +1,280 @@
+//! One client from its acceptance to its end. Whatever goes wrong ends this connection alone.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::Uid;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
+use x11prof_protocol::ByteOrder;
+use x11prof_trace::{ConnectionId, Control, Direction, Opened};
+
+use crate::authority::Cookie;
+use crate::buffer::ReadBuffer;
+use crate::clock;
+use crate::notice::Notice;
+use crate::process_info::ProcessInfo;
+use crate::relay::{EndedBy, Relay};
+use crate::scheduling::Scheduling;
+use crate::server_info::peer_pid;
+use crate::server_link::ServerLink;
+use crate::setup_exchange::{self, Layout, Progress, Refusal};
+use crate::socket::Socket;
+use crate::tap::{Crossing, Entry, Tap};
+
+/// How long a client may take for its setup: as the X server (os/connection.c, TimeOutValue).
+const SETUP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The display that we serve: what all of its connections share.
+pub(crate) struct Display {
+    pub(crate) link: ServerLink,
+    /// Our own, which clients must show.
+    pub(crate) cookie: Cookie,
+    pub(crate) tap: Tap,
+    pub(crate) scheduling: Scheduling,
+    pub(crate) buffer: RefCell<ReadBuffer>,
+    pub(crate) notices: mpsc::UnboundedSender<Notice>,
+    pub(crate) counts: Counts,
+}
+
+/// The counts of a recording.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) accepted: Cell<u32>,
+    pub(crate) bytes: Cell<u64>,
+    /// Processes of the open connections.
+    pub(crate) open: RefCell<Vec<(ConnectionId, Option<u32>)>>,
+    /// Told of each connection that ends.
+    pub(crate) ended: Notify,
+}
+
+impl Counts {
+    /// Whether no connection is open.
+    pub(crate) fn none_open(&self) -> bool {
+        self.open.borrow().is_empty()
+    }
+}
+
+/// How a connection ended before it was relayed.
+enum Early {
+    /// The client went, or fell silent.
+    Gone(String),
+    /// It was refused, in words for it where its byte order is known.
+    Refused(Option<ByteOrder>, String),
+}
+
+impl Display {
+    /// Serves one accepted connection to its end.
+    pub(crate) async fn serve(&self, stream: OwnedFd, transport: &str) {
+        let connection = ConnectionId(self.counts.accepted.get().saturating_add(1));
+        self.counts.accepted.set(connection.0);
+        let pid = peer_pid(&stream);
+        self.counts.open.borrow_mut().push((connection, pid));
+        let process = pid.map(ProcessInfo::of).unwrap_or_default();
+        self.tap.control(
+            clock::now(),
+            Control::Opened(Opened {
+                connection,
+                transport: transport.to_owned(),
+                pid,
+                name: process.name.clone(),
+                command: process.command,
+            }),
+        );
+        if let Some(pid) = pid {
+            self.scheduling.watch(pid);
+        }
+        self.tell(Notice::Connected {
+            connection,
+            pid,
+            name: process.name,
+        });
+        let (by, why) = match Socket::new(stream) {
+            Ok(client) => self.converse(connection, pid, &client).await,
+            Err(error) => ("error", Some(error.to_string())),
+        };
+        if let Some(pid) = pid {
+            self.scheduling.leave(pid);
+        }
+        let by = by.to_owned();
+        self.tap.control(
+            clock::now(),
+            Control::Closed {
+                connection,
+                by: by.clone(),
+                why: why.clone(),
+            },
+        );
+        self.tell(Notice::Disconnected {
+            connection,
+            by,
+            why,
+        });
+        self.counts
+            .open
+            .borrow_mut()
+            .retain(|(open, _)| *open != connection);
+        self.counts.ended.notify_one();
+    }
+
+    /// Notes the end of the connections that the end of the recording cuts off.
+    pub(crate) fn end(&self) {
+        for (connection, pid) in self.counts.open.take() {
+            self.note_end(pid);
+            let by = "error".to_owned();
+            let why = Some("the recording ended".to_owned());
+            let closed = Control::Closed {
+                connection,
+                by,
+                why,
+            };
+            self.tap.control(clock::now(), closed);
+        }
+    }
+
+    /// Notes trouble with the recording, in the trace and to the user.
+    pub(crate) fn trouble(&self, what: String) {
+        let noted = Control::Trouble { what: what.clone() };
+        self.tap.control(clock::now(), noted);
+        self.tell(Notice::Trouble(what));
+    }
+
+    fn tell(&self, notice: Notice) {
+        // Nobody listens any more while the recording is being closed.
+        let _ = self.notices.send(notice);
+    }
+
+    /// Setup, then relay. Who ended it, and why where there is more to say.
+    async fn converse(
+        &self,
+        connection: ConnectionId,
+        pid: Option<u32>,
+        client: &Socket,
+    ) -> (&'static str, Option<String>) {
+        let server = match self.introduce(connection, client).await {
+            Ok(server) => server,
+            Err(Early::Gone(why)) => {
+                self.note_end(pid);
+                return ("client", Some(why));
+            }
+            Err(Early::Refused(order, why)) => {
+                // Without a byte order it is no X client, and the X server would just close.
+                if let Some(order) = order {
+                    let reply = setup_exchange::failure(order, &format!("x11prof: {why}\n"));
+                    let _ = timeout(SETUP_PATIENCE, client.send(&reply, &[])).await;
+                }
+                return ("refused", Some(why));
+            }
+        };
+        let relay = Relay {
+            connection,
+            client,
+            server: &server,
+            tap: &self.tap,
+            buffer: &self.buffer,
+            relayed: &self.counts.bytes,
+        };
+        let end = relay.run(|| self.note_end(pid)).await;
+        let by = match end.by {
+            EndedBy::Client => "client",
+            EndedBy::Server => "server",
+        };
+        (by, end.error.map(|error| error.to_string()))
+    }
+
+    /// The last moment at which a client's clock can be read: its process is ending.
+    fn note_end(&self, pid: Option<u32>) {
+        if let Some(pid) = pid {
+            self.scheduling.note_cpu_time(pid);
+        }
+    }
+
+    /// Takes the client's setup, and passes it on to a new connection to the server.
+    async fn introduce(&self, connection: ConnectionId, client: &Socket) -> Result<Socket, Early> {
+        let (setup, layout) = match timeout(SETUP_PATIENCE, self.setup(client)).await {
+            Ok(taken) => taken?,
+            Err(_) => return Err(Early::Gone("it sent no whole setup in time".to_owned())),
+        };
+        let refuse = |why: String| Early::Refused(Some(layout.order), why);
+        check_user(client)
+            .and_then(|()| setup_exchange::check(&setup, &layout, &self.cookie))
+            .map_err(|refusal| refuse(refusal.to_string()))?;
+        let link = self.link.clone();
+        // It may block while the server's queue is full, as it would for the client itself.
+        let connected = tokio::task::spawn_blocking(move || link.connect()).await;
+        let name = self.link.name();
+        let unreachable =
+            |error: io::Error| refuse(format!("cannot connect to display {name}: {error}"));
+        let (connected, cookie) = connected
+            .map_err(io::Error::other)
+            .and_then(|result| result)
+            .map_err(unreachable)?;
+        let server = Socket::new(connected).map_err(unreachable)?;
+        let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
+        self.counts
+            .bytes
+            .set(self.counts.bytes.get() + layout.len as u64);
+        self.tap.push(Entry::Bytes(Crossing {
+            time: clock::now(),
+            connection,
+            direction: Direction::ToServer,
+            bytes: setup.freeze(),
+            fds: 0,
+            secret: layout.data.clone(),
+        }));
+        server.send(&forwarded, &[]).await.map_err(unreachable)?;
+        Ok(server)
+    }
+
+    /// Reads the setup and not a byte more.
+    async fn setup(&self, client: &Socket) -> Result<(BytesMut, Layout), Early> {
+        let mut setup = BytesMut::new();
+        loop {
+            let needed = match setup_exchange::progress(&setup) {
+                Ok(Progress::Whole(layout)) => return Ok((setup, layout)),
+                Ok(Progress::Needs(needed)) => needed,
+                Err(refusal) => {
+                    let order = setup.first().copied().and_then(ByteOrder::from_setup_byte);
+                    return Err(Early::Refused(order, refusal.to_string()));
+                }
+            };
+            let most = needed.saturating_sub(setup.len());
+            let received = client.receive(&self.buffer, most).await;
+            let received = received.map_err(|error| Early::Gone(error.to_string()))?;
+            if received.bytes.is_empty() {
+                return Err(Early::Gone("it sent no whole setup".to_owned()));
+            }
+            setup.extend_from_slice(&received.bytes);
+        }
+    }
+}
+
+/// The cookie's file is for this user alone; so are the sockets.
+fn check_user(client: &Socket) -> Result<(), Refusal> {
+    match socket_peercred(client.as_fd()) {
+        Ok(peer) if !same_user(peer.uid, rustix::process::geteuid()) => Err(Refusal::AnotherUser),
+        _ => Ok(()),
+    }
+}
+
+fn same_user(peer: Uid, ours: Uid) -> bool {
+    peer == ours
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_user;
+    use rustix::process::Uid;
+
+    #[test]
+    fn only_the_same_user_is_let_in() {
+        let user = Uid::from_raw(1000);
+        assert!(same_user(user, user));
+        assert!(!same_user(Uid::from_raw(1001), user));
+        assert!(!same_user(Uid::ROOT, user));
+    }
+}

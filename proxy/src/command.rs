@@ -1,0 +1,64 @@
+//! The command that is recorded: started on our display, waited for, ended with us.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Child;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+
+/// The running command.
+#[derive(Debug)]
+pub(crate) struct Command {
+    child: Child,
+    pid: Option<Pid>,
+    /// Told of every child's end.
+    ends: Signals,
+}
+
+impl Command {
+    /// Starts a command with DISPLAY and XAUTHORITY set, in the running runtime.
+    pub(crate) fn start(
+        words: &[OsString],
+        display: &str,
+        authority: &Path,
+    ) -> io::Result<Command> {
+        let (program, arguments) = words
+            .split_first()
+            .ok_or_else(|| io::Error::other("no command"))?;
+        // Before the child, whose end could be missed otherwise.
+        let ends = signal(SignalKind::child())?;
+        let child = std::process::Command::new(program)
+            .args(arguments)
+            .env("DISPLAY", display)
+            .env("XAUTHORITY", authority)
+            .spawn()?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Ok(Command { child, pid, ends })
+    }
+
+    /// Waits for its end and gives its exit status as a shell does: 128 and the signal for one
+    /// that was killed. `before` is called while the ended process's clock can still be read.
+    pub(crate) async fn ended(&mut self, before: impl Fn(u32)) -> io::Result<i32> {
+        if let Some(pid) = self.pid {
+            let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            while waitid(WaitId::Pid(pid), ended)?.is_none() {
+                self.ends.recv().await;
+            }
+            before(self.child.id());
+        }
+        let status = self.child.wait()?;
+        let killed = status.signal().map(|signal| 128 + signal);
+        Ok(status.code().or(killed).unwrap_or(1))
+    }
+
+    /// Asks it to end. Not after its end was waited for.
+    pub(crate) fn terminate(&self) {
+        if let Some(pid) = self.pid {
+            // It may have ended by itself.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+}

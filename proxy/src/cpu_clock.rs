@@ -1,0 +1,102 @@
+//! The kernel's figures of a process: CPU time and context switches.
+
+use std::fs;
+
+use x11prof_trace::CpuTime;
+
+/// Reads the figures of a process. `None` once it has ended and was waited for, and for
+/// another user's process.
+///
+/// The clock is exact while the process sleeps and moves in ticks of up to 4 ms while it runs.
+pub(crate) fn read(pid: u32) -> Option<CpuTime> {
+    let cpu_ns = cpu_time(pid)?;
+    let switches = switches(pid);
+    Some(CpuTime {
+        pid,
+        cpu_ns,
+        voluntary_switches: switches.map(|s| s.0),
+        involuntary_switches: switches.map(|s| s.1),
+    })
+}
+
+/// CPU time of all the process's threads, ended ones included, in nanoseconds.
+fn cpu_time(pid: u32) -> Option<u64> {
+    let pid = libc::pid_t::try_from(pid).ok().filter(|&pid| pid > 0)?;
+    let mut clock: libc::clockid_t = 0;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: both calls only write to the variable whose address they are given.
+    #[expect(unsafe_code, reason = "rustix has no clocks of other processes")]
+    let failed = unsafe {
+        libc::clock_getcpuclockid(pid, &raw mut clock) != 0
+            || libc::clock_gettime(clock, &raw mut time) != 0
+    };
+    if failed {
+        return None;
+    }
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let nanos = u64::try_from(time.tv_nsec).ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanos)
+}
+
+/// Voluntary and involuntary context switches of the process's living threads.
+fn switches(pid: u32) -> Option<(u64, u64)> {
+    let mut sum = (0, 0);
+    for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
+        // A thread may end while we look.
+        let Ok(status) = fs::read_to_string(task.ok()?.path().join("status")) else {
+            continue;
+        };
+        let (voluntary, involuntary) = in_status(&status)?;
+        sum.0 += voluntary;
+        sum.1 += involuntary;
+    }
+    Some(sum)
+}
+
+fn in_status(status: &str) -> Option<(u64, u64)> {
+    let field = |name: &str| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .and_then(|rest| rest.trim_start_matches(':').trim().parse().ok())
+    };
+    Some((
+        field("voluntary_ctxt_switches")?,
+        field("nonvoluntary_ctxt_switches")?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_status, read};
+
+    #[test]
+    fn fields_of_a_status_file() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(in_status(status), Some((12, 3)));
+        assert_eq!(in_status("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn the_clock_of_this_process_grows() {
+        let pid = std::process::id();
+        let before = read(pid).unwrap();
+        let mut after = read(pid).unwrap();
+        while after.cpu_ns <= before.cpu_ns {
+            after = read(pid).unwrap();
+        }
+        assert!(after.voluntary_switches >= before.voluntary_switches);
+    }
+
+    #[test]
+    fn a_process_that_is_gone_has_none() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        assert_eq!(read(child.id()), None);
+        assert_eq!(read(0), None);
+        assert_eq!(read(u32::MAX), None);
+    }
+}

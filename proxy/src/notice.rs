@@ -1,0 +1,37 @@
+//! What a recording says while it runs.
+
+use std::path::PathBuf;
+
+use x11prof_trace::ConnectionId;
+
+/// Something that the user of a running recording may want to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// Clients are served from now on.
+    Serving {
+        /// What DISPLAY must be for a client.
+        display: String,
+        /// What XAUTHORITY must be.
+        authority: PathBuf,
+    },
+    /// A client connected.
+    Connected {
+        /// Its number.
+        connection: ConnectionId,
+        /// Its process, where the kernel tells.
+        pid: Option<u32>,
+        /// That process's name.
+        name: Option<String>,
+    },
+    /// A connection ended.
+    Disconnected {
+        /// Its number.
+        connection: ConnectionId,
+        /// `client`, `server`, `refused` or `error`.
+        by: String,
+        /// The cause in words where there is more to say.
+        why: Option<String>,
+    },
+    /// Something went wrong with the recording itself; the program being recorded goes on.
+    Trouble(String),
+}

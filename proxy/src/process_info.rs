@@ -1,0 +1,139 @@
+//! What /proc tells of a process.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+
+/// The longest command line that is kept, in bytes.
+const LONGEST_COMMAND: u64 = 64 << 10;
+
+/// A process as it is at the moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ProcessInfo {
+    /// Its executable, where we may know it.
+    pub(crate) executable: Option<String>,
+    /// The kernel's name for it, 15 bytes at most.
+    pub(crate) name: Option<String>,
+    /// Its command line; what follows `-auth` is blanked.
+    pub(crate) command: Vec<String>,
+}
+
+impl ProcessInfo {
+    pub(crate) fn of(pid: u32) -> ProcessInfo {
+        ProcessInfo {
+            executable: fs::read_link(format!("/proc/{pid}/exe"))
+                .ok()
+                .map(|path| path.to_string_lossy().into_owned()),
+            name: fs::read(format!("/proc/{pid}/comm"))
+                .ok()
+                .map(|name| String::from_utf8_lossy(name.trim_ascii_end()).into_owned()),
+            command: command_line(pid),
+        }
+    }
+}
+
+fn command_line(pid: u32) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let Ok(file) = fs::File::open(format!("/proc/{pid}/cmdline")) else {
+        return Vec::new();
+    };
+    if file.take(LONGEST_COMMAND).read_to_end(&mut bytes).is_err() {
+        return Vec::new();
+    }
+    split(&bytes)
+}
+
+/// Splits at the NUL bytes, and blanks where a cookie file is.
+fn split(bytes: &[u8]) -> Vec<String> {
+    let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+    if bytes.is_empty() {
+        return Vec::new();
+    }
+    let mut secret = false;
+    bytes
+        .split(|&byte| byte == 0)
+        .map(|word| {
+            let blank = std::mem::replace(&mut secret, word == b"-auth");
+            match blank {
+                true => "…".to_owned(),
+                false => OsStr::from_bytes(word).to_string_lossy().into_owned(),
+            }
+        })
+        .collect()
+}
+
+/// The processor's model name; empty where the kernel tells none.
+pub(crate) fn cpu_model() -> String {
+    fs::read_to_string("/proc/cpuinfo")
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim() == "model name")
+        .map(|(_, model)| model.trim().to_owned())
+        .unwrap_or_default()
+}
+
+/// The kernel's name and release.
+pub(crate) fn kernel() -> String {
+    let name = rustix::system::uname();
+    format!(
+        "{} {}",
+        name.sysname().to_string_lossy(),
+        name.release().to_string_lossy()
+    )
+}
+
+/// Processors that are online.
+pub(crate) fn cpus() -> u32 {
+    online(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default()).len() as u32
+}
+
+/// The numbers in a list such as `0-3,8`, as the kernel writes processors down.
+pub(crate) fn online(list: &str) -> Vec<u16> {
+    list.trim()
+        .split(',')
+        .filter_map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            Some(first.parse::<u16>().ok()?..=last.parse().ok()?)
+        })
+        .flatten()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessInfo, online, split};
+
+    #[test]
+    fn the_authority_file_is_blanked() {
+        assert_eq!(
+            split(b"Xorg\0:0\0-auth\0/run/secret\0vt1\0"),
+            ["Xorg", ":0", "-auth", "…", "vt1"]
+        );
+        assert_eq!(split(b"x\0\0y\0"), ["x", "", "y"]);
+        assert!(split(b"").is_empty());
+    }
+
+    #[test]
+    fn this_process_is_known() {
+        let info = ProcessInfo::of(std::process::id());
+        let executable = std::env::current_exe().unwrap();
+        assert_eq!(info.executable.as_deref(), executable.to_str());
+        assert!(!info.command.is_empty() && info.name.is_some());
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_unknown() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        assert_eq!(ProcessInfo::of(child.id()), ProcessInfo::default());
+    }
+
+    #[test]
+    fn processor_lists() {
+        assert_eq!(online("0-2,5,7-8\n"), [0, 1, 2, 5, 7, 8]);
+        assert_eq!(online("0\n"), [0]);
+        assert!(online("").is_empty());
+    }
+}

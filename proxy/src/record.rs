@@ -1,0 +1,288 @@
+//! A recording from its beginning to its end.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+use x11prof_trace::{Control, Started, TraceError};
+
+use crate::authority::{self, Cookie};
+use crate::client::{Counts, Display};
+use crate::display_name::{DisplayName, DisplayNameError};
+use crate::listener::{self, Claimed, ListenError};
+use crate::notice::Notice;
+use crate::private_dir::PrivateDir;
+use crate::private_server::{PrivateServer, ServerError, ServerKind};
+use crate::recorder::{self, Recorder};
+use crate::scheduling::Scheduling;
+use crate::serve::{self, Served};
+use crate::server_info::{self, DisplayError};
+use crate::server_link::ServerLink;
+use crate::tap::{Tap, tap};
+use crate::{clock, process_info};
+
+/// The display server that is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// The one that DISPLAY names.
+    Environment,
+    /// The one of this display name.
+    Display(String),
+    /// One of our own, for this recording.
+    Private(ServerKind),
+}
+
+/// What to record, and where to.
+#[derive(Debug, Clone)]
+pub struct RecordConfig {
+    /// The trace file. What is there is overwritten.
+    pub output: PathBuf,
+    /// The display server.
+    pub target: Target,
+    /// The display number to serve; any free one where `None`.
+    pub listen: Option<u32>,
+    /// The command to record, its program first; where empty, whoever connects is recorded
+    /// until SIGINT or SIGTERM.
+    pub command: Vec<OsString>,
+    /// Keep the bodies of images.
+    pub full: bool,
+    /// How many bytes may wait for the disk before the relay waits too.
+    pub queue_bytes: usize,
+    /// The recording program with its version, for the trace.
+    pub recorder: String,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// The command's exit status (128 and the signal where it was killed); `None` without a
+    /// command, and where it was still running at the end.
+    pub exit_status: Option<i32>,
+    /// Records written to the trace.
+    pub records: u64,
+    /// Bytes relayed, both ways.
+    pub bytes_relayed: u64,
+    /// Connections accepted.
+    pub connections: u32,
+    /// Bytes of the trace file.
+    pub trace_bytes: u64,
+    /// What is missing from the trace and why; empty for a good recording.
+    pub trouble: Vec<String>,
+}
+
+/// Why there was no recording.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// No display server is named.
+    #[error(
+        "DISPLAY is not set: name a display with --display, or start a server of its own with --server xvfb"
+    )]
+    NoDisplay,
+    /// The display's name is none.
+    #[error(transparent)]
+    DisplayName(#[from] DisplayNameError),
+    /// The private server did not start.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The display server cannot be used.
+    #[error(transparent)]
+    Display(#[from] DisplayError),
+    /// No display number could be had.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The trace file cannot be made.
+    #[error("cannot write the trace {}: {source}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The trace cannot be begun.
+    #[error("{}: {source}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: TraceError,
+    },
+    /// The command cannot be started.
+    #[error("cannot run {command}: {source}")]
+    Command {
+        /// Its program.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system denies something else that is needed.
+    #[error("cannot record: {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Records as `config` says, and returns when the recording has ended: with a command, when it
+/// and its connections have ended, else by SIGINT or SIGTERM. Blocks the calling thread, on
+/// which `on` is called as well.
+///
+/// # Errors
+/// Where nothing could be recorded. A recording that began and then met with trouble is `Ok`,
+/// and says so in [`Recorded::trouble`].
+pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recorded, RecordError> {
+    let system = |what| move |source| RecordError::System { what, source };
+    // It lives until the end of the recording.
+    let (link, _server) = target(&config.target)?;
+    let (about, extensions) = server_info::ask(&link)?;
+    let claimed = listener::claim(config.listen)?;
+    let dir = PrivateDir::new().map_err(system("a directory for the authority file"))?;
+    let cookie = Cookie::random().map_err(system("a random cookie"))?;
+    let authority = dir.path().join("Xauthority");
+    authority::write(&authority, Some(claimed.number()), &cookie)
+        .map_err(system("an authority file"))?;
+
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(system("an event loop"))?;
+    let (notices, heard) = mpsc::unbounded_channel();
+    let (tap, drain) = tap(config.queue_bytes);
+    let recorder = begin(config, drain, notices.clone())?;
+    // From here on the recorder's thread runs, so that the queue must be closed on every way out.
+    let closing = Closing(tap.clone());
+    let server_pid = about.pid;
+    tap.control(clock::now(), Control::Server(about));
+    tap.control(clock::now(), Control::Extensions { extensions });
+
+    let display = Rc::new(Display {
+        link,
+        cookie,
+        tap: tap.clone(),
+        scheduling: Scheduling::start(tap.clone()),
+        buffer: RefCell::default(),
+        notices,
+        counts: Counts::default(),
+    });
+    if let Some(pid) = server_pid {
+        display.scheduling.watch(pid);
+    }
+    let name = served_name(&claimed, display.link.name());
+    let connections = LocalSet::new();
+    let served = connections.block_on(
+        &runtime,
+        serve::serve(
+            &display,
+            &claimed,
+            &config.command,
+            &name,
+            &authority,
+            heard,
+            &mut on,
+        ),
+    );
+    // Ends the connections that are still open.
+    drop(connections);
+    display.end();
+    if let Some(pid) = server_pid {
+        display.scheduling.note_cpu_time(pid);
+    }
+    let (accepted, relayed) = (display.counts.accepted.get(), display.counts.bytes.get());
+    // With it the capture ends, which has more to say until then.
+    drop(display);
+    let Served { exit_status } = match served {
+        Ok(served) => served,
+        Err(error) => {
+            drop(closing);
+            recorder.join();
+            return Err(error);
+        }
+    };
+    tap.control(clock::now(), Control::Ended { exit_status });
+    drop(closing);
+    let written = recorder.join();
+    Ok(Recorded {
+        exit_status,
+        records: written.records,
+        bytes_relayed: relayed,
+        connections: accepted,
+        trace_bytes: std::fs::metadata(&config.output).map_or(0, |file| file.len()),
+        trouble: written.trouble.into_iter().collect(),
+    })
+}
+
+/// Closes the queue on drop, without which the recorder's thread would wait for ever.
+struct Closing(Tap);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServer>), RecordError> {
+    let name = match target {
+        Target::Private(kind) => {
+            let server = PrivateServer::start(*kind)?;
+            let authority = Some(server.authority_file().to_owned());
+            let link = ServerLink::new(server.display().clone(), authority);
+            return Ok((link, Some(server)));
+        }
+        Target::Display(name) => name.clone(),
+        Target::Environment => std::env::var("DISPLAY")
+            .ok()
+            .filter(|name| !name.is_empty())
+            .ok_or(RecordError::NoDisplay)?,
+    };
+    Ok((ServerLink::new(DisplayName::parse(&name)?, None), None))
+}
+
+/// Opens the trace and starts its thread.
+fn begin(
+    config: &RecordConfig,
+    drain: crate::tap::Drain,
+    notices: mpsc::UnboundedSender<Notice>,
+) -> Result<Recorder, RecordError> {
+    let file = recorder::create(&config.output).map_err(|source| RecordError::Output {
+        path: config.output.clone(),
+        source,
+    })?;
+    let started = Started {
+        format: 0,
+        recorder: config.recorder.clone(),
+        wall_clock_ns: clock::wall_clock_ns(),
+        command: config
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        cpu_model: process_info::cpu_model(),
+        cpus: process_info::cpus(),
+        kernel: process_info::kernel(),
+        full: config.full,
+    };
+    let tell = move |what| {
+        // Nobody listens any more while the recording is being closed.
+        let _ = notices.send(Notice::Trouble(what));
+    };
+    Recorder::start(file, config.output.clone(), started, drain, tell).map_err(|source| {
+        RecordError::Trace {
+            path: config.output.clone(),
+            source,
+        }
+    })
+}
+
+/// The display's name for clients, with the screen that the real one's name has.
+fn served_name(claimed: &Claimed, real: &DisplayName) -> String {
+    match real.screen() {
+        0 => format!(":{}", claimed.number()),
+        screen => format!(":{}.{screen}", claimed.number()),
+    }
+}

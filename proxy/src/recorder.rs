@@ -1,0 +1,215 @@
+//! The recorder's thread: takes what crossed the relay and writes the trace.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use x11prof_trace::{
+    BlockHead, ConnectionId, Control, Direction, Gap, Started, TraceError, Writer, cut,
+};
+
+use crate::clock;
+use crate::omission::Omission;
+use crate::tap::{Crossing, Drain, Entry};
+
+/// How long the recorder lets entries gather.
+const PATIENCE: Duration = Duration::from_millis(25);
+/// How often the open chunk is closed: with `PATIENCE`, a killed recorder loses 250 ms at most.
+const FLUSH_EVERY: Duration = Duration::from_millis(200);
+/// Entries dealt with before their memory is given back to the relay.
+const RELEASE_EVERY: usize = 64;
+
+/// What became of the trace.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) records: u64,
+    /// The first failure; nothing behind it is in the trace.
+    pub(crate) trouble: Option<String>,
+}
+
+/// The running recorder. It ends when its queue is closed.
+#[derive(Debug)]
+pub(crate) struct Recorder(JoinHandle<Written>);
+
+/// Opens a trace file of mode 0600, which replaces the contents of any that is there.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    // An old file may have another mode; a device such as /dev/full keeps its own.
+    if file.metadata()?.is_file() {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+impl Recorder {
+    /// Starts the thread on a trace in `file`, of which `path` is the name for messages.
+    /// `tell` hears of trouble when it happens.
+    pub(crate) fn start(
+        file: File,
+        path: PathBuf,
+        started: Started,
+        drain: Drain,
+        tell: impl Fn(String) + Send + 'static,
+    ) -> Result<Recorder, TraceError> {
+        let full = started.full;
+        let writer = Writer::new(BufWriter::new(file), started, clock::now())?;
+        let trace = Trace {
+            writer: Some(writer),
+            full,
+            connections: HashMap::new(),
+            gaps: Vec::new(),
+            written: Written::default(),
+            path,
+            tell,
+        };
+        std::thread::Builder::new()
+            .name("x11prof-recorder".to_owned())
+            .spawn(move || trace.run(&drain))
+            .map(Recorder)
+            .map_err(TraceError::Write)
+    }
+
+    /// Waits for the end, which comes once the queue is closed.
+    pub(crate) fn join(self) -> Written {
+        self.0.join().unwrap_or_else(|_| Written {
+            records: 0,
+            trouble: Some("the recorder's thread failed".to_owned()),
+        })
+    }
+}
+
+/// What is known of one connection.
+struct Recorded {
+    omission: Omission,
+    /// Bytes so far, to the server and to the client.
+    offsets: [u64; 2],
+}
+
+struct Trace<W: Write, F: Fn(String)> {
+    /// None once writing has failed: then entries are only taken off the queue.
+    writer: Option<Writer<W>>,
+    full: bool,
+    connections: HashMap<ConnectionId, Recorded>,
+    gaps: Vec<Gap>,
+    written: Written,
+    path: PathBuf,
+    tell: F,
+}
+
+impl<W: Write, F: Fn(String)> Trace<W, F> {
+    fn run(mut self, drain: &Drain) -> Written {
+        let mut entries = Vec::new();
+        let mut flushed = Instant::now();
+        let mut dirty = false;
+        while drain.take(&mut entries, PATIENCE) {
+            dirty |= !entries.is_empty();
+            let mut cost = 0;
+            for (n, entry) in entries.drain(..).enumerate() {
+                cost += entry.cost();
+                self.entry(entry);
+                if n % RELEASE_EVERY == RELEASE_EVERY - 1 {
+                    drain.release(std::mem::take(&mut cost));
+                }
+                if flushed.elapsed() >= FLUSH_EVERY {
+                    self.attempt(Writer::flush);
+                    flushed = Instant::now();
+                }
+            }
+            drain.release(cost);
+            if dirty && flushed.elapsed() >= FLUSH_EVERY {
+                self.attempt(Writer::flush);
+                flushed = Instant::now();
+                dirty = false;
+            }
+        }
+        if let Some(writer) = self.writer.take()
+            && let Err(error) = writer.finish()
+        {
+            self.failed(&error);
+        }
+        self.written
+    }
+
+    fn entry(&mut self, entry: Entry) {
+        match entry {
+            Entry::Bytes(crossing) => self.bytes(&crossing),
+            Entry::Control(time, control) => {
+                if let Control::Closed { connection, .. } = &control {
+                    self.connections.remove(connection);
+                }
+                self.attempt(|writer| writer.write_control(time, &control));
+                self.written.records += 1;
+            }
+            Entry::Schedule(switches) => {
+                self.attempt(|writer| writer.write_schedule(&switches));
+                self.written.records += 1;
+            }
+        }
+    }
+
+    fn bytes(&mut self, crossing: &Crossing) {
+        let full = self.full;
+        let known = self
+            .connections
+            .entry(crossing.connection)
+            .or_insert_with(|| Recorded {
+                omission: Omission::new(full),
+                offsets: [0; 2],
+            });
+        let [to_server, to_client] = &mut known.offsets;
+        let at = match crossing.direction {
+            Direction::ToServer => to_server,
+            Direction::ToClient => to_client,
+        };
+        let head = BlockHead {
+            time: crossing.time,
+            connection: crossing.connection,
+            direction: crossing.direction,
+            offset: *at,
+            fds: u16::try_from(crossing.fds).unwrap_or(u16::MAX),
+        };
+        *at += crossing.bytes.len() as u64;
+        let mut gaps = std::mem::take(&mut self.gaps);
+        known.omission.gaps(
+            crossing.direction,
+            &crossing.bytes,
+            &crossing.secret,
+            &mut gaps,
+        );
+        self.attempt(|writer| writer.write_block(&head, cut(&crossing.bytes, &gaps)));
+        self.gaps = gaps;
+        self.written.records += 1;
+    }
+
+    /// Writes, unless writing has failed before. The program being recorded goes on in any case.
+    fn attempt(&mut self, write: impl FnOnce(&mut Writer<W>) -> Result<(), TraceError>) {
+        if let Some(writer) = &mut self.writer
+            && let Err(error) = write(writer)
+        {
+            self.writer = None;
+            self.failed(&error);
+        }
+    }
+
+    fn failed(&mut self, error: &TraceError) {
+        let what = format!(
+            "{}: {error}; the rest of the session is not in the trace",
+            self.path.display()
+        );
+        (self.tell)(what.clone());
+        self.written.trouble.get_or_insert(what);
+    }
+}
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;

@@ -1,0 +1,193 @@
+//! A synthetic session through the recorder's thread, read back from the file.
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use x11prof_trace::{Block, Reader, Record, Timestamp};
+
+use super::*;
+use crate::tap::{Tap, tap};
+
+const SETUP: [u8; 32] = *b"l\0\x0b\0\0\0\x04\0\x10\0\0\0NAME0123456789abcdef";
+
+fn started(full: bool) -> Started {
+    Started {
+        format: 0,
+        recorder: "test".to_owned(),
+        wall_clock_ns: 5,
+        command: vec!["xterm".to_owned()],
+        cpu_model: String::new(),
+        cpus: 2,
+        kernel: String::new(),
+        full,
+    }
+}
+
+fn crossing(time: u64, direction: Direction, bytes: Vec<u8>) -> Entry {
+    Entry::Bytes(Crossing {
+        time: Timestamp::from_nanos(time),
+        connection: ConnectionId(1),
+        direction,
+        bytes: Bytes::from(bytes),
+        fds: 0,
+        secret: 0..0,
+    })
+}
+
+fn setup() -> Entry {
+    Entry::Bytes(Crossing {
+        time: Timestamp::from_nanos(1),
+        connection: ConnectionId(1),
+        direction: Direction::ToServer,
+        bytes: Bytes::from_static(&SETUP),
+        fds: 0,
+        secret: 16..32,
+    })
+}
+
+/// A PutImage of so many bytes.
+fn put_image(len: usize) -> Vec<u8> {
+    let mut bytes = vec![72, 2];
+    bytes.extend(u16::try_from(len / 4).unwrap().to_le_bytes());
+    bytes.resize(len, 0x55);
+    bytes
+}
+
+/// Records the entries into `path` and gives what became of them.
+fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap)) -> Written {
+    let (tap, drain) = tap(1 << 20);
+    let file = create(path).unwrap();
+    let recorder = Recorder::start(file, path.to_owned(), started(full), drain, |_| ()).unwrap();
+    say(&tap);
+    tap.close();
+    recorder.join()
+}
+
+fn blocks(path: &Path) -> Vec<Block> {
+    let mut reader = Reader::new(File::open(path).unwrap()).unwrap();
+    let mut blocks = Vec::new();
+    while let Some(record) = reader.next().unwrap() {
+        if let Record::Block(block) = record {
+            blocks.push(block);
+        }
+    }
+    assert!(reader.is_complete());
+    blocks
+}
+
+#[test]
+fn cookie_and_long_images_are_gaps_and_offsets_go_on_across_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace");
+    // A file that others could read before is not left so.
+    std::fs::write(&path, "old").unwrap();
+    let image = put_image(10_000);
+    let written = recorded(&path, false, |tap| {
+        tap.push(setup());
+        tap.push(crossing(2, Direction::ToServer, image[..100].to_vec()));
+        tap.push(crossing(3, Direction::ToServer, image[100..].to_vec()));
+        tap.push(crossing(4, Direction::ToServer, vec![127, 0, 1, 0]));
+        tap.control(
+            Timestamp::from_nanos(5),
+            Control::Ended { exit_status: None },
+        );
+    });
+    assert_eq!((written.records, written.trouble), (5, None));
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let all = std::fs::read(&path).unwrap();
+    assert!(!all.windows(16).any(|window| window == &SETUP[16..]));
+
+    let read: Vec<_> = blocks(&path)
+        .into_iter()
+        .map(|b| (b.offset, b.wire_len, b.gaps, b.bytes.len()))
+        .collect();
+    let gap = |at, len| vec![Gap { at, len }];
+    assert_eq!(
+        read,
+        [
+            (0, 32, gap(16, 16), 16),
+            (32, 100, gap(64, 36), 64),
+            (132, 9900, gap(0, 9900), 0),
+            (10_032, 4, vec![], 4),
+        ]
+    );
+}
+
+#[test]
+fn a_full_trace_keeps_all_but_the_cookie() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace");
+    let image = put_image(10_000);
+    recorded(&path, true, |tap| {
+        tap.push(setup());
+        tap.push(crossing(2, Direction::ToServer, image.clone()));
+    });
+    let blocks = blocks(&path);
+    assert_eq!(blocks[0].gaps, [Gap { at: 16, len: 16 }]);
+    assert_eq!(blocks[1].bytes, image);
+}
+
+#[test]
+fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
+    let path = PathBuf::from("/dev/full");
+    let (_tap, drain) = tap(1 << 20);
+    let file = create(&path).unwrap();
+    let begun = Recorder::start(file, path, started(false), drain, |_| ());
+    assert!(matches!(begun, Err(TraceError::Write(_))));
+}
+
+/// A sink with room for so many bytes.
+struct Disk(usize);
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = bytes.len().min(self.0);
+        self.0 -= n;
+        match n {
+            0 => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            n => Ok(n),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
+    let told = Mutex::new(Vec::new());
+    let writer = Writer::new(Disk(20_000), started(true), Timestamp::from_nanos(1)).unwrap();
+    let trace = Trace {
+        writer: Some(writer),
+        full: true,
+        connections: HashMap::new(),
+        gaps: Vec::new(),
+        written: Written::default(),
+        path: PathBuf::from("trace"),
+        tell: |what| told.lock().unwrap().push(what),
+    };
+    let (tap, drain) = tap(1 << 30);
+    tap.push(setup());
+    // Not compressible, so that the disk does fill up.
+    let mut state = 1_u64;
+    for n in 0..200 {
+        let noise = (0..8192).map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 56) as u8
+        });
+        tap.push(crossing(n, Direction::ToServer, noise.collect()));
+    }
+    tap.close();
+    let written = trace.run(&drain);
+    assert_eq!(
+        written.trouble.as_deref(),
+        told.lock().unwrap().first().map(String::as_str)
+    );
+    assert_eq!(told.lock().unwrap().len(), 1);
+    assert!(written.trouble.unwrap().starts_with("trace: "));
+}

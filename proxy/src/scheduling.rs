@@ -1,0 +1,301 @@
+//! Scheduling capture: when the threads of the server and of the clients ran and waited, and
+//! what they waited in. A thread of its own drains the kernel's rings at a slow beat.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use x11prof_trace::{Control, Switch, SwitchKind, Timestamp, Waiting};
+
+use crate::perf::{Outputs, Rings};
+use crate::tap::{Entry, Tap};
+use crate::{clock, cpu_clock, process_info};
+
+/// How often the rings are drained.
+const BEAT: Duration = Duration::from_millis(10);
+/// A thread that has been blocked for this long is asked what it waits in.
+const LONG_WAIT: Duration = Duration::from_millis(5);
+/// How often CPU clocks are noted.
+const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
+
+/// The capture. Dropping it ends it; what was recorded until then goes to the tap.
+#[derive(Debug)]
+pub(crate) struct Scheduling {
+    /// Where events go, or why there is no capture.
+    outputs: Result<Outputs, String>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    tap: Tap,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    processes: Mutex<HashMap<u32, Process>>,
+    stop: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Process {
+    /// Connections and other reasons to watch it.
+    users: usize,
+    /// Open while it is watched.
+    _events: Vec<OwnedFd>,
+}
+
+impl Shared {
+    fn processes(&self) -> MutexGuard<'_, HashMap<u32, Process>> {
+        // Every change is one step.
+        self.processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Scheduling {
+    /// Starts the capture, which watches nothing yet.
+    pub(crate) fn start(tap: Tap) -> Scheduling {
+        let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+        let opened = Rings::open(&process_info::online(&online))
+            .and_then(|rings| Ok((rings.outputs()?, rings)));
+        let (outputs, rings) = match opened {
+            Ok((outputs, rings)) => (Ok(outputs), Some(rings)),
+            Err(error) => (Err(why_not(&error)), None),
+        };
+        let shared = Arc::new(Shared::default());
+        let watcher = Watcher {
+            rings,
+            shared: Arc::clone(&shared),
+            tap: tap.clone(),
+            threads: HashMap::new(),
+            lost: 0,
+        };
+        let spawned = thread::Builder::new()
+            .name("x11prof-sched".to_owned())
+            .spawn(move || watcher.run());
+        let (outputs, thread) = match spawned {
+            Ok(thread) => (outputs, Some(thread)),
+            Err(error) => (Err(format!("no thread for it: {error}")), None),
+        };
+        Scheduling {
+            outputs,
+            shared,
+            thread,
+            tap,
+        }
+    }
+
+    /// Watches a process, as often as it is called until it is left as often. Notes what
+    /// capture there is, and the process's CPU time.
+    pub(crate) fn watch(&self, pid: u32) {
+        let mut processes = self.shared.processes();
+        let process = processes.entry(pid).or_default();
+        process.users += 1;
+        if process.users == 1 && process._events.is_empty() {
+            let attached = match &self.outputs {
+                Ok(outputs) => outputs.attach(pid).map_err(|error| why_not(&error)),
+                Err(why) => Err(why.clone()),
+            };
+            let (capture, why) = match attached {
+                Ok(events) => {
+                    process._events = events;
+                    ("switches", None)
+                }
+                Err(why) => ("none", Some(why)),
+            };
+            let capture = capture.to_owned();
+            self.tap
+                .control(clock::now(), Control::Capture { pid, capture, why });
+        }
+        drop(processes);
+        self.note_cpu_time(pid);
+    }
+
+    /// Ends one `watch` of a process.
+    pub(crate) fn leave(&self, pid: u32) {
+        if let Some(process) = self.shared.processes().get_mut(&pid) {
+            process.users = process.users.saturating_sub(1);
+        }
+    }
+
+    /// Notes a process's CPU time, where it can be had.
+    pub(crate) fn note_cpu_time(&self, pid: u32) {
+        note_cpu_time(&self.tap, pid);
+    }
+}
+
+impl Drop for Scheduling {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic there has cost scheduling records only.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn note_cpu_time(tap: &Tap, pid: u32) {
+    let time = clock::now();
+    if let Some(figures) = cpu_clock::read(pid) {
+        tap.control(time, Control::CpuTime(figures));
+    }
+}
+
+/// The kernel's refusal in words.
+fn why_not(error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => {
+            let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+            format!(
+                "perf_event_open is forbidden (kernel.perf_event_paranoid is {}, 2 or less is needed; \
+                 containers often forbid it altogether)",
+                paranoid.as_deref().map_or("unknown", str::trim)
+            )
+        }
+        Some(libc::EMFILE) => "too few open files allowed (ulimit -n)".to_owned(),
+        _ => format!("perf_event_open: {error}"),
+    }
+}
+
+/// The thread's own state.
+struct Watcher {
+    rings: Option<Rings>,
+    shared: Arc<Shared>,
+    tap: Tap,
+    threads: HashMap<u32, Thread>,
+    lost: u64,
+}
+
+/// A thread as its last switch left it.
+struct Thread {
+    pid: u32,
+    since: Timestamp,
+    /// None while it runs or could run; else whether it was asked what it waits in.
+    blocked: Option<bool>,
+}
+
+impl Watcher {
+    fn run(mut self) {
+        let mut cpu_times = Instant::now();
+        loop {
+            // Seen before the last drain, so that the last drain comes after the end.
+            let stop = self.shared.stop.load(Ordering::Acquire);
+            let gone: Vec<u32> = self
+                .shared
+                .processes()
+                .iter()
+                .filter(|(_, process)| process.users == 0)
+                .map(|(&pid, _)| pid)
+                .collect();
+            let seen = self.ask();
+            self.drain();
+            self.tell(seen);
+            self.forget(&gone);
+            if stop {
+                break;
+            }
+            if cpu_times.elapsed() >= CPU_TIME_EVERY {
+                cpu_times = Instant::now();
+                let pids: Vec<u32> = self.shared.processes().keys().copied().collect();
+                pids.iter().for_each(|&pid| note_cpu_time(&self.tap, pid));
+            }
+            thread::park_timeout(BEAT);
+        }
+        if self.lost > 0 {
+            let what = format!("{} context switches were lost", self.lost);
+            self.tap.control(clock::now(), Control::Trouble { what });
+        }
+    }
+
+    fn drain(&mut self) {
+        let Some(rings) = &mut self.rings else { return };
+        let mut switches = Vec::new();
+        self.lost += rings.drain(&mut switches);
+        {
+            // Child processes come along on old kernels.
+            let processes = self.shared.processes();
+            switches.retain(|switch: &Switch| processes.contains_key(&switch.pid));
+        }
+        for switch in &switches {
+            let thread = Thread {
+                pid: switch.pid,
+                since: switch.time,
+                blocked: (switch.kind == SwitchKind::Blocked).then_some(false),
+            };
+            self.threads.insert(switch.tid, thread);
+        }
+        if !switches.is_empty() {
+            self.tap.push(Entry::Schedule(switches));
+        }
+    }
+
+    /// Asks the threads that have been blocked for long what they wait in.
+    fn ask(&mut self) -> Vec<(Timestamp, Waiting)> {
+        let now = clock::now();
+        let mut seen = Vec::new();
+        self.threads.retain(|&tid, thread| {
+            if thread.blocked != Some(false) || now.since(thread.since) < LONG_WAIT {
+                return true;
+            }
+            thread.blocked = Some(true);
+            match waiting(thread.pid, tid, thread.since) {
+                Ok(waiting) => {
+                    seen.extend(waiting.map(|waiting| (clock::now(), waiting)));
+                    true
+                }
+                // The thread has ended.
+                Err(_) => false,
+            }
+        });
+        seen
+    }
+
+    /// Notes what was seen, where no switch has shown meanwhile that it was of a later wait.
+    fn tell(&mut self, seen: Vec<(Timestamp, Waiting)>) {
+        for (time, waiting) in seen {
+            let same = self
+                .threads
+                .get(&waiting.tid)
+                .is_some_and(|thread| thread.since.as_nanos() == waiting.since_ns);
+            if same {
+                self.tap.control(time, Control::Waiting(waiting));
+            }
+        }
+    }
+
+    /// Lets go of processes that had no users before their switches were drained.
+    fn forget(&mut self, gone: &[u32]) {
+        if gone.is_empty() {
+            return;
+        }
+        let mut processes = self.shared.processes();
+        processes.retain(|pid, process| process.users > 0 || !gone.contains(pid));
+        self.threads
+            .retain(|_, thread| processes.contains_key(&thread.pid));
+    }
+}
+
+/// What a blocked thread waits in; `None` where the kernel tells neither, an error where there
+/// is no such thread.
+fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiting>> {
+    let wait_channel = fs::read_to_string(format!("/proc/{pid}/task/{tid}/wchan"))?;
+    let wait_channel = Some(wait_channel).filter(|name| !name.is_empty() && name != "0");
+    // It needs the rights of a debugger, which the kernel may refuse.
+    let syscall = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall"))
+        .ok()
+        .and_then(|line| line.split_ascii_whitespace().next()?.parse().ok());
+    if wait_channel.is_none() && syscall.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Waiting {
+        pid,
+        tid,
+        since_ns: since.as_nanos(),
+        syscall: syscall.unwrap_or(-1),
+        wait_channel,
+    }))
+}

@@ -1,0 +1,199 @@
+//! Accepts clients and waits for the end of a recording: the command's, or a signal.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::net::UnixListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::client::Display;
+use crate::command::Command;
+use crate::listener::Claimed;
+use crate::notice::Notice;
+use crate::record::RecordError;
+
+/// How long an interrupted command may take to end by itself before it is asked to.
+const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a command that was asked to end may take before we end without it.
+const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long accepting rests after a failure, most often one of too many open files.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+/// How serving ended.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) exit_status: Option<i32>,
+}
+
+/// Where the recording is on its way to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    NotYet,
+    /// By a signal; the command may end by itself until then.
+    Interrupted(Instant),
+    /// The command was asked to end.
+    Terminated(Instant),
+    Now,
+}
+
+/// Serves until the recording ends. To be run in a `LocalSet`.
+pub(crate) async fn serve(
+    display: &Rc<Display>,
+    claimed: &Claimed,
+    words: &[OsString],
+    name: &str,
+    authority: &Path,
+    mut heard: UnboundedReceiver<Notice>,
+    on: &mut impl FnMut(Notice),
+) -> Result<Served, RecordError> {
+    let system = |what| move |source| RecordError::System { what, source };
+    let listeners = [
+        (&claimed.path_listener, "unix"),
+        (&claimed.abstract_listener, "abstract"),
+    ];
+    for (listener, transport) in listeners {
+        let listener = listening(listener).map_err(system("to listen"))?;
+        tokio::task::spawn_local(accept(Rc::clone(display), listener, transport));
+    }
+    let handler = |kind| signal(kind).map_err(system("to handle signals"));
+    let mut interrupt = handler(SignalKind::interrupt())?;
+    let mut terminate = handler(SignalKind::terminate())?;
+    let mut hang_up = handler(SignalKind::hangup())?;
+    on(Notice::Serving {
+        display: name.to_owned(),
+        authority: authority.to_owned(),
+    });
+    let mut command =
+        match words.first() {
+            None => None,
+            Some(program) => Some(Command::start(words, name, authority).map_err(|source| {
+                RecordError::Command {
+                    command: program.to_string_lossy().into_owned(),
+                    source,
+                }
+            })?),
+        };
+
+    let mut exit_status = None;
+    let mut ending = Ending::NotYet;
+    loop {
+        let over = match (ending, &command) {
+            (Ending::Now, _) => true,
+            (_, Some(_)) => false,
+            // The command has ended; what its connections still hold is relayed to their ends.
+            (Ending::NotYet, None) => exit_status.is_some() && display.counts.none_open(),
+            (_, None) => words.is_empty() || display.counts.none_open(),
+        };
+        if over {
+            break;
+        }
+        tokio::select! {
+            Some(notice) = heard.recv() => on(notice),
+            status = end_of(&mut command, display) => {
+                command = None;
+                exit_status = Some(status.map_err(system("to wait for the command"))?);
+            }
+            how = signalled(&mut interrupt, &mut terminate, &mut hang_up) => {
+                ending = match (ending, how, &command) {
+                    (Ending::NotYet, Signalled::Interrupt, _) => {
+                        Ending::Interrupted(Instant::now() + INTERRUPT_PATIENCE)
+                    }
+                    (Ending::NotYet, Signalled::Terminate, Some(command)) => {
+                        command.terminate();
+                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
+                    }
+                    _ => Ending::Now,
+                };
+            }
+            () = patience(ending) => {
+                ending = match (ending, &command) {
+                    (Ending::Interrupted(_), Some(command)) => {
+                        command.terminate();
+                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
+                    }
+                    _ => Ending::Now,
+                };
+            }
+            () = display.counts.ended.notified() => {}
+        }
+    }
+    while let Ok(notice) = heard.try_recv() {
+        on(notice);
+    }
+    Ok(Served { exit_status })
+}
+
+fn listening(listener: &std::os::unix::net::UnixListener) -> io::Result<UnixListener> {
+    let listener = listener.try_clone()?;
+    listener.set_nonblocking(true)?;
+    UnixListener::from_std(listener)
+}
+
+/// Accepts for ever. A failure is noted once until a client could be accepted again.
+async fn accept(display: Rc<Display>, listener: UnixListener, transport: &'static str) {
+    let mut noted = false;
+    loop {
+        match listener
+            .accept()
+            .await
+            .and_then(|(stream, _)| stream.into_std())
+        {
+            Ok(stream) => {
+                noted = false;
+                let display = Rc::clone(&display);
+                tokio::task::spawn_local(async move {
+                    display.serve(stream.into(), transport).await;
+                });
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut noted, true) {
+                    display.trouble(format!("a client could not be accepted: {error}"));
+                }
+                sleep(ACCEPT_REST).await;
+            }
+        }
+    }
+}
+
+/// The command's end; never where there is none.
+async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<i32> {
+    match command {
+        Some(command) => {
+            command
+                .ended(|pid| display.scheduling.note_cpu_time(pid))
+                .await
+        }
+        None => std::future::pending().await,
+    }
+}
+
+enum Signalled {
+    /// By the terminal, which has sent it to the command as well.
+    Interrupt,
+    Terminate,
+}
+
+async fn signalled(
+    interrupt: &mut Signal,
+    terminate: &mut Signal,
+    hang_up: &mut Signal,
+) -> Signalled {
+    tokio::select! {
+        _ = interrupt.recv() => Signalled::Interrupt,
+        _ = terminate.recv() => Signalled::Terminate,
+        _ = hang_up.recv() => Signalled::Interrupt,
+    }
+}
+
+/// Until the end of what is waited for; never where nothing is.
+async fn patience(ending: Ending) {
+    match ending {
+        Ending::Interrupted(until) | Ending::Terminated(until) => sleep_until(until).await,
+        Ending::NotYet | Ending::Now => std::future::pending().await,
+    }
+}
