@@ -1,0 +1,49 @@
+//! The display session as the analysis would see it: the same bytes through the same code.
+
+use x11prof_protocol::{Connection, Extensions, Input, Side};
+use x11prof_session::{ClientId, Observed, Operation, Session};
+
+/// Follows one connection.
+pub(crate) struct Mirror {
+    connection: Connection,
+    extensions: Extensions,
+    session: Session,
+}
+
+impl Mirror {
+    pub(crate) fn new() -> Mirror {
+        Mirror {
+            connection: Connection::new(),
+            extensions: Extensions::new(),
+            session: Session::new(),
+        }
+    }
+
+    /// Takes what the client sent, and gives the operations in it.
+    pub(crate) fn client(&mut self, bytes: &[u8]) -> Vec<Operation> {
+        self.feed(Side::Client, bytes)
+    }
+
+    /// Takes what the server sent.
+    pub(crate) fn server(&mut self, bytes: &[u8]) {
+        self.feed(Side::Server, bytes);
+    }
+
+    fn feed(&mut self, side: Side, bytes: &[u8]) -> Vec<Operation> {
+        let mut operations = Vec::new();
+        let session = &mut self.session;
+        self.connection.feed(
+            side,
+            Input::Bytes(bytes),
+            &mut self.extensions,
+            |message, extensions| {
+                if let Observed::Operation(operation) =
+                    session.observe(ClientId(1), &message, extensions)
+                {
+                    operations.push(operation.clone());
+                }
+            },
+        );
+        operations
+    }
+}

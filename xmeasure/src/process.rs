@@ -1,0 +1,118 @@
+//! What /proc tells about the server's process, and the processors it may run on.
+
+use std::fs;
+use std::io;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::error::MeasureError;
+use crate::plan::Pin;
+
+/// True where process `pid` sleeps; false as well where /proc does not say.
+pub(crate) fn is_asleep(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| sleeps(&status))
+}
+
+fn sleeps(status: &str) -> bool {
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_some_and(|state| state.trim_start().starts_with('S'))
+}
+
+/// The command line of process `pid`; empty where it cannot be read.
+pub(crate) fn command_line(pid: i32) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    bytes
+        .split(|&byte| byte == 0)
+        .filter(|word| !word.is_empty())
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
+/// The name of the executable of process `pid`.
+pub(crate) fn executable(pid: i32) -> Option<String> {
+    let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Both processes on their processors; dropped, they are put back where they were.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    before: Vec<(Option<Pid>, CpuSet)>,
+}
+
+impl Pinned {
+    /// Pins the server `pid` and this thread.
+    pub(crate) fn new(pid: i32, pin: Pin) -> Result<Pinned, MeasureError> {
+        let failed = |pid, cpu, source: rustix::io::Errno| MeasureError::Pin {
+            pid,
+            cpu,
+            source: source.into(),
+        };
+        let server =
+            Pid::from_raw(pid).ok_or_else(|| failed(pid, pin.both, rustix::io::Errno::SRCH))?;
+        let mut pinned = Pinned { before: Vec::new() };
+        for (process, number, cpu) in [(Some(server), pid, pin.both), (None, 0, pin.both)] {
+            let before = sched_getaffinity(process).map_err(|e| failed(number, cpu, e))?;
+            place(process, cpu).map_err(|e| failed(number, cpu, e))?;
+            pinned.before.push((process, before));
+        }
+        Ok(pinned)
+    }
+
+    /// Moves this thread to processor `cpu`.
+    pub(crate) fn move_sender(cpu: usize) -> io::Result<()> {
+        Ok(place(None, cpu)?)
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        for (process, before) in &self.before {
+            // A server that is gone needs no restoring.
+            let _ = sched_setaffinity(*process, before);
+        }
+    }
+}
+
+fn place(process: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(rustix::io::Errno::INVAL);
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(process, &set)
+}
+
+/// The first value of `field` in /proc/cpuinfo: the processor's model.
+pub(crate) fn cpu_model() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// The kernel's name and release.
+pub(crate) fn kernel() -> Option<String> {
+    let read = |name: &str| -> io::Result<String> {
+        Ok(fs::read_to_string(format!("/proc/sys/kernel/{name}"))?
+            .trim()
+            .to_owned())
+    };
+    Some(format!(
+        "{} {}",
+        read("ostype").ok()?,
+        read("osrelease").ok()?
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sleeps;
+
+    #[test]
+    fn tells_sleeping_from_running() {
+        assert!(sleeps("Name:\tXvfb\nState:\tS (sleeping)\nPid:\t7\n"));
+        assert!(!sleeps("Name:\tS\nState:\tR (running)\n"));
+        assert!(!sleeps(""));
+    }
+}

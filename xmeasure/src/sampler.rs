@@ -1,0 +1,198 @@
+//! Taking samples: how often a load is repeated, and in which order loads are measured.
+
+use std::io;
+use std::time::Duration;
+
+use crate::plan::Plan;
+use crate::raw_connection::Answers;
+use crate::workload::{Sync, Workload};
+
+/// Synchronisations measured together.
+const SYNCHRONISATIONS: u64 = 30;
+/// The most that one batch sends, in requests and in bytes.
+const MOST_REQUESTS: u64 = 8_000_000;
+const MOST_BYTES: u64 = 1 << 28;
+
+/// What the clocks say of a batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Reading {
+    /// The server's processor time in microseconds, where it can be had.
+    pub(crate) cpu: Option<f64>,
+    /// Wall time in microseconds.
+    pub(crate) wall: f64,
+    /// Requests sent, synchronisations left out.
+    pub(crate) requests: u64,
+    /// Synchronisations.
+    pub(crate) syncs: u64,
+}
+
+impl Reading {
+    /// Adds another batch of the same kind.
+    pub(crate) fn add(&mut self, other: &Reading) {
+        self.cpu = self.cpu.zip(other.cpu).map(|(a, b)| a + b);
+        self.wall += other.wall;
+        self.requests += other.requests;
+        self.syncs += other.syncs;
+    }
+}
+
+/// Where the sender runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// Where it was put for all batches.
+    Usual,
+    /// On another processor than the server's.
+    Other,
+}
+
+/// What is measured. The real one is a server; tests have one whose costs are known.
+pub(crate) trait Executor {
+    /// Runs a load once, to learn what it is answered with: for each phase, what one unit brings.
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>>;
+    /// Runs a load's units that many times: a reading for each phase.
+    fn run(
+        &mut self,
+        workload: &Workload,
+        answers: &[Answers],
+        times: u64,
+    ) -> io::Result<Vec<Reading>>;
+    /// That many synchronisations and nothing else.
+    fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading>;
+    /// A request `count` times, each time to a server that sleeps.
+    fn alone(
+        &mut self,
+        request: &[u8],
+        answered: bool,
+        count: u32,
+        place: Place,
+    ) -> io::Result<Reading>;
+}
+
+/// A request to be measured alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lone {
+    pub(crate) request: Vec<u8>,
+    /// It is answered by a reply.
+    pub(crate) answered: bool,
+    pub(crate) place: Place,
+}
+
+/// All readings: for each load, in the order given, one reading a pass.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Readings {
+    pub(crate) syncs: Vec<Vec<Reading>>,
+    pub(crate) lone: Vec<Vec<Reading>>,
+    /// By load, by phase.
+    pub(crate) loads: Vec<Vec<Vec<Reading>>>,
+    /// By load, by phase; empty for a load that the server answered with errors.
+    pub(crate) answers: Vec<Vec<Answers>>,
+    /// Loads that the server answered with errors.
+    pub(crate) refused: Vec<usize>,
+}
+
+/// Measures `loads` and `lone`; `step` is told the load that comes next and how many batches are
+/// done. On an error, what had been read by then is in `readings`.
+///
+/// Loads are not measured to the end one after the other but in passes over all of them, so that
+/// a drift of the machine falls on all alike; every second pass goes backwards.
+pub(crate) fn sample(
+    executor: &mut dyn Executor,
+    loads: &[Workload],
+    lone: &[Lone],
+    plan: &Plan,
+    readings: &mut Readings,
+    step: &mut dyn FnMut(usize, Option<usize>),
+) -> io::Result<()> {
+    *readings = Readings {
+        syncs: vec![Vec::new(); Sync::ALL.len()],
+        lone: vec![Vec::new(); lone.len()],
+        loads: loads
+            .iter()
+            .map(|load| vec![Vec::new(); load.phases.len()])
+            .collect(),
+        answers: vec![Vec::new(); loads.len()],
+        refused: Vec::new(),
+    };
+    let mut times = vec![0; loads.len()];
+    let mut done = 0;
+    for pass in 0..plan.passes() {
+        step(done, None);
+        for (sync, all) in Sync::ALL.into_iter().zip(&mut readings.syncs) {
+            all.push(executor.synchronise(sync, SYNCHRONISATIONS)?);
+        }
+        for (lone, all) in lone.iter().zip(&mut readings.lone) {
+            let count = plan.lone_requests();
+            all.push(executor.alone(&lone.request, lone.answered, count, lone.place)?);
+        }
+        for position in 0..loads.len() {
+            let index = if pass % 2 == 0 {
+                position
+            } else {
+                loads.len() - 1 - position
+            };
+            let (Some(load), Some(times), Some(answers), Some(all)) = (
+                loads.get(index),
+                times.get_mut(index),
+                readings.answers.get_mut(index),
+                readings.loads.get_mut(index),
+            ) else {
+                continue;
+            };
+            step(done, Some(index));
+            done += 1;
+            if pass == 0 {
+                *answers = executor.rehearse(load)?;
+                if answers.iter().any(|answers| answers.errors > 0) {
+                    answers.clear();
+                    readings.refused.push(index);
+                } else {
+                    *times = repetitions(executor, load, answers, plan.batch())?;
+                }
+            }
+            if *times > 0 {
+                let readings = executor.run(load, answers, *times)?;
+                for (all, reading) in all.iter_mut().zip(readings) {
+                    all.push(reading);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How often a load must be repeated for its batch to take `least`.
+fn repetitions(
+    executor: &mut dyn Executor,
+    load: &Workload,
+    answers: &[Answers],
+    least: Duration,
+) -> io::Result<u64> {
+    let least = least.as_secs_f64() * 1e6;
+    let requests: u64 = load
+        .phases
+        .iter()
+        .map(|phase| u64::from(phase.requests))
+        .sum();
+    let bytes: u64 = load
+        .phases
+        .iter()
+        .map(|phase| phase.unit.len() as u64)
+        .sum();
+    let most = (MOST_REQUESTS / requests.max(1))
+        .min(MOST_BYTES / bytes.max(1))
+        .max(1);
+    let mut times = 1;
+    loop {
+        let readings = executor.run(load, answers, times)?;
+        let wall: f64 = readings.iter().map(|reading| reading.wall).sum();
+        if wall >= least || times >= most {
+            return Ok(times);
+        }
+        // A tenth more than a batch this short promises, and no more than tenfold at once.
+        let factor = (least * 1.1 / wall.max(1.0)).clamp(1.1, 10.0);
+        times = ((times as f64 * factor).ceil() as u64).min(most);
+    }
+}
+
+#[cfg(test)]
+mod tests;

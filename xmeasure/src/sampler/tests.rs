@@ -1,0 +1,242 @@
+//! The sampler and the fit against a server whose costs are known.
+
+use std::io;
+
+use x11prof_session::Operation;
+
+use super::{Executor, Lone, Place, Reading, Readings, sample};
+use crate::fit;
+use crate::plan::Plan;
+use crate::raw_connection::Answers;
+use crate::transport::{self, Transport};
+use crate::workload::{Phase, Sync, Workload};
+
+/// Costs in microseconds.
+const SYNC: f64 = 9.0;
+const WAKEUP: f64 = 6.0;
+const BYTE: f64 = 0.001;
+const WRITTEN: f64 = 0.0005;
+const REPLY: f64 = 0.2;
+const WRITE: f64 = 2.5;
+const EVENT: f64 = 0.3;
+
+/// A server of known costs. The loads' first byte tells which request it is.
+struct Mock {
+    /// Batches until it dies.
+    left: u64,
+}
+
+/// What a request costs itself, replies it gives, bytes of them, events.
+fn request(kind: u8) -> (f64, u64, u64, u64) {
+    match kind {
+        127 => (0.01, 0, 0, 0),
+        43 => (0.01, 1, 32, 0),
+        20 => (0.4, 1, 36, 0),
+        21 => (0.4, 1, 32 + 8192, 0),
+        18 => (0.5, 0, 0, 0),
+        19 => (0.5, 0, 0, 1),
+        70 => (2.0, 0, 0, 0),
+        _ => (7.0, 0, 0, 0),
+    }
+}
+
+impl Mock {
+    fn phase(&mut self, phase: &Phase, times: u64) -> io::Result<Reading> {
+        self.left = self.left.checked_sub(1).ok_or(io::ErrorKind::BrokenPipe)?;
+        let requests = times * u64::from(phase.requests);
+        let (own, replies, reply_bytes, events) = request(phase.unit.first().copied().unwrap_or(0));
+        let bytes = times * phase.unit.len() as u64;
+        let each =
+            own + replies as f64 * REPLY + reply_bytes as f64 * WRITTEN + events as f64 * EVENT;
+        let time = SYNC + requests as f64 * each + bytes as f64 * BYTE;
+        Ok(Reading {
+            cpu: Some(time),
+            wall: time,
+            requests,
+            syncs: 1,
+        })
+    }
+}
+
+impl Executor for Mock {
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+        let answers = workload.phases.iter().map(|phase| {
+            let kind = phase.unit.first().copied().unwrap_or(0);
+            let (_, replies, reply_bytes, events) = request(kind);
+            let n = u64::from(phase.requests);
+            Answers {
+                replies: replies * n,
+                reply_bytes: reply_bytes * n,
+                events: events * n,
+                errors: u64::from(kind == 255),
+                first_error: None,
+            }
+        });
+        Ok(answers.collect())
+    }
+
+    fn run(&mut self, workload: &Workload, _: &[Answers], times: u64) -> io::Result<Vec<Reading>> {
+        if let [phase] = workload.phases.as_slice() {
+            return Ok(vec![self.phase(phase, times)?]);
+        }
+        let mut all = Vec::new();
+        for phase in &workload.phases {
+            let mut total = self.phase(phase, 1)?;
+            for _ in 1..times {
+                total.add(&self.phase(phase, 1)?);
+            }
+            all.push(total);
+        }
+        Ok(all)
+    }
+
+    fn synchronise(&mut self, _: Sync, times: u64) -> io::Result<Reading> {
+        let time = SYNC * times as f64;
+        Ok(Reading {
+            cpu: Some(time),
+            wall: time,
+            requests: 0,
+            syncs: times,
+        })
+    }
+
+    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, place: Place) -> io::Result<Reading> {
+        let (own, replies, reply_bytes, events) = request(bytes.first().copied().unwrap_or(0));
+        let wakeup = if place == Place::Usual {
+            WAKEUP
+        } else {
+            WAKEUP * 2.0
+        };
+        let write = if replies + events > 0 { WRITE } else { 0.0 };
+        let each = wakeup + own + bytes.len() as f64 * BYTE + reply_bytes as f64 * WRITTEN + write;
+        let time = each * f64::from(count);
+        let requests = u64::from(count);
+        Ok(Reading {
+            cpu: Some(time),
+            wall: time,
+            requests,
+            syncs: 0,
+        })
+    }
+}
+
+fn of_kind(kind: u8, length: usize) -> Workload {
+    let mut bytes = vec![0; length];
+    bytes[0] = kind;
+    Workload::repeated(&bytes, Sync::RoundTrip)
+}
+
+/// The transport loads, one request of 20 bytes, a cycle, and a refused one.
+fn loads() -> (Vec<Workload>, Vec<Lone>) {
+    let cycle = [70, 71].map(|kind| Phase::new(vec![vec![kind, 0, 0, 0]; 50], Sync::RoundTrip));
+    let loads = vec![
+        of_kind(127, 4),
+        of_kind(127, 262_140),
+        of_kind(43, 4),
+        of_kind(20, 24),
+        of_kind(21, 24),
+        of_kind(18, 28),
+        of_kind(19, 28),
+        of_kind(70, 20),
+        Workload::cycle(cycle),
+        of_kind(255, 4),
+    ];
+    let lone = [127_u8, 43, 18, 19].map(|kind| {
+        let request = loads
+            .iter()
+            .map(|load| load.phases[0].first_request())
+            .find(|r| r[0] == kind);
+        Lone {
+            request: request.unwrap().to_vec(),
+            answered: kind == 43,
+            place: Place::Usual,
+        }
+    });
+    (loads, lone.to_vec())
+}
+
+fn close(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() < 1e-3 * expected.max(0.01),
+        "{found} instead of {expected}"
+    );
+}
+
+#[test]
+fn known_costs_are_found_again() {
+    let (loads, lone) = loads();
+    let plan = Plan {
+        quick: true,
+        ..Plan::default()
+    };
+    let mut readings = Readings::default();
+    let mut steps = 0;
+    let mut mock = Mock { left: u64::MAX };
+    sample(
+        &mut mock,
+        &loads,
+        &lone,
+        &plan,
+        &mut readings,
+        &mut |_, load| {
+            steps += usize::from(load.is_some());
+        },
+    )
+    .unwrap();
+    assert_eq!(steps, loads.len() * plan.passes());
+    assert_eq!(readings.refused, [9]);
+
+    let (cpu, wall) = Transport::both(&readings);
+    let costs = transport::costs(cpu.as_ref(), wall.as_ref()).unwrap();
+    close(costs.wakeup.cpu_us.unwrap().0, WAKEUP);
+    close(costs.byte_read.cpu_us.unwrap().0, BYTE);
+    close(costs.byte_written.unwrap().cpu_us.unwrap().0, WRITTEN);
+    close(costs.reply.cpu_us.unwrap().0, WRITE);
+    close(costs.event.cpu_us.unwrap().0, WRITE);
+    close(cpu.as_ref().unwrap().median.reply, REPLY);
+    close(cpu.as_ref().unwrap().median.event, EVENT);
+
+    let operations: Vec<_> = loads
+        .iter()
+        .map(|load| {
+            load.phases
+                .iter()
+                .map(|_| Some(Operation::new("Request".into())))
+                .collect()
+        })
+        .collect();
+    let samples = fit::samples(&loads, &operations, &readings, cpu.as_ref(), wall.as_ref());
+    let times: Vec<f64> = samples
+        .iter()
+        .map(|sample| sample.cpu.unwrap().median)
+        .collect();
+    let expected = [0.01, 0.01, 0.01, 0.4, 0.4, 0.5, 0.5, 2.0, 2.0, 7.0];
+    assert_eq!(times.len(), expected.len());
+    for (found, expected) in times.into_iter().zip(expected) {
+        close(found, expected);
+    }
+}
+
+#[test]
+fn what_was_read_before_the_server_died_is_kept() {
+    let (loads, lone) = loads();
+    let plan = Plan {
+        quick: true,
+        ..Plan::default()
+    };
+    let mut readings = Readings::default();
+    let mut mock = Mock { left: 100 };
+    let error = sample(
+        &mut mock,
+        &loads,
+        &lone,
+        &plan,
+        &mut readings,
+        &mut |_, _| {},
+    )
+    .unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    assert!(!readings.loads[0][0].is_empty());
+    let (cpu, _) = Transport::both(&readings);
+    close(cpu.unwrap().median.byte_read, BYTE);
+}

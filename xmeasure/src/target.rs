@@ -1,0 +1,141 @@
+//! The display server to calibrate.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::net::sockopt::socket_peercred;
+use x11rb::rust_connection::DefaultStream;
+use x11rb_protocol::parse_display::parse_display;
+use x11rb_protocol::xauth::get_auth;
+
+use crate::error::MeasureError;
+
+/// The display server to calibrate, and how to reach it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    display: String,
+    authorization: Option<(Vec<u8>, Vec<u8>)>,
+    name: Option<String>,
+}
+
+impl Target {
+    /// The server of the display named `display` (`:0`, `host:1`), with the authority that the
+    /// user's own authority file holds for it.
+    pub fn display(display: impl Into<String>) -> Target {
+        Target {
+            display: display.into(),
+            authorization: None,
+            name: None,
+        }
+    }
+
+    /// With this MIT-MAGIC-COOKIE-1 in place of the authority file's.
+    #[must_use]
+    pub fn with_cookie(mut self, cookie: &[u8]) -> Target {
+        self.authorization = Some((b"MIT-MAGIC-COOKIE-1".to_vec(), cookie.to_vec()));
+        self
+    }
+
+    /// With this name for the parameters, in place of the executable's.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Target {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The name that the user gave.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The display's name.
+    pub(crate) fn display_name(&self) -> &str {
+        &self.display
+    }
+
+    /// Connects, without a word of the protocol yet.
+    pub(crate) fn connect(&self) -> Result<Wire, MeasureError> {
+        let parsed = parse_display(Some(&self.display)).map_err(|_| MeasureError::DisplayName {
+            display: self.display.clone(),
+        })?;
+        let mut failure = std::io::Error::from(std::io::ErrorKind::NotFound);
+        for address in parsed.connect_instruction() {
+            let (stream, (family, peer)) = match DefaultStream::connect(&address) {
+                Ok(connected) => connected,
+                Err(error) => {
+                    // The first way is the one that the user means; a fallback's error misleads.
+                    if failure.raw_os_error().is_none() {
+                        failure = error;
+                    }
+                    continue;
+                }
+            };
+            let authorization = match &self.authorization {
+                Some(given) => given.clone(),
+                None => get_auth(family, &peer, parsed.display)
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default(),
+            };
+            let refused = |source| MeasureError::Connect {
+                display: self.display.clone(),
+                source,
+            };
+            let fd = stream.as_fd().try_clone_to_owned().map_err(refused)?;
+            // Only a local socket knows its peer.
+            let pid = socket_peercred(&fd)
+                .ok()
+                .map(|peer| peer.pid.as_raw_nonzero().get());
+            return Ok(Wire {
+                fd,
+                authorization,
+                pid: pid.filter(|pid| *pid > 0),
+            });
+        }
+        Err(MeasureError::Connect {
+            display: self.display.clone(),
+            source: failure,
+        })
+    }
+}
+
+/// The cookie is a secret: it is not shown.
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Target")
+            .field("display", &self.display)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A connected socket before the connection's setup.
+pub(crate) struct Wire {
+    pub(crate) fd: OwnedFd,
+    /// Name and data of the authorization; empty for none.
+    pub(crate) authorization: (Vec<u8>, Vec<u8>),
+    /// The server's process, where it runs on this machine.
+    pub(crate) pid: Option<i32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Target;
+    use crate::MeasureError;
+
+    #[test]
+    fn a_bad_name_and_an_absent_server_are_told_apart() {
+        assert!(matches!(
+            Target::display("nonsense").connect(),
+            Err(MeasureError::DisplayName { .. })
+        ));
+        assert!(matches!(
+            Target::display("unix/:359").connect(),
+            Err(MeasureError::Connect { .. })
+        ));
+    }
+
+    #[test]
+    fn the_cookie_is_not_shown() {
+        let shown = format!("{:?}", Target::display(":1").with_cookie(b"secret"));
+        assert!(!shown.contains("secret") && !shown.contains("115"));
+    }
+}

@@ -1,0 +1,263 @@
+//! What messages cost beside the operations in them, from loads made for that.
+
+use x11prof_cost_model::{Measured, Micros, TransportCosts};
+use x11rb_protocol::protocol::xproto::{
+    AtomEnum, ChangePropertyRequest, GetInputFocusRequest, GetPropertyRequest, PropMode,
+};
+
+use crate::error::MeasureError;
+use crate::plan::Pin;
+use crate::sampler::{Lone, Place, Reading, Readings};
+use crate::stage::Stage;
+use crate::statistics::{Estimate, estimate};
+use crate::wire;
+use crate::workload::{Sync, Workload};
+
+/// Words of the long NoOperation: the longest that needs no BIG-REQUESTS. A server reads a long
+/// request straight into a buffer of its size, which is the least that a byte can cost; what
+/// short requests cost more for being read in pieces of 4 to 16 KiB stays in their own price.
+const LONG: u16 = u16::MAX;
+/// Bytes of the property behind a long reply.
+const LONG_REPLY: u32 = 8192;
+
+/// The loads that transport costs come from; they stand first in the list of all loads.
+const NO_OPERATION: usize = 0;
+const LONG_NO_OPERATION: usize = 1;
+const INPUT_FOCUS: usize = 2;
+const SHORT_REPLY: usize = 3;
+const LONG_REPLY_LOAD: usize = 4;
+const SILENT_CHANGE: usize = 5;
+const TOLD_CHANGE: usize = 6;
+
+/// Requests measured alone; those of another place follow after these.
+const LONE_KINDS: usize = 4;
+
+/// The loads and the lone requests that transport costs come from.
+pub(crate) fn loads(
+    stage: &mut Stage,
+    pin: Option<Pin>,
+) -> Result<(Vec<Workload>, Vec<Lone>), MeasureError> {
+    let property = stage.atom("X11PROF_TRANSPORT")?;
+    let change = |window, length: u32| {
+        wire::core(ChangePropertyRequest {
+            mode: PropMode::REPLACE,
+            window,
+            property,
+            type_: AtomEnum::STRING.into(),
+            format: 8,
+            data_len: length,
+            data: vec![b'x'; length as usize].into(),
+        })
+    };
+    stage.send_bytes(&change(stage.window, LONG_REPLY))?;
+    let get = |bytes: u32| {
+        wire::core(GetPropertyRequest {
+            delete: false,
+            window: stage.window,
+            property,
+            type_: AtomEnum::STRING.into(),
+            long_offset: 0,
+            long_length: bytes / 4,
+        })
+    };
+    let (silent, told) = (change(stage.silent, 4), change(stage.told, 4));
+    let focus = wire::core(GetInputFocusRequest);
+    let repeated = |bytes: &[u8]| Workload::repeated(bytes, Sync::RoundTrip);
+    let loads = vec![
+        repeated(&wire::no_operation(1)),
+        repeated(&wire::no_operation(LONG)),
+        repeated(&focus),
+        repeated(&get(4)),
+        repeated(&get(LONG_REPLY)),
+        repeated(&silent),
+        repeated(&told),
+    ];
+    let mut lone = Vec::new();
+    let places: &[Place] = if pin.is_some_and(|pin| pin.other.is_some()) {
+        &[Place::Usual, Place::Other]
+    } else {
+        &[Place::Usual]
+    };
+    for &place in places {
+        for (request, answered) in [
+            (wire::no_operation(1), false),
+            (focus.clone(), true),
+            (silent.clone(), false),
+            (told.clone(), false),
+        ] {
+            lone.push(Lone {
+                request,
+                answered,
+                place,
+            });
+        }
+    }
+    Ok((loads, lone))
+}
+
+/// Which of the two clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    Cpu,
+    Wall,
+}
+
+/// Transport costs on one clock, in microseconds; `alone` ones are of messages that travel alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Figures {
+    /// One synchronisation with the wakeup before it, by kind.
+    pub(crate) sync: [f64; 2],
+    pub(crate) wakeup: f64,
+    pub(crate) wakeup_other: Option<f64>,
+    pub(crate) byte_read: f64,
+    pub(crate) byte_written: f64,
+    pub(crate) reply: f64,
+    pub(crate) reply_alone: f64,
+    pub(crate) event: f64,
+    pub(crate) event_alone: f64,
+}
+
+impl Figures {
+    /// What is left of `reading` for each request when the synchronisation is taken off, and the
+    /// one wakeup with it. A server that falls asleep within a batch, waiting for bytes that are
+    /// still being sent, does so behind a real client as well: that is part of reading.
+    pub(crate) fn each(&self, reading: &Reading, sync: Sync, clock: Clock) -> Option<f64> {
+        let kind = usize::from(sync == Sync::RoundTrip);
+        let time = time(reading, clock)? - reading.syncs as f64 * self.sync[kind];
+        Some(time / reading.requests.max(1) as f64)
+    }
+
+    /// The figures of one pass; `None` where it did not get that far, or lacks this clock.
+    fn of_pass(readings: &Readings, pass: usize, clock: Clock) -> Option<Figures> {
+        let mut figures = Figures::default();
+        for (kind, all) in readings.syncs.iter().enumerate().take(2) {
+            let reading = all.get(pass)?;
+            let syncs = reading.syncs.max(1) as f64;
+            figures.sync[kind] = time(reading, clock)? / syncs;
+        }
+        let lone = |kind: usize, place: usize| {
+            let reading = readings.lone.get(place * LONE_KINDS + kind)?.get(pass)?;
+            Some(time(reading, clock)? / reading.requests.max(1) as f64)
+        };
+        let each = |figures: &Figures, load: usize| {
+            figures.each(
+                readings.loads.get(load)?.first()?.get(pass)?,
+                Sync::RoundTrip,
+                clock,
+            )
+        };
+        let no_operation = each(&figures, NO_OPERATION)?;
+        let longer = each(&figures, LONG_NO_OPERATION)? - no_operation;
+        figures.byte_read = (longer / (f64::from(LONG) * 4.0 - 4.0)).max(0.0);
+        let reply_bytes = f64::from(LONG_REPLY) - 4.0;
+        let written = each(&figures, LONG_REPLY_LOAD)? - each(&figures, SHORT_REPLY)?;
+        figures.byte_written = (written / reply_bytes).max(0.0);
+        // GetInputFocus is a NoOperation with a reply of 32 bytes.
+        let focus = each(&figures, INPUT_FOCUS)?;
+        figures.reply = (focus - no_operation - 32.0 * figures.byte_written).max(0.0);
+        figures.event = (each(&figures, TOLD_CHANGE)? - each(&figures, SILENT_CHANGE)?).max(0.0);
+        match clock {
+            Clock::Cpu => {
+                figures.wakeup = (lone(0, 0)? - no_operation).max(0.0);
+                figures.wakeup_other = lone(0, 1).map(|other| (other - no_operation).max(0.0));
+                let reply = lone(1, 0)? - lone(0, 0)? - 32.0 * figures.byte_written;
+                figures.reply_alone = reply.max(0.0);
+                figures.event_alone = (lone(3, 0)? - lone(2, 0)?).max(0.0);
+            }
+            Clock::Wall => {
+                // Seen from outside, waking up and answering are one time.
+                figures.wakeup = (lone(1, 0)? - focus).max(0.0);
+                figures.wakeup_other = lone(1, 1).map(|other| (other - focus).max(0.0));
+                figures.reply_alone = figures.reply;
+                figures.event_alone = figures.event;
+            }
+        }
+        Some(figures)
+    }
+}
+
+fn time(reading: &Reading, clock: Clock) -> Option<f64> {
+    match clock {
+        Clock::Cpu => reading.cpu,
+        Clock::Wall => Some(reading.wall),
+    }
+}
+
+/// The transport costs of a server on one clock: the median of each figure, and all passes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Transport {
+    pub(crate) median: Figures,
+    passes: Vec<Figures>,
+}
+
+impl Transport {
+    /// On both clocks. Seen from the wall, the sender's copying and the server's reading run at
+    /// once and cannot be told apart; so the wall's price of a byte is the processor's, where
+    /// that is known, and what the sender takes longer stays with the requests.
+    pub(crate) fn both(readings: &Readings) -> (Option<Transport>, Option<Transport>) {
+        let cpu = Transport::new(readings, Clock::Cpu);
+        let mut wall = Transport::new(readings, Clock::Wall);
+        if let (Some(cpu), Some(wall)) = (&cpu, &mut wall) {
+            let pairs = wall.passes.iter_mut().zip(&cpu.passes);
+            for (wall, cpu) in pairs.chain([(&mut wall.median, &cpu.median)]) {
+                wall.byte_read = cpu.byte_read;
+                wall.byte_written = cpu.byte_written;
+            }
+        }
+        (cpu, wall)
+    }
+
+    /// From what was read; `None` where not one pass is whole or the clock cannot be read.
+    fn new(readings: &Readings, clock: Clock) -> Option<Transport> {
+        let count = readings.syncs.first()?.len();
+        let passes: Vec<Figures> = (0..count)
+            .filter_map(|pass| Figures::of_pass(readings, pass, clock))
+            .collect();
+        let median = |field: fn(&Figures) -> f64| {
+            estimate(&passes.iter().map(field).collect::<Vec<_>>()).map(|e| e.median)
+        };
+        let median = Figures {
+            sync: [median(|f| f.sync[0])?, median(|f| f.sync[1])?],
+            wakeup: median(|f| f.wakeup)?,
+            wakeup_other: None,
+            byte_read: median(|f| f.byte_read)?,
+            byte_written: median(|f| f.byte_written)?,
+            reply: median(|f| f.reply)?,
+            reply_alone: median(|f| f.reply_alone)?,
+            event: median(|f| f.event)?,
+            event_alone: median(|f| f.event_alone)?,
+        };
+        Some(Transport { median, passes })
+    }
+
+    fn estimate(&self, field: impl Fn(&Figures) -> Option<f64>) -> Option<Estimate> {
+        estimate(&self.passes.iter().filter_map(field).collect::<Vec<_>>())
+    }
+}
+
+/// The transport costs as the file has them.
+pub(crate) fn costs(cpu: Option<&Transport>, wall: Option<&Transport>) -> Option<TransportCosts> {
+    let both = |field: fn(&Figures) -> Option<f64>| {
+        let [cpu, wall] = [cpu, wall].map(|clock| clock.and_then(|clock| clock.estimate(field)));
+        measured(cpu, wall)
+    };
+    Some(TransportCosts {
+        wakeup: both(|f| Some(f.wakeup))?,
+        wakeup_other_cpu: both(|f| f.wakeup_other),
+        byte_read: both(|f| Some(f.byte_read))?,
+        reply: both(|f| Some(f.reply_alone))?,
+        byte_written: both(|f| Some(f.byte_written)),
+        event: both(|f| Some(f.event_alone))?,
+    })
+}
+
+/// Estimates on the two clocks as a file's figure; the spread is the processor time's where there
+/// is one, as prices are.
+pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<Measured> {
+    let first = cpu.or(wall)?;
+    Some(Measured {
+        cpu_us: cpu.map(|estimate| Micros(estimate.median.max(0.0))),
+        wall_us: wall.map(|estimate| Micros(estimate.median.max(0.0))),
+        spread: first.spread(),
+    })
+}

@@ -1,0 +1,84 @@
+//! The loads of a calibration, by family.
+
+mod drawing;
+mod extensions;
+mod gcs;
+mod images;
+mod lines;
+mod properties;
+mod queries;
+mod resources;
+mod text;
+mod windows;
+
+use x11rb_protocol::x11_utils::Request;
+
+use crate::error::MeasureError;
+use crate::plan::Plan;
+use crate::stage::{SIDE, Stage};
+use crate::wire;
+use crate::workload::{Phase, Sync, Workload};
+
+/// How many resources a cycle makes before it frees them: as many as a program might have, for
+/// the length of the server's lists of them decides what finding one costs.
+const RESOURCES: usize = 256;
+
+/// All loads that this server can be given.
+pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Vec<Workload>, MeasureError> {
+    let mut loads = Vec::new();
+    drawing::add(stage, plan, &mut loads)?;
+    lines::add(stage, plan, &mut loads)?;
+    text::add(stage, plan, &mut loads)?;
+    images::add(stage, plan, &mut loads)?;
+    resources::add(stage, &mut loads)?;
+    windows::add(stage, &mut loads)?;
+    properties::add(stage, plan, &mut loads)?;
+    queries::add(stage, &mut loads)?;
+    extensions::add(stage, plan, &mut loads)?;
+    Ok(loads)
+}
+
+/// Where the `index`-th thing of that size goes: they are spread over the window, as a program's
+/// drawing is, and never clipped.
+fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
+    let columns = usize::from(SIDE / width.max(1)).max(1);
+    let rows = usize::from(SIDE / height.max(1)).max(1);
+    let x = index % columns * usize::from(width);
+    let y = index / columns % rows * usize::from(height);
+    (i16::try_from(x).unwrap_or(0), i16::try_from(y).unwrap_or(0))
+}
+
+/// A request that draws nothing, again and again.
+fn plain(loads: &mut Vec<Workload>, request: impl Request) {
+    loads.push(Workload::repeated(&wire::core(request), Sync::RoundTrip));
+}
+
+/// The same for one that takes the server long.
+fn costly(loads: &mut Vec<Workload>, request: impl Request) {
+    loads.push(Workload::costly(&wire::core(request)));
+}
+
+/// A cycle of requests, each for all of `ids` before the next.
+fn cycle(loads: &mut Vec<Workload>, ids: &[u32], requests: &[&dyn Fn(u32) -> Vec<u8>]) {
+    loads.push(Workload::cycle(requests.iter().map(|request| {
+        Phase::new(ids.iter().map(|id| request(*id)), Sync::RoundTrip)
+    })));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+    use crate::stage::SIDE;
+
+    #[test]
+    fn places_never_leave_the_window() {
+        let side = i32::from(SIDE);
+        for (width, height) in [(1, 1), (7, 13), (500, 500), (600, 1)] {
+            for index in 0..2000 {
+                let (x, y) = place(index, width, height);
+                assert!(x >= 0 && i32::from(x) + i32::from(width) <= side);
+                assert!(y >= 0 && i32::from(y) + i32::from(height) <= side);
+            }
+        }
+    }
+}

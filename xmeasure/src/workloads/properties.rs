@@ -1,0 +1,112 @@
+//! Properties, atoms, selections.
+
+use x11rb_protocol::protocol::xproto::{
+    AtomEnum, ChangePropertyRequest, DeletePropertyRequest, GetAtomNameRequest, GetPropertyRequest,
+    GetSelectionOwnerRequest, InternAtomRequest, ListPropertiesRequest, PropMode,
+    SetSelectionOwnerRequest,
+};
+
+use super::plain;
+use crate::error::MeasureError;
+use crate::plan::Plan;
+use crate::stage::Stage;
+use crate::wire::core;
+use crate::workload::{Phase, Sync, Workload};
+
+/// Bytes of a property's value.
+const LENGTHS: [u32; 5] = [4, 32, 256, 2048, 16384];
+/// Atoms used at once. Atoms stay for the server's life, so their number is small and their
+/// names are the same in every run.
+const ATOMS: usize = 32;
+
+/// Adds the loads.
+pub(super) fn add(
+    stage: &mut Stage,
+    plan: &Plan,
+    loads: &mut Vec<Workload>,
+) -> Result<(), MeasureError> {
+    let window = stage.silent;
+    let type_ = u32::from(AtomEnum::STRING);
+    let change = |property, data_len: u32| {
+        core(ChangePropertyRequest {
+            mode: PropMode::REPLACE,
+            window,
+            property,
+            type_,
+            format: 8,
+            data_len,
+            data: vec![b'x'; data_len as usize].into(),
+        })
+    };
+    for &length in plan.sizes(&LENGTHS) {
+        let property = stage.atom(&format!("X11PROF_{length}"))?;
+        stage.send_bytes(&change(property, length))?;
+        loads.push(Workload::repeated(
+            &change(property, length),
+            Sync::RoundTrip,
+        ));
+        plain(
+            loads,
+            GetPropertyRequest {
+                delete: false,
+                window,
+                property,
+                type_,
+                long_offset: 0,
+                long_length: length.div_ceil(4),
+            },
+        );
+    }
+    let mut atoms = Vec::new();
+    for index in 0..ATOMS {
+        atoms.push(stage.atom(&format!("X11PROF_PROPERTY_{index}"))?);
+    }
+    // The window of its own keeps the two loads' properties apart.
+    let told = stage.told;
+    let set = |property: &u32| {
+        core(ChangePropertyRequest {
+            mode: PropMode::REPLACE,
+            window: told,
+            property: *property,
+            type_,
+            format: 8,
+            data_len: 4,
+            data: b"xxxx".into(),
+        })
+    };
+    let delete = |property: &u32| {
+        core(DeletePropertyRequest {
+            window: told,
+            property: *property,
+        })
+    };
+    loads.push(Workload::cycle([
+        Phase::new(atoms.iter().map(set), Sync::RoundTrip),
+        Phase::new(atoms.iter().map(delete), Sync::RoundTrip),
+    ]));
+    plain(loads, ListPropertiesRequest { window });
+    plain(
+        loads,
+        InternAtomRequest {
+            only_if_exists: false,
+            name: b"_NET_WM_NAME".into(),
+        },
+    );
+    plain(
+        loads,
+        GetAtomNameRequest {
+            atom: u32::from(AtomEnum::WM_NAME),
+        },
+    );
+    let selection = atoms.first().copied().unwrap_or_default();
+    plain(
+        loads,
+        SetSelectionOwnerRequest {
+            owner: window,
+            selection,
+            time: 0,
+        },
+    );
+    plain(loads, GetSelectionOwnerRequest { selection });
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! What a client asks about the server: extensions, fonts, keyboard, pointer.
+
+use x11rb_protocol::protocol::xproto::{
+    Char2b, GetFontPathRequest, GetInputFocusRequest, GetKeyboardControlRequest,
+    GetKeyboardMappingRequest, GetModifierMappingRequest, GetPointerControlRequest,
+    GetPointerMappingRequest, GetScreenSaverRequest, ListExtensionsRequest, ListFontsRequest,
+    ListHostsRequest, QueryBestSizeRequest, QueryExtensionRequest, QueryFontRequest,
+    QueryKeymapRequest, QueryShapeOf, QueryTextExtentsRequest,
+};
+
+use super::{costly, plain};
+use crate::error::MeasureError;
+use crate::stage::Stage;
+use crate::workload::Workload;
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+    plain(loads, GetInputFocusRequest);
+    plain(
+        loads,
+        QueryExtensionRequest {
+            name: b"BIG-REQUESTS".into(),
+        },
+    );
+    plain(loads, ListExtensionsRequest);
+    plain(loads, GetModifierMappingRequest);
+    plain(loads, GetPointerMappingRequest);
+    plain(loads, GetPointerControlRequest);
+    plain(loads, GetKeyboardControlRequest);
+    plain(loads, GetScreenSaverRequest);
+    plain(loads, QueryKeymapRequest);
+    plain(loads, GetFontPathRequest);
+    plain(loads, ListHostsRequest);
+    plain(
+        loads,
+        QueryBestSizeRequest {
+            class: QueryShapeOf::LARGEST_CURSOR,
+            drawable: stage.window,
+            width: 32,
+            height: 32,
+        },
+    );
+    let (first, last) = (stage.raw.setup.min_keycode, stage.raw.setup.max_keycode);
+    let count = last.saturating_sub(first).saturating_add(1);
+    costly(
+        loads,
+        GetKeyboardMappingRequest {
+            first_keycode: first,
+            count,
+        },
+    );
+    costly(
+        loads,
+        ListFontsRequest {
+            max_names: 10,
+            pattern: b"*fixed*".into(),
+        },
+    );
+    if let Some(font) = stage.font("fixed")? {
+        costly(loads, QueryFontRequest { font });
+        let string: Vec<Char2b> = (b'a'..=b'p')
+            .map(|byte2| Char2b { byte1: 0, byte2 })
+            .collect();
+        plain(
+            loads,
+            QueryTextExtentsRequest {
+                font,
+                string: (&string).into(),
+            },
+        );
+    }
+    Ok(())
+}

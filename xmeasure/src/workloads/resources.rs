@@ -1,0 +1,247 @@
+//! GCs, pixmaps, cursors, fonts, colours: making, changing, freeing.
+
+use x11rb_protocol::protocol::xproto::{
+    AllocColorRequest, AllocNamedColorRequest, ChangeGCAux, ChangeGCRequest, ClipOrdering,
+    CloseFontRequest, ColormapAlloc, CopyGCRequest, CreateColormapRequest, CreateCursorRequest,
+    CreateGCAux, CreateGCRequest, CreateGlyphCursorRequest, CreatePixmapRequest,
+    FreeColormapRequest, FreeCursorRequest, FreeGCRequest, FreePixmapRequest, GC,
+    LookupColorRequest, OpenFontRequest, QueryColorsRequest, RecolorCursorRequest, Rectangle,
+    SetClipRectanglesRequest, SetDashesRequest,
+};
+
+use super::{RESOURCES, costly, cycle, plain};
+use crate::error::MeasureError;
+use crate::stage::Stage;
+use crate::wire::core;
+use crate::workload::Workload;
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+    let drawable = stage.window;
+    let ids = stage.ids(RESOURCES);
+    let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
+    let colours = CreateGCAux::new()
+        .foreground(black)
+        .background(white)
+        .graphics_exposures(0);
+    cycle(
+        loads,
+        &ids,
+        &[
+            &|cid| {
+                core(CreateGCRequest {
+                    cid,
+                    drawable,
+                    value_list: std::borrow::Cow::Borrowed(&colours),
+                })
+            },
+            &|gc| core(FreeGCRequest { gc }),
+        ],
+    );
+    graphics_contexts(stage, loads)?;
+    for (side, count) in [(16, RESOURCES), (100, RESOURCES / 4)] {
+        let ids = stage.ids(count);
+        let depth = stage.screen.root_depth;
+        cycle(
+            loads,
+            &ids,
+            &[
+                &|pid| {
+                    core(CreatePixmapRequest {
+                        depth,
+                        pid,
+                        drawable,
+                        width: side,
+                        height: side,
+                    })
+                },
+                &|pixmap| core(FreePixmapRequest { pixmap }),
+            ],
+        );
+    }
+    cursors(stage, loads)?;
+    colormaps(stage, loads)
+}
+
+fn graphics_contexts(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+    let window = stage.window;
+    let gc = stage.gc(window, CreateGCAux::new())?;
+    let other = stage.gc(window, CreateGCAux::new())?;
+    let foreground = ChangeGCAux::new().foreground(stage.screen.black_pixel);
+    plain(
+        loads,
+        ChangeGCRequest {
+            gc,
+            value_list: std::borrow::Cow::Borrowed(&foreground),
+        },
+    );
+    plain(
+        loads,
+        CopyGCRequest {
+            src_gc: other,
+            dst_gc: gc,
+            value_mask: GC::FOREGROUND,
+        },
+    );
+    plain(
+        loads,
+        SetDashesRequest {
+            gc,
+            dash_offset: 0,
+            dashes: (&[4, 4]).into(),
+        },
+    );
+    plain(
+        loads,
+        SetClipRectanglesRequest {
+            ordering: ClipOrdering::UNSORTED,
+            gc,
+            clip_x_origin: 0,
+            clip_y_origin: 0,
+            rectangles: vec![Rectangle {
+                x: 0,
+                y: 0,
+                width: 100,
+                height: 100,
+            }]
+            .into(),
+        },
+    );
+    Ok(())
+}
+
+fn cursors(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+    let ids = stage.ids(RESOURCES);
+    let bitmap = stage.pixmap(1, 16)?;
+    let (fore_red, fore_green, fore_blue) = (0, 0, 0);
+    let (back_red, back_green, back_blue) = (0xFFFF, 0xFFFF, 0xFFFF);
+    let free = |cursor| core(FreeCursorRequest { cursor });
+    cycle(
+        loads,
+        &ids,
+        &[
+            &|cid| {
+                core(CreateCursorRequest {
+                    cid,
+                    source: bitmap,
+                    mask: bitmap,
+                    fore_red,
+                    fore_green,
+                    fore_blue,
+                    back_red,
+                    back_green,
+                    back_blue,
+                    x: 0,
+                    y: 0,
+                })
+            },
+            &free,
+        ],
+    );
+    let Some(font) = stage.font("cursor")? else {
+        return Ok(());
+    };
+    let create = |cid| {
+        core(CreateGlyphCursorRequest {
+            cid,
+            source_font: font,
+            mask_font: font,
+            source_char: 152,
+            mask_char: 153,
+            fore_red,
+            fore_green,
+            fore_blue,
+            back_red,
+            back_green,
+            back_blue,
+        })
+    };
+    let recolor = |cursor| {
+        core(RecolorCursorRequest {
+            cursor,
+            fore_red: back_red,
+            fore_green,
+            fore_blue,
+            back_red,
+            back_green,
+            back_blue,
+        })
+    };
+    let ids = stage.ids(RESOURCES);
+    cycle(loads, &ids, &[&create, &recolor, &free]);
+    // The font is in use already: this is what a second opening costs.
+    let ids = stage.ids(RESOURCES);
+    cycle(
+        loads,
+        &ids,
+        &[
+            &|fid| {
+                core(OpenFontRequest {
+                    fid,
+                    name: b"cursor".into(),
+                })
+            },
+            &|font| core(CloseFontRequest { font }),
+        ],
+    );
+    Ok(())
+}
+
+fn colormaps(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+    let cmap = stage.screen.default_colormap;
+    let pixel = stage.colour(0x1234, 0x5678, 0x9ABC)?;
+    plain(
+        loads,
+        AllocColorRequest {
+            cmap,
+            red: 0x1234,
+            green: 0x5678,
+            blue: 0x9ABC,
+        },
+    );
+    plain(
+        loads,
+        AllocNamedColorRequest {
+            cmap,
+            name: b"navy".into(),
+        },
+    );
+    plain(
+        loads,
+        LookupColorRequest {
+            cmap,
+            name: b"navy".into(),
+        },
+    );
+    for count in [1, 16] {
+        plain(
+            loads,
+            QueryColorsRequest {
+                cmap,
+                pixels: vec![pixel; count].into(),
+            },
+        );
+    }
+    let (window, visual) = (stage.screen.root, stage.screen.root_visual);
+    let ids = stage.ids(RESOURCES / 8);
+    cycle(
+        loads,
+        &ids,
+        &[
+            &|mid| {
+                core(CreateColormapRequest {
+                    alloc: ColormapAlloc::NONE,
+                    mid,
+                    window,
+                    visual,
+                })
+            },
+            &|cmap| core(FreeColormapRequest { cmap }),
+        ],
+    );
+    costly(
+        loads,
+        x11rb_protocol::protocol::xproto::ListInstalledColormapsRequest { window },
+    );
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Calibration of a real server, in small: Xvfb must be installed.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what a test cannot set up fails the test"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use x11prof_xmeasure::{MeasureError, Plan, Target, measure};
+
+/// A private Xvfb on a display number of its own choice, ended with the test.
+struct Xvfb {
+    process: Child,
+    display: String,
+}
+
+impl Xvfb {
+    fn start() -> Xvfb {
+        let mut process = Command::new("Xvfb")
+            .args([
+                "-displayfd",
+                "1",
+                "-screen",
+                "0",
+                "1024x768x24",
+                "-nolisten",
+                "tcp",
+                "-noreset",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut number = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut number)
+            .unwrap();
+        Xvfb {
+            process,
+            display: format!(":{}", number.trim()),
+        }
+    }
+}
+
+impl Drop for Xvfb {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn plan(only: &[&str]) -> Plan {
+    Plan {
+        quick: true,
+        only: only.iter().map(|name| (*name).into()).collect(),
+        pin: None,
+    }
+}
+
+#[test]
+fn what_is_asked_for_is_measured_on_both_clocks() {
+    let server = Xvfb::start();
+    let plan = plan(&["NoOperation", "PolyFillRectangle"]);
+    let mut last = 0;
+    let parameters = measure(&Target::display(&server.display), &plan, &mut |progress| {
+        assert!(progress.done >= last && progress.done <= progress.total);
+        last = progress.done;
+    })
+    .unwrap();
+    assert_eq!(parameters.server.executable.as_deref(), Some("Xvfb"));
+    assert_eq!(parameters.server.depth, Some(24));
+    let transport = parameters.transport.unwrap();
+    let wakeup = transport.wakeup.cpu_us.unwrap();
+    let names: Vec<_> = parameters
+        .requests
+        .iter()
+        .map(|costs| costs.name.as_str())
+        .collect();
+    assert!(names.contains(&"NoOperation") && names.contains(&"PolyFillRectangle"));
+    for costs in &parameters.requests {
+        assert!(["NoOperation", "PolyFillRectangle"].contains(&costs.name.as_str()));
+        assert!(
+            costs
+                .points
+                .iter()
+                .all(|point| point.cpu_us.is_some() && point.wall_us.is_some())
+        );
+        assert!(costs.points.is_sorted_by(|a, b| a.size < b.size));
+        if costs.name == "NoOperation" {
+            // The reason for a transport part: waking up outweighs the operation by far.
+            assert!(costs.points[0].cpu_us.unwrap().0 * 10.0 < wakeup.0);
+        } else {
+            assert!(costs.fixed.is_some());
+            let (first, last) = (costs.points.first().unwrap(), costs.points.last().unwrap());
+            assert!(first.cpu_us < last.cpu_us);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_dies_leaves_what_was_measured() {
+    let mut server = Xvfb::start();
+    let display = server.display.clone();
+    let result = measure(
+        &Target::display(display),
+        &plan(&["NoOperation"]),
+        &mut |progress| {
+            if progress.done * 2 > progress.total {
+                let _ = server.process.kill();
+            }
+        },
+    );
+    match result {
+        Err(MeasureError::ServerGone { partial }) => {
+            assert!(partial.transport.is_some());
+            assert!(
+                partial
+                    .requests
+                    .iter()
+                    .any(|costs| costs.name == "NoOperation")
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_request_that_does_not_exist_is_named() {
+    let server = Xvfb::start();
+    let error = measure(
+        &Target::display(&server.display),
+        &plan(&["PolyLion"]),
+        &mut |_| {},
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("PolyLion"));
+}
