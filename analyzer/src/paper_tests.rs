@@ -1,0 +1,140 @@
+//! The arithmetic of the paper's tables, on a trace with its published counts and bytes.
+
+use x11prof_cost_model::{Network, ServerParameters, Substitutions};
+
+use crate::comparison::Comparison;
+use crate::pricing::Blocking;
+use crate::profile::Profile;
+use crate::report::ProfileReport;
+use crate::testing::*;
+
+/// Tables 2 and 5: 508 PolyFillRectangle of 21368 bytes in all, 7389 PolyText8 of 168964,
+/// 5 MapSubwindows, 23 MapWindow, 16 QueryFont, in 8580 requests of 206548 bytes. What the paper
+/// leaves out behind its "..." are here 12 more round trips, which its grand total of network
+/// time implies, and NoOperation.
+fn xtex() -> Synthetic {
+    let mut trace = Synthetic::new();
+    let mut sequence = 0_u16;
+    let mut send = |trace: &mut Synthetic, message: Vec<u8>, replied: bool| {
+        sequence = sequence.wrapping_add(1);
+        trace.wait(100).client_sends(&[message]);
+        if replied {
+            trace.wait(100).server_sends(&[reply(sequence)]);
+        }
+    };
+    for n in 0..508 {
+        send(
+            &mut trace,
+            poly_fill_rectangle(if n < 385 { 4 } else { 3 }),
+            false,
+        );
+    }
+    for n in 0..7389 {
+        send(&mut trace, poly_text8(if n < 5296 { 6 } else { 2 }), false);
+    }
+    for _ in 0..5 {
+        send(&mut trace, request(9, 0, &[ROOT]), false);
+    }
+    for _ in 0..23 {
+        send(&mut trace, map_window(ROOT), false);
+    }
+    for _ in 0..16 {
+        send(&mut trace, query_font(), true);
+    }
+    for _ in 0..12 {
+        send(&mut trace, get_input_focus(), true);
+    }
+    for n in 0..627 {
+        send(&mut trace, no_operation(if n < 192 { 7 } else { 6 }), false);
+    }
+    trace.end();
+    trace
+}
+
+/// A server whose costs nobody knows.
+fn unknown_server() -> ServerParameters {
+    ServerParameters::from_toml("format = 1\n[server]\nname = \"unknown\"\n").unwrap()
+}
+
+fn report(blocking: Blocking, network: &str) -> ProfileReport {
+    let mut profile = Profile::new(&unknown_server(), &Substitutions::default(), blocking);
+    let facts = xtex().run(&mut profile);
+    ProfileReport::new(
+        "xtex.mcap",
+        &facts,
+        &profile,
+        &Network::parse(network).unwrap(),
+    )
+}
+
+#[test]
+fn table_2_network_part_to_the_digit() {
+    for blocking in [Blocking::ByType, Blocking::Observed] {
+        let report = report(blocking, "100KB/s,10ms");
+        let line = |name: &str| {
+            let line = report
+                .requests
+                .iter()
+                .find(|line| line.name == name)
+                .unwrap();
+            (line.count, line.bytes, line.network_ms)
+        };
+        assert_eq!(line("PolyFillRectangle"), (508, 21368, 213.68));
+        assert_eq!(line("PolyText8"), (7389, 168_964, 1689.64));
+        assert_eq!(line("QueryFont"), (16, 128, 161.28));
+        assert_eq!(line("MapSubwindows"), (5, 40, 0.4));
+        assert_eq!(line("MapWindow"), (23, 184, 1.84));
+        assert_eq!((report.total.count, report.total.bytes), (8580, 206_548));
+        // 37.88 % of 6191.332 ms; transport is not in the paper.
+        let requests = report.total.network_ms - report.transport.network_ms;
+        assert!((requests - 2345.48).abs() < 1e-6, "{requests}");
+    }
+}
+
+#[test]
+fn the_shares_of_the_messages_are_table_2s() {
+    let text = report(Blocking::ByType, "100KB/s,10ms").text(None);
+    assert!(
+        text.contains("\nNetwork speed = 100.00 KBytes/sec, Latency = 10.00 ms\n"),
+        "{text}"
+    );
+    let shares = [
+        ("PolyFillRectangle", "508", "5.92%"),
+        ("PolyText8", "7389", "86.12%"),
+        ("MapSubwindows", "5", "0.06%"),
+        ("MapWindow", "23", "0.27%"),
+        ("QueryFont", "16", "0.19%"),
+        ("Grand Total", "8580", "100.00%"),
+    ];
+    for (name, count, share) in shares {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(&format!("{name} ")))
+            .unwrap();
+        let cells: Vec<&str> = line.split_whitespace().rev().collect();
+        assert_eq!((cells[2], cells[1]), (count, share), "{line}");
+    }
+}
+
+#[test]
+fn an_irrelevant_network_leaves_no_network_part() {
+    let report = report(Blocking::ByType, "none");
+    assert_eq!(report.total.network_ms, 0.0);
+    assert_eq!(report.total.time_ms, report.total.server_ms);
+}
+
+#[test]
+fn a_comparison_shows_what_it_cannot_price() {
+    let reports = [
+        report(Blocking::ByType, "100KB/s,10ms"),
+        report(Blocking::ByType, "none"),
+    ];
+    let comparison = Comparison::new(&reports);
+    assert_eq!(comparison.servers.len(), 2);
+    assert_eq!(comparison.servers[0].unpriced, 8580);
+    assert_eq!(comparison.requests[0].name, "PolyText8");
+    assert_eq!(comparison.requests[0].servers[0].time_ms, 1689.64);
+    assert_eq!(comparison.requests[0].servers[1].time_ms, 0.0);
+    let text = comparison.text(None);
+    assert!(text.contains("Not priced"), "{text}");
+}

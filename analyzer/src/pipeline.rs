@@ -1,0 +1,190 @@
+//! The one forward pass: records in, observations out. Live and offline are the same; only who
+//! hands in the records differs.
+
+use std::collections::HashMap;
+use std::io;
+
+use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Side, Symbol};
+use x11prof_session::{ClientId, Observed, Operation, Session};
+use x11prof_trace::{
+    Block, ConnectionId, Control, Direction, Part, Reader, Record, Switch, Timestamp, TraceError,
+};
+
+/// Connections followed at once, at most. An X server takes 2048 clients at most
+/// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
+const MOST_CONNECTIONS: usize = 4096;
+
+/// What an analysis gets to see, in the order of the trace.
+#[derive(Debug, Clone, Copy)]
+pub enum Observation<'a> {
+    /// Bytes were read off a socket; the messages that end in them follow.
+    BlockStart(&'a Block),
+    /// A message ended in the current block.
+    Message(Seen<'a>),
+    /// No further message ends in this block.
+    BlockEnd(&'a Block),
+    /// Something that is not on the wire.
+    Control(Timestamp, &'a Control),
+    /// Context switches.
+    Switches(&'a [Switch]),
+    /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or
+    /// there are too many connections.
+    Lost(&'a Block),
+}
+
+/// A message in its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// When its last byte was read off the socket.
+    pub time: Timestamp,
+    /// The message.
+    pub message: &'a Message<'a>,
+    /// A request as an operation in the state of the session; `None` for other messages.
+    pub operation: Option<&'a Operation>,
+    /// The extensions known so far, to decode with.
+    pub extensions: &'a Extensions,
+}
+
+/// A client in the pass.
+struct Client {
+    connection: Connection,
+    /// Bytes seen to the server and to the client.
+    seen: [u64; 2],
+    /// Bytes are missing in the trace: what follows cannot be framed.
+    lost: bool,
+}
+
+impl Client {
+    fn new() -> Client {
+        Client {
+            connection: Connection::new(),
+            seen: [0, 0],
+            lost: false,
+        }
+    }
+}
+
+/// The state of the pass: one framer for each connection, one session, one list of extensions.
+pub struct Pipeline {
+    clients: HashMap<ConnectionId, Client>,
+    extensions: Extensions,
+    session: Session,
+}
+
+impl Default for Pipeline {
+    fn default() -> Pipeline {
+        Pipeline::new()
+    }
+}
+
+impl Pipeline {
+    /// A pass that has seen nothing.
+    pub fn new() -> Pipeline {
+        Pipeline {
+            clients: HashMap::new(),
+            extensions: Extensions::new(),
+            session: Session::new(),
+        }
+    }
+
+    /// Takes the next record and hands what is in it to `on`.
+    pub fn feed(&mut self, record: &Record, mut on: impl FnMut(&Observation<'_>)) {
+        match record {
+            Record::Block(block) => self.block(block, &mut on),
+            Record::Control(time, control) => {
+                self.control(control);
+                on(&Observation::Control(*time, control));
+                // Afterwards, so that an analysis can still tell what it ends.
+                if let Control::Closed { connection, .. } = control
+                    && self.clients.remove(connection).is_some()
+                {
+                    self.session.closed(ClientId(connection.0));
+                }
+            }
+            Record::Schedule(switches) => on(&Observation::Switches(switches)),
+        }
+    }
+
+    /// Feeds all that `reader` has.
+    pub fn run<R: io::Read>(
+        &mut self,
+        reader: &mut Reader<R>,
+        mut on: impl FnMut(&Observation<'_>),
+    ) -> Result<(), TraceError> {
+        while let Some(record) = reader.next()? {
+            self.feed(&record, &mut on);
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, control: &Control) {
+        match control {
+            Control::Extensions { extensions } => {
+                for extension in extensions {
+                    self.extensions.insert(Extension {
+                        name: Symbol::new(&extension.name),
+                        major: extension.major,
+                        first_event: extension.first_event,
+                        first_error: extension.first_error,
+                    });
+                }
+            }
+            Control::Opened(opened) => self.open(opened.connection),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, connection: ConnectionId) {
+        if self.clients.len() < MOST_CONNECTIONS {
+            self.clients.insert(connection, Client::new());
+        }
+    }
+
+    fn block(&mut self, block: &Block, on: &mut impl FnMut(&Observation<'_>)) {
+        if block.offset == 0 && !self.clients.contains_key(&block.connection) {
+            self.open(block.connection);
+        }
+        let Some(client) = self.clients.get_mut(&block.connection) else {
+            on(&Observation::Lost(block));
+            return;
+        };
+        let (side, way) = match block.direction {
+            Direction::ToServer => (Side::Client, 0),
+            Direction::ToClient => (Side::Server, 1),
+        };
+        client.lost |= client.seen[way] != block.offset;
+        if client.lost {
+            on(&Observation::Lost(block));
+            return;
+        }
+        client.seen[way] = block.offset.saturating_add(u64::from(block.wire_len));
+
+        on(&Observation::BlockStart(block));
+        let session = &mut self.session;
+        let id = ClientId(block.connection.0);
+        for part in block.parts() {
+            let input = match part {
+                Part::Kept(bytes) => Input::Bytes(bytes),
+                Part::Left(bytes) => Input::Omitted(bytes),
+            };
+            client
+                .connection
+                .feed(side, input, &mut self.extensions, |message, extensions| {
+                    let operation = match session.observe(id, &message, extensions) {
+                        Observed::Operation(operation) => Some(operation),
+                        _ => None,
+                    };
+                    on(&Observation::Message(Seen {
+                        connection: block.connection,
+                        time: block.time,
+                        message: &message,
+                        operation,
+                        extensions,
+                    }));
+                });
+        }
+        on(&Observation::BlockEnd(block));
+    }
+}

@@ -1,0 +1,88 @@
+//! Columns of text, aligned.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A table with its first column to the left and all others to the right.
+#[derive(Debug, Default)]
+pub(crate) struct Table(Vec<Vec<String>>);
+
+impl Table {
+    /// A table with these headings.
+    pub(crate) fn new<const N: usize>(headings: [&str; N]) -> Table {
+        Table(vec![
+            headings
+                .iter()
+                .map(|heading| plain(heading).into_owned())
+                .collect(),
+        ])
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.0.push(cells.into_iter().collect());
+    }
+
+    /// Adds headings at the right.
+    pub(crate) fn headings(&mut self, more: impl IntoIterator<Item = String>) {
+        if let Some(headings) = self.0.first_mut() {
+            headings.extend(more);
+        }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.0.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = self.0.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in &self.0 {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                if column == 0 {
+                    line.push_str(&format!("{cell:<width$}"));
+                } else {
+                    line.push_str(&format!("  {cell:>width$}"));
+                }
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// `text` without control characters: names in a trace may hold any bytes, and a terminal obeys
+/// some of them.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if text.chars().any(char::is_control) {
+        Cow::Owned(
+            text.chars()
+                .map(|c| if c.is_control() { '?' } else { c })
+                .collect(),
+        )
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Table, plain};
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let mut table = Table::new(["Name", "n"]);
+        table.row(["a".to_owned(), "100".to_owned()]);
+        table.row(["longer".to_owned(), String::new()]);
+        assert_eq!(table.to_string(), "Name      n\na       100\nlonger\n");
+    }
+
+    #[test]
+    fn terminal_controls_in_names_are_disarmed() {
+        assert_eq!(plain("\u{1b}[2J"), "?[2J");
+        assert_eq!(plain("RENDER"), "RENDER");
+    }
+}

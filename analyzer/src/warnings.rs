@@ -1,0 +1,208 @@
+//! Reasons to doubt a result, counted, and what can be done about each.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use x11prof_cost_model::Doubt;
+use x11prof_protocol::Symbol;
+
+/// Different warnings kept at most; a trace made to have more gets the rest under no name.
+const MOST: usize = 10_000;
+
+/// What a warning is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningKind {
+    /// The parameter file has no cost for these requests; they count as no time.
+    Unpriced,
+    /// The value `to` of an attribute stood in for `from`, which was not measured.
+    Substituted,
+    /// Sizes outside the measured ones: `from` is `larger` or `smaller`.
+    Extrapolated,
+    /// Requests of several items were priced as one item, for want of a fixed part.
+    OneItem,
+    /// Priced on the server's other clock than the rest.
+    OtherClock,
+    /// The parameter file has no transport costs: transport counts as no server time.
+    NoTransport,
+    /// They failed so late that their price could not be corrected.
+    Uncorrected,
+    /// Replies to requests that the trace does not show.
+    UnpairedReply,
+    /// Answers to later requests than the trace shows.
+    MissingRequest,
+    /// Bytes that are no X11 messages.
+    Malformed,
+    /// Bytes of connections whose beginning is missing in the trace.
+    LostBytes,
+    /// The recording did not end properly: its last moments may be missing.
+    Incomplete,
+    /// The recorder reported trouble; `from` says what.
+    Trouble,
+}
+
+impl WarningKind {
+    /// What it means for the result and what the user can do about it.
+    pub fn advice(self) -> &'static str {
+        match self {
+            WarningKind::Unpriced => {
+                "no cost known, counted as no time; `x11prof measure --for TRACE` measures them"
+            }
+            WarningKind::Substituted => {
+                "another value's cost stood in; `x11prof measure --for TRACE` measures the real one"
+            }
+            WarningKind::Extrapolated => {
+                "sizes outside the measured ones; `x11prof measure --for TRACE` widens them"
+            }
+            WarningKind::OneItem => {
+                "several items priced as one of their total size; measure the server anew for the \
+                 fixed part"
+            }
+            WarningKind::OtherClock => {
+                "wall and CPU times are mixed in this result; measure the server anew for both"
+            }
+            WarningKind::NoTransport => {
+                "wakeups, bytes read, replies and events count as no server time; `x11prof measure` \
+                 measures them"
+            }
+            WarningKind::Uncorrected => {
+                "failed long after they were sent; they keep the price of success"
+            }
+            WarningKind::UnpairedReply => {
+                "replies to requests that are not in the trace; record from the client's start"
+            }
+            WarningKind::MissingRequest => {
+                "answers to requests that are not in the trace; please report this as a bug"
+            }
+            WarningKind::Malformed => {
+                "bytes that are no X11 messages were passed over; what they stood for is missing \
+                 here"
+            }
+            WarningKind::LostBytes => {
+                "bytes behind a hole in the trace were passed over; record again"
+            }
+            WarningKind::Incomplete => "the recording was cut off; its last moments may be missing",
+            WarningKind::Trouble => "the recorder reported it",
+        }
+    }
+}
+
+/// What is counted together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    kind: WarningKind,
+    request: Option<Symbol>,
+    doubt: Option<Doubt>,
+}
+
+/// A warning with its count (DESIGN, section 3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What it is about.
+    pub kind: WarningKind,
+    /// The request, where it is about one.
+    pub request: Option<String>,
+    /// The attribute, where it is about one.
+    pub attribute: Option<String>,
+    /// What was there.
+    pub from: Option<String>,
+    /// What stood in for it.
+    pub to: Option<String>,
+    /// How often.
+    pub count: u64,
+}
+
+impl Warning {
+    /// A warning that is about no request.
+    pub fn general(kind: WarningKind, from: Option<String>, count: u64) -> Warning {
+        Warning {
+            kind,
+            request: None,
+            attribute: None,
+            from,
+            to: None,
+            count,
+        }
+    }
+}
+
+/// Warnings about prices, summed up.
+#[derive(Debug, Clone, Default)]
+pub struct Warnings(BTreeMap<Key, u64>);
+
+impl Warnings {
+    /// Counts a doubt about the price of `request`.
+    pub fn doubt(&mut self, request: Symbol, doubt: &Doubt) {
+        let kind = match doubt {
+            Doubt::Substituted { .. } => WarningKind::Substituted,
+            Doubt::Extrapolated { .. } => WarningKind::Extrapolated,
+            Doubt::OneItem => WarningKind::OneItem,
+            Doubt::Unpriced => WarningKind::Unpriced,
+        };
+        self.count(Key {
+            kind,
+            request: Some(request),
+            doubt: Some(doubt.clone()),
+        });
+    }
+
+    /// Counts a failed request whose price could not be corrected.
+    pub fn uncorrected(&mut self, request: Symbol) {
+        let kind = WarningKind::Uncorrected;
+        self.count(Key {
+            kind,
+            request: Some(request),
+            doubt: None,
+        });
+    }
+
+    fn count(&mut self, mut key: Key) {
+        if self.0.len() >= MOST && !self.0.contains_key(&key) {
+            key = Key {
+                kind: key.kind,
+                request: None,
+                doubt: None,
+            };
+        }
+        *self.0.entry(key).or_default() += 1;
+    }
+
+    /// All of them, by kind and the most frequent first.
+    pub fn list(&self) -> Vec<Warning> {
+        let mut list: Vec<Warning> = self
+            .0
+            .iter()
+            .map(|(key, count)| warning(key, *count))
+            .collect();
+        list.sort_by_key(|warning| (warning.kind, std::cmp::Reverse(warning.count)));
+        list
+    }
+}
+
+fn warning(key: &Key, count: u64) -> Warning {
+    let (attribute, from, to) = match &key.doubt {
+        Some(Doubt::Substituted {
+            attribute,
+            from,
+            to,
+        }) => (
+            Some(attribute.to_string()),
+            from.map(|value| value.to_string()),
+            Some(to.to_string()),
+        ),
+        Some(Doubt::Extrapolated { beyond }) => {
+            let side = if *beyond { "larger" } else { "smaller" };
+            (Some("op-size".to_owned()), Some(side.to_owned()), None)
+        }
+        _ => (None, None, None),
+    };
+    let request = key.request.map(|request| request.to_string());
+    Warning {
+        kind: key.kind,
+        request,
+        attribute,
+        from,
+        to,
+        count,
+    }
+}
