@@ -1,1 +1,34 @@
-fn main(){}
+//! The command line of x11prof: arguments become plain values, libraries do the work, results go
+//! to standard output, and the one place that prints an error is here.
+#![allow(
+    clippy::print_stderr,
+    reason = "the program's own messages go to standard error"
+)]
+
+mod args;
+mod commands;
+mod error;
+mod input;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Record(arguments) => commands::record::run(arguments),
+        Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Dump(arguments) => commands::dump::run(&arguments),
+        Command::Measure(arguments) => commands::measure::run(&arguments),
+        Command::Params(arguments) => commands::params::run(&arguments),
+        Command::Recover(arguments) => commands::recover::run(&arguments),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("x11prof: {}", error.message());
+        error.exit_code()
+    })
+}

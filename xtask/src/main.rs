@@ -1,1 +1,48 @@
-fn main(){}
+//! `cargo xtask …`: the project's own tasks. It knows how to install what the tests and the demo
+//! need and how to run them; it holds no logic of the product.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool"
+)]
+
+mod bench;
+mod demo;
+mod packages;
+mod run;
+mod test;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  demo    install what is missing, build, calibrate a private Xvfb briefly, record xterm listing a
+          directory tree in it, and print the execution profile of that recording
+  bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side
+  test    install what is missing and run every test, unit and end to end
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.first().map(String::as_str) {
+        Some("demo") => demo::demo(),
+        Some("bench") => bench::bench(&arguments[1..]),
+        Some("test") => test::test(&arguments[1..]),
+        Some("help" | "--help" | "-h") => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What can be typed: the command line as clap sees it. Commands turn it into plain values.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use x11prof_cost_model::Network;
+use x11prof_proxy::ServerKind;
+
+/// perf for X11: where does the time of an X11 program go, request by request?
+#[derive(Debug, Parser)]
+#[command(name = "x11prof", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Record a program's X11 protocol through a proxy display
+    Record(Record),
+    /// Print the execution profile of a recording: every request with its count, time and share
+    Report(Report),
+    /// Price one recording for several display servers, side by side
+    Compare(Compare),
+    /// Print the messages of a recording, one line each
+    Dump(Dump),
+    /// Measure what each request costs a display server, and write a parameter file
+    Measure(Measure),
+    /// List, show and ask server parameter files
+    #[command(subcommand)]
+    Params(Params),
+    /// Make a complete trace of one whose recorder was killed
+    Recover(Recover),
+}
+
+/// Without COMMAND it serves until Ctrl-C and prints the DISPLAY and XAUTHORITY to set.
+/// With one it sets them, and passes the command's exit status on.
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// The trace file to write
+    #[arg(short, long, value_name = "FILE", default_value = DEFAULT_TRACE)]
+    pub(crate) output: PathBuf,
+    /// The display server to record at [default: $DISPLAY]
+    #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
+    pub(crate) display: Option<String>,
+    /// Start a private headless server of this kind, and stop it afterwards
+    #[arg(long, value_name = "KIND", value_parser = server_kind)]
+    pub(crate) server: Option<ServerKind>,
+    /// Serve as display number N [default: the first free one]
+    #[arg(long, value_name = "N")]
+    pub(crate) listen: Option<u16>,
+    /// Keep the bodies of images, which are left out from 4 KiB on otherwise
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// The command to record, with its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The server's parameters: a file, or a name from `params list`
+    /// [default: those that match the server in the trace]
+    #[arg(long, value_name = "P")]
+    pub(crate) params: Option<String>,
+    /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
+    /// xprof-1993, none
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    pub(crate) net: Network,
+    /// Show the N most expensive requests only
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// A server's parameters: a file, or a name from `params list`; give it once for each server
+    #[arg(long, value_name = "P", required = true)]
+    pub(crate) params: Vec<String>,
+    /// The network (see `report`)
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    pub(crate) net: Network,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dump {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The form of the result: a line a message, or a JSON object a line
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// The display server to measure [default: $DISPLAY]
+    #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
+    pub(crate) display: Option<String>,
+    /// Start a private headless server of this kind, and stop it afterwards
+    #[arg(long, value_name = "KIND", value_parser = server_kind)]
+    pub(crate) server: Option<ServerKind>,
+    /// The parameter file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Fewer sizes and fewer repetitions: under 30 s
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Measure this request only (may be repeated)
+    #[arg(long, value_name = "REQUEST")]
+    pub(crate) only: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Params {
+    /// List the parameter files that come with x11prof
+    List,
+    /// Print a parameter file
+    Show {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+    },
+    /// Price one request: x11prof params price sun4-ipc 'PolyLine gxmode=GXcopy …' 100
+    Price {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+        /// The request's name with its attributes
+        #[arg(value_name = "REQUEST attr=value …")]
+        request: String,
+        /// The op-size of one item
+        #[arg(value_name = "OPSIZE")]
+        op_size: f64,
+        /// How many items of that size
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        items: usize,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Recover {
+    /// The trace to read
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    /// The complete trace to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+/// The form of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs; versioned
+    Json,
+}
+
+const DEFAULT_TRACE: &str = "x11prof.mcap";
+
+fn network(text: &str) -> Result<Network, String> {
+    Network::parse(text).map_err(|error| error.to_string())
+}
+
+fn server_kind(text: &str) -> Result<ServerKind, String> {
+    ServerKind::from_name(text)
+        .ok_or_else(|| "expected one of xvfb, xvfb-8, xvnc, xephyr, xorg-dummy".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Arguments::command().debug_assert();
+    }
+}

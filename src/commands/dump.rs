@@ -1,0 +1,24 @@
+//! `x11prof dump`: the messages of a recording.
+
+use x11prof_analyzer::{DumpError, DumpFormat, dump};
+
+use crate::args::{Dump, Format};
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::{Emit, emit};
+
+/// Prints a line for each message.
+pub(crate) fn run(arguments: &Dump) -> Outcome {
+    let path = &arguments.trace;
+    let mut reader = input::trace(path)?;
+    let format = match arguments.format {
+        Format::Text => DumpFormat::Text,
+        Format::Json => DumpFormat::Json,
+    };
+    emit(None, |out| {
+        dump(&mut reader, out, format).map_err(|error| match error {
+            DumpError::Write(error) => Emit::Writing(error),
+            DumpError::Trace(error) => Emit::Command(CommandError::file(path, error)),
+        })
+    })
+}

@@ -1,0 +1,9 @@
+//! One file a command: from its arguments to its result.
+
+pub(crate) mod compare;
+pub(crate) mod dump;
+pub(crate) mod measure;
+pub(crate) mod params;
+pub(crate) mod record;
+pub(crate) mod recover;
+pub(crate) mod report;

@@ -1,0 +1,151 @@
+//! `x11prof params`: what comes with the program, and single prices.
+
+use std::path::Path;
+
+use x11prof_cost_model::{
+    Basis, CostTable, Doubt, Price, ServerParameters, Substitutions, built_in,
+};
+use x11prof_session::{Operation, Value};
+
+use crate::args::Params;
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::emit_text;
+
+/// Lists, shows or prices.
+pub(crate) fn run(arguments: &Params) -> Outcome {
+    match arguments {
+        Params::List => list(),
+        Params::Show { params } => {
+            // Only what can be used is shown.
+            input::parameters(params)?;
+            emit_text(None, &input::parameter_text(params)?)
+        }
+        Params::Price {
+            params,
+            request,
+            op_size,
+            items,
+        } => {
+            let parameters = input::parameters(params)?;
+            let operation = operation(request, *op_size, *items)?;
+            price(&parameters, &operation, Path::new(params))
+        }
+    }
+}
+
+fn list() -> Outcome {
+    let mut text = String::new();
+    for known in built_in() {
+        let parameters = known.parameters().map_err(|error| {
+            CommandError::failed(format_args!("built-in parameters {}: {error}", known.name))
+        })?;
+        let source = parameters.method.source.unwrap_or_default();
+        let entries = parameters.requests.len();
+        text.push_str(&format!(
+            "{:<18} {entries:>4} entries  {source}\n",
+            known.name
+        ));
+    }
+    emit_text(None, &text)
+}
+
+/// The operation that `PolyLine gxmode=GXcopy linewidth=0` names.
+fn operation(request: &str, op_size: f64, items: usize) -> Result<Operation, CommandError> {
+    if !op_size.is_finite() || op_size < 0.0 {
+        return Err(CommandError::usage("OPSIZE is a number from 0 on"));
+    }
+    let mut words = request.split_whitespace();
+    let name = words
+        .next()
+        .ok_or_else(|| CommandError::usage("the request has no name"))?;
+    let mut operation = Operation::new(name.into());
+    for word in words {
+        let (attribute, value) = word.split_once('=').ok_or_else(|| {
+            CommandError::usage(format_args!("{word}: an attribute is written name=value"))
+        })?;
+        operation
+            .attributes
+            .set(attribute.into(), Value::parse(value));
+    }
+    operation.items = vec![op_size; items];
+    operation.op_size = op_size * items as f64;
+    Ok(operation)
+}
+
+fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Outcome {
+    let price = CostTable::new(parameters, &Substitutions::default()).price(operation);
+    if price.basis == Basis::Unpriced {
+        return Err(CommandError::file(
+            from,
+            format_args!(
+                "has no cost for {} {}",
+                operation.request, operation.attributes
+            ),
+        ));
+    }
+    for doubt in &price.doubts {
+        eprintln!("x11prof: warning: {}", warning(operation, doubt));
+    }
+    emit_text(None, &format!("{}\n", shown(&price)))
+}
+
+/// `0.0522 ms (exact, wall clock)`, with the bounds where there are any.
+fn shown(price: &Price) -> String {
+    let basis = match price.basis {
+        Basis::Exact => "exact",
+        Basis::Interpolated => "interpolated",
+        Basis::Substituted => "substituted",
+        Basis::Unpriced => "unpriced",
+    };
+    let clock = match price.clock {
+        Some(x11prof_cost_model::Clock::Cpu) => ", CPU clock",
+        Some(x11prof_cost_model::Clock::Wall) => ", wall clock",
+        None => "",
+    };
+    let ms = |time: x11prof_cost_model::Micros| milliseconds(time.as_ms());
+    let cost = price.server;
+    let bounds = if cost.low == cost.time && cost.high == cost.time {
+        String::new()
+    } else {
+        format!(", {} to {} ms", ms(cost.low), ms(cost.high))
+    };
+    format!("{} ms ({basis}{clock}{bounds})", ms(cost.time))
+}
+
+/// Four decimals, as the paper prints; more where the price is smaller than that shows.
+fn milliseconds(ms: f64) -> String {
+    if ms == 0.0 || ms >= 0.01 {
+        format!("{ms:.4}")
+    } else {
+        format!("{ms:.8}")
+    }
+}
+
+fn warning(operation: &Operation, doubt: &Doubt) -> String {
+    let request = operation.request;
+    match doubt {
+        Doubt::Substituted {
+            attribute,
+            from: Some(from),
+            to,
+        } => {
+            format!("{request}: {attribute}={from} was not measured; {attribute}={to} stands in")
+        }
+        Doubt::Substituted {
+            attribute,
+            from: None,
+            to,
+        } => {
+            format!("{request}: no {attribute} was given; {attribute}={to} stands in")
+        }
+        Doubt::Extrapolated { beyond: true } => {
+            format!("{request}: the op-size is larger than any measured one")
+        }
+        Doubt::Extrapolated { beyond: false } => {
+            format!("{request}: the op-size is smaller than any measured one")
+        }
+        Doubt::OneItem => format!("{request}: priced as one item of the whole op-size"),
+        Doubt::Unpriced => format!("{request}: no cost is known"),
+    }
+}

@@ -1,0 +1,116 @@
+//! `x11prof record`: a recording, with what it says while it runs.
+
+use std::process::ExitCode;
+
+use x11prof_proxy::{DEFAULT_QUEUE_BYTES, Notice, RecordConfig, Recorded, Target, record};
+
+use crate::args::Record;
+use crate::error::{CommandError, Outcome};
+
+/// Records until the command, or the user, ends it.
+pub(crate) fn run(arguments: Record) -> Outcome {
+    let serves = arguments.command.is_empty();
+    let target = match (arguments.server, arguments.display) {
+        (Some(kind), _) => Target::Private(kind),
+        (None, Some(display)) => Target::Display(display),
+        (None, None) => Target::Environment,
+    };
+    let config = RecordConfig {
+        output: arguments.output,
+        target,
+        listen: arguments.listen.map(u32::from),
+        command: arguments.command,
+        full: arguments.full,
+        queue_bytes: DEFAULT_QUEUE_BYTES,
+        recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
+    };
+    let recorded = record(&config, |notice| say(&notice, serves)).map_err(CommandError::failed)?;
+    let Recorded {
+        exit_status,
+        connections,
+        bytes_relayed,
+        trace_bytes,
+        trouble,
+        ..
+    } = recorded;
+    let (relayed, written) = (size(bytes_relayed), size(trace_bytes));
+    let path = config.output.display();
+    let clients = if connections == 1 {
+        "connection"
+    } else {
+        "connections"
+    };
+    eprintln!("x11prof: {connections} {clients}, {relayed} relayed, {written} in {path}");
+    if connections == 0 && !serves {
+        eprintln!("x11prof: the command did not connect to the display; is it an X11 program?");
+    }
+    match exit_status {
+        // Only a command that itself succeeded has its status changed by a failed recording.
+        None | Some(0) if !trouble.is_empty() => Err(CommandError::failed(format_args!(
+            "{path}: the recording is not whole: {}",
+            trouble.join("; ")
+        ))),
+        None => Ok(ExitCode::SUCCESS),
+        Some(status) => Ok(u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)),
+    }
+}
+
+fn say(notice: &Notice, serves: bool) {
+    match notice {
+        Notice::Serving { display, authority } if serves => {
+            eprintln!("x11prof: recording what connects here, until Ctrl-C:");
+            eprintln!(
+                "  export DISPLAY={display} XAUTHORITY={}",
+                authority.display()
+            );
+        }
+        Notice::Serving { .. } => {}
+        Notice::Connected {
+            connection,
+            pid,
+            name,
+        } if serves => {
+            let name = name.as_deref().unwrap_or("unknown");
+            let pid = pid.map_or_else(String::new, |pid| format!(" ({pid})"));
+            eprintln!("x11prof: client {}: {name}{pid}", connection.0);
+        }
+        Notice::Connected { .. } => {}
+        Notice::Disconnected {
+            connection,
+            by,
+            why,
+        } => {
+            // A client that ends is nothing to speak of.
+            if by != "client" {
+                let why = why
+                    .as_deref()
+                    .map_or_else(String::new, |why| format!(": {why}"));
+                eprintln!("x11prof: client {} ended by {by}{why}", connection.0);
+            }
+        }
+        Notice::Trouble(what) => eprintln!("x11prof: {what}"),
+    }
+}
+
+/// `12.3 MB`, decimal units.
+fn size(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    for (unit, name) in [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
+        if bytes >= unit {
+            return format!("{:.1} {name}", bytes / unit);
+        }
+    }
+    format!("{bytes} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!(size(0), "0 bytes");
+        assert_eq!(size(12_345), "12.3 kB");
+        assert_eq!(size(5_000_000_000), "5.0 GB");
+    }
+}

@@ -1,0 +1,53 @@
+//! `params`: the paper's arithmetic.
+
+mod harness;
+
+use harness::Place;
+
+const SOLID: &str = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSolid linewidth=0";
+
+#[test]
+fn the_three_machines_of_1991_come_with_it() {
+    let list = Place::new().ok(["params", "list"]);
+    for name in ["sun4-ipc", "decstation-3100", "hp9000-350"] {
+        assert!(list.contains(name), "{list}");
+    }
+    assert!(
+        Place::new()
+            .ok(["params", "show", "sun4-ipc"])
+            .contains("19161.61")
+    );
+}
+
+#[test]
+fn a_measured_op_size_is_exact() {
+    let price = Place::new().run(["params", "price", "sun4-ipc", SOLID, "100"]);
+    assert!(price.succeeded().contains("0.0522 ms"), "{price}");
+    assert!(!price.stderr().contains("warning"), "{price}");
+}
+
+#[test]
+fn between_op_sizes_time_is_linear() {
+    // The paper prints 0.07385, where its own rule gives 0.0740.
+    let price = Place::new().run(["params", "price", "sun4-ipc", SOLID, "200"]);
+    assert!(price.succeeded().contains("0.0740 ms"), "{price}");
+}
+
+#[test]
+fn a_missing_attribute_is_substituted_with_a_warning() {
+    let request =
+        "PolyLine gxmode=GXxor linestyle=LineDoubleDash fillstyle=FillStippled linewidth=10";
+    let price = Place::new().run(["params", "price", "sun4-ipc", request, "100"]);
+    assert!(price.succeeded().contains("22.0702 ms"), "{price}");
+    let warning = price.stderr();
+    assert!(
+        warning.contains("FillStippled") && warning.contains("FillOpaqueStippled"),
+        "{price}"
+    );
+}
+
+#[test]
+fn what_has_no_price_is_said() {
+    let price = Place::new().run(["params", "price", "sun4-ipc", "RENDER:Composite", "100"]);
+    price.failed_with_one_line(1);
+}

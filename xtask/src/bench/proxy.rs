@@ -1,0 +1,236 @@
+//! `cargo xtask bench proxy`: x11perf direct, through x11prof recording to disk, through a relay
+//! that does nothing but copy, and through xtrace and xscope where they are installed.
+//!
+//! All ways alternate in each round, pinned alike: the server on processor 0, the client on 1, the
+//! relays on either. Printed are medians over the rounds and their ratio to direct.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::x_server::XServer;
+use super::x11perf::rate;
+use crate::packages::{DEMO, TEST, ensure, on_path};
+use crate::run::{cargo, run, target};
+
+/// The tests, and the least ratio that we mean to reach, with what it is relative to.
+const TESTS: &[(&str, f64, &str)] = &[
+    ("noop", 0.50, "direct"),
+    ("rect10", 0.95, "direct"),
+    ("ftext", 0.95, "direct"),
+    ("putimage10", 0.60, "direct"),
+    ("putimage500", 0.75, "direct"),
+    ("shmput500", 0.95, "direct"),
+    ("getimage10", 0.95, "copy"),
+    ("prop", 0.95, "copy"),
+];
+const SERVER_CPU: &str = "0";
+const CLIENT_CPU: &str = "1";
+/// The first display number that the relays may take.
+const FIRST_DISPLAY: u32 = 480;
+
+/// A way from client to server.
+struct Way {
+    name: &'static str,
+    display: String,
+    authority: PathBuf,
+    relay: Option<Child>,
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        if let Some(relay) = &mut self.relay {
+            // SIGTERM, so that a recorder closes its file and its sockets.
+            let _ = Command::new("kill").arg(relay.id().to_string()).status();
+            let _ = relay.wait();
+        }
+    }
+}
+
+/// Runs the bench; the first of `arguments` is the number of rounds.
+pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
+    let rounds = match arguments.first() {
+        Some(number) => number
+            .parse()
+            .map_err(|_| format!("{number} is no number of rounds"))?,
+        None => 5,
+    };
+    ensure(&[DEMO, TEST])?;
+    run(cargo().args(["build", "--release", "--locked"]))?;
+    let server = XServer::start(SERVER_CPU)?;
+    let folder = target().join("bench");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let ways = ways(&server, &folder)?;
+    let mut rates = vec![vec![Vec::new(); ways.len()]; TESTS.len()];
+    for round in 1..=rounds {
+        for (index, (test, ..)) in TESTS.iter().enumerate() {
+            for (way, rates) in ways.iter().zip(&mut rates[index]) {
+                eprint!("\rround {round} of {rounds}: {test} {:<12}", way.name);
+                rates.push(rate(test, &way.display, &way.authority, CLIENT_CPU)?);
+            }
+        }
+    }
+    eprintln!();
+    print(&ways, &mut rates);
+    let trace = std::fs::metadata(folder.join("bench.mcap")).map_or(0, |meta| meta.len());
+    println!("the trace of all rounds: {} MB", trace / 1_000_000);
+    Ok(())
+}
+
+fn ways(server: &XServer, folder: &Path) -> Result<Vec<Way>, String> {
+    let none = folder.join("no-authority");
+    let direct = Way {
+        name: "direct",
+        display: server.display(),
+        authority: none.clone(),
+        relay: None,
+    };
+    let mut ways = vec![direct];
+    let socket = |number: u32| format!("/tmp/.X11-unix/X{number}");
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let copy = FIRST_DISPLAY;
+    // Left behind by a bench that was killed.
+    let _ = std::fs::remove_file(socket(copy));
+    ways.push(relay(
+        "copy",
+        copy,
+        none.clone(),
+        Command::new(this).args(["bench", "plain-relay", &socket(copy), &server.socket()]),
+    )?);
+    let ours = FIRST_DISPLAY + 1;
+    ways.push(x11prof(server, folder, ours)?);
+    if on_path("xtrace") {
+        let number = FIRST_DISPLAY + 2;
+        let mut xtrace = Command::new("xtrace");
+        xtrace.args([
+            "-k",
+            "-n",
+            "-d",
+            &server.display(),
+            "-D",
+            &format!(":{number}"),
+            "-o",
+        ]);
+        xtrace.arg(folder.join("xtrace.txt"));
+        ways.push(relay("xtrace", number, none.clone(), &mut xtrace)?);
+    }
+    if on_path("xscope") {
+        let number = FIRST_DISPLAY + 3;
+        let text = std::fs::File::create(folder.join("xscope.txt")).map_err(|e| e.to_string())?;
+        let mut xscope = Command::new("xscope");
+        xscope.arg(format!("-d{}", server.display().trim_start_matches(':')));
+        xscope.arg(format!("-i{number}")).stdout(text);
+        ways.push(relay("xscope", number, none, &mut xscope)?);
+    }
+    Ok(ways)
+}
+
+/// x11prof, recording what comes to display `number`.
+fn x11prof(server: &XServer, folder: &Path, number: u32) -> Result<Way, String> {
+    let log = folder.join("x11prof.log");
+    let file = std::fs::File::create(&log).map_err(|error| error.to_string())?;
+    let mut command = Command::new(target().join("release/x11prof"));
+    command.args([
+        "record",
+        "--display",
+        &server.display(),
+        "--listen",
+        &number.to_string(),
+    ]);
+    command
+        .arg("-o")
+        .arg(folder.join("bench.mcap"))
+        .stderr(file);
+    let mut way = relay("x11prof", number, PathBuf::new(), &mut command)?;
+    let text = await_some("x11prof's XAUTHORITY", || {
+        let text = std::fs::read_to_string(&log).ok()?;
+        Some(
+            text.split_once("XAUTHORITY=")?
+                .1
+                .split_whitespace()
+                .next()?
+                .to_owned(),
+        )
+    })?;
+    way.authority = text.into();
+    Ok(way)
+}
+
+/// Starts a relay and waits for its socket.
+fn relay(
+    name: &'static str,
+    number: u32,
+    authority: PathBuf,
+    command: &mut Command,
+) -> Result<Way, String> {
+    let child = command
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("cannot start {name}: {error}"))?;
+    let way = Way {
+        name,
+        display: format!(":{number}"),
+        authority,
+        relay: Some(child),
+    };
+    let path = format!("/tmp/.X11-unix/X{number}");
+    await_some(name, || Path::new(&path).exists().then_some(()))?;
+    Ok(way)
+}
+
+fn await_some<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> Result<T, String> {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = happened() {
+            return Ok(value);
+        }
+        if start.elapsed() > Duration::from_secs(10) {
+            return Err(format!("{what} did not come"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn print(ways: &[Way], rates: &mut [Vec<Vec<f64>>]) {
+    print!("{:<12}", "test");
+    for way in ways {
+        print!(" {:>12}", way.name);
+    }
+    for way in &ways[1..] {
+        print!(" {:>14}", format!("{}/direct", way.name));
+    }
+    println!("  spread  goal");
+    for ((test, goal, of), rates) in TESTS.iter().zip(rates) {
+        let medians: Vec<f64> = rates.iter_mut().map(|rates| median(rates)).collect();
+        print!("{test:<12}");
+        for median in &medians {
+            print!(" {median:>12.0}");
+        }
+        for median in &medians[1..] {
+            print!(" {:>14.3}", median / medians[0]);
+        }
+        let ours = index(ways, "x11prof");
+        let ratio = medians[ours] / medians[index(ways, of)];
+        let spread = spread(&rates[ours]);
+        let verdict = if ratio >= *goal { "reached" } else { "missed" };
+        println!("  {spread:>5.1}%  {ratio:.3} of {of}, {goal} wanted: {verdict}");
+    }
+}
+
+fn index(ways: &[Way], name: &str) -> usize {
+    ways.iter().position(|way| way.name == name).unwrap_or(0)
+}
+
+/// The middle of `rates`, which are put in order.
+fn median(rates: &mut [f64]) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Half the range of sorted `rates`, in per cent of their median.
+fn spread(rates: &[f64]) -> f64 {
+    match (rates.first(), rates.last(), rates.get(rates.len() / 2)) {
+        (Some(first), Some(last), Some(median)) => 50.0 * (last - first) / median,
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,109 @@
+//! The programs that the demo and the tests run, and the Debian packages that have them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::run::run;
+
+/// A program and where it comes from.
+pub(crate) struct Needed {
+    /// What is looked for: a program's name on the PATH, or a file's full path.
+    pub(crate) program: &'static str,
+    /// Debian's (and Ubuntu's) package.
+    pub(crate) package: &'static str,
+}
+
+const fn needed(program: &'static str, package: &'static str) -> Needed {
+    Needed { program, package }
+}
+
+/// What the demo runs.
+pub(crate) const DEMO: &[Needed] = &[
+    needed("Xvfb", "xvfb"),
+    needed("xterm", "xterm"),
+    needed(
+        "/usr/share/fonts/X11/misc/6x13-ISO8859-1.pcf.gz",
+        "xfonts-base",
+    ),
+];
+
+/// What the tests run beside it.
+pub(crate) const TEST: &[Needed] = &[
+    needed("x11perf", "x11-apps"),
+    needed("xdpyinfo", "x11-utils"),
+    needed("xset", "x11-xserver-utils"),
+    needed("xauth", "xauth"),
+];
+
+/// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names
+/// what to install.
+pub(crate) fn ensure(all: &[&[Needed]]) -> Result<(), String> {
+    let missing: Vec<&Needed> = all
+        .iter()
+        .copied()
+        .flatten()
+        .filter(|n| !present(n))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut packages: Vec<&str> = missing.iter().map(|needed| needed.package).collect();
+    packages.dedup();
+    let programs: Vec<&str> = missing.iter().map(|needed| needed.program).collect();
+    eprintln!(
+        "missing: {} (Debian packages: {})",
+        programs.join(", "),
+        packages.join(", ")
+    );
+    if !on_path("apt-get") {
+        return Err(format!(
+            "this machine has no apt-get; install {} with its own package manager (Fedora: \
+             xorg-x11-server-Xvfb xterm xorg-x11-fonts-misc xorg-x11-apps xdpyinfo xset xauth; \
+             Arch: xorg-server-xvfb xterm xorg-fonts-misc xorg-apps), then try again",
+            programs.join(", ")
+        ));
+    }
+    eprintln!("installing {} with apt-get", packages.join(" "));
+    run(apt().arg("update").arg("-qq"))?;
+    run(apt()
+        .args(["install", "-y", "-qq", "--no-install-recommends"])
+        .args(&packages))?;
+    match missing.iter().find(|needed| !present(needed)) {
+        None => Ok(()),
+        Some(still) => Err(format!(
+            "{} is still missing after installing {}",
+            still.program, still.package
+        )),
+    }
+}
+
+/// apt-get as root, through sudo where we are not.
+fn apt() -> Command {
+    let root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let mut command = if root {
+        Command::new("env")
+    } else {
+        Command::new("sudo")
+    };
+    command
+        .args(["DEBIAN_FRONTEND=noninteractive", "apt-get"])
+        .stdout(Stdio::null());
+    command
+}
+
+fn present(needed: &Needed) -> bool {
+    if needed.program.starts_with('/') {
+        Path::new(needed.program).exists()
+    } else {
+        on_path(needed.program)
+    }
+}
+
+/// True where `program` is on the PATH.
+pub(crate) fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
+}
