@@ -1,4 +1,8 @@
 //! `measure`, `record`, `report` and `compare` on a real program: the profile adds up.
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
 
 mod harness;
 
