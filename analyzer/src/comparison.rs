@@ -47,6 +47,8 @@ pub struct ComparedServer {
     pub network_ms: f64,
     /// Transport alone.
     pub transport_ms: f64,
+    /// The network's part of transport.
+    pub transport_network_ms: f64,
     /// `total_ms` as a multiple of the first one's; null where that is 0.
     pub ratio: Option<f64>,
     /// Requests that its parameters have no price for: they count as no time.
@@ -82,7 +84,7 @@ pub struct RequestOnServer {
     pub network_ms: f64,
     /// Of that server's total.
     pub percent_of_time: f64,
-    /// True for the fewest requests that together take half of that server's total.
+    /// True for the fewest requests that together take half of all requests' time on that server.
     pub dominates: bool,
     /// How many of them have no price there.
     pub unpriced: u64,
@@ -114,6 +116,7 @@ impl Comparison {
                 server_ms: report.total.server_ms,
                 network_ms: report.total.network_ms,
                 transport_ms: report.transport.time_ms,
+                transport_network_ms: report.transport.network_ms,
                 ratio: ratio(report.total.time_ms, first),
                 unpriced: report.total.unpriced,
                 comparable_ms: *comparable_ms,
@@ -193,10 +196,10 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
     requests
 }
 
-/// Marks, for each server, its most expensive requests until they are half of its total.
+/// Marks, for each server, its most expensive requests until they are half of all.
 fn mark_dominating(requests: &mut [ComparedRequest], reports: &[ProfileReport]) {
     for (at, report) in reports.iter().enumerate() {
-        let half = report.total.time_ms / 2.0;
+        let half = report.requests.iter().map(|line| line.time_ms).sum::<f64>() / 2.0;
         let mut sum = 0.0;
         // A report's lines are sorted, so that the first of them are its most expensive.
         let dominating: HashSet<&str> = report

@@ -15,7 +15,7 @@ impl Comparison {
         text.push_str(&scaled_text(&self.scaled));
         text.push('\n');
         text.push_str(&self.table(top).to_string());
-        text.push_str("\n+ These requests take half of that server's time or more together.\n");
+        text.push_str("\n+ Together these requests take half of the time of all on that server.\n");
         if self.servers.iter().any(|server| server.unpriced > 0) {
             text.push_str(
                 "* Not all of these have a price on that server; those without count as no \
@@ -173,6 +173,11 @@ impl Comparison {
             let parts = parts.flat_map(|(cell, of)| cells(cell.server_ms, cell.network_ms, of));
             table.row(std::iter::once(plain(&line.name).into_owned()).chain(parts));
         }
+        let transport = self.servers.iter().flat_map(|of| {
+            let server = (of.transport_ms - of.transport_network_ms).max(0.0);
+            cells(server, of.transport_network_ms, of)
+        });
+        table.row(std::iter::once("Transport".to_owned()).chain(transport));
         let totals = self.servers.iter();
         let totals = totals.flat_map(|of| cells(of.server_ms, of.network_ms, of));
         table.row(std::iter::once("All Messages".to_owned()).chain(totals));

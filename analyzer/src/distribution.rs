@@ -134,10 +134,10 @@ impl Distribution {
 
     /// The same without the zeros.
     pub fn without_zeros(&self) -> Distribution {
-        let zeros =
-            self.counts()
-                .first()
-                .map_or(0, |(value, count)| if *value == 0 { *count } else { 0 });
+        let zeros = self
+            .counts()
+            .first()
+            .map_or(0, |(value, count)| if *value == 0 { *count } else { 0 });
         let number = self.number - zeros;
         if zeros == 0 || number == 0 {
             return if zeros == 0 {

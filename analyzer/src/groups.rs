@@ -11,6 +11,7 @@ use x11prof_trace::{ConnectionId, Control};
 use crate::atoms::Atoms;
 use crate::body::Body;
 use crate::pipeline::{Observation, Seen};
+use crate::pixel_formats::PixelFormats;
 use crate::pricing::Charge;
 use crate::tally::{Line, Tally};
 use crate::target::{Target, event_window, target};
@@ -75,6 +76,8 @@ pub(crate) struct Groups {
     tally: Tally<GroupKey>,
     atoms: Atoms,
     descriptions: HashMap<u32, Description>,
+    /// Which windows are roots.
+    formats: PixelFormats,
     pictures: HashMap<u32, u32>,
     recent: HashMap<ConnectionId, VecDeque<(SequenceNumber, GroupKey)>>,
     current: GroupKey,
@@ -87,6 +90,7 @@ impl Groups {
             tally: Tally::default(),
             atoms: Atoms::default(),
             descriptions: HashMap::new(),
+            formats: PixelFormats::default(),
             pictures: HashMap::new(),
             recent: HashMap::new(),
             current: GroupKey::None,
@@ -135,6 +139,10 @@ impl Groups {
             return GroupKey::Client(seen.connection);
         }
         match seen.message {
+            Message::ServerSetup(setup) => {
+                self.formats.learn(setup);
+                GroupKey::None
+            }
             Message::Request(request) => self.of_request(request),
             Message::Reply(reply) => self.of_answered(seen.connection, reply.sequence),
             Message::Error(error) => self.of_answered(seen.connection, error.sequence),
@@ -168,7 +176,8 @@ impl Groups {
 
     fn of_drawable(&self, id: u32) -> GroupKey {
         let pixmap = self.descriptions.get(&id).is_some_and(|known| known.pixmap);
-        if self.by == By::Window && pixmap {
+        // 0 is None in every request that may name a window.
+        if id == 0 || self.by == By::Window && pixmap {
             GroupKey::None
         } else {
             GroupKey::Drawable(id)
@@ -235,6 +244,7 @@ impl Groups {
             GroupKey::Client(connection) => client(connection),
             GroupKey::Atom(name) => name.to_string(),
             GroupKey::Drawable(id) => match self.descriptions.get(&id) {
+                None if self.formats.root_depth(id).is_some() => format!("0x{id:08x} root window"),
                 None => format!("0x{id:08x}"),
                 Some(known) => {
                     let kind = if known.pixmap { "pixmap" } else { "window" };

@@ -2,6 +2,7 @@
 
 use crate::resource_report::{ClientResources, KindResources, RemainderReport, ResourceReport};
 use crate::table::{Table, plain};
+use crate::text::counted;
 
 /// Groups of what remained that are shown for each client.
 const SHOWN: usize = 5;
@@ -87,9 +88,8 @@ fn remainder(of: &KindResources, group: &RemainderReport) -> String {
         String::new()
     };
     format!(
-        "{} {}{size} by {}, {} bytes, created from {:.3} s to {:.3} s",
-        group.count,
-        of.kind,
+        "{}{size} by {}, {} bytes, created from {:.3} s to {:.3} s",
+        counted(group.count, &of.kind),
         plain(&group.request),
         group.bytes,
         group.first_ms / 1e3,
