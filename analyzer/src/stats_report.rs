@@ -90,7 +90,7 @@ pub struct DistributionReport {
     /// The standard deviation of a sample.
     pub standard_deviation: Option<f64>,
     /// True where every value was kept; else mode, median and histogram are a sketch's, right to
-    /// a 64th of the value.
+    /// a 128th of the value.
     pub exact: bool,
     /// The cells of the histogram, where histograms were asked for: nanoseconds on a logarithmic
     /// scale, or sizes on a linear one.

@@ -26,7 +26,7 @@ impl StatisticsReport {
         if all.into_iter().any(|distribution| !distribution.exact) {
             text.push_str(
                 "~ of too many different values to keep them all: mode and median are a \
-                 sketch's, right to a 64th\n",
+                 sketch's, right to a 128th\n",
             );
         }
         text
