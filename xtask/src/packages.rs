@@ -33,6 +33,7 @@ pub(crate) const TEST: &[Needed] = &[
     needed("xdpyinfo", "x11-utils"),
     needed("xset", "x11-xserver-utils"),
     needed("xauth", "xauth"),
+    needed("gtk3-widget-factory", "gtk-3-examples"),
 ];
 
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names
