@@ -36,6 +36,7 @@ mod resource_requests;
 #[cfg(test)]
 mod resource_tests;
 mod resource_text;
+mod resource_use;
 mod resources;
 mod scales;
 mod stats;
