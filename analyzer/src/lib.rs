@@ -49,6 +49,8 @@ mod target;
 mod testing;
 mod text;
 mod warnings;
+#[cfg(test)]
+mod what_if_tests;
 
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use distribution::Distribution;
