@@ -71,7 +71,7 @@ impl<'a> Request<'a> {
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Request<'a>, DecodeError> {
         let turned = || {
             let core = self.major < FIRST_EXTENSION;
-            core.then(|| swap::request(self.order, self.bytes, self.header_len))
+            core.then(|| swap::request(self.bytes, self.header_len))
         };
         match whole(self.order, self.bytes, self.wire_len, turned)? {
             Cow::Borrowed(bytes) => self.parse(bytes, extensions),
@@ -123,7 +123,7 @@ impl Event<'_> {
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Event, DecodeError> {
         let bytes = whole(self.order, self.bytes, self.wire_len, || {
             let core = self.code < GENERIC_EVENT;
-            core.then(|| swap::event(self.order, self.bytes))
+            core.then(|| swap::event(self.bytes))
         })?;
         Ok(protocol::Event::parse(&bytes, extensions)?)
     }

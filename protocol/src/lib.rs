@@ -13,6 +13,7 @@ mod counts;
 mod decode;
 mod extensions;
 mod fields;
+mod foreign_names;
 mod header;
 mod message;
 mod name_table;

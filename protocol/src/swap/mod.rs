@@ -20,8 +20,8 @@ const CLIENT_MESSAGE: u8 = 33;
 const KEYMAP_NOTIFY: u8 = 11;
 
 /// A request of the core protocol; `header_len` is 8 where a BIG-REQUESTS length follows.
-pub(crate) fn request(order: ByteOrder, bytes: &[u8], header_len: usize) -> Vec<u8> {
-    let mut swap = Swap::new(order, bytes, 1);
+pub(crate) fn request(bytes: &[u8], header_len: usize) -> Vec<u8> {
+    let mut swap = Swap::new(bytes, 1);
     swap.numbers("12");
     if header_len == 8 {
         swap.numbers("4");
@@ -46,7 +46,7 @@ pub(crate) fn request(order: ByteOrder, bytes: &[u8], header_len: usize) -> Vec<
 
 /// A reply to the core request `major`.
 pub(crate) fn reply(order: ByteOrder, bytes: &[u8], major: u8) -> Vec<u8> {
-    let mut swap = Swap::new(order, bytes, 2);
+    let mut swap = Swap::new(bytes, 2);
     swap.numbers("24");
     let layout = REPLIES
         .iter()
@@ -80,8 +80,8 @@ pub(crate) fn reply(order: ByteOrder, bytes: &[u8], major: u8) -> Vec<u8> {
 }
 
 /// An event of the core protocol.
-pub(crate) fn event(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
-    let mut swap = Swap::new(order, bytes, 0);
+pub(crate) fn event(bytes: &[u8]) -> Vec<u8> {
+    let mut swap = Swap::new(bytes, 0);
     swap.event(0);
     swap.bytes
 }
@@ -89,7 +89,7 @@ pub(crate) fn event(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
 /// The server's answer to a setup, when it accepts.
 pub(crate) fn setup(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
     let count = |at| usize::from(bytes.get(at).copied().unwrap_or(0));
-    let mut swap = Swap::new(order, bytes, 0);
+    let mut swap = Swap::new(bytes, 0);
     swap.layout(SETUP_FIXED);
     let vendor = usize::from(order.u16(bytes, 24).unwrap_or(0));
     let (screens, formats) = (count(28), count(29));
@@ -108,15 +108,13 @@ pub(crate) fn setup(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
 
 /// A message on its way from one order to the other.
 struct Swap {
-    order: ByteOrder,
     bytes: Vec<u8>,
     at: usize,
 }
 
 impl Swap {
-    fn new(order: ByteOrder, bytes: &[u8], at: usize) -> Swap {
+    fn new(bytes: &[u8], at: usize) -> Swap {
         Swap {
-            order,
             bytes: bytes.to_vec(),
             at,
         }
@@ -253,8 +251,8 @@ mod tests {
             (10, 2),
         ]);
         for (little, big) in [rectangles, property, sent] {
-            let (order, foreign, own) = native(&little, &big);
-            assert_eq!(request(order, foreign, 4), own);
+            let (_, foreign, own) = native(&little, &big);
+            assert_eq!(request(foreign, 4), own);
         }
     }
 
@@ -285,17 +283,17 @@ mod tests {
             (400, 2),
             (0, 2),
         ]);
-        let (order, foreign, own) = native(&expose.0, &expose.1);
-        assert_eq!(event(order, foreign), own);
+        let (_, foreign, own) = native(&expose.0, &expose.1);
+        assert_eq!(event(foreign), own);
     }
 
     #[test]
     fn short_messages_are_left_as_they_are() {
         for len in 0..12 {
             let bytes = vec![70; len];
-            assert_eq!(request(ByteOrder::Big, &bytes, 4).len(), len);
+            assert_eq!(request(&bytes, 4).len(), len);
             assert_eq!(reply(ByteOrder::Big, &bytes, 47).len(), len);
-            assert_eq!(event(ByteOrder::Big, &bytes).len(), len);
+            assert_eq!(event(&bytes).len(), len);
             assert_eq!(super::setup(ByteOrder::Big, &bytes).len(), len);
         }
     }
