@@ -108,6 +108,19 @@ pub(crate) struct Dump {
     /// The form of the result: a line a message, or a JSON object a line
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+    /// Only the messages of connection N
+    #[arg(long, value_name = "N")]
+    pub(crate) connection: Option<u32>,
+    /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); an error is found by
+    /// its request's name as well
+    #[arg(long, value_name = "NAME")]
+    pub(crate) message: Vec<String>,
+    /// Only what came S seconds after the start or later
+    #[arg(long, value_name = "S")]
+    pub(crate) from: Option<f64>,
+    /// Only what came S seconds after the start or earlier
+    #[arg(long, value_name = "S")]
+    pub(crate) to: Option<f64>,
 }
 
 #[derive(Debug, Args)]

@@ -25,7 +25,7 @@ mod text;
 mod warnings;
 
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
-pub use dump::{Dump, DumpError, DumpFormat, dump};
+pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use pipeline::{Observation, Pipeline, Seen};
 pub use pricing::{Blocking, Charge, Pricer, TransportPart};

@@ -3,6 +3,7 @@
 use std::fmt::{self, Debug, Write as _};
 
 use super::Value;
+use crate::ByteOrder;
 
 /// Text of a message that is read at most, in bytes: an image's pixels would fill a book.
 const LONGEST: usize = 1 << 13;
@@ -215,34 +216,63 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Makes text of the lists of bytes that are characters, at any depth.
+/// Makes text of the lists of bytes that are characters, and numbers of a property's bytes.
 fn name_texts(value: &mut Value) {
     match value {
         Value::Fields(fields) => {
             // ChangeProperty and GetProperty: the format tells what the data are.
-            let bytes_of_8 = fields
+            let format = fields
                 .iter()
-                .any(|(name, value)| name == "format" && *value == Value::Number(8));
+                .find(|(name, _)| name == "format")
+                .and_then(|(_, format)| format.as_u32());
             for (name, value) in fields {
-                let text = TEXTS.contains(&name.as_str())
-                    || (bytes_of_8 && matches!(name.as_str(), "data" | "value"));
-                if text && let Some(bytes) = value.as_bytes() {
-                    let cut =
-                        matches!(value, Value::List(list) if list.last() == Some(&Value::Cut));
-                    *value = Value::of_text(&bytes);
-                    if let Value::Text(text) = value
-                        && cut
-                    {
-                        text.push('…');
-                    }
-                } else {
-                    name_texts(value);
+                let format = match name.as_str() {
+                    name if TEXTS.contains(&name) => Some(8),
+                    "data" | "value" => format,
+                    _ => None,
+                };
+                match (format, value.as_bytes()) {
+                    (Some(format), Some(bytes)) => in_format(value, format, &bytes),
+                    _ => name_texts(value),
                 }
             }
         }
         Value::List(list) => list.iter_mut().for_each(name_texts),
         _ => {}
     }
+}
+
+/// Makes of `value`, a list of bytes, what `format` says that they are.
+fn in_format(value: &mut Value, format: u32, bytes: &[u8]) {
+    let cut = matches!(value, Value::List(list) if list.last() == Some(&Value::Cut));
+    let order = ByteOrder::native();
+    let mut numbers: Vec<Value> = match format {
+        16 => (0..bytes.len())
+            .step_by(2)
+            .filter_map(|at| order.u16(bytes, at))
+            .map(|number| Value::Number(number.into()))
+            .collect(),
+        32 => (0..bytes.len())
+            .step_by(4)
+            .filter_map(|at| order.u32(bytes, at))
+            .map(|number| Value::Number(number.into()))
+            .collect(),
+        8 => {
+            let Value::Text(mut text) = Value::of_text(bytes) else {
+                return;
+            };
+            if cut {
+                text.push('…');
+            }
+            *value = Value::Text(text);
+            return;
+        }
+        _ => return,
+    };
+    if cut {
+        numbers.push(Value::Cut);
+    }
+    *value = Value::List(numbers);
 }
 
 #[cfg(test)]
