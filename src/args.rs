@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Print the messages of a recording, one line each
     Dump(Dump),
+    /// Write a recording in another program's format
+    Export(Export),
     /// Measure what each request costs a display server, and write a parameter file
     Measure(Measure),
     /// List, show and ask server parameter files
@@ -124,6 +126,19 @@ pub(crate) struct Dump {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The format: pcapng is a capture of TCP conversations that Wireshark's X11 dissector decodes
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: ExportFormat,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Measure {
     /// The display server to measure [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
@@ -186,6 +201,13 @@ pub(crate) enum Format {
     Text,
     /// For programs; versioned
     Json,
+}
+
+/// What a recording can be exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A network capture
+    Pcapng,
 }
 
 const DEFAULT_TRACE: &str = "x11prof.mcap";

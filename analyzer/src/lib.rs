@@ -11,6 +11,7 @@ mod dump;
 mod facts;
 #[cfg(test)]
 mod paper_tests;
+mod pcapng;
 mod pipeline;
 mod pricing;
 mod profile;
@@ -27,6 +28,7 @@ mod warnings;
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
+pub use pcapng::PcapNg;
 pub use pipeline::{Observation, Pipeline, Seen};
 pub use pricing::{Blocking, Charge, Pricer, TransportPart};
 pub use profile::{Line, Profile, TransportLine, profile_trace};
