@@ -110,7 +110,10 @@ impl<'a> Parser<'a> {
             ("true", _) => Value::Bool(true),
             ("false", _) => Value::Bool(false),
             (_, Some('(')) => match self.list(')') {
-                Value::List(mut list) if list.len() == 1 => list.remove(0),
+                // What is cut off inside is marked there.
+                Value::List(mut list) if list.len() == 1 || list.get(1) == Some(&Value::Cut) => {
+                    list.remove(0)
+                }
                 list => list,
             },
             _ if self.rest.starts_with(" {") => {

@@ -11,6 +11,33 @@ pub use value::Value;
 
 use crate::{DecodeError, ErrorMessage, Event, Extensions, Message, Reply, Request, ServerSetup};
 
+/// Core opcodes of the messages with pixels (protocol, appendix B).
+const PUT_IMAGE: u8 = 72;
+const GET_IMAGE: u8 = 73;
+/// The longest message that is made up to its length, in bytes; a server takes 16 MiB at most.
+const LONGEST_FILLED: u64 = 1 << 26;
+
+/// A message whose pixels were left out, with zeros for them, so that its other fields can be
+/// decoded. `None` where it is whole, or where more than pixels is missing.
+fn filled(bytes: &[u8], wire_len: u64) -> Option<Vec<u8>> {
+    // Header and fields of either message.
+    let fits = bytes.len() >= 32 && wire_len > bytes.len() as u64 && wire_len <= LONGEST_FILLED;
+    let len = usize::try_from(wire_len).ok().filter(|_| fits)?;
+    let mut filled = bytes.to_vec();
+    filled.resize(len, 0);
+    Some(filled)
+}
+
+/// The pixels were left out: none are shown.
+fn without_pixels(mut fields: Value) -> Value {
+    if let Value::Fields(fields) = &mut fields
+        && let Some((_, data)) = fields.iter_mut().find(|(name, _)| name == "data")
+    {
+        *data = Value::List(vec![Value::Cut]);
+    }
+    fields
+}
+
 impl Message<'_> {
     /// The message's fields by name. Lists longer than a page are cut off (`Value::Cut`).
     pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
@@ -50,6 +77,13 @@ impl Request<'_> {
         {
             return layout.read(self.order, self.bytes, self.wire_len, self.header_len);
         }
+        if self.major == PUT_IMAGE
+            && let Some(bytes) = filled(self.bytes, self.wire_len)
+        {
+            let bytes = bytes.as_slice();
+            let fields = debug_text::read(&Request { bytes, ..*self }.decode(extensions)?);
+            return Ok(without_pixels(fields));
+        }
         Ok(debug_text::read(&self.decode(extensions)?))
     }
 }
@@ -63,7 +97,19 @@ impl Reply<'_> {
         {
             return layout.read(self.order, self.bytes, self.wire_len, 8);
         }
-        let mut fields = debug_text::read(&self.decode(extensions)?);
+        let filled = match self.opcode {
+            Some((GET_IMAGE, _)) => filled(self.bytes, self.wire_len),
+            _ => None,
+        };
+        let mut fields = match filled {
+            Some(bytes) => {
+                let bytes = bytes.as_slice();
+                without_pixels(debug_text::read(
+                    &Reply { bytes, ..*self }.decode(extensions)?,
+                ))
+            }
+            None => debug_text::read(&self.decode(extensions)?),
+        };
         fields.remove(&["sequence", "length"]);
         Ok(fields)
     }
@@ -105,5 +151,37 @@ impl ServerSetup<'_> {
         let mut fields = debug_text::read(&self.decode()?);
         fields.remove(&["status", "length"]);
         Ok(fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ByteOrder, Extensions, Request, SequenceNumber, Symbol, Value};
+
+    #[test]
+    fn an_image_without_its_pixels() {
+        let mut bytes = vec![72, 2];
+        bytes.extend(2054_u16.to_le_bytes());
+        for word in [0x40_0001_u32, 0x40_0002] {
+            bytes.extend(word.to_le_bytes());
+        }
+        for half in [64_u16, 32, 1, 2, 24 << 8] {
+            bytes.extend(half.to_le_bytes());
+        }
+        bytes.extend([0; 10]);
+        let request = Request {
+            sequence: SequenceNumber(1),
+            name: Symbol::new("PutImage"),
+            major: 72,
+            minor: 2,
+            order: ByteOrder::Little,
+            bytes: &bytes,
+            wire_len: 2054 * 4,
+            header_len: 4,
+            has_reply: false,
+        };
+        let fields = request.fields(&Extensions::new()).unwrap();
+        assert_eq!(fields.get("height"), Some(&Value::Number(32)));
+        assert_eq!(fields.get("data"), Some(&Value::List(vec![Value::Cut])));
     }
 }
