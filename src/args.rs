@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Stats(Stats),
     /// Print the messages of a recording, one line each
     Dump(Dump),
+    /// Write a recording in another program's format
+    Export(Export),
     /// Measure what each request costs a display server, and write a parameter file
     Measure(Measure),
     /// List, show and ask server parameter files
@@ -149,6 +151,32 @@ pub(crate) struct Dump {
     /// The form of the result: a line a message, or a JSON object a line
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+    /// Only the messages of connection N
+    #[arg(long, value_name = "N")]
+    pub(crate) connection: Option<u32>,
+    /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); an error is found by
+    /// its request's name as well
+    #[arg(long, value_name = "NAME")]
+    pub(crate) message: Vec<String>,
+    /// Only what came S seconds after the start or later
+    #[arg(long, value_name = "S")]
+    pub(crate) from: Option<f64>,
+    /// Only what came S seconds after the start or earlier
+    #[arg(long, value_name = "S")]
+    pub(crate) to: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The format: pcapng is a capture of TCP conversations that Wireshark's X11 dissector decodes
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: ExportFormat,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -214,6 +242,13 @@ pub(crate) enum Format {
     Text,
     /// For programs; versioned
     Json,
+}
+
+/// What a recording can be exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A network capture
+    Pcapng,
 }
 
 /// The form of a result that is a table.

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Stats(arguments) => commands::stats::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
+        Command::Export(arguments) => commands::export::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
         Command::Params(arguments) => commands::params::run(&arguments),
         Command::Recover(arguments) => commands::recover::run(&arguments),

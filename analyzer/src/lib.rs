@@ -23,6 +23,7 @@ mod history;
 #[cfg(test)]
 mod paper_tests;
 mod partition;
+mod pcapng;
 mod pipeline;
 mod pixel_formats;
 mod pricing;
@@ -54,12 +55,13 @@ mod what_if_tests;
 
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use distribution::Distribution;
-pub use dump::{Dump, DumpError, DumpFormat, dump};
+pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use groups::By;
 pub use histogram::Cell;
 pub use partition::PartitionReport;
+pub use pcapng::PcapNg;
 pub use pipeline::{Observation, Pipeline, Seen};
 pub use pricing::{Blocking, Charge, Pricer, TransportPart};
 pub use profile::{Profile, TransportLine, profile_trace};

@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod dump;
+pub(crate) mod export;
 pub(crate) mod measure;
 pub(crate) mod params;
 pub(crate) mod record;
