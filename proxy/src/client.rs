@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::Uid;
 use tokio::sync::{Notify, mpsc};
@@ -14,8 +13,11 @@ use x11prof_protocol::ByteOrder;
 use x11prof_trace::{ConnectionId, Control, Direction, Opened};
 
 use crate::authority::Cookie;
-use crate::buffer::ReadBuffer;
+use crate::buffer::ReadBuffers;
 use crate::clock;
+use crate::connection_tap::ConnectionTap;
+use crate::images::ImageRequests;
+use crate::kept::KeptBytes;
 use crate::notice::Notice;
 use crate::process_info::ProcessInfo;
 use crate::relay::{EndedBy, Relay};
@@ -24,10 +26,14 @@ use crate::server_info::peer_pid;
 use crate::server_link::ServerLink;
 use crate::setup_exchange::{self, Layout, Progress, Refusal};
 use crate::socket::Socket;
-use crate::tap::{Crossing, Entry, Tap};
+use crate::tap::Tap;
 
 /// How long a client may take for its setup: as the X server (os/connection.c, TimeOutValue).
 const SETUP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much may lie in the socket towards the server: more than the default, so that relay and
+/// server run side by side on long images.
+const SEND_BUFFER: usize = 1 << 20;
 
 /// The display that we serve: what all of its connections share.
 pub(crate) struct Display {
@@ -36,7 +42,10 @@ pub(crate) struct Display {
     pub(crate) cookie: Cookie,
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
-    pub(crate) buffer: RefCell<ReadBuffer>,
+    pub(crate) buffers: ReadBuffers,
+    pub(crate) kept: RefCell<KeptBytes>,
+    /// What of the server's requests are images.
+    pub(crate) images: ImageRequests,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) counts: Counts,
 }
@@ -155,7 +164,8 @@ impl Display {
         pid: Option<u32>,
         client: &Socket,
     ) -> (&'static str, Option<String>) {
-        let server = match self.introduce(connection, client).await {
+        let tap = ConnectionTap::new(connection, &self.tap, &self.kept, self.images);
+        let server = match self.introduce(&tap, client).await {
             Ok(server) => server,
             Err(Early::Gone(why)) => {
                 self.note_end(pid);
@@ -171,11 +181,10 @@ impl Display {
             }
         };
         let relay = Relay {
-            connection,
             client,
             server: &server,
-            tap: &self.tap,
-            buffer: &self.buffer,
+            tap: &tap,
+            buffers: &self.buffers,
             relayed: &self.counts.bytes,
         };
         let end = relay.run(|| self.note_end(pid)).await;
@@ -194,7 +203,7 @@ impl Display {
     }
 
     /// Takes the client's setup, and passes it on to a new connection to the server.
-    async fn introduce(&self, connection: ConnectionId, client: &Socket) -> Result<Socket, Early> {
+    async fn introduce(&self, tap: &ConnectionTap<'_>, client: &Socket) -> Result<Socket, Early> {
         let (setup, layout) = match timeout(SETUP_PATIENCE, self.setup(client)).await {
             Ok(taken) => taken?,
             Err(_) => return Err(Early::Gone("it sent no whole setup in time".to_owned())),
@@ -214,25 +223,19 @@ impl Display {
             .and_then(|result| result)
             .map_err(unreachable)?;
         let server = Socket::new(connected).map_err(unreachable)?;
+        server.enlarge_send_buffer(SEND_BUFFER);
         let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
         self.counts
             .bytes
             .set(self.counts.bytes.get() + layout.len as u64);
-        self.tap.push(Entry::Bytes(Crossing {
-            time: clock::now(),
-            connection,
-            direction: Direction::ToServer,
-            bytes: setup.freeze(),
-            fds: 0,
-            secret: layout.data.clone(),
-        }));
+        tap.crossed(clock::now(), Direction::ToServer, &setup, 0, &layout.data);
         server.send(&forwarded, &[]).await.map_err(unreachable)?;
         Ok(server)
     }
 
     /// Reads the setup and not a byte more.
-    async fn setup(&self, client: &Socket) -> Result<(BytesMut, Layout), Early> {
-        let mut setup = BytesMut::new();
+    async fn setup(&self, client: &Socket) -> Result<(Vec<u8>, Layout), Early> {
+        let mut setup = Vec::new();
         loop {
             let needed = match setup_exchange::progress(&setup) {
                 Ok(Progress::Whole(layout)) => return Ok((setup, layout)),
@@ -243,12 +246,12 @@ impl Display {
                 }
             };
             let most = needed.saturating_sub(setup.len());
-            let received = client.receive(&self.buffer, most).await;
+            let received = client.receive(&self.buffers, most).await;
             let received = received.map_err(|error| Early::Gone(error.to_string()))?;
-            if received.bytes.is_empty() {
+            if received.bytes().is_empty() {
                 return Err(Early::Gone("it sent no whole setup".to_owned()));
             }
-            setup.extend_from_slice(&received.bytes);
+            setup.extend_from_slice(received.bytes());
         }
     }
 }

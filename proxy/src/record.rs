@@ -12,8 +12,10 @@ use tokio::task::LocalSet;
 use x11prof_trace::{Control, Started, TraceError};
 
 use crate::authority::{self, Cookie};
+use crate::buffer::ReadBuffers;
 use crate::client::{Counts, Display};
 use crate::display_name::{DisplayName, DisplayNameError};
+use crate::images::ImageRequests;
 use crate::listener::{self, Claimed, ListenError};
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
@@ -153,12 +155,13 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         .build()
         .map_err(system("an event loop"))?;
     let (notices, heard) = mpsc::unbounded_channel();
-    let (tap, drain) = tap(config.queue_bytes);
+    let (tap, drain) = tap(config.queue_bytes, config.full);
     let recorder = begin(config, drain, notices.clone())?;
     // From here on the recorder's thread runs, so that the queue must be closed on every way out.
     let closing = Closing(tap.clone());
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
+    let images = ImageRequests::of(&extensions);
     tap.control(clock::now(), Control::Extensions { extensions });
 
     let display = Rc::new(Display {
@@ -166,7 +169,9 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         cookie,
         tap: tap.clone(),
         scheduling: Scheduling::start(tap.clone()),
-        buffer: RefCell::default(),
+        buffers: ReadBuffers::default(),
+        kept: RefCell::default(),
+        images,
         notices,
         counts: Counts::default(),
     });
@@ -204,6 +209,11 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             return Err(error);
         }
     };
+    let toll = tap.toll();
+    if let Some(what) = toll.clone() {
+        on(Notice::Trouble(what.clone()));
+        tap.control(clock::now(), Control::Trouble { what });
+    }
     tap.control(clock::now(), Control::Ended { exit_status });
     drop(closing);
     let written = recorder.join();
@@ -213,7 +223,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         bytes_relayed: relayed,
         connections: accepted,
         trace_bytes: std::fs::metadata(&config.output).map_or(0, |file| file.len()),
-        trouble: written.trouble.into_iter().collect(),
+        trouble: written.trouble.into_iter().chain(toll).collect(),
     })
 }
 

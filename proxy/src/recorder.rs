@@ -1,6 +1,5 @@
 //! The recorder's thread: takes what crossed the relay and writes the trace.
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -8,13 +7,10 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use x11prof_trace::{
-    BlockHead, ConnectionId, Control, Direction, Gap, Started, TraceError, Writer, cut,
-};
+use x11prof_trace::{Started, TraceError, Writer};
 
 use crate::clock;
-use crate::omission::Omission;
-use crate::tap::{Crossing, Drain, Entry};
+use crate::tap::{Drain, Entry};
 
 /// How long the recorder lets entries gather.
 const PATIENCE: Duration = Duration::from_millis(25);
@@ -60,13 +56,9 @@ impl Recorder {
         drain: Drain,
         tell: impl Fn(String) + Send + 'static,
     ) -> Result<Recorder, TraceError> {
-        let full = started.full;
         let writer = Writer::new(BufWriter::new(file), started, clock::now())?;
         let trace = Trace {
             writer: Some(writer),
-            full,
-            connections: HashMap::new(),
-            gaps: Vec::new(),
             written: Written::default(),
             path,
             tell,
@@ -87,19 +79,9 @@ impl Recorder {
     }
 }
 
-/// What is known of one connection.
-struct Recorded {
-    omission: Omission,
-    /// Bytes so far, to the server and to the client.
-    offsets: [u64; 2],
-}
-
 struct Trace<W: Write, F: Fn(String)> {
     /// None once writing has failed: then entries are only taken off the queue.
     writer: Option<Writer<W>>,
-    full: bool,
-    connections: HashMap<ConnectionId, Recorded>,
-    gaps: Vec<Gap>,
     written: Written,
     path: PathBuf,
     tell: F,
@@ -141,52 +123,14 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
 
     fn entry(&mut self, entry: Entry) {
         match entry {
-            Entry::Bytes(crossing) => self.bytes(&crossing),
+            Entry::Block(block) => {
+                self.attempt(|writer| writer.write_block(&block.head(), block.parts()));
+            }
             Entry::Control(time, control) => {
-                if let Control::Closed { connection, .. } = &control {
-                    self.connections.remove(connection);
-                }
                 self.attempt(|writer| writer.write_control(time, &control));
-                self.written.records += 1;
             }
-            Entry::Schedule(switches) => {
-                self.attempt(|writer| writer.write_schedule(&switches));
-                self.written.records += 1;
-            }
+            Entry::Schedule(switches) => self.attempt(|writer| writer.write_schedule(&switches)),
         }
-    }
-
-    fn bytes(&mut self, crossing: &Crossing) {
-        let full = self.full;
-        let known = self
-            .connections
-            .entry(crossing.connection)
-            .or_insert_with(|| Recorded {
-                omission: Omission::new(full),
-                offsets: [0; 2],
-            });
-        let [to_server, to_client] = &mut known.offsets;
-        let at = match crossing.direction {
-            Direction::ToServer => to_server,
-            Direction::ToClient => to_client,
-        };
-        let head = BlockHead {
-            time: crossing.time,
-            connection: crossing.connection,
-            direction: crossing.direction,
-            offset: *at,
-            fds: u16::try_from(crossing.fds).unwrap_or(u16::MAX),
-        };
-        *at += crossing.bytes.len() as u64;
-        let mut gaps = std::mem::take(&mut self.gaps);
-        known.omission.gaps(
-            crossing.direction,
-            &crossing.bytes,
-            &crossing.secret,
-            &mut gaps,
-        );
-        self.attempt(|writer| writer.write_block(&head, cut(&crossing.bytes, &gaps)));
-        self.gaps = gaps;
         self.written.records += 1;
     }
 
