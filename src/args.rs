@@ -54,6 +54,14 @@ pub(crate) struct Record {
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
+    /// Show the profile as it grows. SIGUSR1 prints what came so far to standard error, SIGUSR2
+    /// starts the counts afresh and reads the parameters again, also where there is no terminal
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// The server's parameters for --live: a file, or a name from `params list`
+    /// [default: those that match the server]
+    #[arg(long, value_name = "P", requires = "live")]
+    pub(crate) params: Option<String>,
     /// Keep the bodies of images, which are left out from 4 KiB on otherwise
     #[arg(long)]
     pub(crate) full: bool,

@@ -209,6 +209,20 @@ impl Facts {
         }
     }
 
+    /// Starts times and counts afresh; who is connected, and what was counted of each connection
+    /// to check it by, stays.
+    pub fn start_afresh(&mut self) {
+        self.first = None;
+        self.records = 0;
+        self.first_opened = None;
+        for meter in self.cpu.values_mut() {
+            meter.used = 0;
+            meter.readings = meter.readings.min(1);
+        }
+        self.malformed = 0;
+        self.lost_bytes = 0;
+    }
+
     /// The recording's first record.
     pub fn started(&self) -> Option<&Started> {
         self.started.as_ref()

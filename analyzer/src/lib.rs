@@ -20,6 +20,7 @@ mod grabs_tests;
 mod groups;
 mod histogram;
 mod history;
+mod live;
 #[cfg(test)]
 mod paper_tests;
 mod partition;
@@ -60,6 +61,7 @@ pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use groups::By;
 pub use histogram::Cell;
+pub use live::LiveProfile;
 pub use partition::PartitionReport;
 pub use pcapng::PcapNg;
 pub use pipeline::{Observation, Pipeline, Seen};

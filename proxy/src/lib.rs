@@ -32,6 +32,7 @@ mod server_link;
 mod setup_exchange;
 mod socket;
 mod tap;
+mod watch;
 
 pub use authority::Cookie;
 pub use display_name::{DisplayName, DisplayNameError, Endpoint};
@@ -41,3 +42,4 @@ pub use private_server::{PrivateServer, ServerError, ServerKind};
 pub use record::{RecordConfig, RecordError, Recorded, Target, record};
 pub use server_info::DisplayError;
 pub use tap::DEFAULT_QUEUE_BYTES;
+pub use watch::{Sight, Watch, Watched, watch};

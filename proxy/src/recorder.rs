@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use x11prof_trace::{Started, TraceError, Writer};
+use x11prof_trace::{Control, Record, Started, TraceError, Writer};
 
 use crate::clock;
 use crate::tap::{Drain, Entry};
+use crate::watch::Watch;
 
 /// How long the recorder lets entries gather.
 const PATIENCE: Duration = Duration::from_millis(25);
@@ -54,13 +55,20 @@ impl Recorder {
         path: PathBuf,
         started: Started,
         drain: Drain,
+        watch: Option<Watch>,
         tell: impl Fn(String) + Send + 'static,
     ) -> Result<Recorder, TraceError> {
-        let writer = Writer::new(BufWriter::new(file), started, clock::now())?;
+        let now = clock::now();
+        if let Some(watch) = &watch {
+            let started = started.clone();
+            watch.offer(0, || Record::Control(now, Control::Started(started)));
+        }
+        let writer = Writer::new(BufWriter::new(file), started, now)?;
         let trace = Trace {
             writer: Some(writer),
             written: Written::default(),
             path,
+            watch,
             tell,
         };
         std::thread::Builder::new()
@@ -84,6 +92,7 @@ struct Trace<W: Write, F: Fn(String)> {
     writer: Option<Writer<W>>,
     written: Written,
     path: PathBuf,
+    watch: Option<Watch>,
     tell: F,
 }
 
@@ -122,6 +131,9 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
     }
 
     fn entry(&mut self, entry: Entry) {
+        if let Some(watch) = &self.watch {
+            watch.offer(entry.cost(), || record(&entry));
+        }
         match entry {
             Entry::Block(block) => {
                 self.attempt(|writer| writer.write_block(&block.head(), block.parts()));
@@ -151,6 +163,16 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         );
         (self.tell)(what.clone());
         self.written.trouble.get_or_insert(what);
+    }
+}
+
+/// The record that an entry is written as.
+fn record(entry: &Entry) -> Record {
+    match entry {
+        // Its bytes are shared.
+        Entry::Block(block) => Record::Block(block.clone()),
+        Entry::Control(time, control) => Record::Control(*time, control.clone()),
+        Entry::Schedule(switches) => Record::Schedule(switches.clone()),
     }
 }
 
