@@ -13,6 +13,8 @@ mod command;
 mod connection_tap;
 mod cpu_clock;
 mod display_name;
+#[doc(hidden)]
+pub mod fuzzing;
 mod images;
 mod kept;
 mod listener;
