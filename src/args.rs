@@ -54,6 +54,15 @@ pub(crate) struct Record {
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
+    /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
+    pub(crate) tcp: Option<String>,
+    /// Take the clients of other users too, if they have the cookie
+    #[arg(long)]
+    pub(crate) any_user: bool,
+    /// How much may wait in memory for a slow disk, in MiB [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) queue: Option<u32>,
     /// Keep the bodies of images, which are left out from 4 KiB on otherwise
     #[arg(long)]
     pub(crate) full: bool,

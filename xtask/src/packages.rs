@@ -33,6 +33,15 @@ pub(crate) const TEST: &[Needed] = &[
     needed("xdpyinfo", "x11-utils"),
     needed("xset", "x11-xserver-utils"),
     needed("xauth", "xauth"),
+    needed("Xvnc", "tigervnc-standalone-server"),
+    needed("Xephyr", "xserver-xephyr"),
+    needed("Xorg", "xserver-xorg-core"),
+    needed(
+        "/usr/lib/xorg/modules/drivers/dummy_drv.so",
+        "xserver-xorg-video-dummy",
+    ),
+    needed("gtk3-widget-factory", "gtk-3-examples"),
+    needed("mupdf", "mupdf"),
 ];
 
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names
