@@ -29,28 +29,51 @@
 //! effect [`Effect::Nothing`]. Sizes on a drawable that is not known are not clipped, and those
 //! of a request whose tail was left out are of the items kept: both are [`Effect::Unknown`].
 
+mod asked;
+mod atoms;
 mod body;
 mod clients;
 mod clip;
+mod compositing;
+mod definitions;
+mod definitions_file;
 mod drawables;
 mod drawing;
+mod expression;
+mod extension_requests;
+mod extras;
 mod fonts;
 mod gc;
+mod glyphs;
 mod ids;
 mod images;
 mod names;
 mod operation;
 mod other;
+mod pict_formats;
+mod pictures;
+mod region;
+mod regions;
+mod render;
+mod resources;
 mod session;
 mod setup;
 mod shapes;
+mod strangers;
+mod target;
 mod text;
+mod window_events;
 mod window_messages;
+mod window_operations;
 mod windows;
 
+pub use definitions::Definitions;
+pub use definitions_file::DefinitionError;
 pub use drawables::{Drawable, DrawableKind};
+pub use fonts::FontMetrics;
 pub use gc::{Component, Gc};
 pub use ids::ClientId;
 pub use operation::{Attribute, Attributes, Effect, Operation, Value};
+pub use resources::{Resource, ResourceKind};
 pub use session::{Observed, Session};
 pub use windows::Geometry;
