@@ -222,7 +222,7 @@ fn add_traps(
     if let Some(format) = format {
         operation
             .attributes
-            .set(names.dstformat, Value::Name(format));
+            .append(names.dstformat, Value::Name(format));
     }
     let mut drawn = false;
     for trap in body.list(8, 24) {
@@ -301,7 +301,7 @@ fn add_glyphs(
     if let Some(format) = set.and_then(|set| state.render.formats.get(set.format)) {
         operation
             .attributes
-            .set(names.glyphformat, Value::Name(format.name));
+            .append(names.glyphformat, Value::Name(format.name));
     }
     let count = body.u32(4)? as usize;
     let pixels =

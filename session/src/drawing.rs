@@ -64,17 +64,17 @@ fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8
     let strokes = (xproto::POLY_LINE_REQUEST..=xproto::POLY_ARC_REQUEST).contains(&major);
     let of = |component| gc.get(component);
     if fills && let Some(style) = of(Component::FillStyle).and_then(|v| names.fill_style(v)) {
-        attributes.set(names.fillstyle, Value::Name(style));
+        attributes.append(names.fillstyle, Value::Name(style));
     }
     if let Some(function) = of(Component::Function).and_then(|v| names.function(v)) {
-        attributes.set(names.gxmode, Value::Name(function));
+        attributes.append(names.gxmode, Value::Name(function));
     }
     if strokes {
         if let Some(style) = of(Component::LineStyle).and_then(|v| names.line_style(v)) {
-            attributes.set(names.linestyle, Value::Name(style));
+            attributes.append(names.linestyle, Value::Name(style));
         }
         if let Some(width) = of(Component::LineWidth) {
-            attributes.set(names.linewidth, Value::Number(width));
+            attributes.append(names.linewidth, Value::Number(width));
         }
     }
 }

@@ -82,11 +82,11 @@ fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>)
     if let Some(depth) = target.depth {
         operation
             .attributes
-            .set(names.depth, Value::Number(u32::from(depth)));
+            .append(names.depth, Value::Number(u32::from(depth)));
     }
     let mut set = |name, value: Option<Symbol>| {
         if let Some(value) = value {
-            operation.attributes.set(name, Value::Name(value));
+            operation.attributes.append(name, Value::Name(value));
         }
     };
     set(

@@ -79,7 +79,9 @@ fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body
         state.fonts.name(id).or_else(of_gc)
     });
     if let Some(name) = name {
-        operation.attributes.set(names.fontname, Value::Name(name));
+        operation
+            .attributes
+            .append(names.fontname, Value::Name(name));
     }
 }
 

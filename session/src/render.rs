@@ -180,7 +180,7 @@ impl Composition {
     pub(crate) fn describe(&self, attributes: &mut Attributes, names: &Names) {
         let mut set = |name, value: Option<Symbol>| {
             if let Some(value) = value {
-                attributes.set(name, Value::Name(value));
+                attributes.append(name, Value::Name(value));
             }
         };
         let (mask_format, mask) = match self.mask {

@@ -65,13 +65,13 @@ pub(crate) fn operation(
     let poly = request.major <= xproto::POLY_TEXT16_REQUEST;
     let of = |component| gc.filter(|_| poly).and_then(|gc| gc.get(component));
     if let Some(style) = of(Component::FillStyle).and_then(|v| names.fill_style(v)) {
-        attributes.set(names.fillstyle, Value::Name(style));
+        attributes.append(names.fillstyle, Value::Name(style));
     }
     if let Some(font) = font {
-        attributes.set(names.fontname, Value::Name(font));
+        attributes.append(names.fontname, Value::Name(font));
     }
     if let Some(function) = of(Component::Function).and_then(|v| names.function(v)) {
-        attributes.set(names.gxmode, Value::Name(function));
+        attributes.append(names.gxmode, Value::Name(function));
     }
     let drawn = drawn && !target.area.is_empty();
     settle(operation, &target, body, drawn);

@@ -42,7 +42,9 @@ pub(crate) fn operation(
         && request.major == xproto::CONFIGURE_WINDOW_REQUEST
         && let Some(change) = body.u16(4).and_then(|mask| change(names, None, mask, body))
     {
-        operation.attributes.set(names.change, Value::Name(change));
+        operation
+            .attributes
+            .append(names.change, Value::Name(change));
     }
     let (count, effect) = touched.unwrap_or((1, Effect::Unknown));
     operation.effect = effect;
@@ -103,7 +105,9 @@ fn configure(
     };
     let change = change(names, Some(window), mask, body);
     if let Some(change) = change {
-        operation.attributes.set(names.change, Value::Name(change));
+        operation
+            .attributes
+            .append(names.change, Value::Name(change));
     }
     if change.is_none() || windows.is_redirected(id, client) {
         return (1, Effect::Nothing);
