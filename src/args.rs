@@ -80,6 +80,10 @@ pub(crate) struct Report {
     /// [default: those that match the server in the trace]
     #[arg(long, value_name = "P")]
     pub(crate) params: Option<String>,
+    /// Your own operations: what decides the cost of requests that x11prof does not know, or that
+    /// you want counted otherwise (a TOML file, see docs/OPERATIONS.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
     /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
     /// xprof-1993, none
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
@@ -113,6 +117,9 @@ pub(crate) struct Compare {
     /// A server's parameters: a file, or a name from `params list`; give it once for each server
     #[arg(long, value_name = "P", required = true)]
     pub(crate) params: Vec<String>,
+    /// Your own operations (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
     /// The network (see `report`); give it several times to see what each does to each server
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
     pub(crate) net: Vec<Network>,

@@ -82,11 +82,21 @@ impl Default for Pipeline {
 impl Pipeline {
     /// A pass that has seen nothing.
     pub fn new() -> Pipeline {
+        Pipeline::with_session(Session::new())
+    }
+
+    /// A pass that has seen nothing, in which `session` makes the operations.
+    pub fn with_session(session: Session) -> Pipeline {
         Pipeline {
             clients: HashMap::new(),
             extensions: Extensions::new(),
-            session: Session::new(),
+            session,
         }
+    }
+
+    /// The session as far as the pass has come: names of atoms, resources that live.
+    pub fn session(&self) -> &Session {
+        &self.session
     }
 
     /// Takes the next record and hands what is in it to `on`.
