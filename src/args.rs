@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use x11prof_analyzer::{By, Scale};
 use x11prof_cost_model::Network;
 use x11prof_proxy::ServerKind;
 
@@ -22,6 +23,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Price one recording for several display servers, side by side
     Compare(Compare),
+    /// Print the statistics of a recording's messages: inter-arrival times and sizes
+    Stats(Stats),
     /// Print the messages of a recording, one line each
     Dump(Dump),
     /// Write a recording in another program's format
@@ -72,12 +75,22 @@ pub(crate) struct Report {
     /// xprof-1993, none
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
     pub(crate) net: Network,
-    /// Show the N most expensive requests only
+    /// What to add times up by
+    #[arg(long, value_enum, default_value = "request")]
+    pub(crate) by: GroupBy,
+    /// Show the N most expensive lines only
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+    /// What if: multiply the server's time for REQUEST (`*` stands for any text) by FACTOR;
+    /// 0 leaves it out. May be repeated: 'MIT-SHM:*=0'
+    #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
+    pub(crate) scale: Vec<Scale>,
+    /// Show what the clients hold in the server, and who grabbed it, as well (JSON has it always)
+    #[arg(long)]
+    pub(crate) resources: bool,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: TableFormat,
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -91,12 +104,40 @@ pub(crate) struct Compare {
     /// A server's parameters: a file, or a name from `params list`; give it once for each server
     #[arg(long, value_name = "P", required = true)]
     pub(crate) params: Vec<String>,
-    /// The network (see `report`)
+    /// The network (see `report`); give it several times to see what each does to each server
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
-    pub(crate) net: Network,
+    pub(crate) net: Vec<Network>,
+    /// Show the N most expensive requests only
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// What if: multiply the servers' time for REQUEST by FACTOR (see `report`)
+    #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
+    pub(crate) scale: Vec<Scale>,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// Show this kind of message only, beside the four categories (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) message: Vec<String>,
+    /// The width of a cell in the histogram of NAME's sizes [default: one that suits their range]
+    #[arg(long, value_name = "NAME=N", value_parser = grain)]
+    pub(crate) grain: Vec<(String, u64)>,
+    /// Show the histograms: logarithmic for time, linear for size
+    #[arg(long)]
+    pub(crate) histograms: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -210,10 +251,62 @@ pub(crate) enum ExportFormat {
     Pcapng,
 }
 
+/// The form of a result that is a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For people
+    Text,
+    /// For programs; versioned
+    Json,
+    /// For spreadsheets: the main table
+    Csv,
+}
+
+/// What times are added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    /// The kind of request
+    Request,
+    /// The client
+    Client,
+    /// The window that a request acts on
+    Window,
+    /// The window or pixmap that it acts on
+    Drawable,
+    /// The property, selection or message type that it is about
+    Atom,
+}
+
+impl GroupBy {
+    /// The analyzer's word for it; none for the requests, which it has always.
+    pub(crate) fn by(self) -> Option<By> {
+        match self {
+            GroupBy::Request => None,
+            GroupBy::Client => Some(By::Client),
+            GroupBy::Window => Some(By::Window),
+            GroupBy::Drawable => Some(By::Drawable),
+            GroupBy::Atom => Some(By::Atom),
+        }
+    }
+}
+
 const DEFAULT_TRACE: &str = "x11prof.mcap";
 
 fn network(text: &str) -> Result<Network, String> {
     Network::parse(text).map_err(|error| error.to_string())
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    Scale::parse(text).map_err(|error| error.to_string())
+}
+
+fn grain(text: &str) -> Result<(String, u64), String> {
+    let expected = "expected NAME=N with N from 1 on, such as PutImage=16";
+    let (name, grain) = text.rsplit_once('=').ok_or(expected)?;
+    match grain.parse() {
+        Ok(grain) if grain > 0 => Ok((name.to_owned(), grain)),
+        _ => Err(expected.to_owned()),
+    }
 }
 
 fn server_kind(text: &str) -> Result<ServerKind, String> {

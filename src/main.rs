@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Record(arguments) => commands::record::run(arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Stats(arguments) => commands::stats::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),

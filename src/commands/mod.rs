@@ -8,3 +8,4 @@ pub(crate) mod params;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod report;
+pub(crate) mod stats;

@@ -21,7 +21,8 @@ usage: cargo xtask TASK
   demo    install what is missing, build, calibrate a private Xvfb briefly, record xterm listing a
           directory tree in it, and print the execution profile of that recording
   bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side
-  validate  accuracy [ROUNDS [SERVER…]]: estimates against the kernel's CPU clocks, real programs
+  validate  accuracy [ROUNDS [SERVER…]]: estimates against the kernel's CPU clocks, real programs;
+          resources: what programs hold in the server, beside what X-Resource says
   test    install what is missing and run every test, unit and end to end
 ";
 

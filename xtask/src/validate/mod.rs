@@ -2,12 +2,18 @@
 //! for a test.
 
 mod accuracy;
+mod resources;
 mod workloads;
 
 /// Runs the validation that `arguments` names.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("accuracy") => accuracy::validate(&arguments[1..]),
-        _ => Err("usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]".to_owned()),
+        Some("resources") => resources::validate(),
+        _ => Err(
+            "usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]\n       \
+             cargo xtask validate resources"
+                .to_owned(),
+        ),
     }
 }
