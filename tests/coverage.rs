@@ -95,11 +95,10 @@ fn gtk3_widget_factory() {
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
 fn x11perf_all() {
-    covered(
-        "x11perf",
-        "x11-apps",
-        &["x11perf", "-reps", "1", "-repeat", "1", "-all"],
-    );
+    // All but the four tests between these ranges, in which x11perf itself crashes.
+    let all = "x11perf -reps 1 -repeat 1 -range dot,aatrap300 && \
+               x11perf -reps 1 -repeat 1 -range aa1trap1,ucirculate";
+    covered("x11perf", "x11-apps", &["sh", "-c", all]);
 }
 
 #[test]
