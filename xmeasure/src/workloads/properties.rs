@@ -8,6 +8,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::plain;
 use crate::error::MeasureError;
+use crate::loads::Loads;
 use crate::plan::Plan;
 use crate::stage::Stage;
 use crate::wire::core;
@@ -23,7 +24,7 @@ const ATOMS: usize = 32;
 pub(super) fn add(
     stage: &mut Stage,
     plan: &Plan,
-    loads: &mut Vec<Workload>,
+    loads: &mut Loads,
 ) -> Result<(), MeasureError> {
     let window = stage.silent;
     let type_ = u32::from(AtomEnum::STRING);
