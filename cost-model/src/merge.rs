@@ -21,8 +21,9 @@ impl ServerParameters {
                 None => self.requests.push(costs),
             }
         }
-        self.requests
-            .sort_by(|one, other| (&one.name, &one.attributes).cmp(&(&other.name, &other.attributes)));
+        self.requests.sort_by(|one, other| {
+            (&one.name, &one.attributes).cmp(&(&other.name, &other.attributes))
+        });
     }
 }
 
@@ -62,8 +63,14 @@ mod tests {
 
     #[test]
     fn newer_points_replace_those_of_their_size_and_join_the_others() {
-        let mut old = file(&[("PolyLine", &[(1.0, 1.0), (9.0, 2.0)]), ("Bell", &[(0.0, 5.0)])]);
-        old.merge(file(&[("PolyLine", &[(4.0, 1.5), (9.0, 3.0)]), ("Aa", &[(0.0, 1.0)])]));
+        let mut old = file(&[
+            ("PolyLine", &[(1.0, 1.0), (9.0, 2.0)]),
+            ("Bell", &[(0.0, 5.0)]),
+        ]);
+        old.merge(file(&[
+            ("PolyLine", &[(4.0, 1.5), (9.0, 3.0)]),
+            ("Aa", &[(0.0, 1.0)]),
+        ]));
         let expected = file(&[
             ("Aa", &[(0.0, 1.0)]),
             ("Bell", &[(0.0, 5.0)]),

@@ -88,11 +88,7 @@ fn known(arguments: &Measure) -> Result<Option<ServerParameters>, CommandError> 
     }
 }
 
-fn plan(
-    arguments: &Measure,
-    known: Option<&ServerParameters>,
-    wanted: Vec<Operation>,
-) -> Plan {
+fn plan(arguments: &Measure, known: Option<&ServerParameters>, wanted: Vec<Operation>) -> Plan {
     Plan {
         quick: arguments.quick,
         only: arguments.only.clone(),
@@ -177,7 +173,12 @@ fn bar() -> ProgressBar {
 }
 
 fn show(bar: &ProgressBar, progress: &Progress<'_>) {
-    let Progress { done, total, left, name } = progress;
+    let Progress {
+        done,
+        total,
+        left,
+        name,
+    } = progress;
     bar.set_length(*total as u64);
     bar.set_position(*done as u64);
     bar.set_prefix(match left {

@@ -195,7 +195,10 @@ impl Run<'_> {
             .into_iter()
             .map(|load| (describe(&mut self.mirror, &load), load))
             .collect();
-        let needs = Needs::new(self.plan, described.iter().flat_map(|(all, _)| all.iter().flatten()));
+        let needs = Needs::new(
+            self.plan,
+            described.iter().flat_map(|(all, _)| all.iter().flatten()),
+        );
         for (operations, load) in described {
             let all = || operations.iter().flatten();
             // Two loads that the session does not tell apart have one price: the first one's.
@@ -269,7 +272,10 @@ impl<'a> Needs<'a> {
         let name = operation.request.as_str();
         plan.only.iter().any(|only| only.eq_ignore_ascii_case(name))
             || plan.wanted.iter().any(|wanted| is_alike(wanted, operation))
-            || self.out_of_reach.iter().any(|it| it.request == operation.request)
+            || self
+                .out_of_reach
+                .iter()
+                .any(|it| it.request == operation.request)
     }
 }
 

@@ -76,7 +76,9 @@ impl Explorer<'_> {
             let depth = depths.get(at).copied().unwrap_or(DEEPEST);
             let middle = between(*low, *high).filter(|_| depth < DEEPEST);
             let found = match middle {
-                Some(middle) => self.look(&(series.load)(middle))?.map(|look| (middle, look)),
+                Some(middle) => self
+                    .look(&(series.load)(middle))?
+                    .map(|look| (middle, look)),
                 None => None,
             };
             match found.filter(|(_, look)| look.strays(below, above)) {
@@ -168,7 +170,10 @@ impl Look {
         }
         let along = (self.size() - below.size()) / width;
         let line = below.time + (above.time - below.time) * along;
-        let noise = self.noise.max(below.noise * (1.0 - along)).max(above.noise * along);
+        let noise = self
+            .noise
+            .max(below.noise * (1.0 - along))
+            .max(above.noise * along);
         (self.time - line).abs() > (WORTH * self.time).max(noise)
     }
 

@@ -41,10 +41,15 @@ impl Pin {
     /// first is left alone: it is where interrupts go by default.
     pub fn usual() -> Option<Pin> {
         let allowed = sched_getaffinity(None).ok()?;
-        let mut from_last = (0..CpuSet::MAX_CPU).rev().filter(|cpu| allowed.is_set(*cpu));
+        let mut from_last = (0..CpuSet::MAX_CPU)
+            .rev()
+            .filter(|cpu| allowed.is_set(*cpu));
         let both = from_last.next()?;
         let other = from_last.next()?;
-        Some(Pin { both, other: Some(other) })
+        Some(Pin {
+            both,
+            other: Some(other),
+        })
     }
 }
 
@@ -71,7 +76,7 @@ impl Plan {
     /// How often each load is measured at most: one whose interval is not narrow enough by then
     /// is written down with the interval that it has.
     pub(crate) fn most_passes(&self) -> usize {
-        if self.quick { 6 } else { 31 }
+        if self.quick { 6 } else { 25 }
     }
 
     /// Half the width of the confidence interval, relative to the median, that is aimed at.
@@ -81,12 +86,12 @@ impl Plan {
 
     /// How long the sampling may take.
     pub(crate) fn limit(&self) -> Duration {
-        Duration::from_secs(if self.quick { 24 } else { 480 })
+        Duration::from_secs(if self.quick { 24 } else { 360 })
     }
 
     /// How long one batch is to take at least.
     pub(crate) fn batch(&self) -> Duration {
-        Duration::from_micros(if self.quick { 1500 } else { 8000 })
+        Duration::from_micros(if self.quick { 1500 } else { 5000 })
     }
 
     /// How many requests are sent alone, one after the other, for the cost of a wakeup.
@@ -108,7 +113,10 @@ impl Plan {
     /// True where the request `name` is to be measured.
     pub(crate) fn wants(&self, name: &str) -> bool {
         let named = self.only.iter().any(|only| only.eq_ignore_ascii_case(name));
-        let needed = self.wanted.iter().any(|wanted| wanted.request.as_str() == name);
+        let needed = self
+            .wanted
+            .iter()
+            .any(|wanted| wanted.request.as_str() == name);
         (self.only.is_empty() && self.wanted.is_empty()) || named || needed
     }
 
@@ -122,7 +130,10 @@ impl Plan {
         self.known.iter().any(|entry| {
             entry.name == operation.request.as_str()
                 && entry.attribute_set() == operation.attributes
-                && entry.points.iter().any(|point| point.size == size && point.spread.is_some())
+                && entry
+                    .points
+                    .iter()
+                    .any(|point| point.size == size && point.spread.is_some())
         })
     }
 }
@@ -167,9 +178,18 @@ mod tests {
 
     #[test]
     fn what_has_a_spread_is_known() {
-        let mut known = RequestCosts { name: "NoOperation".into(), ..RequestCosts::default() };
-        known.points.push(Point { spread: Some(0.1), ..Point::default() });
-        let plan = Plan { known: vec![known], ..Plan::default() };
+        let mut known = RequestCosts {
+            name: "NoOperation".into(),
+            ..RequestCosts::default()
+        };
+        known.points.push(Point {
+            spread: Some(0.1),
+            ..Point::default()
+        });
+        let plan = Plan {
+            known: vec![known],
+            ..Plan::default()
+        };
         let mut operation = Operation::new("NoOperation".into());
         assert!(plan.knows(&operation));
         operation.items = vec![8.0];

@@ -166,7 +166,11 @@ pub(crate) fn sample(
                 continue;
             };
             let to_do = order.len() - position + passes_left * loads.len();
-            if !step(Step { load: Some(index), done, to_do }) {
+            if !step(Step {
+                load: Some(index),
+                done,
+                to_do,
+            }) {
                 readings.cut = Some(Cut::Stopped);
                 return Ok(());
             }

@@ -79,10 +79,7 @@ pub(crate) fn loads(
         &[Place::Usual]
     };
     for &place in places {
-        for (request, answered) in [
-            (wire::no_operation(1), false),
-            (focus.clone(), true),
-        ] {
+        for (request, answered) in [(wire::no_operation(1), false), (focus.clone(), true)] {
             lone.push(Lone {
                 request,
                 answered,

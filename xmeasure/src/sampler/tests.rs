@@ -255,7 +255,16 @@ fn stopped_it_keeps_what_it_has() {
     let mut mock = Mock { left: u64::MAX };
     let mut go_on = |step: Step| step.done < 15;
     let plan = Plan::default();
-    sample(&mut mock, &loads, 7, &lone, &plan, &mut readings, &mut go_on).unwrap();
+    sample(
+        &mut mock,
+        &loads,
+        7,
+        &lone,
+        &plan,
+        &mut readings,
+        &mut go_on,
+    )
+    .unwrap();
     assert_eq!(readings.cut, Some(Cut::Stopped));
     assert_eq!(readings.loads[8][0].len(), 2);
 }

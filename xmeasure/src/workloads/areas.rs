@@ -30,7 +30,9 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     stage.send(shapes::rectangle(pixmap, gc, SIDE, SIDE))?;
     let sides = || plan.sizes(&SIDES).copied();
 
-    loads.series.push(Series::new(sides(), move |side| clear(window, side)));
+    loads
+        .series
+        .push(Series::new(sides(), move |side| clear(window, side)));
     loads.push(clear(silent, IDLE));
 
     // Sources: the window itself, as in scrolling, and a pixmap, as in double buffering. Targets:

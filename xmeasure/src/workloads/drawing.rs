@@ -18,8 +18,8 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         }
         let plain = matches!(shape, Shape::Point);
         // The most used requests get every raster operation; for the others the kinds of them.
-        let thorough = !plan.quick
-            && matches!(shape, Shape::FillRectangle | Shape::Line | Shape::Segment);
+        let thorough =
+            !plan.quick && matches!(shape, Shape::FillRectangle | Shape::Line | Shape::Segment);
         for style in Style::single(shape.strokes(), thorough) {
             if plain && style.fill != COMMON.fill {
                 continue;

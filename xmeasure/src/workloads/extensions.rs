@@ -57,12 +57,7 @@ fn costly(loads: &mut Loads, request: impl Request, major: u8) {
 }
 
 /// A cycle of requests, each for so many new ids before the next.
-fn cycle(
-    stage: &mut Stage,
-    loads: &mut Loads,
-    count: usize,
-    requests: &[&dyn Fn(u32) -> Vec<u8>],
-) {
+fn cycle(stage: &mut Stage, loads: &mut Loads, count: usize, requests: &[&dyn Fn(u32) -> Vec<u8>]) {
     let ids = stage.ids(count);
     super::cycle(loads, &ids, requests);
 }

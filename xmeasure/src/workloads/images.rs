@@ -31,11 +31,27 @@ impl Image {
         let setup = &stage.raw.setup;
         if format != ImageFormat::Z_PIXMAP {
             let pad = usize::from(setup.bitmap_format_scanline_pad);
-            return Some(Image { format, depth, bits: usize::from(depth), pad });
+            return Some(Image {
+                format,
+                depth,
+                bits: usize::from(depth),
+                pad,
+            });
         }
-        let known = setup.pixmap_formats.iter().find(|known| known.depth == depth)?;
-        let (bits, pad) = (usize::from(known.bits_per_pixel), usize::from(known.scanline_pad));
-        Some(Image { format, depth, bits, pad })
+        let known = setup
+            .pixmap_formats
+            .iter()
+            .find(|known| known.depth == depth)?;
+        let (bits, pad) = (
+            usize::from(known.bits_per_pixel),
+            usize::from(known.scanline_pad),
+        );
+        Some(Image {
+            format,
+            depth,
+            bits,
+            pad,
+        })
     }
 
     /// Bytes of a square one. Planes lie one after the other, each with its own padding.
@@ -69,14 +85,21 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         if let Some(image) = Image::new(stage, format, depth) {
             let sides = plan.sizes(&SIDES).copied();
             let sides = sides.filter(|side| image.length(*side) + 28 <= longest);
-            loads.series.push(Series::new(sides, move |side| put(window, gc, image, side)));
+            loads
+                .series
+                .push(Series::new(sides, move |side| put(window, gc, image, side)));
             // On a window that is not mapped: the fixed part.
             loads.push(put(silent, gc, image, 1));
         }
     }
     // Other depths, on pixmaps: icons, cursors, masks, translucent windows.
     for depth in [1, 8, 32] {
-        let known = stage.raw.setup.roots.iter().flat_map(|screen| &screen.allowed_depths);
+        let known = stage
+            .raw
+            .setup
+            .roots
+            .iter()
+            .flat_map(|screen| &screen.allowed_depths);
         let known = known.into_iter().any(|allowed| allowed.depth == depth);
         if depth == stage.screen.root_depth || !known {
             continue;
@@ -85,12 +108,16 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             let pixmap = stage.pixmap(depth, crate::stage::SIDE)?;
             let gc = stage.gc(pixmap, CreateGCAux::new())?;
             let sides = plan.sizes(&SIDES).copied();
-            loads.series.push(Series::new(sides, move |side| put(pixmap, gc, image, side)));
+            loads
+                .series
+                .push(Series::new(sides, move |side| put(pixmap, gc, image, side)));
         }
     }
     for (format, mask) in [(ImageFormat::Z_PIXMAP, !0), (ImageFormat::XY_PIXMAP, 1)] {
         let sides = plan.sizes(&SIDES).copied();
-        loads.series.push(Series::new(sides, move |side| get(window, format, mask, side)));
+        loads.series.push(Series::new(sides, move |side| {
+            get(window, format, mask, side)
+        }));
     }
     Ok(())
 }
@@ -146,9 +173,36 @@ mod tests {
     #[test]
     fn scanlines_are_padded_and_planes_follow_each_other() {
         let format = ImageFormat::Z_PIXMAP;
-        assert_eq!(Image { format, depth: 24, bits: 32, pad: 32 }.length(3), 36);
-        assert_eq!(Image { format, depth: 8, bits: 8, pad: 32 }.length(5), 40);
+        assert_eq!(
+            Image {
+                format,
+                depth: 24,
+                bits: 32,
+                pad: 32
+            }
+            .length(3),
+            36
+        );
+        assert_eq!(
+            Image {
+                format,
+                depth: 8,
+                bits: 8,
+                pad: 32
+            }
+            .length(5),
+            40
+        );
         let format = ImageFormat::XY_PIXMAP;
-        assert_eq!(Image { format, depth: 24, bits: 24, pad: 32 }.length(2), 24 * 8);
+        assert_eq!(
+            Image {
+                format,
+                depth: 24,
+                bits: 24,
+                pad: 32
+            }
+            .length(2),
+            24 * 8
+        );
     }
 }

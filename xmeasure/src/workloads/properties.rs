@@ -21,11 +21,7 @@ const LENGTHS: [u32; 5] = [4, 32, 256, 2048, 16384];
 const ATOMS: usize = 32;
 
 /// Adds the loads.
-pub(super) fn add(
-    stage: &mut Stage,
-    plan: &Plan,
-    loads: &mut Loads,
-) -> Result<(), MeasureError> {
+pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let window = stage.silent;
     let type_ = u32::from(AtomEnum::STRING);
     let change = |property, data_len: u32| {

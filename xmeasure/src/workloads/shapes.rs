@@ -173,7 +173,12 @@ pub(super) fn rectangle(
     height: u16,
 ) -> PolyFillRectangleRequest<'static> {
     let (x, y) = (0, 0);
-    let rectangles = vec![Rectangle { x, y, width, height }];
+    let rectangles = vec![Rectangle {
+        x,
+        y,
+        width,
+        height,
+    }];
     PolyFillRectangleRequest {
         drawable,
         gc,
@@ -186,7 +191,12 @@ pub(super) fn boxes(side: u16, count: usize, index: usize) -> impl Iterator<Item
     (index * count..(index + 1) * count).map(move |index| {
         let (x, y) = place(index, side, side);
         let (width, height) = (side, side);
-        Rectangle { x, y, width, height }
+        Rectangle {
+            x,
+            y,
+            width,
+            height,
+        }
     })
 }
 
@@ -204,9 +214,21 @@ fn corner(of: &Rectangle) -> Point {
 }
 
 fn circle(within: Rectangle) -> Arc {
-    let Rectangle { x, y, width, height } = within;
+    let Rectangle {
+        x,
+        y,
+        width,
+        height,
+    } = within;
     let (angle1, angle2) = (0, 360 * 64);
-    Arc { x, y, width, height, angle1, angle2 }
+    Arc {
+        x,
+        y,
+        width,
+        height,
+        angle1,
+        angle2,
+    }
 }
 
 /// Horizontal and vertical lines in turn: they stay within a square of the window.
@@ -230,7 +252,12 @@ fn segments<T: FromIterator<Segment>>(length: u16, count: usize, index: usize) -
     let segments = (index * count..(index + 1) * count).map(|index| {
         let (x1, y) = place(index, length + 1, 12);
         let x2 = x1 + length.cast_signed();
-        Segment { x1, y1: y, x2, y2: y }
+        Segment {
+            x1,
+            y1: y,
+            x2,
+            y2: y,
+        }
     });
     segments.collect()
 }

@@ -45,7 +45,12 @@ const FUNCTIONS: [&str; 16] = [
     "GXnand",
     "GXset",
 ];
-const FILLS: [&str; 4] = ["FillSolid", "FillTiled", "FillStippled", "FillOpaqueStippled"];
+const FILLS: [&str; 4] = [
+    "FillSolid",
+    "FillTiled",
+    "FillStippled",
+    "FillOpaqueStippled",
+];
 const LINES: [&str; 3] = ["LineSolid", "LineOnOffDash", "LineDoubleDash"];
 /// Line widths measured.
 const WIDTHS: [u32; 2] = [1, 10];
@@ -55,16 +60,29 @@ impl Style {
     pub(super) fn single(strokes: bool, thorough: bool) -> Vec<Style> {
         let mut all = vec![COMMON];
         let functions = (0..16_u32).filter(|&it| it != u32::from(GX::COPY));
-        let few = [u32::from(GX::XOR), u32::from(GX::AND), u32::from(GX::INVERT)];
+        let few = [
+            u32::from(GX::XOR),
+            u32::from(GX::AND),
+            u32::from(GX::INVERT),
+        ];
         for function in functions.filter(|it| thorough || few.contains(it)) {
-            all.push(Style { function: GX::from(function), ..COMMON });
+            all.push(Style {
+                function: GX::from(function),
+                ..COMMON
+            });
         }
         for fill in 1..4_u32 {
-            all.push(Style { fill: FillStyle::from(fill), ..COMMON });
+            all.push(Style {
+                fill: FillStyle::from(fill),
+                ..COMMON
+            });
         }
         if strokes {
             for line in 1..3_u32 {
-                all.push(Style { line: LineStyle::from(line), ..COMMON });
+                all.push(Style {
+                    line: LineStyle::from(line),
+                    ..COMMON
+                });
             }
             for width in WIDTHS {
                 all.push(Style { width, ..COMMON });
@@ -220,9 +238,18 @@ mod tests {
         assert_eq!(single.len(), 1 + 15 + 3 + 2 + 2);
         assert!(single.iter().all(|style| style.differences() <= 1));
         let combined = Style::combined(true);
-        assert!(combined.iter().take(combined.len() - 1).all(|it| it.differences() == 2));
+        assert!(
+            combined
+                .iter()
+                .take(combined.len() - 1)
+                .all(|it| it.differences() == 2)
+        );
         assert_eq!(combined.last().map(Style::differences), Some(4));
-        assert!(Style::combined(false).iter().all(|it| it.line == LineStyle::SOLID));
+        assert!(
+            Style::combined(false)
+                .iter()
+                .all(|it| it.line == LineStyle::SOLID)
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Text of the core protocol, in the fonts that programs of the core protocol use.
 
+use x11prof_session::Value;
 use x11rb_protocol::protocol::xproto::{
     Char2b, CreateGCAux, GX, ImageText8Request, ImageText16Request, PolyText8Request,
     PolyText16Request, QueryFontRequest,
 };
-use x11prof_session::Value;
 
 use super::place;
 use crate::error::MeasureError;
@@ -70,7 +70,9 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     let (window, silent) = (stage.window, stage.silent);
     let mut names: Vec<String> = FONTS.map(str::to_owned).to_vec();
     for operation in &plan.wanted {
-        if Kind::ALL.iter().any(|kind| kind.name() == operation.request.as_str())
+        if Kind::ALL
+            .iter()
+            .any(|kind| kind.name() == operation.request.as_str())
             && let Some(Value::Name(name)) = operation.attributes.get("fontname".into())
             && names.iter().all(|known| known != name.as_str())
         {
@@ -110,10 +112,19 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             }
         }
         if !plan.quick && plan.wants(Kind::Poly8.name()) {
-            loads.push(load(Kind::Poly8, window, face.xor, face, ITEM.min(longest), 1));
+            loads.push(load(
+                Kind::Poly8,
+                window,
+                face.xor,
+                face,
+                ITEM.min(longest),
+                1,
+            ));
         }
         for wanted in &plan.wanted {
-            let Some(kind) = Kind::ALL.into_iter().find(|it| it.name() == wanted.request.as_str())
+            let Some(kind) = Kind::ALL
+                .into_iter()
+                .find(|it| it.name() == wanted.request.as_str())
             else {
                 continue;
             };
@@ -152,14 +163,7 @@ fn face(stage: &mut Stage, name: &str) -> Result<Option<Face>, MeasureError> {
     }))
 }
 
-fn load(
-    kind: Kind,
-    drawable: u32,
-    gc: u32,
-    face: Face,
-    length: u16,
-    count: usize,
-) -> Workload {
+fn load(kind: Kind, drawable: u32, gc: u32, face: Face, length: u16, count: usize) -> Workload {
     let length = usize::from(length);
     Workload::varied(Sync::ReadBack, length * count * 100, |index| {
         let (x, top) = place(index, SIDE, face.height);
@@ -169,20 +173,44 @@ fn load(
         match kind {
             Kind::Poly8 => {
                 let items = items(&characters, 1, count).into();
-                core(PolyText8Request { drawable, gc, x, y, items })
+                core(PolyText8Request {
+                    drawable,
+                    gc,
+                    x,
+                    y,
+                    items,
+                })
             }
             Kind::Poly16 => {
                 let bytes: Vec<u8> = characters.iter().flat_map(|&byte| [0, byte]).collect();
                 let items = items(&bytes, 2, count).into();
-                core(PolyText16Request { drawable, gc, x, y, items })
+                core(PolyText16Request {
+                    drawable,
+                    gc,
+                    x,
+                    y,
+                    items,
+                })
             }
             Kind::Image8 => {
                 let string = characters.into();
-                core(ImageText8Request { drawable, gc, x, y, string })
+                core(ImageText8Request {
+                    drawable,
+                    gc,
+                    x,
+                    y,
+                    string,
+                })
             }
             Kind::Image16 => {
                 let string = wide().collect();
-                core(ImageText16Request { drawable, gc, x, y, string })
+                core(ImageText16Request {
+                    drawable,
+                    gc,
+                    x,
+                    y,
+                    string,
+                })
             }
         }
     })

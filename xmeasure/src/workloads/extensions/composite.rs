@@ -82,28 +82,63 @@ pub(super) fn add(
     let src = |src| Layers { src, ..base };
     let mut all = vec![
         base,
-        Layers { op: PictOp::SRC, ..base },
+        Layers {
+            op: PictOp::SRC,
+            ..base
+        },
         src(pictures.rgb),
-        Layers { op: PictOp::SRC, ..src(pictures.rgb) },
+        Layers {
+            op: PictOp::SRC,
+            ..src(pictures.rgb)
+        },
         src(pictures.solid),
-        Layers { mask: pictures.mask8, ..src(pictures.solid) },
-        Layers { mask: pictures.mask8, ..base },
-        Layers { mask: pictures.mask1, ..src(pictures.solid) },
+        Layers {
+            mask: pictures.mask8,
+            ..src(pictures.solid)
+        },
+        Layers {
+            mask: pictures.mask8,
+            ..base
+        },
+        Layers {
+            mask: pictures.mask1,
+            ..src(pictures.solid)
+        },
         src(pictures.linear),
         src(pictures.radial),
         src(pictures.repeated),
         src(pictures.scaled[0]),
         src(pictures.scaled[1]),
-        Layers { dst: pictures.target32, ..base },
-        Layers { op: PictOp::SRC, dst: pictures.target32, ..base },
-        Layers { mask: pictures.mask8, dst: pictures.target32, ..src(pictures.solid) },
-        Layers { op: PictOp::ADD, dst: pictures.target8, ..src(pictures.mask8) },
-        Layers { op: PictOp::SRC, ..src(pictures.opaque) },
+        Layers {
+            dst: pictures.target32,
+            ..base
+        },
+        Layers {
+            op: PictOp::SRC,
+            dst: pictures.target32,
+            ..base
+        },
+        Layers {
+            mask: pictures.mask8,
+            dst: pictures.target32,
+            ..src(pictures.solid)
+        },
+        Layers {
+            op: PictOp::ADD,
+            dst: pictures.target8,
+            ..src(pictures.mask8)
+        },
+        Layers {
+            op: PictOp::SRC,
+            ..src(pictures.opaque)
+        },
     ];
     all.extend(OTHERS.map(|op| Layers { op, ..base }));
     for layers in all {
         let sides = plan.sizes(&SIDES).copied();
-        loads.series.push(Series::new(sides, move |side| composite(major, layers, side)));
+        loads.series.push(Series::new(sides, move |side| {
+            composite(major, layers, side)
+        }));
     }
     let fills = [
         (PictOp::OVER, pictures.window, TRANSLUCENT),
@@ -118,10 +153,22 @@ pub(super) fn add(
             Workload::varied(Sync::ReadBack, work * 2, |index| {
                 let rects: Vec<Rectangle> = boxes(side, count, index).collect();
                 let rects = rects.into();
-                extension(FillRectanglesRequest { op, dst, color, rects }, major)
+                extension(
+                    FillRectanglesRequest {
+                        op,
+                        dst,
+                        color,
+                        rects,
+                    },
+                    major,
+                )
             })
         };
-        loads.series.push(Series::new(plan.sizes(&SIDES).copied(), move |side| fill(side, 1)));
+        loads
+            .series
+            .push(Series::new(plan.sizes(&SIDES).copied(), move |side| {
+                fill(side, 1)
+            }));
         loads.push(fill(ITEM, 1));
         loads.push(fill(ITEM, ITEMS));
     }
@@ -155,7 +202,10 @@ fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError>
     let mask8 = of(8, render.a8, SIDE, plain())?;
     let mask1 = of(1, render.a1, SIDE, plain())?;
     let repeated = of(32, render.argb32, 16, plain().repeat(Repeat::NORMAL))?;
-    let scaled = [of(32, render.argb32, SIDE, plain())?, of(32, render.argb32, SIDE, plain())?];
+    let scaled = [
+        of(32, render.argb32, SIDE, plain())?,
+        of(32, render.argb32, SIDE, plain())?,
+    ];
     let target32 = of(32, render.argb32, SIDE, plain())?;
     let target8 = of(8, render.a8, SIDE, plain())?;
     for (picture, filter) in scaled.into_iter().zip([&b"nearest"[..], b"bilinear"]) {
@@ -188,31 +238,38 @@ fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError>
 
 fn composite(major: u8, layers: Layers, side: u16) -> Workload {
     let Layers { op, src, mask, dst } = layers;
-    Workload::varied(Sync::ReadBack, usize::from(side) * usize::from(side) * 4, |index| {
-        let (dst_x, dst_y) = place(index, side, side);
-        let request = CompositeRequest {
-            op,
-            src,
-            mask,
-            dst,
-            src_x: 0,
-            src_y: 0,
-            mask_x: 0,
-            mask_y: 0,
-            dst_x,
-            dst_y,
-            width: side,
-            height: side,
-        };
-        extension(request, major)
-    })
+    Workload::varied(
+        Sync::ReadBack,
+        usize::from(side) * usize::from(side) * 4,
+        |index| {
+            let (dst_x, dst_y) = place(index, side, side);
+            let request = CompositeRequest {
+                op,
+                src,
+                mask,
+                dst,
+                src_x: 0,
+                src_y: 0,
+                mask_x: 0,
+                mask_y: 0,
+                dst_x,
+                dst_y,
+                width: side,
+                height: side,
+            };
+            extension(request, major)
+        },
+    )
 }
 
 /// Trapezoids and triangles, antialiased.
 fn edges(plan: &Plan, loads: &mut Loads, render: Render, pictures: &Pictures) {
     let (major, mask_format) = (render.major, render.a8);
     let (src, dst) = (pictures.opaque, pictures.window);
-    let point = |x: i32, y: i32| Pointfix { x: x * ONE, y: y * ONE };
+    let point = |x: i32, y: i32| Pointfix {
+        x: x * ONE,
+        y: y * ONE,
+    };
     let traps = move |side: u16, count: usize| {
         let work = usize::from(side) * usize::from(side) * count * 8;
         Workload::varied(Sync::ReadBack, work, |index| {
@@ -265,8 +322,12 @@ fn edges(plan: &Plan, loads: &mut Loads, render: Render, pictures: &Pictures) {
         })
     };
     let sides = || plan.sizes(&[4, 20, 100]).copied();
-    loads.series.push(Series::new(sides(), move |side| traps(side, 1)));
-    loads.series.push(Series::new(sides(), move |side| triangles(side, 1)));
+    loads
+        .series
+        .push(Series::new(sides(), move |side| traps(side, 1)));
+    loads
+        .series
+        .push(Series::new(sides(), move |side| triangles(side, 1)));
     for count in [1, ITEMS] {
         loads.push(traps(ITEM, count));
         loads.push(triangles(ITEM, count));
@@ -304,7 +365,9 @@ fn text(
                     })
                 };
                 let counts = plan.sizes(&GLYPHS).copied();
-                loads.series.push(Series::new(counts, move |count| draw(count, 1)));
+                loads
+                    .series
+                    .push(Series::new(counts, move |count| draw(count, 1)));
                 loads.push(draw(8, 1));
                 loads.push(draw(8, 4));
             }
@@ -348,19 +411,40 @@ fn glyphs(
     match width {
         Width::One => extension(
             CompositeGlyphs8Request {
-                op, src, dst, mask_format, glyphset, src_x, src_y, glyphcmds,
+                op,
+                src,
+                dst,
+                mask_format,
+                glyphset,
+                src_x,
+                src_y,
+                glyphcmds,
             },
             major,
         ),
         Width::Two => extension(
             CompositeGlyphs16Request {
-                op, src, dst, mask_format, glyphset, src_x, src_y, glyphcmds,
+                op,
+                src,
+                dst,
+                mask_format,
+                glyphset,
+                src_x,
+                src_y,
+                glyphcmds,
             },
             major,
         ),
         Width::Four => extension(
             CompositeGlyphs32Request {
-                op, src, dst, mask_format, glyphset, src_x, src_y, glyphcmds,
+                op,
+                src,
+                dst,
+                mask_format,
+                glyphset,
+                src_x,
+                src_y,
+                glyphcmds,
             },
             major,
         ),
@@ -375,6 +459,9 @@ mod tests {
     fn strings_are_padded_to_words() {
         assert_eq!(commands(Width::One, 0, 1, 2, 3, 1).len(), 8 + 4);
         assert_eq!(commands(Width::Two, 0, 1, 2, 3, 2).len(), 2 * (8 + 8));
-        assert_eq!(commands(Width::Four, 5, 1, 2, 1, 1)[8..], 5_u32.to_ne_bytes());
+        assert_eq!(
+            commands(Width::Four, 5, 1, 2, 1, 1)[8..],
+            5_u32.to_ne_bytes()
+        );
     }
 }

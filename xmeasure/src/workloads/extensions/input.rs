@@ -47,21 +47,41 @@ fn devices(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
     stage.ask_extension(version, major)?;
     plain(loads, version, major);
     let name = b"XInputExtension";
-    plain(loads, GetExtensionVersionRequest { name: name.into() }, major);
+    plain(
+        loads,
+        GetExtensionVersionRequest { name: name.into() },
+        major,
+    );
     costly(loads, ListInputDevicesRequest, major);
     for deviceid in [ALL_DEVICES, POINTER, KEYBOARD] {
         costly(loads, XIQueryDeviceRequest { deviceid }, major);
-        plain(loads, XIListPropertiesRequest { deviceid }, major);
+        if deviceid != ALL_DEVICES {
+            plain(loads, XIListPropertiesRequest { deviceid }, major);
+        }
     }
     let window = stage.silent;
     let masks = vec![EventMask {
         deviceid: POINTER,
         mask: vec![XIEventMask::BUTTON_PRESS | XIEventMask::MOTION],
     }];
-    plain(loads, XISelectEventsRequest { window, masks: masks.into() }, major);
+    plain(
+        loads,
+        XISelectEventsRequest {
+            window,
+            masks: masks.into(),
+        },
+        major,
+    );
     plain(loads, XIGetSelectedEventsRequest { window }, major);
     plain(loads, XIGetClientPointerRequest { window: 0 }, major);
-    plain(loads, XIQueryPointerRequest { window, deviceid: POINTER }, major);
+    plain(
+        loads,
+        XIQueryPointerRequest {
+            window,
+            deviceid: POINTER,
+        },
+        major,
+    );
     plain(loads, XIGetFocusRequest { deviceid: KEYBOARD }, major);
     let enabled = stage.atom("Device Enabled")?;
     let property = XIGetPropertyRequest {
@@ -131,7 +151,14 @@ fn keyboard(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     plain(loads, GetStateRequest { device_spec }, major);
     plain(loads, GetControlsRequest { device_spec }, major);
     plain(loads, GetIndicatorStateRequest { device_spec }, major);
-    plain(loads, GetIndicatorMapRequest { device_spec, which: !0 }, major);
+    plain(
+        loads,
+        GetIndicatorMapRequest {
+            device_spec,
+            which: !0,
+        },
+        major,
+    );
     // As Xlib and libxkbcommon ask: the parts in whole.
     for full in [
         MapPart::KEY_TYPES | MapPart::KEY_SYMS | MapPart::MODIFIER_MAP,

@@ -43,7 +43,10 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     attach(stage, loads, major);
     // By descriptor from version 1.2 on.
     let by_fd = version.is_some_and(|it| (it.major_version, it.minor_version) >= (1, 2));
-    let segment = match by_fd.then(|| by_descriptor(stage, major, length)).transpose()? {
+    let segment = match by_fd
+        .then(|| by_descriptor(stage, major, length))
+        .transpose()?
+    {
         Some(Some(segment)) => segment,
         _ => match by_id(stage, major, length)? {
             Some(segment) => segment,
@@ -56,30 +59,36 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     let window = stage.window;
     let gc = stage.gc(window, CreateGCAux::new())?;
     let put = move |drawable: u32, side: u16| {
-        Workload::varied(Sync::ReadBack, usize::from(side) * usize::from(side), |index| {
-            let (dst_x, dst_y) = place(index, side, side);
-            let request = PutImageRequest {
-                drawable,
-                gc,
-                total_width: SIDE,
-                total_height: SIDE,
-                src_x: 0,
-                src_y: 0,
-                src_width: side,
-                src_height: side,
-                dst_x,
-                dst_y,
-                depth,
-                format: ImageFormat::Z_PIXMAP.into(),
-                send_event: false,
-                shmseg: segment,
-                offset: 0,
-            };
-            extension(request, major)
-        })
+        Workload::varied(
+            Sync::ReadBack,
+            usize::from(side) * usize::from(side),
+            |index| {
+                let (dst_x, dst_y) = place(index, side, side);
+                let request = PutImageRequest {
+                    drawable,
+                    gc,
+                    total_width: SIDE,
+                    total_height: SIDE,
+                    src_x: 0,
+                    src_y: 0,
+                    src_width: side,
+                    src_height: side,
+                    dst_x,
+                    dst_y,
+                    depth,
+                    format: ImageFormat::Z_PIXMAP.into(),
+                    send_event: false,
+                    shmseg: segment,
+                    offset: 0,
+                };
+                extension(request, major)
+            },
+        )
     };
     let sides = || plan.sizes(&SIDES).copied();
-    loads.series.push(Series::new(sides(), move |side| put(window, side)));
+    loads
+        .series
+        .push(Series::new(sides(), move |side| put(window, side)));
     loads.push(put(stage.silent, 1));
     let get = move |side: u16| {
         let work = usize::from(side) * usize::from(side) * 2;
@@ -126,7 +135,14 @@ fn attach(stage: &mut Stage, loads: &mut Loads, major: u8) {
     let shmid = segment.id();
     let attach = move |shmseg| {
         let read_only = false;
-        extension(AttachRequest { shmseg, shmid, read_only }, major)
+        extension(
+            AttachRequest {
+                shmseg,
+                shmid,
+                read_only,
+            },
+            major,
+        )
     };
     let detach = move |shmseg| extension(DetachRequest { shmseg }, major);
     cycle(stage, loads, RESOURCES / 8, &[&attach, &detach]);
@@ -141,7 +157,14 @@ fn by_id(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u32>, Mea
     let shmseg = stage.id();
     let shmid = memory.id();
     let read_only = false;
-    let request = extension(AttachRequest { shmseg, shmid, read_only }, major);
+    let request = extension(
+        AttachRequest {
+            shmseg,
+            shmid,
+            read_only,
+        },
+        major,
+    );
     let accepted = stage.try_bytes(&request)?;
     stage.keep(memory);
     Ok(accepted.then_some(shmseg))

@@ -40,12 +40,24 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     };
     let destroy = |region| extension(DestroyRegionRequest { region }, major);
     for count in [1, 4] {
-        cycle(stage, loads, RESOURCES, &[&|region| create(region, count), &destroy]);
+        cycle(
+            stage,
+            loads,
+            RESOURCES,
+            &[&|region| create(region, count), &destroy],
+        );
     }
     let window = stage.window;
     let of_window = |region| {
         let kind = SK::BOUNDING;
-        extension(CreateRegionFromWindowRequest { region, window, kind }, major)
+        extension(
+            CreateRegionFromWindowRequest {
+                region,
+                window,
+                kind,
+            },
+            major,
+        )
     };
     cycle(stage, loads, RESOURCES, &[&of_window, &destroy]);
 
@@ -54,13 +66,59 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         stage.send_bytes(&create(region, count))?;
     }
     let (source1, source2, destination) = (one, other, third);
-    plain(loads, UnionRegionRequest { source1, source2, destination }, major);
-    plain(loads, IntersectRegionRequest { source1, source2, destination }, major);
-    plain(loads, SubtractRegionRequest { source1, source2, destination }, major);
+    plain(
+        loads,
+        UnionRegionRequest {
+            source1,
+            source2,
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        IntersectRegionRequest {
+            source1,
+            source2,
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        SubtractRegionRequest {
+            source1,
+            source2,
+            destination,
+        },
+        major,
+    );
     let source = other;
-    plain(loads, CopyRegionRequest { source, destination }, major);
-    plain(loads, RegionExtentsRequest { source, destination }, major);
-    plain(loads, TranslateRegionRequest { region: one, dx: 0, dy: 0 }, major);
+    plain(
+        loads,
+        CopyRegionRequest {
+            source,
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        RegionExtentsRequest {
+            source,
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        TranslateRegionRequest {
+            region: one,
+            dx: 0,
+            dy: 0,
+        },
+        major,
+    );
     plain(loads, FetchRegionRequest { region: other }, major);
     let set = SetRegionRequest {
         region: third,

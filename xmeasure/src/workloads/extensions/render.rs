@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use x11rb_protocol::protocol::render::{
-    AddGlyphsRequest, ChangePictureAux, ChangePictureRequest, Color, CreateGlyphSetRequest,
-    CreateCursorRequest, CreateLinearGradientRequest, CreatePictureAux, CreatePictureRequest,
+    AddGlyphsRequest, ChangePictureAux, ChangePictureRequest, Color, CreateCursorRequest,
+    CreateGlyphSetRequest, CreateLinearGradientRequest, CreatePictureAux, CreatePictureRequest,
     CreateRadialGradientRequest, CreateSolidFillRequest, FreeGlyphSetRequest, FreeGlyphsRequest,
     FreePictureRequest, Glyphinfo, PictType, Pointfix, QueryFiltersRequest, QueryPictFormatsReply,
     QueryPictFormatsRequest, QueryVersionRequest, Repeat, SetPictureClipRectanglesRequest,
@@ -86,7 +86,12 @@ impl Render {
         values: &CreatePictureAux,
     ) -> Vec<u8> {
         let value_list = Cow::Borrowed(values);
-        let request = CreatePictureRequest { pid, drawable, format, value_list };
+        let request = CreatePictureRequest {
+            pid,
+            drawable,
+            format,
+            value_list,
+        };
         extension(request, self.major)
     }
 
@@ -95,7 +100,10 @@ impl Render {
     }
 
     pub(super) fn linear(&self, picture: u32) -> Vec<u8> {
-        let at = |x, y| Pointfix { x: x * ONE, y: y * ONE };
+        let at = |x, y| Pointfix {
+            x: x * ONE,
+            y: y * ONE,
+        };
         let request = CreateLinearGradientRequest {
             picture,
             p1: at(0, 0),
@@ -107,7 +115,10 @@ impl Render {
     }
 
     pub(super) fn radial(&self, picture: u32) -> Vec<u8> {
-        let at = |x, y| Pointfix { x: x * ONE, y: y * ONE };
+        let at = |x, y| Pointfix {
+            x: x * ONE,
+            y: y * ONE,
+        };
         let request = CreateRadialGradientRequest {
             picture,
             inner: at(250, 250),
@@ -127,7 +138,14 @@ impl Render {
     pub(super) fn filter(&self, picture: u32, filter: &'static [u8]) -> Vec<u8> {
         let values = (&[]).into();
         let filter = filter.into();
-        extension(SetPictureFilterRequest { picture, filter, values }, self.major)
+        extension(
+            SetPictureFilterRequest {
+                picture,
+                filter,
+                values,
+            },
+            self.major,
+        )
     }
 
     /// A scaling to a half and a bit, which no shortcut for whole steps applies to.
@@ -143,7 +161,10 @@ impl Render {
             matrix32: 0,
             matrix33: ONE,
         };
-        extension(SetPictureTransformRequest { picture, transform }, self.major)
+        extension(
+            SetPictureTransformRequest { picture, transform },
+            self.major,
+        )
     }
 
     /// A new glyph set with `count` glyphs of that side in shades of grey, named 0 and on.
@@ -155,7 +176,10 @@ impl Render {
     ) -> Result<u32, MeasureError> {
         let gsid = stage.id();
         let format = self.a8;
-        stage.send_bytes(&extension(CreateGlyphSetRequest { gsid, format }, self.major))?;
+        stage.send_bytes(&extension(
+            CreateGlyphSetRequest { gsid, format },
+            self.major,
+        ))?;
         stage.send_bytes(&self.add_glyphs(gsid, 0, count, side))?;
         Ok(gsid)
     }
@@ -172,7 +196,9 @@ impl Render {
         let line = usize::from(side).next_multiple_of(4);
         let length = line * usize::from(side) * count as usize;
         // Each glyph is another picture: the server shares equal ones.
-        let data: Vec<u8> = (0..length).map(|at| (at * 7 + first as usize * 31) as u8).collect();
+        let data: Vec<u8> = (0..length)
+            .map(|at| (at * 7 + first as usize * 31) as u8)
+            .collect();
         let request = AddGlyphsRequest {
             glyphset,
             glyphids: (first..first + count).collect(),
@@ -195,7 +221,13 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     stage.ask_extension(version, major)?;
     plain(loads, version, major);
     costly(loads, QueryPictFormatsRequest, major);
-    plain(loads, QueryFiltersRequest { drawable: stage.window }, major);
+    plain(
+        loads,
+        QueryFiltersRequest {
+            drawable: stage.window,
+        },
+        major,
+    );
     let Some(known) = stage.ask_extension(QueryPictFormatsRequest, major)? else {
         return Ok(());
     };
@@ -214,7 +246,12 @@ fn pictures(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), 
     let free = |picture| render.free(picture);
     let picture = |pid| render.picture(pid, drawable, render.root);
     cycle(stage, loads, RESOURCES, &[&picture, &free]);
-    cycle(stage, loads, RESOURCES, &[&|id| render.solid(id, TRANSLUCENT), &free]);
+    cycle(
+        stage,
+        loads,
+        RESOURCES,
+        &[&|id| render.solid(id, TRANSLUCENT), &free],
+    );
     cycle(stage, loads, RESOURCES, &[&|id| render.linear(id), &free]);
     cycle(stage, loads, RESOURCES, &[&|id| render.radial(id), &free]);
 
@@ -271,7 +308,13 @@ fn glyphs(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), Me
         let add = |glyph| render.add_glyphs(set, glyph, 1, side);
         let remove = |glyph| {
             let glyphs = vec![glyph].into();
-            extension(FreeGlyphsRequest { glyphset: set, glyphs }, major)
+            extension(
+                FreeGlyphsRequest {
+                    glyphset: set,
+                    glyphs,
+                },
+                major,
+            )
         };
         super::super::cycle(loads, &ids, &[&add, &remove]);
     }

@@ -26,7 +26,11 @@ pub(super) fn add(stage: &mut Stage, _: &Plan, loads: &mut Loads) -> Result<(), 
             client_minor_version: 1,
         };
         plain(loads, version, major);
-        plain(loads, screensaver::QueryInfoRequest { drawable: root }, major);
+        plain(
+            loads,
+            screensaver::QueryInfoRequest { drawable: root },
+            major,
+        );
     }
     if let Some(major) = major(stage, loads, "DPMS")? {
         let version = dpms::GetVersionRequest {
@@ -65,14 +69,22 @@ fn outputs(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     };
     plain(loads, select, major);
     costly(loads, randr::GetScreenInfoRequest { window }, major);
-    costly(loads, randr::GetScreenResourcesCurrentRequest { window }, major);
+    costly(
+        loads,
+        randr::GetScreenResourcesCurrentRequest { window },
+        major,
+    );
     // On real hardware this one asks the monitors, and takes long.
     costly(loads, randr::GetScreenResourcesRequest { window }, major);
     plain(loads, randr::GetScreenSizeRangeRequest { window }, major);
     plain(loads, randr::GetOutputPrimaryRequest { window }, major);
     plain(loads, randr::GetProvidersRequest { window }, major);
     for get_active in [true, false] {
-        costly(loads, randr::GetMonitorsRequest { window, get_active }, major);
+        costly(
+            loads,
+            randr::GetMonitorsRequest { window, get_active },
+            major,
+        );
     }
     let resources = randr::GetScreenResourcesCurrentRequest { window };
     let Some(resources) = stage.ask_extension(resources, major)? else {
@@ -80,7 +92,14 @@ fn outputs(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     };
     let config_timestamp = resources.config_timestamp;
     if let Some(&output) = resources.outputs.first() {
-        costly(loads, randr::GetOutputInfoRequest { output, config_timestamp }, major);
+        costly(
+            loads,
+            randr::GetOutputInfoRequest {
+                output,
+                config_timestamp,
+            },
+            major,
+        );
         plain(loads, randr::ListOutputPropertiesRequest { output }, major);
         let property = stage.atom("EDID")?;
         let get = randr::GetOutputPropertyRequest {
@@ -95,7 +114,14 @@ fn outputs(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
         plain(loads, get, major);
     }
     if let Some(&crtc) = resources.crtcs.first() {
-        costly(loads, randr::GetCrtcInfoRequest { crtc, config_timestamp }, major);
+        costly(
+            loads,
+            randr::GetCrtcInfoRequest {
+                crtc,
+                config_timestamp,
+            },
+            major,
+        );
         plain(loads, randr::GetCrtcGammaSizeRequest { crtc }, major);
         costly(loads, randr::GetCrtcGammaRequest { crtc }, major);
         plain(loads, randr::GetCrtcTransformRequest { crtc }, major);

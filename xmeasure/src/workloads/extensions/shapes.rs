@@ -18,7 +18,13 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     };
     let window = stage.silent;
     plain(loads, QueryVersionRequest, major);
-    plain(loads, QueryExtentsRequest { destination_window: window }, major);
+    plain(
+        loads,
+        QueryExtentsRequest {
+            destination_window: window,
+        },
+        major,
+    );
     for destination_kind in [SK::BOUNDING, SK::INPUT] {
         let rectangles = vec![Rectangle {
             x: 0,
@@ -68,8 +74,21 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         enable: false,
     };
     plain(loads, select, major);
-    plain(loads, InputSelectedRequest { destination_window: window }, major);
+    plain(
+        loads,
+        InputSelectedRequest {
+            destination_window: window,
+        },
+        major,
+    );
     let source_kind = SK::BOUNDING;
-    plain(loads, GetRectanglesRequest { window, source_kind }, major);
+    plain(
+        loads,
+        GetRectanglesRequest {
+            window,
+            source_kind,
+        },
+        major,
+    );
     Ok(())
 }

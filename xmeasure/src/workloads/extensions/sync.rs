@@ -41,7 +41,12 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     };
     let query = |counter| extension(QueryCounterRequest { counter }, major);
     let destroy = |counter| extension(DestroyCounterRequest { counter }, major);
-    cycle(stage, loads, RESOURCES, &[&create, &set, &change, &query, &destroy]);
+    cycle(
+        stage,
+        loads,
+        RESOURCES,
+        &[&create, &set, &change, &query, &destroy],
+    );
     alarms(stage, loads, major)?;
     fences(stage, loads, major);
     Ok(())
@@ -75,7 +80,12 @@ fn alarms(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), Measure
     };
     let query = |alarm| extension(QueryAlarmRequest { alarm }, major);
     let destroy = |alarm| extension(DestroyAlarmRequest { alarm }, major);
-    cycle(stage, loads, RESOURCES / 8, &[&create, &change, &query, &destroy]);
+    cycle(
+        stage,
+        loads,
+        RESOURCES / 8,
+        &[&create, &change, &query, &destroy],
+    );
     Ok(())
 }
 
@@ -83,7 +93,14 @@ fn fences(stage: &mut Stage, loads: &mut Loads, major: u8) {
     let drawable = stage.window;
     let create = |fence| {
         let initially_triggered = false;
-        extension(CreateFenceRequest { drawable, fence, initially_triggered }, major)
+        extension(
+            CreateFenceRequest {
+                drawable,
+                fence,
+                initially_triggered,
+            },
+            major,
+        )
     };
     let trigger = |fence| extension(TriggerFenceRequest { fence }, major);
     // A fence that is triggered already makes nobody wait.

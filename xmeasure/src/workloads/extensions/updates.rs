@@ -1,7 +1,7 @@
 //! What a compositor and a modern toolkit use: DAMAGE, COMPOSITE, Present, DOUBLE-BUFFER.
 
-use x11rb_protocol::protocol::{composite, damage, dbe, present, xfixes};
 use x11rb_protocol::protocol::xproto::{FreePixmapRequest, Rectangle};
+use x11rb_protocol::protocol::{composite, damage, dbe, present, xfixes};
 
 use super::{RESOURCES, cycle, major, pair, plain};
 use crate::error::MeasureError;
@@ -35,10 +35,26 @@ fn damages(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     // On a window that nothing is drawn on.
     let drawable = stage.silent;
     let level = damage::ReportLevel::NON_EMPTY;
-    let create = |damage| extension(damage::CreateRequest { damage, drawable, level }, major);
+    let create = |damage| {
+        extension(
+            damage::CreateRequest {
+                damage,
+                drawable,
+                level,
+            },
+            major,
+        )
+    };
     let subtract = |damage| {
         let (repair, parts) = (0, 0);
-        extension(damage::SubtractRequest { damage, repair, parts }, major)
+        extension(
+            damage::SubtractRequest {
+                damage,
+                repair,
+                parts,
+            },
+            major,
+        )
     };
     let destroy = |damage| extension(damage::DestroyRequest { damage }, major);
     cycle(stage, loads, RESOURCES / 8, &[&create, &subtract, &destroy]);
@@ -63,7 +79,10 @@ fn composites(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> 
     // A window of its own, mapped and redirected: only such a one has a pixmap.
     let redirected = stage.small_window()?;
     let window = redirected;
-    stage.send_bytes(&extension(composite::RedirectWindowRequest { window, update }, major))?;
+    stage.send_bytes(&extension(
+        composite::RedirectWindowRequest { window, update },
+        major,
+    ))?;
     let name = |pixmap| extension(composite::NameWindowPixmapRequest { window, pixmap }, major);
     let free = |pixmap| core(FreePixmapRequest { pixmap });
     cycle(stage, loads, RESOURCES / 8, &[&name, &free]);
@@ -81,7 +100,11 @@ fn presents(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Mea
     stage.ask_extension(version, major)?;
     plain(loads, version, major);
     let window = stage.window;
-    plain(loads, present::QueryCapabilitiesRequest { target: window }, major);
+    plain(
+        loads,
+        present::QueryCapabilitiesRequest { target: window },
+        major,
+    );
     let pixmap = stage.pixmap(stage.screen.root_depth, SIDE)?;
     let Some(fixes) = stage.extension("XFIXES")? else {
         return Ok(());
@@ -96,7 +119,10 @@ fn presents(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Mea
             height: *side,
         }];
         let rectangles = rectangles.into();
-        stage.send_bytes(&extension(xfixes::CreateRegionRequest { region, rectangles }, fixes))?;
+        stage.send_bytes(&extension(
+            xfixes::CreateRegionRequest { region, rectangles },
+            fixes,
+        ))?;
         regions.push((*side, region));
     }
     for (side, update) in regions {
@@ -139,10 +165,21 @@ fn buffers(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let swap_action = dbe::SwapAction::UNDEFINED;
     let allocate = |buffer| {
         let swap_action = swap_action.into();
-        extension(dbe::AllocateBackBufferRequest { window, buffer, swap_action }, major)
+        extension(
+            dbe::AllocateBackBufferRequest {
+                window,
+                buffer,
+                swap_action,
+            },
+            major,
+        )
     };
     let swap = |_| {
-        let actions = vec![dbe::SwapInfo { window, swap_action }].into();
+        let actions = vec![dbe::SwapInfo {
+            window,
+            swap_action,
+        }]
+        .into();
         extension(dbe::SwapBuffersRequest { actions }, major)
     };
     let release = |buffer| extension(dbe::DeallocateBackBufferRequest { buffer }, major);
