@@ -212,6 +212,19 @@ pub(crate) struct Measure {
     /// Measure this request only (may be repeated)
     #[arg(long, value_name = "REQUEST")]
     pub(crate) only: Vec<String>,
+    /// Measure what this recording needs and the file of -o lacks, and add it
+    #[arg(long = "for", value_name = "TRACE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Go on with the file of -o: measure what it lacks, and add it
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Measure as well what a user of the display would notice (grabs, focus, pointer); always
+    /// done on a private server
+    #[arg(long)]
+    pub(crate) intrusive: bool,
+    /// Leave the processors to the scheduler instead of pinning the server and x11prof to them
+    #[arg(long)]
+    pub(crate) no_pin: bool,
 }
 
 #[derive(Debug, Subcommand)]

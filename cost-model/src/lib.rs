@@ -13,6 +13,7 @@ mod hashing;
 mod interpolate;
 mod items;
 mod matching;
+mod merge;
 mod network;
 mod parameters;
 mod price;
