@@ -62,6 +62,15 @@ pub(crate) struct Record {
     /// [default: those that match the server]
     #[arg(long, value_name = "P", requires = "live")]
     pub(crate) params: Option<String>,
+    /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
+    pub(crate) tcp: Option<String>,
+    /// Take the clients of other users too, if they have the cookie
+    #[arg(long)]
+    pub(crate) any_user: bool,
+    /// How much may wait in memory for a slow disk, in MiB [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) queue: Option<u32>,
     /// Keep the bodies of images, which are left out from 4 KiB on otherwise
     #[arg(long)]
     pub(crate) full: bool,
@@ -79,6 +88,10 @@ pub(crate) struct Report {
     /// [default: those that match the server in the trace]
     #[arg(long, value_name = "P")]
     pub(crate) params: Option<String>,
+    /// Your own operations: what decides the cost of requests that x11prof does not know, or that
+    /// you want counted otherwise (a TOML file, see docs/OPERATIONS.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
     /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
     /// xprof-1993, none
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
@@ -112,6 +125,9 @@ pub(crate) struct Compare {
     /// A server's parameters: a file, or a name from `params list`; give it once for each server
     #[arg(long, value_name = "P", required = true)]
     pub(crate) params: Vec<String>,
+    /// Your own operations (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
     /// The network (see `report`); give it several times to see what each does to each server
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
     pub(crate) net: Vec<Network>,
@@ -134,6 +150,9 @@ pub(crate) struct Stats {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
+    /// Your own operations, which decide op-sizes (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
     /// Show this kind of message only, beside the four categories (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
@@ -204,6 +223,19 @@ pub(crate) struct Measure {
     /// Measure this request only (may be repeated)
     #[arg(long, value_name = "REQUEST")]
     pub(crate) only: Vec<String>,
+    /// Measure what this recording needs and the file of -o lacks, and add it
+    #[arg(long = "for", value_name = "TRACE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Go on with the file of -o: measure what it lacks, and add it
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Measure as well what a user of the display would notice (grabs, focus, pointer); always
+    /// done on a private server
+    #[arg(long)]
+    pub(crate) intrusive: bool,
+    /// Leave the processors to the scheduler instead of pinning the server and x11prof to them
+    #[arg(long)]
+    pub(crate) no_pin: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -35,8 +35,9 @@ impl Screen {
 
     /// Draws what came so far. A terminal that cannot be drawn on is left as it is.
     pub(crate) fn draw(&mut self, report: &ProfileReport, missed: u64) {
-        // The first says what to connect to; of several lines the last one does.
-        let first = self.notices.first().and_then(|first| first.lines().last());
+        // The first says what to connect to; of several lines the second one does.
+        let first = self.notices.first();
+        let first = first.and_then(|first| first.lines().take(2).last());
         let latest = self.notices.iter().skip(1).next_back();
         let notices = [first, latest.map(String::as_str)].map(Option::unwrap_or_default);
         let _ = self

@@ -66,7 +66,7 @@ pub use partition::PartitionReport;
 pub use pcapng::PcapNg;
 pub use pipeline::{Observation, Pipeline, Seen};
 pub use pricing::{Blocking, Charge, Pricer, TransportPart};
-pub use profile::{Profile, TransportLine, profile_trace};
+pub use profile::{Profile, TransportLine, profile_session, profile_trace};
 pub use report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
     ServerReport, TotalReport, TraceReport, TransportReport,

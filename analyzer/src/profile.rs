@@ -5,6 +5,7 @@ use std::io;
 
 use x11prof_cost_model::{Clock, Cost, ServerParameters, Substitutions};
 use x11prof_protocol::{Message, Symbol};
+use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Reader, TraceError};
 
 use crate::facts::Facts;
@@ -279,8 +280,17 @@ pub fn profile_trace<R: io::Read>(
     reader: &mut Reader<R>,
     profiles: &mut [Profile],
 ) -> Result<Facts, TraceError> {
+    profile_session(Session::new(), reader, profiles)
+}
+
+/// The same, with the operations that `session` makes of the requests.
+pub fn profile_session<R: io::Read>(
+    session: Session,
+    reader: &mut Reader<R>,
+    profiles: &mut [Profile],
+) -> Result<Facts, TraceError> {
     let mut facts = Facts::default();
-    Pipeline::new().run(reader, |observation| {
+    Pipeline::with_session(session).run(reader, |observation| {
         facts.observe(observation);
         for profile in profiles.iter_mut() {
             profile.observe(observation);

@@ -5,8 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::net::sockopt::socket_peercred;
-use rustix::process::Uid;
+use rustix::process::geteuid;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use x11prof_protocol::ByteOrder;
@@ -19,10 +18,10 @@ use crate::connection_tap::ConnectionTap;
 use crate::images::ImageRequests;
 use crate::kept::KeptBytes;
 use crate::notice::Notice;
+use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::relay::{EndedBy, Relay};
 use crate::scheduling::Scheduling;
-use crate::server_info::peer_pid;
 use crate::server_link::ServerLink;
 use crate::setup_exchange::{self, Layout, Progress, Refusal};
 use crate::socket::Socket;
@@ -40,6 +39,8 @@ pub(crate) struct Display {
     pub(crate) link: ServerLink,
     /// Our own, which clients must show.
     pub(crate) cookie: Cookie,
+    /// Other users' clients are taken as well.
+    pub(crate) any_user: bool,
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
     pub(crate) buffers: ReadBuffers,
@@ -48,6 +49,29 @@ pub(crate) struct Display {
     pub(crate) images: ImageRequests,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) counts: Counts,
+}
+
+/// How a client came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Unix,
+    Abstract,
+    Tcp,
+}
+
+impl Transport {
+    /// Its name in the trace.
+    fn name(self) -> &'static str {
+        match self {
+            Transport::Unix => "unix",
+            Transport::Abstract => "abstract",
+            Transport::Tcp => "tcp",
+        }
+    }
+
+    fn is_local(self) -> bool {
+        self != Transport::Tcp
+    }
 }
 
 /// The counts of a recording.
@@ -78,17 +102,18 @@ enum Early {
 
 impl Display {
     /// Serves one accepted connection to its end.
-    pub(crate) async fn serve(&self, stream: OwnedFd, transport: &str) {
+    pub(crate) async fn serve(&self, stream: OwnedFd, transport: Transport) {
         let connection = ConnectionId(self.counts.accepted.get().saturating_add(1));
         self.counts.accepted.set(connection.0);
-        let pid = peer_pid(&stream);
+        let peer = transport.is_local().then(|| Peer::of(&stream)).flatten();
+        let pid = peer.and_then(|peer| peer.pid);
         self.counts.open.borrow_mut().push((connection, pid));
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.tap.control(
             clock::now(),
             Control::Opened(Opened {
                 connection,
-                transport: transport.to_owned(),
+                transport: transport.name().to_owned(),
                 pid,
                 name: process.name.clone(),
                 command: process.command,
@@ -103,7 +128,7 @@ impl Display {
             name: process.name,
         });
         let (by, why) = match Socket::new(stream) {
-            Ok(client) => self.converse(connection, pid, &client).await,
+            Ok(client) => self.converse(connection, peer, &client).await,
             Err(error) => ("error", Some(error.to_string())),
         };
         if let Some(pid) = pid {
@@ -161,11 +186,12 @@ impl Display {
     async fn converse(
         &self,
         connection: ConnectionId,
-        pid: Option<u32>,
+        peer: Option<Peer>,
         client: &Socket,
     ) -> (&'static str, Option<String>) {
+        let pid = peer.and_then(|peer| peer.pid);
         let tap = ConnectionTap::new(connection, &self.tap, &self.kept, self.images);
-        let server = match self.introduce(&tap, client).await {
+        let server = match self.introduce(&tap, peer, client).await {
             Ok(server) => server,
             Err(Early::Gone(why)) => {
                 self.note_end(pid);
@@ -203,13 +229,18 @@ impl Display {
     }
 
     /// Takes the client's setup, and passes it on to a new connection to the server.
-    async fn introduce(&self, tap: &ConnectionTap<'_>, client: &Socket) -> Result<Socket, Early> {
+    async fn introduce(
+        &self,
+        tap: &ConnectionTap<'_>,
+        peer: Option<Peer>,
+        client: &Socket,
+    ) -> Result<Socket, Early> {
         let (setup, layout) = match timeout(SETUP_PATIENCE, self.setup(client)).await {
             Ok(taken) => taken?,
             Err(_) => return Err(Early::Gone("it sent no whole setup in time".to_owned())),
         };
         let refuse = |why: String| Early::Refused(Some(layout.order), why);
-        check_user(client)
+        self.check_user(peer)
             .and_then(|()| setup_exchange::check(&setup, &layout, &self.cookie))
             .map_err(|refusal| refuse(refusal.to_string()))?;
         let link = self.link.clone();
@@ -254,30 +285,30 @@ impl Display {
             setup.extend_from_slice(received.bytes());
         }
     }
-}
 
-/// The cookie's file is for this user alone; so are the sockets.
-fn check_user(client: &Socket) -> Result<(), Refusal> {
-    match socket_peercred(client.as_fd()) {
-        Ok(peer) if !same_user(peer.uid, rustix::process::geteuid()) => Err(Refusal::AnotherUser),
-        _ => Ok(()),
+    /// The cookie's file is for this user alone; so are the sockets. By TCP only the cookie tells.
+    fn check_user(&self, peer: Option<Peer>) -> Result<(), Refusal> {
+        match peer {
+            Some(peer) if !self.any_user && !same_user(peer.uid, geteuid().as_raw()) => {
+                Err(Refusal::AnotherUser)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
-fn same_user(peer: Uid, ours: Uid) -> bool {
+fn same_user(peer: u32, ours: u32) -> bool {
     peer == ours
 }
 
 #[cfg(test)]
 mod tests {
     use super::same_user;
-    use rustix::process::Uid;
 
     #[test]
     fn only_the_same_user_is_let_in() {
-        let user = Uid::from_raw(1000);
-        assert!(same_user(user, user));
-        assert!(!same_user(Uid::from_raw(1001), user));
-        assert!(!same_user(Uid::ROOT, user));
+        assert!(same_user(1000, 1000));
+        assert!(!same_user(1001, 1000));
+        assert!(!same_user(0, 1000));
     }
 }

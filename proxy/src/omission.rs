@@ -80,13 +80,13 @@ impl Omission {
             Direction::ToServer if !secret.is_empty() => {
                 let before = bytes.get(..secret.start).unwrap_or_default();
                 let after = bytes.get(secret.end..).unwrap_or_default();
-                self.to_server(before, 0, level, gaps);
+                self.walk_requests(before, 0, level, gaps);
                 self.to_server.walker.skip(secret.len() as u64);
                 push(gaps, secret.start as u64, secret.len() as u64);
-                self.to_server(after, secret.end, level, gaps)
+                self.walk_requests(after, secret.end, level, gaps)
             }
-            Direction::ToServer => self.to_server(bytes, 0, level, gaps),
-            Direction::ToClient => self.to_client(bytes, level, gaps),
+            Direction::ToServer => self.walk_requests(bytes, 0, level, gaps),
+            Direction::ToClient => self.walk_answers(bytes, level, gaps),
         }
     }
 
@@ -95,7 +95,13 @@ impl Omission {
         self.to_server.walker.order().is_some()
     }
 
-    fn to_server(&mut self, bytes: &[u8], base: usize, level: Level, gaps: &mut Vec<Gap>) -> bool {
+    fn walk_requests(
+        &mut self,
+        bytes: &[u8],
+        base: usize,
+        level: Level,
+        gaps: &mut Vec<Gap>,
+    ) -> bool {
         let Way {
             walker,
             leaving,
@@ -139,7 +145,7 @@ impl Omission {
         pressed
     }
 
-    fn to_client(&mut self, bytes: &[u8], level: Level, gaps: &mut Vec<Gap>) -> bool {
+    fn walk_answers(&mut self, bytes: &[u8], level: Level, gaps: &mut Vec<Gap>) -> bool {
         let Some(order) = self.to_server.walker.order() else {
             return false;
         };

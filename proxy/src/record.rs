@@ -19,11 +19,12 @@ use crate::images::ImageRequests;
 use crate::listener::{self, Claimed, ListenError};
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
-use crate::private_server::{PrivateServer, ServerError, ServerKind};
+use crate::private_server::{PrivateServer, ServerError};
 use crate::recorder::{self, Recorder};
 use crate::scheduling::Scheduling;
 use crate::serve::{self, Served};
 use crate::server_info::{self, DisplayError};
+use crate::server_kind::ServerKind;
 use crate::server_link::ServerLink;
 use crate::tap::{Tap, tap};
 use crate::watch::Watch;
@@ -49,6 +50,10 @@ pub struct RecordConfig {
     pub target: Target,
     /// The display number to serve; any free one where `None`.
     pub listen: Option<u32>,
+    /// The host name or address to listen at by TCP as well, on port 6000 and the display number.
+    pub tcp: Option<String>,
+    /// Take the clients of other users as well, where they have the cookie.
+    pub any_user: bool,
     /// The command to record, its program first; where empty, whoever connects is recorded
     /// until SIGINT or SIGTERM.
     pub command: Vec<OsString>,
@@ -146,7 +151,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     // It lives until the end of the recording.
     let (link, _server) = target(&config.target)?;
     let (about, extensions) = server_info::ask(&link)?;
-    let claimed = listener::claim(config.listen)?;
+    let claimed = listener::claim(config.listen, config.tcp.as_deref())?;
     let dir = PrivateDir::new().map_err(system("a directory for the authority file"))?;
     let cookie = Cookie::random().map_err(system("a random cookie"))?;
     let authority = dir.path().join("Xauthority");
@@ -170,6 +175,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let display = Rc::new(Display {
         link,
         cookie,
+        any_user: config.any_user,
         tap: tap.clone(),
         scheduling: Scheduling::start(tap.clone()),
         buffers: ReadBuffers::default(),

@@ -174,6 +174,8 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
     let writer = Writer::new(Disk(20_000), started(true), Timestamp::from_nanos(1)).unwrap();
     let trace = Trace {
         writer: Some(writer),
+        file: None,
+        safe: Safe::default(),
         written: Written::default(),
         path: PathBuf::from("trace"),
         watch: None,

@@ -1,6 +1,6 @@
 //! `x11prof compare`: one recording priced for several servers and networks, in one pass.
 
-use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, Scales, profile_trace};
+use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, Scales, profile_session};
 use x11prof_cost_model::Substitutions;
 
 use crate::args::{Compare, TableFormat};
@@ -19,7 +19,8 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
         let profile = Profile::new(&parameters, &substitutions, Blocking::default());
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
-    let facts = profile_trace(&mut reader, &mut profiles)
+    let session = input::session(arguments.operations.as_deref())?;
+    let facts = profile_session(session, &mut reader, &mut profiles)
         .map_err(|error| CommandError::file(path, error))?;
     let name = path.to_string_lossy();
     let reports: Vec<ProfileReport> = profiles

@@ -26,9 +26,13 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         output: arguments.output,
         target,
         listen: arguments.listen.map(u32::from),
+        tcp: arguments.tcp,
+        any_user: arguments.any_user,
         command: arguments.command,
         full: arguments.full,
-        queue_bytes: DEFAULT_QUEUE_BYTES,
+        queue_bytes: arguments.queue.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
+            mebibytes as usize * (1 << 20)
+        }),
         recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
         watch,
     };
@@ -79,11 +83,19 @@ pub(crate) fn run(arguments: Record) -> Outcome {
 /// What there is to say about a notice; `serves` where no command is recorded.
 fn words(notice: &Notice, serves: bool) -> Option<String> {
     match notice {
-        Notice::Serving { display, authority } => serves.then(|| {
-            format!(
+        Notice::Serving {
+            display,
+            authority,
+            tcp,
+        } => serves.then(|| {
+            let mut said = format!(
                 "recording what connects here, until Ctrl-C:\n  export DISPLAY={display} XAUTHORITY={}",
                 authority.display()
-            )
+            );
+            for address in tcp {
+                said.push_str(&format!("\n  by TCP at {address}"));
+            }
+            said
         }),
         Notice::Connected {
             connection,

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut facts = Facts::default();
     let wanted = arguments.resources || arguments.format == TableFormat::Json;
     let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
-    Pipeline::new()
+    Pipeline::with_session(input::session(arguments.operations.as_deref())?)
         .run(&mut reader, |observation| {
             facts.observe(observation);
             profile.observe(observation);
