@@ -1,0 +1,106 @@
+//! `record --live` without a terminal: the paper's two signals.
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
+mod harness;
+
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{ChildStderr, Stdio};
+
+use harness::{Place, needs};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The recorder's next line on standard error that `wanted` likes.
+fn line(lines: &mut Lines<BufReader<ChildStderr>>, wanted: impl Fn(&str) -> bool) -> String {
+    let mut seen = String::new();
+    for line in lines {
+        let line = line.expect("a line");
+        if wanted(&line) {
+            return line;
+        }
+        seen.push_str(&line);
+        seen.push('\n');
+    }
+    panic!("x11prof ended before it said that:\n{seen}");
+}
+
+/// The number of requests in a report's first line.
+fn requests(line: &str) -> u64 {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "requests");
+    let count = at
+        .and_then(|at| words.get(at - 1))
+        .expect("a number of requests");
+    count.parse().expect("a number")
+}
+
+#[test]
+fn signals_print_the_profile_and_start_it_afresh() {
+    needs("Xvfb", "xvfb");
+    needs("xterm", "xterm");
+    let place = Place::new();
+    // Parameters of one's own, to see that they are read again.
+    let prices = |name: &str| format!("format = 1\n[server]\nname = \"{name}\"\n");
+    let file = place.write("mine.toml", prices("before").as_bytes());
+    let mut recorder = place
+        .x11prof([
+            "record",
+            "--live",
+            "--server",
+            "xvfb",
+            "--params",
+            "mine.toml",
+        ])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("x11prof starts");
+    let pid = Pid::from_child(&recorder);
+    let mut lines = BufReader::new(recorder.stderr.take().expect("a pipe")).lines();
+    let export = line(&mut lines, |line| line.contains("export DISPLAY="));
+    let value = |name: &str| {
+        let mut words = export.split_whitespace();
+        let word = words.find_map(|word| word.strip_prefix(name));
+        word.expect("announced").to_owned()
+    };
+    // A client that has come and gone: all that it sent is in what is printed afterwards.
+    let mut client = std::process::Command::new("xset");
+    client
+        .arg("q")
+        .env("DISPLAY", value("DISPLAY="))
+        .env("XAUTHORITY", value("XAUTHORITY="));
+    let mut print = || {
+        kill_process(pid, Signal::USR1).expect("a signal is sent");
+        let head = line(&mut lines, |line| line.starts_with("Trace "));
+        let server = line(&mut lines, |line| line.starts_with("Server parameters: "));
+        line(&mut lines, |line| line.starts_with("Server time (kernel)"));
+        (requests(&head), server)
+    };
+    harness::Ran::of(&mut client).succeeded();
+    let (first, server) = until_some(&mut print);
+    assert!(first > 10 && server.contains("before"), "{first} {server}");
+
+    std::fs::write(&file, prices("after")).expect("a scratch file");
+    kill_process(pid, Signal::USR2).expect("a signal is sent");
+    let mut afresh = || print().1.contains("after").then_some(());
+    harness::until("the fresh start", &mut afresh);
+    let (nothing, _) = print();
+    assert_eq!(nothing, 0);
+    harness::Ran::of(&mut client).succeeded();
+    let (again, _) = until_some(&mut print);
+    assert!(again > 0 && again <= first, "{again} of {first}");
+
+    kill_process(pid, Signal::TERM).expect("a signal is sent");
+    let rest = std::thread::spawn(move || lines.for_each(drop));
+    assert!(harness::wait(&mut recorder, "x11prof record --live").success());
+    rest.join().expect("its last words");
+}
+
+/// Prints until there is something to print, as records come to the view with a delay.
+fn until_some(print: &mut impl FnMut() -> (u64, String)) -> (u64, String) {
+    harness::until("a profile", || {
+        Some(print()).filter(|(count, _)| *count > 10)
+    })
+}
