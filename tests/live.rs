@@ -13,7 +13,7 @@ use harness::{Place, needs};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The recorder's next line on standard error that `wanted` likes.
-fn line(lines: &mut Lines<BufReader<ChildStderr>>, wanted: impl Fn(&str) -> bool) -> String {
+fn line(lines: &mut Lines<BufReader<ChildStderr>>, mut wanted: impl FnMut(&str) -> bool) -> String {
     let mut seen = String::new();
     for line in lines {
         let line = line.expect("a line");
@@ -75,22 +75,34 @@ fn signals_print_the_profile_and_start_it_afresh() {
         kill_process(pid, Signal::USR1).expect("a signal is sent");
         let head = line(&mut lines, |line| line.starts_with("Trace "));
         let server = line(&mut lines, |line| line.starts_with("Server parameters: "));
-        line(&mut lines, |line| line.starts_with("Server time (kernel)"));
-        (requests(&head), server)
+        let mut gone = 0;
+        // These prices have no transport, which is warned of behind the resources.
+        line(&mut lines, |line| {
+            gone += usize::from(line.contains("gone at"));
+            line.starts_with("Warning: no transport costs")
+        });
+        Printed {
+            requests: requests(&head),
+            server,
+            gone,
+        }
     };
     harness::Ran::of(&mut client).succeeded();
-    let (first, server) = until_some(&mut print);
-    assert!(first > 10 && server.contains("before"), "{first} {server}");
+    let first = until_gone(&mut print, 1);
+    assert!(
+        first.requests > 10 && first.server.contains("before"),
+        "{first:?}"
+    );
 
     std::fs::write(&file, prices("after")).expect("a scratch file");
     kill_process(pid, Signal::USR2).expect("a signal is sent");
-    let mut afresh = || print().1.contains("after").then_some(());
-    harness::until("the fresh start", &mut afresh);
-    let (nothing, _) = print();
-    assert_eq!(nothing, 0);
+    let afresh = harness::until("the fresh start", || {
+        Some(print()).filter(|printed| printed.server.contains("after"))
+    });
+    assert_eq!(afresh.requests, 0);
     harness::Ran::of(&mut client).succeeded();
-    let (again, _) = until_some(&mut print);
-    assert!(again > 0 && again <= first, "{again} of {first}");
+    let again = until_gone(&mut print, 2);
+    assert_eq!(again.requests, first.requests);
 
     kill_process(pid, Signal::TERM).expect("a signal is sent");
     let rest = std::thread::spawn(move || lines.for_each(drop));
@@ -98,9 +110,18 @@ fn signals_print_the_profile_and_start_it_afresh() {
     rest.join().expect("its last words");
 }
 
-/// Prints until there is something to print, as records come to the view with a delay.
-fn until_some(print: &mut impl FnMut() -> (u64, String)) -> (u64, String) {
-    harness::until("a profile", || {
-        Some(print()).filter(|(count, _)| *count > 10)
+/// What a signal printed.
+#[derive(Debug)]
+struct Printed {
+    requests: u64,
+    server: String,
+    /// Clients whose end was seen.
+    gone: usize,
+}
+
+/// Prints until the view, to which records come with a delay, has seen the end of so many clients.
+fn until_gone(print: &mut impl FnMut() -> Printed, clients: usize) -> Printed {
+    harness::until("the client's end", || {
+        Some(print()).filter(|printed| printed.gone == clients)
     })
 }
