@@ -6,6 +6,7 @@
 //! `session`'s to say and what it costs is `cost-model`'s; here they are put together in the
 //! order of the trace, in bounded memory.
 
+mod activity;
 mod atoms;
 mod body;
 mod comparison;
@@ -54,6 +55,7 @@ mod warnings;
 #[cfg(test)]
 mod what_if_tests;
 
+pub use activity::ActivityFigures;
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use distribution::Distribution;
 pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
