@@ -44,6 +44,20 @@ pub(crate) const TEST: &[Needed] = &[
     needed("mupdf", "mupdf"),
 ];
 
+/// What the tests of decoding run beside it: a judge, and programs of many kinds.
+pub(crate) const COVERAGE: &[Needed] = &[
+    needed("tshark", "tshark"),
+    needed("gtk3-widget-factory", "gtk-3-examples"),
+];
+
+/// What the validation of decoding runs beside it.
+pub(crate) const MORE_PROGRAMS: &[Needed] = &[
+    needed("mousepad", "mousepad"),
+    needed("mupdf", "mupdf"),
+    needed("featherpad", "featherpad"),
+    needed("glxgears", "mesa-utils"),
+];
+
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names
 /// what to install.
 pub(crate) fn ensure(all: &[&[Needed]]) -> Result<(), String> {
