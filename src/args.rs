@@ -54,6 +54,15 @@ pub(crate) struct Record {
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
+    /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
+    pub(crate) tcp: Option<String>,
+    /// Take the clients of other users too, if they have the cookie
+    #[arg(long)]
+    pub(crate) any_user: bool,
+    /// How much may wait in memory for a slow disk, in MiB [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) queue: Option<u32>,
     /// Keep the bodies of images, which are left out from 4 KiB on otherwise
     #[arg(long)]
     pub(crate) full: bool,
@@ -203,6 +212,19 @@ pub(crate) struct Measure {
     /// Measure this request only (may be repeated)
     #[arg(long, value_name = "REQUEST")]
     pub(crate) only: Vec<String>,
+    /// Measure what this recording needs and the file of -o lacks, and add it
+    #[arg(long = "for", value_name = "TRACE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Go on with the file of -o: measure what it lacks, and add it
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Measure as well what a user of the display would notice (grabs, focus, pointer); always
+    /// done on a private server
+    #[arg(long)]
+    pub(crate) intrusive: bool,
+    /// Leave the processors to the scheduler instead of pinning the server and x11prof to them
+    #[arg(long)]
+    pub(crate) no_pin: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -135,7 +135,12 @@ impl Comparison {
 
     /// Who is fastest over what all can price; nobody, where that is nothing.
     fn verdict(&self, text: &mut String) {
-        if self.servers.len() < 2 {
+        let first = self.servers.first().map(|server| &server.name);
+        if self
+            .servers
+            .iter()
+            .all(|server| Some(&server.name) == first)
+        {
             return;
         }
         let all: u64 = self.requests.iter().map(|line| line.count).sum();

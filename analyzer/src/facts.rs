@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
+use x11prof_cost_model::FastMap;
 use x11prof_protocol::Message;
 use x11prof_trace::{
     ConnectionId, Control, CpuTime, Opened, Reader, Record, Server, Started, Timestamp, TraceError,
@@ -70,7 +71,7 @@ pub struct Facts {
     connections: Vec<ConnectionFacts>,
     connected: u64,
     /// Where each open connection is in the list.
-    open: HashMap<ConnectionId, usize>,
+    open: FastMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
     cpu: HashMap<u32, CpuMeter>,

@@ -85,7 +85,7 @@ fn an_active_grab_begins_when_it_is_granted() {
     let mut refusal = reply(1);
     refusal[1] = 1;
     trace
-        .client_sends(&[grab_pointer.clone()])
+        .client_sends(std::slice::from_ref(&grab_pointer))
         .server_sends(&[refusal]);
     trace.client_sends(&[grab_pointer]);
     trace.wait(500).server_sends(&[reply(2)]);

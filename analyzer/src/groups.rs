@@ -223,7 +223,9 @@ impl Groups {
             "ChangeProperty" if body.u32(4) == Some(39) => {
                 let len = usize::try_from(body.u32(16)?).ok()?;
                 let title = String::from_utf8_lossy(body.bytes(20, len)?).into_owned();
-                self.descriptions.entry(body.u32(0)?).or_default().title = Some(title);
+                if let Some(window) = self.descriptions.get_mut(&body.u32(0)?) {
+                    window.title = Some(title);
+                }
             }
             "RENDER:CreatePicture" if self.pictures.len() < MOST => {
                 self.pictures.insert(body.u32(0)?, body.u32(4)?);

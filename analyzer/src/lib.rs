@@ -37,6 +37,7 @@ mod resource_requests;
 #[cfg(test)]
 mod resource_tests;
 mod resource_text;
+mod resource_use;
 mod resources;
 mod scales;
 mod stats;
@@ -49,6 +50,8 @@ mod target;
 mod testing;
 mod text;
 mod warnings;
+#[cfg(test)]
+mod what_if_tests;
 
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use distribution::Distribution;

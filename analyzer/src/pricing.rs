@@ -1,10 +1,11 @@
 //! Observations priced: what each request, and each thing that its transport made the server
 //! do, costs one server.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use x11prof_cost_model::{
-    Cost, CostTable, Micros, Price, ServerClock, ServerParameters, Substitutions, TransportPrices,
+    Cost, CostTable, FastMap, Micros, Price, ServerClock, ServerParameters, Substitutions,
+    TransportPrices,
 };
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::Operation;
@@ -128,6 +129,9 @@ struct Stream {
     recent: VecDeque<Recent>,
     /// Wakeups charged for a request that has not ended yet.
     unblamed: Option<Cost>,
+    /// The server wrote to this client, and no message of that write has ended yet: the first
+    /// one bears the write's cost.
+    written: bool,
 }
 
 /// Prices what it observes for one server.
@@ -137,7 +141,9 @@ pub struct Pricer {
     clock: ServerClock,
     blocking: Blocking,
     start: Option<Timestamp>,
-    streams: HashMap<ConnectionId, Stream>,
+    streams: FastMap<ConnectionId, Stream>,
+    /// The last request's, used again.
+    price: Price,
 }
 
 impl Pricer {
@@ -153,7 +159,8 @@ impl Pricer {
             clock: ServerClock::new(),
             blocking,
             start: None,
-            streams: HashMap::new(),
+            streams: FastMap::default(),
+            price: Price::default(),
         }
     }
 
@@ -171,6 +178,9 @@ impl Pricer {
                 if self.clock.arrive(at) {
                     self.wakeup(block.connection, block.time, &mut on);
                 }
+            }
+            Observation::BlockStart(block) => {
+                self.streams.entry(block.connection).or_default().written = true;
             }
             Observation::Message(seen) => self.message(seen, &mut on),
             Observation::Control(_, Control::Closed { connection, .. }) => {
@@ -224,6 +234,7 @@ impl Pricer {
                 }
             }
             Message::ServerSetup(setup) => {
+                self.flush(seen.connection);
                 transport(self, Setup, setup.wire_len, Cost::default(), None);
             }
             Message::Request(request) => {
@@ -234,7 +245,7 @@ impl Pricer {
                 }
             }
             Message::Reply(reply) => {
-                let cost = self.transport.reply(reply.wire_len);
+                let cost = self.transport.reply(reply.wire_len) + self.flush(seen.connection);
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let stream = self.streams.entry(seen.connection).or_default();
                 stream.answered(reply.sequence);
@@ -250,7 +261,8 @@ impl Pricer {
                 }
             }
             Message::Event(event) => {
-                transport(self, Event, event.wire_len, self.transport.event(), None);
+                let cost = self.transport.event() + self.flush(seen.connection);
+                transport(self, Event, event.wire_len, cost, None);
                 if let Some(sequence) = event.sequence {
                     self.streams
                         .entry(seen.connection)
@@ -261,16 +273,21 @@ impl Pricer {
             Message::Error(error) => {
                 // An error is written as a reply of 32 bytes is.
                 let bytes = error.bytes.len() as u64;
-                transport(
-                    self,
-                    Error,
-                    bytes,
-                    self.transport.reply(bytes),
-                    Some(error.request),
-                );
+                let cost = self.transport.reply(bytes) + self.flush(seen.connection);
+                transport(self, Error, bytes, cost, Some(error.request));
                 self.failed(seen.connection, error.sequence, error.request, on);
             }
             Message::Malformed(_) => {}
+        }
+    }
+
+    /// The cost of the write that a message came with, for the first message of that write.
+    fn flush(&mut self, connection: ConnectionId) -> Cost {
+        let stream = self.streams.entry(connection).or_default();
+        if std::mem::take(&mut stream.written) {
+            self.transport.flush()
+        } else {
+            Cost::default()
         }
     }
 
@@ -281,8 +298,8 @@ impl Pricer {
         operation: &Operation,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let price = self.costs.price(operation);
-        let fixed = self.costs.fixed(operation).server;
+        let price = &mut self.price;
+        let fixed = self.costs.price_into(operation, price);
         self.clock.serve(price.server.time);
 
         let connection = seen.connection;
@@ -311,7 +328,7 @@ impl Pricer {
             time: seen.time,
             operation,
             bytes: request.wire_len,
-            price: &price,
+            price,
             blocking: request.has_reply,
         });
     }

@@ -7,7 +7,8 @@ use x11prof_trace::Timestamp;
 use crate::facts::Facts;
 use crate::reporting::duration_ms;
 use crate::resource_requests::ResourceKind;
-use crate::resources::{ClientUse, KindUse, Resources};
+use crate::resource_use::KindUse;
+use crate::resources::{ClientUse, Resources};
 
 /// Groups of a kind that are listed, the largest first.
 const MOST_LISTED: usize = 100;

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::history::History;
 use crate::pipeline::{Observation, Seen};
 use crate::pixel_formats::PixelFormats;
 use crate::resource_requests::{Action, ResourceKind, Shape, action, close_down_mode};
+use crate::resource_use::{Held, KindUse};
 
 /// Resources followed at once, at most.
 const MOST: usize = 1 << 20;
@@ -21,39 +21,8 @@ const MOST: usize = 1 << 20;
 const MOST_CLIENTS: usize = 10_000;
 /// Creations of a client that an error may still take back.
 const REMEMBERED: usize = 4096;
-/// Sizes of a kind told apart for a client, at most.
-const MOST_SIZES: usize = 1024;
 /// Glyphs of a set told apart at most.
 const MOST_GLYPHS: usize = 1 << 16;
-
-/// A resource that is held.
-#[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) kind: ResourceKind,
-    pub(crate) owner: ConnectionId,
-    pub(crate) request: Symbol,
-    sequence: SequenceNumber,
-    pub(crate) created: Timestamp,
-    pub(crate) bytes: u64,
-    pub(crate) shape: Shape,
-    glyphs: HashMap<u32, u64>,
-}
-
-/// What one client has of one kind.
-#[derive(Debug)]
-pub(crate) struct KindUse {
-    pub(crate) held: u64,
-    pub(crate) held_bytes: u64,
-    pub(crate) most: u64,
-    pub(crate) most_bytes: u64,
-    pub(crate) most_at: Timestamp,
-    pub(crate) created: u64,
-    pub(crate) freed: u64,
-    pub(crate) freed_at_once: u64,
-    pub(crate) history: History,
-    /// Width, height and depth: created and held.
-    pub(crate) sizes: HashMap<(u16, u16, u8), (u64, u64)>,
-}
 
 /// A group of resources that were still held when their client ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -399,65 +368,6 @@ impl Resources {
     }
 }
 
-impl KindUse {
-    fn new(opened: Timestamp) -> KindUse {
-        KindUse {
-            held: 0,
-            held_bytes: 0,
-            most: 0,
-            most_bytes: 0,
-            most_at: opened,
-            created: 0,
-            freed: 0,
-            freed_at_once: 0,
-            history: History::new(opened),
-            sizes: HashMap::new(),
-        }
-    }
-
-    fn created(&mut self, now: Timestamp, held: &Held) {
-        self.created += 1;
-        self.held += 1;
-        self.held_bytes = self.held_bytes.saturating_add(held.bytes);
-        self.most_bytes = self.most_bytes.max(self.held_bytes);
-        if self.held > self.most {
-            self.most = self.held;
-            self.most_at = now;
-        }
-        self.history.set(now, self.held);
-        let size = size(held);
-        if self.sizes.len() < MOST_SIZES || self.sizes.contains_key(&size) {
-            let (created, held) = self.sizes.entry(size).or_default();
-            *created += 1;
-            *held += 1;
-        }
-    }
-
-    fn freed(&mut self, now: Timestamp, held: &Held) {
-        self.freed += 1;
-        // Read off the socket together with its creation.
-        self.freed_at_once += u64::from(held.created == now);
-        self.gone(now, held);
-    }
-
-    fn undone(&mut self, now: Timestamp, held: &Held) {
-        self.created = self.created.saturating_sub(1);
-        if let Some((created, _)) = self.sizes.get_mut(&size(held)) {
-            *created = created.saturating_sub(1);
-        }
-        self.gone(now, held);
-    }
-
-    fn gone(&mut self, now: Timestamp, held: &Held) {
-        self.held = self.held.saturating_sub(1);
-        self.held_bytes = self.held_bytes.saturating_sub(held.bytes);
-        self.history.set(now, self.held);
-        if let Some((_, held)) = self.sizes.get_mut(&size(held)) {
-            *held = held.saturating_sub(1);
-        }
-    }
-}
-
 /// Whether a resource goes with the window that it is in or of. A picture keeps a pixmap alive,
 /// but not a window.
 fn goes_with_window(kind: ResourceKind) -> bool {
@@ -468,8 +378,4 @@ fn goes_with_window(kind: ResourceKind) -> bool {
             | ResourceKind::Damage
             | ResourceKind::BackBuffer
     )
-}
-
-fn size(held: &Held) -> (u16, u16, u8) {
-    (held.shape.width, held.shape.height, held.shape.depth)
 }

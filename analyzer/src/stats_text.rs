@@ -99,7 +99,7 @@ fn statistics(name: &str, all: &DistributionReport, zeros_removed: &Distribution
     table.row(row("(Zeros removed)", zeros_removed, time));
     text.push_str(&table.to_string());
     if let Some(cells) = &all.histogram {
-        text.push_str(&histogram(cells, |nanos| duration(nanos)));
+        text.push_str(&histogram(cells, duration));
     }
     text.push('\n');
     text

@@ -1,9 +1,8 @@
 //! Charges added up under a key: a request's name, a client, a window.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
-use x11prof_cost_model::{Basis, Cost};
+use x11prof_cost_model::{Basis, Cost, FastMap};
 
 use crate::pricing::Charge;
 
@@ -78,11 +77,11 @@ pub(crate) fn less(all: Cost, part: Cost) -> Cost {
 
 /// Lines by key.
 #[derive(Debug)]
-pub(crate) struct Tally<K>(HashMap<K, Line>);
+pub(crate) struct Tally<K>(FastMap<K, Line>);
 
 impl<K> Default for Tally<K> {
     fn default() -> Tally<K> {
-        Tally(HashMap::new())
+        Tally(FastMap::default())
     }
 }
 

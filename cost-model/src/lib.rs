@@ -13,6 +13,7 @@ mod hashing;
 mod interpolate;
 mod items;
 mod matching;
+mod merge;
 mod network;
 mod parameters;
 mod price;
@@ -27,6 +28,7 @@ mod writing;
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
 pub use file::ParameterError;
+pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{

@@ -114,12 +114,17 @@ pub struct TransportCosts {
     pub wakeup_other_cpu: Option<Measured>,
     /// Reading one byte of requests.
     pub byte_read: Measured,
-    /// Writing one reply.
+    /// Making one reply and putting it into the client's output; with the write that carries it
+    /// where the file has no `flush`.
     pub reply: Measured,
+    /// Writing what a client's output holds, whatever it is; `None` where `reply` and `event`
+    /// have it in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Measured>,
     /// Writing one byte of a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_written: Option<Measured>,
-    /// Making and writing one event.
+    /// Making one event and putting it into the client's output, as for a reply.
     pub event: Measured,
 }
 

@@ -11,6 +11,7 @@ pub struct TransportPrices {
     wakeup_other_cpu: Option<Cost>,
     byte_read: Cost,
     reply: Cost,
+    flush: Cost,
     byte_written: Cost,
     event: Cost,
 }
@@ -31,6 +32,7 @@ impl TransportPrices {
                 wakeup_other_cpu,
                 byte_read,
                 reply,
+                flush,
                 byte_written,
                 event,
             } = costs;
@@ -40,6 +42,10 @@ impl TransportPrices {
                 wakeup_other_cpu: wakeup_other_cpu.as_ref().and_then(|it| it.cost(clock)),
                 byte_read: byte_read.cost(clock)?,
                 reply: reply.cost(clock)?,
+                flush: flush
+                    .as_ref()
+                    .and_then(|it| it.cost(clock))
+                    .unwrap_or_default(),
                 byte_written: byte_written
                     .as_ref()
                     .and_then(|it| it.cost(clock))
@@ -82,12 +88,18 @@ impl TransportPrices {
         self.byte_read
     }
 
-    /// Writing one reply of `bytes` in all.
+    /// One write of a client's output: once for each batch of replies, events and errors that
+    /// goes to a client together. No time where the file counts it in every reply and event.
+    pub fn flush(&self) -> Cost {
+        self.flush
+    }
+
+    /// Making one reply of `bytes` in all.
     pub fn reply(&self, bytes: u64) -> Cost {
         self.reply + self.byte_written.times(bytes as f64)
     }
 
-    /// Making and writing one event.
+    /// Making one event.
     pub fn event(&self) -> Cost {
         self.event
     }
@@ -123,8 +135,20 @@ mod tests {
         assert_eq!(prices.byte_read().times(10.0).time, Micros(5.0));
         assert_eq!(prices.reply(32), Cost::exact(Micros(10.0)));
         assert_eq!(prices.event(), Cost::exact(Micros(4.0)));
+        assert_eq!(prices.flush(), Cost::default());
         let wall = TransportPrices::with_clock(&parameters, Clock::Wall);
         assert_eq!(wall, prices); // the event has no wall time, so the wall is not whole
+    }
+
+    #[test]
+    fn a_flush_is_a_price_of_its_own() {
+        let parameters = parameters(
+            "[transport]\nwakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0.5 }\n\
+             reply = { cpu_us = 0.2 }\nflush = { cpu_us = 2 }\nevent = { cpu_us = 0.3 }\n",
+        );
+        let prices = TransportPrices::new(&parameters);
+        assert_eq!(prices.flush(), Cost::exact(Micros(2.0)));
+        assert_eq!(prices.reply(32), Cost::exact(Micros(0.2)));
     }
 
     #[test]

@@ -1,24 +1,29 @@
-//! The whole of a calibration: connect, prepare, sample, fit.
+//! The whole of a calibration: connect, prepare, explore, sample, fit.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{FORMAT, ServerParameters};
 use x11prof_session::Operation;
 
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
+use crate::explore::Explorer;
+use crate::loads::Loads;
+use crate::mirror::Mirror;
 use crate::plan::{Plan, Progress};
 use crate::process::Pinned;
 use crate::raw_connection::RawConnection;
-use crate::sampler::{self, Executor, Lone, Readings};
+use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
 use crate::stage::Stage;
 use crate::target::Target;
 use crate::transport::{self, Transport};
 use crate::workload::Workload;
 use crate::{fit, identity, workloads};
 
-/// Measures what requests cost the server `target`, as `plan` says; `progress` is told how far
-/// it has come before each batch.
+/// Measures what requests cost the server `target`, as `plan` says. `progress` is told how far it
+/// has come before each batch, and answers whether to go on: where it says no, what was measured
+/// by then is the result.
 ///
 /// # Errors
 ///
@@ -27,92 +32,179 @@ use crate::{fit, identity, workloads};
 pub fn measure(
     target: &Target,
     plan: &Plan,
-    progress: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<ServerParameters, MeasureError> {
     let raw = RawConnection::open(target)?;
+    let mut notes = Vec::new();
     let pinned = match (raw.pid, plan.pin) {
-        (Some(pid), Some(pin)) => Some(Pinned::new(pid, pin)?),
+        (Some(pid), Some(pin)) => match Pinned::new(pid, pin) {
+            Ok(pinned) => Some(pinned),
+            Err(error) => {
+                notes.push(format!("the server could not be pinned: {error}"));
+                None
+            }
+        },
         _ => None,
     };
     let pin = plan.pin.filter(|_| pinned.is_some());
     let mut stage = Stage::new(raw)?;
-    let (mut loads, lone) = transport::loads(&mut stage, pin)?;
-    let own = loads.len();
-    loads.extend(workloads::all(&mut stage, plan)?);
+    let (own, lone) = transport::loads(&mut stage, pin)?;
+    let mut loads = workloads::all(&mut stage, plan)?;
     stage.synchronise()?;
-    let mut frame = ServerParameters {
+    if !loads.absent.is_empty() {
+        loads.absent.dedup();
+        notes.push(format!("absent: {}", loads.absent.join(", ")));
+    }
+    let frame = ServerParameters {
         format: FORMAT,
         server: identity::server(&stage, target),
         host: identity::host(&stage),
         ..ServerParameters::default()
     };
-    let prepared = Prepared::new(&mut stage, loads, own, lone, plan);
-    if !plan.only.is_empty() && !prepared.wanted(plan) {
-        return Err(MeasureError::Nothing {
-            names: plan.only.join(", "),
-        });
-    }
-    let mut server = LiveServer::new(stage.raw, stage.window, pin);
-    let mut readings = Readings::default();
-    let result = prepared.sample(&mut server, plan, &mut readings, progress);
-    drop(pinned);
-    prepared.fill(&mut frame, &readings, plan);
-    match result {
-        Ok(()) => Ok(frame),
-        Err(error) if is_gone(&error) => Err(MeasureError::ServerGone {
-            partial: Box::new(frame),
-        }),
-        Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(MeasureError::Protocol {
-            what: "does not answer any more".into(),
-        }),
-        Err(error) => Err(error.into()),
-    }
+    let Stage {
+        raw,
+        mirror,
+        window,
+        kept,
+        ..
+    } = stage;
+    let mut server = LiveServer::new(raw, window, pin);
+    let mut run = Run {
+        plan,
+        mirror,
+        progress,
+        notes,
+        pinned: pinned.is_some(),
+    };
+    let result = run.measure(&mut server, own, lone, loads, frame);
+    drop((pinned, kept));
+    result
 }
 
-/// All loads, and what each of their requests is as an operation.
+/// One calibration on its way.
+struct Run<'a> {
+    plan: &'a Plan,
+    mirror: Mirror,
+    progress: &'a mut dyn FnMut(Progress<'_>) -> bool,
+    notes: Vec<String>,
+    pinned: bool,
+}
+
+/// The loads, the transport's own ones first, and what their requests are as operations: by
+/// phase, by kind.
 struct Prepared {
     loads: Vec<Workload>,
-    operations: Vec<Vec<Option<Operation>>>,
+    operations: Vec<Vec<Vec<Operation>>>,
+    own: usize,
     lone: Vec<Lone>,
 }
 
-impl Prepared {
-    /// Describes the loads and leaves out those that the plan does not want; the first `own` are
-    /// needed for the transport costs.
-    fn new(
-        stage: &mut Stage,
-        loads: Vec<Workload>,
-        own: usize,
+impl Run<'_> {
+    fn measure(
+        &mut self,
+        server: &mut dyn Executor,
+        own: Vec<Workload>,
         lone: Vec<Lone>,
-        plan: &Plan,
-    ) -> Prepared {
+        loads: Loads,
+        frame: ServerParameters,
+    ) -> Result<ServerParameters, MeasureError> {
+        let mut parameters = frame;
+        let chosen = match self.explore(server, loads) {
+            Ok(chosen) => chosen,
+            Err(error) => return Err(failure(error, parameters)),
+        };
+        let prepared = self.prepare(own, chosen, lone);
+        if prepared.loads.len() == prepared.own && !prepared.measures(self.plan) {
+            let wanted = self.plan.wanted.iter().map(|it| it.request.to_string());
+            let mut names: Vec<String> = self.plan.only.iter().cloned().chain(wanted).collect();
+            names.dedup();
+            return Err(MeasureError::Nothing {
+                names: names.join(", "),
+            });
+        }
+        let mut readings = Readings::default();
+        let result = self.sample(server, &prepared, &mut readings);
+        prepared.fill(&mut parameters, &readings, self.plan);
+        self.notes.extend(prepared.refusals(&readings));
+        match readings.cut {
+            Some(Cut::Stopped) => self.notes.push("interrupted".into()),
+            Some(Cut::Time) => self.notes.push("ended by the time limit".into()),
+            None => {}
+        }
+        parameters.method = identity::method(self.plan, self.pinned, &self.notes);
+        match result {
+            Ok(()) => Ok(parameters),
+            Err(error) => Err(failure(error, parameters)),
+        }
+    }
+
+    /// What is wanted of all loads, sizes and combinations chosen.
+    fn explore(
+        &mut self,
+        server: &mut dyn Executor,
+        mut loads: Loads,
+    ) -> io::Result<Vec<Workload>> {
+        let plan = self.plan;
+        let mirror = &mut self.mirror;
+        let mut wants = |load: &Workload| {
+            let mut operations = describe(mirror, load).into_iter().flatten();
+            operations.any(|operation| plan.wants(operation.request.as_str()))
+        };
+        loads.series.retain(|series| {
+            let first = series.sizes.first();
+            first.is_some_and(|size| wants(&(series.load)(*size)))
+        });
+        loads.candidates.retain(|candidate| wants(&candidate.probe));
+        let progress = &mut self.progress;
+        let mut explorer = Explorer {
+            executor: server,
+            describe: &mut |load| describe(mirror, load).into_iter().flatten().next(),
+            batch: plan.batch() / 4,
+            until: Instant::now() + plan.limit() / 4,
+            step: &mut |name| {
+                progress(Progress {
+                    done: 0,
+                    total: 0,
+                    left: None,
+                    name,
+                })
+            },
+        };
+        if plan.quick {
+            // No time to look first: the sizes are those to start with.
+            explorer.until = Instant::now();
+        }
+        explorer.choose(loads)
+    }
+
+    /// Describes the loads, and leaves out those that the plan does not want or that are known.
+    fn prepare(&mut self, own: Vec<Workload>, chosen: Vec<Workload>, lone: Vec<Lone>) -> Prepared {
         let mut prepared = Prepared {
-            loads: Vec::new(),
+            own: own.len(),
+            loads: own,
             operations: Vec::new(),
             lone,
         };
-        for (index, load) in loads.into_iter().enumerate() {
-            let operations: Vec<Option<Operation>> = load
-                .phases
-                .iter()
-                .map(|phase| {
-                    stage
-                        .mirror
-                        .client(phase.first_request())
-                        .into_iter()
-                        .next()
-                })
-                .collect();
-            // Some of the first mix requests; all but NoOperation are among the others again.
-            let operations = if (1..own).contains(&index) {
-                Vec::new()
-            } else {
-                operations
-            };
-            let wanted = |operation: &Operation| plan.wants(operation.request.as_str());
+        for (index, load) in prepared.loads.iter().enumerate() {
+            let operations = describe(&mut self.mirror, load);
+            // Some of these mix requests; all but NoOperation are among the others again.
+            let filed = if index == 0 { operations } else { Vec::new() };
+            prepared.operations.push(filed);
+        }
+        let described: Vec<_> = chosen
+            .into_iter()
+            .map(|load| (describe(&mut self.mirror, &load), load))
+            .collect();
+        let needs = Needs::new(
+            self.plan,
+            described.iter().flat_map(|(all, _)| all.iter().flatten()),
+        );
+        for (operations, load) in described {
+            let all = || operations.iter().flatten();
             // Two loads that the session does not tell apart have one price: the first one's.
-            let known = prepared.operations.contains(&operations);
-            if index < own || (!known && operations.iter().flatten().any(wanted)) {
+            let twice = prepared.operations.contains(&operations);
+            let known = all().all(|operation| self.plan.knows(operation));
+            if !twice && !known && all().any(|it| needs.include(it)) {
                 prepared.loads.push(load);
                 prepared.operations.push(operations);
             }
@@ -120,7 +212,91 @@ impl Prepared {
         prepared
     }
 
-    fn wanted(&self, plan: &Plan) -> bool {
+    fn sample(
+        &mut self,
+        server: &mut dyn Executor,
+        prepared: &Prepared,
+        readings: &mut Readings,
+    ) -> io::Result<()> {
+        let start = Instant::now();
+        let limit = self.plan.limit();
+        let progress = &mut self.progress;
+        let mut step = |step: Step| {
+            let Step { load, done, to_do } = step;
+            let gone = start.elapsed();
+            let each = gone.checked_div(u32::try_from(done).unwrap_or(u32::MAX));
+            let left = each
+                .filter(|_| done > 100)
+                .map(|each| each * u32::try_from(to_do).unwrap_or(u32::MAX))
+                .map(|left| left.min(limit.saturating_sub(gone)));
+            progress(Progress {
+                done,
+                total: done + to_do,
+                left: left.map(|left| Duration::from_secs(left.as_secs() + 1)),
+                name: prepared.name(load),
+            })
+        };
+        sampler::sample(
+            server,
+            &prepared.loads,
+            prepared.own,
+            &prepared.lone,
+            self.plan,
+            readings,
+            &mut step,
+        )
+    }
+}
+
+/// What a plan needs of the operations that there are loads for.
+struct Needs<'a> {
+    plan: &'a Plan,
+    /// The wanted operations that no load has the attributes of: all of their request are taken.
+    out_of_reach: Vec<&'a Operation>,
+}
+
+impl<'a> Needs<'a> {
+    fn new<'b>(plan: &'a Plan, all: impl Iterator<Item = &'b Operation>) -> Needs<'a> {
+        let mut out_of_reach: Vec<&Operation> = plan.wanted.iter().collect();
+        for operation in all {
+            out_of_reach.retain(|wanted| !is_alike(wanted, operation));
+        }
+        Needs { plan, out_of_reach }
+    }
+
+    fn include(&self, operation: &Operation) -> bool {
+        let plan = self.plan;
+        if plan.wanted.is_empty() {
+            return plan.wants(operation.request.as_str());
+        }
+        let name = operation.request.as_str();
+        plan.only.iter().any(|only| only.eq_ignore_ascii_case(name))
+            || plan.wanted.iter().any(|wanted| is_alike(wanted, operation))
+            || self
+                .out_of_reach
+                .iter()
+                .any(|it| it.request == operation.request)
+    }
+}
+
+fn is_alike(one: &Operation, other: &Operation) -> bool {
+    one.request == other.request && one.attributes == other.attributes
+}
+
+/// What a load's requests are as operations: by phase, by kind.
+fn describe(mirror: &mut Mirror, load: &Workload) -> Vec<Vec<Operation>> {
+    let phases = load.phases.iter();
+    phases
+        .map(|phase| {
+            let kinds = phase.kinds().into_iter();
+            kinds.flat_map(|bytes| mirror.client(bytes)).collect()
+        })
+        .collect()
+}
+
+impl Prepared {
+    /// True where the plan wants one of the transport's own loads.
+    fn measures(&self, plan: &Plan) -> bool {
         let mut operations = self.operations.iter().flatten().flatten();
         operations.any(|operation| plan.wants(operation.request.as_str()))
     }
@@ -128,30 +304,6 @@ impl Prepared {
     fn name(&self, load: Option<usize>) -> &'static str {
         load.and_then(|load| self.operations.get(load)?.iter().flatten().next())
             .map_or("transport", |operation| operation.request.as_str())
-    }
-
-    fn sample(
-        &self,
-        executor: &mut dyn Executor,
-        plan: &Plan,
-        readings: &mut Readings,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> io::Result<()> {
-        let total = self.loads.len() * plan.passes();
-        let mut step = |done, load| {
-            progress(Progress {
-                done,
-                total,
-                name: self.name(load),
-            })
-        };
-        sampler::sample(executor, &self.loads, &self.lone, plan, readings, &mut step)?;
-        progress(Progress {
-            done: total,
-            total,
-            name: "",
-        });
-        Ok(())
     }
 
     /// Fits what was read into the parameters.
@@ -167,7 +319,6 @@ impl Prepared {
         );
         parameters.requests = fit::requests(&samples);
         parameters.requests.retain(|costs| plan.wants(&costs.name));
-        parameters.method = identity::method(plan, &self.refusals(readings));
     }
 
     /// The loads that the server answered with errors.
@@ -181,10 +332,18 @@ impl Prepared {
     }
 }
 
-fn is_gone(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    matches!(
-        error.kind(),
-        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
-    )
+/// The error that a failed connection means; what was measured by then goes with it.
+fn failure(error: io::Error, partial: ServerParameters) -> MeasureError {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, TimedOut, UnexpectedEof};
+    match error.kind() {
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof => {
+            MeasureError::ServerGone {
+                partial: Box::new(partial),
+            }
+        }
+        TimedOut => MeasureError::Protocol {
+            what: "does not answer any more".into(),
+        },
+        _ => error.into(),
+    }
 }

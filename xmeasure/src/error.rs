@@ -55,16 +55,4 @@ pub enum MeasureError {
         /// What was asked for.
         names: String,
     },
-    /// The processes could not be pinned to processors.
-    #[error(
-        "cannot pin process {pid} to processor {cpu}: {source}; measure without pinning, or as the server's user"
-    )]
-    Pin {
-        /// The process.
-        pid: i32,
-        /// The processor.
-        cpu: usize,
-        /// What the system said.
-        source: io::Error,
-    },
 }

@@ -22,7 +22,7 @@ pub(crate) struct Sample {
 /// The samples of all phases that were measured and that an operation is known for.
 pub(crate) fn samples(
     loads: &[Workload],
-    operations: &[Vec<Option<Operation>>],
+    operations: &[Vec<Vec<Operation>>],
     readings: &Readings,
     cpu: Option<&Transport>,
     wall: Option<&Transport>,
@@ -30,10 +30,10 @@ pub(crate) fn samples(
     let mut samples = Vec::new();
     for (index, load) in loads.iter().enumerate() {
         for (at, phase) in load.phases.iter().enumerate() {
-            let operation = operations.get(index).and_then(|all| all.get(at)?.clone());
+            let kinds = operations.get(index).and_then(|all| all.get(at));
             let answers = readings.answers.get(index).and_then(|all| all.get(at));
             let all = readings.loads.get(index).and_then(|all| all.get(at));
-            let (Some(operation), Some(answers), Some(all)) = (operation, answers, all) else {
+            let (Some(kinds), Some(answers), Some(all)) = (kinds, answers, all) else {
                 continue;
             };
             let on = |transport: Option<&Transport>, clock| {
@@ -48,11 +48,11 @@ pub(crate) fn samples(
             };
             let (cpu, wall) = (on(cpu, Clock::Cpu), on(wall, Clock::Wall));
             if cpu.is_some() || wall.is_some() {
-                samples.push(Sample {
-                    operation,
+                samples.extend(kinds.iter().map(|operation| Sample {
+                    operation: operation.clone(),
                     cpu,
                     wall,
-                });
+                }));
             }
         }
     }

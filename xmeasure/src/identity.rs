@@ -68,13 +68,18 @@ pub(crate) fn host(stage: &Stage) -> Host {
 }
 
 /// How the figures were had.
-pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
-    let pinned = plan.pin.map_or_else(
-        || "not pinned".to_owned(),
-        |pin| format!("server and sender on processor {}", pin.both),
-    );
+pub(crate) fn method(plan: &Plan, pinned: bool, notes: &[String]) -> Method {
+    let place = match plan.pin.filter(|_| pinned) {
+        Some(pin) => format!("server and sender on processor {}", pin.both),
+        None => "not pinned".to_owned(),
+    };
     let kind = if plan.quick { "quick" } else { "whole" };
-    let mut text = format!("{kind} plan, {} passes, {pinned}", plan.passes());
+    let least = plan.least_passes();
+    let passes = match plan.most_passes() {
+        most if most > least => format!("{least} to {most} passes"),
+        _ => format!("{least} passes"),
+    };
+    let mut text = format!("{kind} plan, {passes}, {place}");
     for note in notes {
         text.push_str("; ");
         text.push_str(note);

@@ -11,13 +11,12 @@
 //!
 //! ```text
 //! entry = (T(batch) − T(synchronisation)) / n
-//!         − bytes · byte_read − replies · reply′ − reply bytes · byte_written − events · event′
+//!         − bytes · byte_read − replies · reply − reply bytes · byte_written − events · event
 //! ```
 //!
-//! so that an entry plus the transport that the analysis adds is what the server spent. The
-//! primed costs are those of a reply and an event *among many*, which leave in one write. The
-//! file's `reply` and `event` are those of a *lone* one, with the write that carries it: that
-//! is what a client that waits for its reply causes. By convention NoOperation and
+//! so that an entry plus the transport that the analysis adds is what the server spent. `reply`
+//! and `event` are those of one *among many*, which leave in one write; what a lone reply costs
+//! more is the write that carries it: the file's `flush`. By convention NoOperation and
 //! GetInputFocus do the same work, and all that the second costs more is its reply.
 //!
 //! `byte_read` is what a byte of a very long NoOperation costs, the least that it can; what short
@@ -34,13 +33,16 @@ mod calibrate;
 mod clock;
 mod error;
 mod executor;
+mod explore;
 mod fit;
 mod identity;
+mod loads;
 mod mirror;
 mod plan;
 mod process;
 mod raw_connection;
 mod sampler;
+mod shared_memory;
 mod stage;
 mod statistics;
 mod target;

@@ -2,15 +2,28 @@
 
 use std::time::Duration;
 
+use rustix::thread::{CpuSet, sched_getaffinity};
+use x11prof_cost_model::RequestCosts;
+use x11prof_session::Operation;
+
 /// What to measure.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
     /// Fewer sizes, shorter batches, fewer passes: under half a minute.
     pub quick: bool,
     /// Only these requests (and the transport costs); all where empty.
     pub only: Vec<String>,
-    /// Pin the server and this process to processors, which steadies the figures.
+    /// Only what these operations need: entries with their attributes, at their sizes. They are
+    /// measured beside what `only` names; nothing else is where there are any.
+    pub wanted: Vec<Operation>,
+    /// What is known already and need not be measured again.
+    pub known: Vec<RequestCosts>,
+    /// Pin the server and this process to processors, which steadies the figures. Where that is
+    /// not permitted, they are measured where they are, and the result says so.
     pub pin: Option<Pin>,
+    /// Requests as well that a user of the display would notice: grabs, the focus, the pointer,
+    /// the keyboard's map, the screen saver. They are undone afterwards.
+    pub intrusive: bool,
 }
 
 /// Where the two processes run while they are measured; both are put back afterwards.
@@ -23,27 +36,62 @@ pub struct Pin {
     pub other: Option<usize>,
 }
 
+impl Pin {
+    /// The last two processors that this process may run on; `None` where there is one only. The
+    /// first is left alone: it is where interrupts go by default.
+    pub fn usual() -> Option<Pin> {
+        let allowed = sched_getaffinity(None).ok()?;
+        let mut from_last = (0..CpuSet::MAX_CPU)
+            .rev()
+            .filter(|cpu| allowed.is_set(*cpu));
+        let both = from_last.next()?;
+        let other = from_last.next()?;
+        Some(Pin {
+            both,
+            other: Some(other),
+        })
+    }
+}
+
 /// How far a calibration has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress<'a> {
     /// Batches done.
     pub done: usize,
-    /// Batches in all.
+    /// Batches in all, as far as can be told yet.
     pub total: usize,
+    /// What the rest will take, once something is known of it.
+    pub left: Option<Duration>,
     /// The request being measured.
     pub name: &'a str,
 }
 
 impl Plan {
-    /// How often each workload is measured. Six is the least number of samples whose extremes
-    /// bound a 95 % confidence interval of the median.
-    pub(crate) fn passes(&self) -> usize {
-        if self.quick { 6 } else { 11 }
+    /// How often each load is measured at least. Six is the least number of samples whose
+    /// extremes bound a 95 % confidence interval of the median.
+    pub(crate) fn least_passes(&self) -> usize {
+        6
+    }
+
+    /// How often each load is measured at most: one whose interval is not narrow enough by then
+    /// is written down with the interval that it has.
+    pub(crate) fn most_passes(&self) -> usize {
+        if self.quick { 6 } else { 25 }
+    }
+
+    /// Half the width of the confidence interval, relative to the median, that is aimed at.
+    pub(crate) fn aim(&self) -> f64 {
+        0.03
+    }
+
+    /// How long the sampling may take.
+    pub(crate) fn limit(&self) -> Duration {
+        Duration::from_secs(if self.quick { 24 } else { 360 })
     }
 
     /// How long one batch is to take at least.
     pub(crate) fn batch(&self) -> Duration {
-        Duration::from_millis(if self.quick { 2 } else { 8 })
+        Duration::from_micros(if self.quick { 1500 } else { 5000 })
     }
 
     /// How many requests are sent alone, one after the other, for the cost of a wakeup.
@@ -64,17 +112,37 @@ impl Plan {
 
     /// True where the request `name` is to be measured.
     pub(crate) fn wants(&self, name: &str) -> bool {
-        self.only.is_empty()
-            || self
-                .only
-                .iter()
-                .any(|wanted| wanted.eq_ignore_ascii_case(name))
+        let named = self.only.iter().any(|only| only.eq_ignore_ascii_case(name));
+        let needed = self
+            .wanted
+            .iter()
+            .any(|wanted| wanted.request.as_str() == name);
+        (self.only.is_empty() && self.wanted.is_empty()) || named || needed
+    }
+
+    /// True where `operation` has been measured well enough: at its size, with a spread.
+    pub(crate) fn knows(&self, operation: &Operation) -> bool {
+        let size = match operation.items.as_slice() {
+            [] => 0.0,
+            [size] => *size,
+            _ => return false,
+        };
+        self.known.iter().any(|entry| {
+            entry.name == operation.request.as_str()
+                && entry.attribute_set() == operation.attributes
+                && entry
+                    .points
+                    .iter()
+                    .any(|point| point.size == size && point.spread.is_some())
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Plan;
+    use x11prof_cost_model::{Point, RequestCosts};
+    use x11prof_session::Operation;
 
     #[test]
     fn a_quick_plan_thins_the_sizes_but_keeps_both_ends() {
@@ -97,12 +165,34 @@ mod tests {
 
     #[test]
     fn only_names_what_is_wanted() {
-        let plan = Plan {
+        let mut plan = Plan {
             only: vec!["polyline".into()],
             ..Plan::default()
         };
         assert!(plan.wants("PolyLine"));
         assert!(!plan.wants("PolyText8"));
         assert!(Plan::default().wants("PolyText8"));
+        plan.wanted.push(Operation::new("PolyText8".into()));
+        assert!(plan.wants("PolyText8") && plan.wants("PolyLine"));
+    }
+
+    #[test]
+    fn what_has_a_spread_is_known() {
+        let mut known = RequestCosts {
+            name: "NoOperation".into(),
+            ..RequestCosts::default()
+        };
+        known.points.push(Point {
+            spread: Some(0.1),
+            ..Point::default()
+        });
+        let plan = Plan {
+            known: vec![known],
+            ..Plan::default()
+        };
+        let mut operation = Operation::new("NoOperation".into());
+        assert!(plan.knows(&operation));
+        operation.items = vec![8.0];
+        assert!(!plan.knows(&operation));
     }
 }

@@ -6,7 +6,6 @@ use std::io;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::error::MeasureError;
 use crate::plan::Pin;
 
 /// True where process `pid` sleeps; false as well where /proc does not say.
@@ -42,19 +41,13 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
-    /// Pins the server `pid` and this thread.
-    pub(crate) fn new(pid: i32, pin: Pin) -> Result<Pinned, MeasureError> {
-        let failed = |pid, cpu, source: rustix::io::Errno| MeasureError::Pin {
-            pid,
-            cpu,
-            source: source.into(),
-        };
-        let server =
-            Pid::from_raw(pid).ok_or_else(|| failed(pid, pin.both, rustix::io::Errno::SRCH))?;
+    /// Pins the server `pid` and this thread; on an error nothing stays pinned.
+    pub(crate) fn new(pid: i32, pin: Pin) -> io::Result<Pinned> {
+        let server = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
         let mut pinned = Pinned { before: Vec::new() };
-        for (process, number, cpu) in [(Some(server), pid, pin.both), (None, 0, pin.both)] {
-            let before = sched_getaffinity(process).map_err(|e| failed(number, cpu, e))?;
-            place(process, cpu).map_err(|e| failed(number, cpu, e))?;
+        for process in [Some(server), None] {
+            let before = sched_getaffinity(process)?;
+            place(process, pin.both)?;
             pinned.before.push((process, before));
         }
         Ok(pinned)

@@ -1,13 +1,16 @@
 //! A connection over which prepared bytes are sent, and on which only what is needed of the
 //! answers is looked at: how many, and how long.
 
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, send, sendmsg,
+};
 use x11rb_protocol::protocol::xproto::{Setup, SetupRequest};
 use x11rb_protocol::x11_utils::{Serialize, TryParse};
 
@@ -148,6 +151,21 @@ impl RawConnection {
     /// Sends `bytes` of one request, and does not wait.
     pub(crate) fn send_request(&mut self, bytes: &[u8]) -> Result<(), MeasureError> {
         self.send_all(bytes)?;
+        self.sequence += 1;
+        Ok(())
+    }
+
+    /// The same with a descriptor, which goes with the first byte.
+    pub(crate) fn send_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<(), MeasureError> {
+        self.wait(true)?;
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let fds = [fd.as_fd()];
+        control.push(SendAncillaryMessage::ScmRights(&fds));
+        let slices = [IoSlice::new(bytes)];
+        let sent = sendmsg(&self.fd, &slices, &mut control, SendFlags::NOSIGNAL)
+            .map_err(io::Error::from)?;
+        self.send_all(bytes.get(sent..).unwrap_or_default())?;
         self.sequence += 1;
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! Taking samples: how often a load is repeated, and in which order loads are measured.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::plan::Plan;
 use crate::raw_connection::Answers;
+use crate::statistics::estimate;
 use crate::workload::{Sync, Workload};
 
 /// Synchronisations measured together.
@@ -88,20 +89,41 @@ pub(crate) struct Readings {
     pub(crate) answers: Vec<Vec<Answers>>,
     /// Loads that the server answered with errors.
     pub(crate) refused: Vec<usize>,
+    /// Why it ended before every load had been measured often enough.
+    pub(crate) cut: Option<Cut>,
 }
 
-/// Measures `loads` and `lone`; `step` is told the load that comes next and how many batches are
-/// done. On an error, what had been read by then is in `readings`.
+/// What ended a sampling early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// The user.
+    Stopped,
+    /// The plan's time limit.
+    Time,
+}
+
+/// Where a sampling stands: the load that comes next, batches done and still to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) load: Option<usize>,
+    pub(crate) done: usize,
+    pub(crate) to_do: usize,
+}
+
+/// Measures `loads` and `lone`, the first `own` of the loads in every pass, the others until
+/// their figures are sure enough. `step` is told where it stands before each batch, and answers
+/// whether to go on. On an error, what had been read by then is in `readings`.
 ///
 /// Loads are not measured to the end one after the other but in passes over all of them, so that
 /// a drift of the machine falls on all alike; every second pass goes backwards.
 pub(crate) fn sample(
     executor: &mut dyn Executor,
     loads: &[Workload],
+    own: usize,
     lone: &[Lone],
     plan: &Plan,
     readings: &mut Readings,
-    step: &mut dyn FnMut(usize, Option<usize>),
+    step: &mut dyn FnMut(Step) -> bool,
 ) -> io::Result<()> {
     *readings = Readings {
         syncs: vec![Vec::new(); Sync::ALL.len()],
@@ -111,12 +133,21 @@ pub(crate) fn sample(
             .map(|load| vec![Vec::new(); load.phases.len()])
             .collect(),
         answers: vec![Vec::new(); loads.len()],
-        refused: Vec::new(),
+        ..Readings::default()
     };
+    let start = Instant::now();
     let mut times = vec![0; loads.len()];
     let mut done = 0;
-    for pass in 0..plan.passes() {
-        step(done, None);
+    for pass in 0..plan.most_passes() {
+        let mut order: Vec<usize> = (0..loads.len())
+            .filter(|&load| load < own || !readings.is_sure(load, plan))
+            .collect();
+        if pass >= plan.least_passes() && order.iter().all(|&load| load < own) {
+            return Ok(());
+        }
+        if pass % 2 == 1 {
+            order.reverse();
+        }
         for (sync, all) in Sync::ALL.into_iter().zip(&mut readings.syncs) {
             all.push(executor.synchronise(sync, SYNCHRONISATIONS)?);
         }
@@ -124,12 +155,8 @@ pub(crate) fn sample(
             let count = plan.lone_requests();
             all.push(executor.alone(&lone.request, lone.answered, count, lone.place)?);
         }
-        for position in 0..loads.len() {
-            let index = if pass % 2 == 0 {
-                position
-            } else {
-                loads.len() - 1 - position
-            };
+        let passes_left = plan.least_passes().saturating_sub(pass + 1);
+        for (position, &index) in order.iter().enumerate() {
             let (Some(load), Some(times), Some(answers), Some(all)) = (
                 loads.get(index),
                 times.get_mut(index),
@@ -138,7 +165,19 @@ pub(crate) fn sample(
             ) else {
                 continue;
             };
-            step(done, Some(index));
+            let to_do = order.len() - position + passes_left * loads.len();
+            if !step(Step {
+                load: Some(index),
+                done,
+                to_do,
+            }) {
+                readings.cut = Some(Cut::Stopped);
+                return Ok(());
+            }
+            if start.elapsed() > plan.limit() {
+                readings.cut = Some(Cut::Time);
+                return Ok(());
+            }
             done += 1;
             if pass == 0 {
                 *answers = executor.rehearse(load)?;
@@ -160,8 +199,30 @@ pub(crate) fn sample(
     Ok(())
 }
 
+impl Readings {
+    /// True where the load need not be measured again: it was refused, or the confidence interval
+    /// of each of its phases is as narrow as the plan asks.
+    fn is_sure(&self, load: usize, plan: &Plan) -> bool {
+        if self.refused.contains(&load) {
+            return true;
+        }
+        let narrow = |readings: &Vec<Reading>| {
+            let each: Vec<f64> = readings
+                .iter()
+                .map(|reading| reading.cpu.unwrap_or(reading.wall) / reading.requests.max(1) as f64)
+                .collect();
+            estimate(&each)
+                .and_then(|it| it.spread())
+                .is_some_and(|spread| spread <= plan.aim())
+        };
+        self.loads
+            .get(load)
+            .is_some_and(|phases| phases.iter().all(narrow))
+    }
+}
+
 /// How often a load must be repeated for its batch to take `least`.
-fn repetitions(
+pub(crate) fn repetitions(
     executor: &mut dyn Executor,
     load: &Workload,
     answers: &[Answers],

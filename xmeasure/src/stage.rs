@@ -1,6 +1,8 @@
 //! What the loads need on the server before they can run: a window, GCs, fonts, properties.
 //! All of it is made over the raw connection, so that the mirror sees it, and goes with it.
 
+use std::os::fd::OwnedFd;
+
 use x11rb_protocol::protocol::bigreq::EnableRequest;
 use x11rb_protocol::protocol::xproto::{
     self, CreateWindowRequest, EventMask, GetInputFocusRequest, MapWindowRequest,
@@ -11,6 +13,7 @@ use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
 use crate::error::MeasureError;
 use crate::mirror::Mirror;
 use crate::raw_connection::RawConnection;
+use crate::shared_memory::Segment;
 use crate::wire;
 
 /// Side of the window that is drawn on, in pixels: x11perf's.
@@ -36,6 +39,8 @@ pub(crate) struct Stage {
     /// Words of the longest request with BIG-REQUESTS, where the server has it.
     pub(crate) longest_request: Option<u32>,
     next_id: u32,
+    /// Memory shared with the server, kept until the end.
+    pub(crate) kept: Vec<Segment>,
 }
 
 impl Stage {
@@ -62,6 +67,7 @@ impl Stage {
             screen,
             longest_request: None,
             next_id: 1,
+            kept: Vec::new(),
         };
         if let Some(major) = stage.extension("BIG-REQUESTS")? {
             let reply = stage.ask_extension(EnableRequest, major)?;
@@ -171,6 +177,60 @@ impl Stage {
                 });
             }
         }
+    }
+
+    /// Sends a request's bytes, and tells whether the server took it without an error.
+    pub(crate) fn try_bytes(&mut self, bytes: &[u8]) -> Result<bool, MeasureError> {
+        self.send_bytes(bytes)?;
+        self.was_taken()
+    }
+
+    /// The same with a descriptor sent along.
+    pub(crate) fn try_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<bool, MeasureError> {
+        self.mirror.client(bytes);
+        self.raw.send_with_fd(bytes, fd)?;
+        self.was_taken()
+    }
+
+    /// True where no error to the last request comes before the answer to another one.
+    fn was_taken(&mut self) -> Result<bool, MeasureError> {
+        self.send_bytes(&wire::core(GetInputFocusRequest))?;
+        let mut taken = true;
+        loop {
+            let message = self.raw.next_message()?;
+            self.mirror.server(&message);
+            if self.raw.answers_last(&message) {
+                return Ok(taken);
+            }
+            taken &= message.first() != Some(&0);
+        }
+    }
+
+    /// Keeps shared memory until the end.
+    pub(crate) fn keep(&mut self, segment: Segment) {
+        self.kept.push(segment);
+    }
+
+    /// A new mapped window of its own, in the arena.
+    pub(crate) fn small_window(&mut self) -> Result<Window, MeasureError> {
+        let wid = self.id();
+        self.send(CreateWindowRequest {
+            depth: 0,
+            wid,
+            parent: self.arena,
+            x: 180,
+            y: 0,
+            width: 30,
+            height: 30,
+            border_width: 0,
+            class: WindowClass::INPUT_OUTPUT,
+            visual: 0,
+            value_list: std::borrow::Cow::Owned(
+                xproto::CreateWindowAux::new().background_pixel(self.screen.white_pixel),
+            ),
+        })?;
+        self.send(MapWindowRequest { window: wid })?;
+        Ok(wid)
     }
 
     /// The major opcode of an extension; `None` where the server lacks it.

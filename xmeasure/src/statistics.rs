@@ -1,9 +1,14 @@
-//! Median, and the confidence interval of a median by order statistics.
+//! Median, the confidence interval of a median by order statistics, and outliers.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// The confidence that the interval has at least.
 const CONFIDENCE: f64 = 0.95;
+/// A modified Z-score above this marks an outlier, and the constant that makes the median
+/// absolute deviation comparable to a standard deviation (Iglewicz & Hoaglin, How to Detect and
+/// Handle Outliers, 1993).
+const OUTLYING: f64 = 3.5;
+const CONSISTENCY: f64 = 0.6745;
 
 /// A median with the bounds of its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,21 +33,49 @@ impl Estimate {
 /// needs no assumption about the distribution: its ends are order statistics, whose ranks follow
 /// from the binomial distribution (Le Boudec, Performance Evaluation of Computer and
 /// Communication Systems, Theorem 2.1; David & Nagaraja, Order Statistics, section 7.1).
+///
+/// Outliers, such as a batch that another process broke into, are left out first, as long as six
+/// samples stay.
 pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
+    let kept = without_outliers(&sorted);
+    if kept.len() >= LEAST {
+        sorted = kept;
+    }
     let n = sorted.len();
-    let upper = *sorted.get(n / 2)?;
-    let lower = *sorted.get(n.saturating_sub(1) / 2)?;
     let half_width = interval_rank(n).and_then(|rank| {
         let low = sorted.get(rank)?;
         let high = sorted.get(n - 1 - rank)?;
         Some((high - low) / 2.0)
     });
     Some(Estimate {
-        median: (lower + upper) / 2.0,
+        median: median(&sorted)?,
         half_width,
     })
+}
+
+/// The least number of samples that have an interval.
+const LEAST: usize = 6;
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    let n = sorted.len();
+    let upper = *sorted.get(n / 2)?;
+    let lower = *sorted.get(n.saturating_sub(1) / 2)?;
+    Some((lower + upper) / 2.0)
+}
+
+/// `sorted` without those whose modified Z-score is too high. Where half of the samples are equal
+/// there is no deviation to judge by.
+fn without_outliers(sorted: &[f64]) -> Vec<f64> {
+    let Some(centre) = median(sorted) else {
+        return Vec::new();
+    };
+    let mut deviations: Vec<f64> = sorted.iter().map(|x| (x - centre).abs()).collect();
+    deviations.sort_by(f64::total_cmp);
+    let typical = median(&deviations).unwrap_or(0.0);
+    let fits = |x: &f64| typical == 0.0 || CONSISTENCY * (x - centre).abs() / typical <= OUTLYING;
+    sorted.iter().copied().filter(fits).collect()
 }
 
 /// The largest 0-based rank r for which the r-th smallest and the r-th largest of `n` samples
@@ -56,7 +89,7 @@ fn interval_rank(n: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{estimate, interval_rank};
+    use super::{estimate, interval_rank, without_outliers};
 
     #[test]
     fn ranks_agree_with_published_tables() {
@@ -68,12 +101,19 @@ mod tests {
     }
 
     #[test]
-    fn one_outlier_does_not_move_the_interval_of_eleven() {
+    fn an_outlier_is_left_out() {
         let mut samples: Vec<f64> = (0..10).map(|i| 100.0 + f64::from(i)).collect();
         samples.push(1e9);
         let estimate = estimate(&samples).unwrap();
-        assert_eq!(estimate.median, 105.0);
-        assert_eq!(estimate.half_width, Some(4.0));
+        assert_eq!(estimate.median, 104.5);
+        assert_eq!(estimate.half_width, Some(3.5));
+        assert_eq!(without_outliers(&[1.0, 1.0, 1.0, 50.0]).len(), 4);
+    }
+
+    #[test]
+    fn few_samples_keep_their_outliers() {
+        let samples = [1.0, 1.1, 1.2, 1.3, 1.4, 90.0];
+        assert_eq!(estimate(&samples).unwrap().median, 1.25);
     }
 
     #[test]

@@ -30,7 +30,7 @@ const SILENT_CHANGE: usize = 5;
 const TOLD_CHANGE: usize = 6;
 
 /// Requests measured alone; those of another place follow after these.
-const LONE_KINDS: usize = 4;
+const LONE_KINDS: usize = 2;
 
 /// The loads and the lone requests that transport costs come from.
 pub(crate) fn loads(
@@ -79,12 +79,7 @@ pub(crate) fn loads(
         &[Place::Usual]
     };
     for &place in places {
-        for (request, answered) in [
-            (wire::no_operation(1), false),
-            (focus.clone(), true),
-            (silent.clone(), false),
-            (told.clone(), false),
-        ] {
+        for (request, answered) in [(wire::no_operation(1), false), (focus.clone(), true)] {
             lone.push(Lone {
                 request,
                 answered,
@@ -102,7 +97,7 @@ pub(crate) enum Clock {
     Wall,
 }
 
-/// Transport costs on one clock, in microseconds; `alone` ones are of messages that travel alone.
+/// Transport costs on one clock, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Figures {
     /// One synchronisation with the wakeup before it, by kind.
@@ -112,9 +107,9 @@ pub(crate) struct Figures {
     pub(crate) byte_read: f64,
     pub(crate) byte_written: f64,
     pub(crate) reply: f64,
-    pub(crate) reply_alone: f64,
     pub(crate) event: f64,
-    pub(crate) event_alone: f64,
+    /// One write of a client's output.
+    pub(crate) flush: f64,
 }
 
 impl Figures {
@@ -161,15 +156,12 @@ impl Figures {
                 figures.wakeup = (lone(0, 0)? - no_operation).max(0.0);
                 figures.wakeup_other = lone(0, 1).map(|other| (other - no_operation).max(0.0));
                 let reply = lone(1, 0)? - lone(0, 0)? - 32.0 * figures.byte_written;
-                figures.reply_alone = reply.max(0.0);
-                figures.event_alone = (lone(3, 0)? - lone(2, 0)?).max(0.0);
+                figures.flush = (reply - figures.reply).max(0.0);
             }
             Clock::Wall => {
-                // Seen from outside, waking up and answering are one time.
+                // Seen from outside, waking up and writing are one time.
                 figures.wakeup = (lone(1, 0)? - focus).max(0.0);
                 figures.wakeup_other = lone(1, 1).map(|other| (other - focus).max(0.0));
-                figures.reply_alone = figures.reply;
-                figures.event_alone = figures.event;
             }
         }
         Some(figures)
@@ -223,9 +215,8 @@ impl Transport {
             byte_read: median(|f| f.byte_read)?,
             byte_written: median(|f| f.byte_written)?,
             reply: median(|f| f.reply)?,
-            reply_alone: median(|f| f.reply_alone)?,
             event: median(|f| f.event)?,
-            event_alone: median(|f| f.event_alone)?,
+            flush: median(|f| f.flush)?,
         };
         Some(Transport { median, passes })
     }
@@ -245,9 +236,10 @@ pub(crate) fn costs(cpu: Option<&Transport>, wall: Option<&Transport>) -> Option
         wakeup: both(|f| Some(f.wakeup))?,
         wakeup_other_cpu: both(|f| f.wakeup_other),
         byte_read: both(|f| Some(f.byte_read))?,
-        reply: both(|f| Some(f.reply_alone))?,
+        reply: both(|f| Some(f.reply))?,
+        flush: both(|f| Some(f.flush)),
         byte_written: both(|f| Some(f.byte_written)),
-        event: both(|f| Some(f.event_alone))?,
+        event: both(|f| Some(f.event))?,
     })
 }
 

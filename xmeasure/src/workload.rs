@@ -23,6 +23,8 @@ pub(crate) struct Phase {
     pub(crate) requests: u32,
     /// The end of the first of them in `unit`.
     pub(crate) first: usize,
+    /// The end of the second, where the two are of different kinds and follow each other in turn.
+    pub(crate) second: Option<usize>,
     /// How their end is told.
     pub(crate) sync: Sync,
 }
@@ -34,6 +36,7 @@ impl Phase {
             unit: Vec::new(),
             requests: 0,
             first: 0,
+            second: None,
             sync,
         };
         for request in requests {
@@ -49,6 +52,16 @@ impl Phase {
     /// The first of its requests.
     pub(crate) fn first_request(&self) -> &[u8] {
         self.unit.get(..self.first).unwrap_or_default()
+    }
+
+    /// One request of each kind.
+    pub(crate) fn kinds(&self) -> Vec<&[u8]> {
+        let second = self
+            .second
+            .and_then(|second| self.unit.get(self.first..second));
+        let mut kinds = vec![self.first_request()];
+        kinds.extend(second);
+        kinds
     }
 
     /// Bytes of one request, on the average.
@@ -75,6 +88,19 @@ impl Workload {
     /// One request, again and again.
     pub(crate) fn repeated(request: &[u8], sync: Sync) -> Workload {
         Workload::varied(sync, 0, |_| request.to_vec())
+    }
+
+    /// Two requests in turn, of which the second undoes what the first does.
+    pub(crate) fn alternating(there: &[u8], back: &[u8]) -> Workload {
+        let both = [there, back].concat();
+        let count = (UNIT / both.len().max(4)).clamp(1, MOST / 2);
+        let mut phase = Phase::new((0..count).map(|_| both.clone()), Sync::RoundTrip);
+        phase.requests *= 2;
+        phase.first = there.len();
+        phase.second = Some(both.len());
+        Workload {
+            phases: vec![phase],
+        }
     }
 
     /// One request that takes long, by itself.
@@ -109,6 +135,10 @@ mod tests {
     fn units_hold_many_short_requests_and_one_long_one() {
         let short = Workload::repeated(&[127, 0, 1, 0], Sync::RoundTrip);
         assert_eq!((short.phases[0].requests, short.phases[0].first), (4096, 4));
+        let turns = Workload::alternating(&[1, 0, 1, 0], &[2, 0, 1, 0]);
+        assert_eq!(turns.phases[0].kinds(), [[1, 0, 1, 0], [2, 0, 1, 0]]);
+        assert_eq!(turns.phases[0].requests, 4096);
+        assert_eq!(turns.phases[0].bytes_each(), 4.0);
         let long = Workload::repeated(&[0; 100_000], Sync::RoundTrip);
         assert_eq!(long.phases[0].requests, 1);
         assert_eq!(long.phases[0].bytes_each(), 100_000.0);

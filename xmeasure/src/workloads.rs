@@ -1,19 +1,22 @@
 //! The loads of a calibration, by family.
 
+mod areas;
 mod drawing;
 mod extensions;
-mod gcs;
 mod images;
-mod lines;
+mod intrusive;
 mod properties;
 mod queries;
 mod resources;
+mod shapes;
+mod styles;
 mod text;
 mod windows;
 
 use x11rb_protocol::x11_utils::Request;
 
 use crate::error::MeasureError;
+use crate::loads::Loads;
 use crate::plan::Plan;
 use crate::stage::{SIDE, Stage};
 use crate::wire;
@@ -24,10 +27,10 @@ use crate::workload::{Phase, Sync, Workload};
 const RESOURCES: usize = 256;
 
 /// All loads that this server can be given.
-pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Vec<Workload>, MeasureError> {
-    let mut loads = Vec::new();
+pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError> {
+    let mut loads = Loads::default();
     drawing::add(stage, plan, &mut loads)?;
-    lines::add(stage, plan, &mut loads)?;
+    areas::add(stage, plan, &mut loads)?;
     text::add(stage, plan, &mut loads)?;
     images::add(stage, plan, &mut loads)?;
     resources::add(stage, &mut loads)?;
@@ -35,6 +38,9 @@ pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Vec<Workload>, Measu
     properties::add(stage, plan, &mut loads)?;
     queries::add(stage, &mut loads)?;
     extensions::add(stage, plan, &mut loads)?;
+    if plan.intrusive {
+        intrusive::add(stage, &mut loads);
+    }
     Ok(loads)
 }
 
@@ -49,17 +55,17 @@ fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
 }
 
 /// A request that draws nothing, again and again.
-fn plain(loads: &mut Vec<Workload>, request: impl Request) {
+fn plain(loads: &mut Loads, request: impl Request) {
     loads.push(Workload::repeated(&wire::core(request), Sync::RoundTrip));
 }
 
 /// The same for one that takes the server long.
-fn costly(loads: &mut Vec<Workload>, request: impl Request) {
+fn costly(loads: &mut Loads, request: impl Request) {
     loads.push(Workload::costly(&wire::core(request)));
 }
 
 /// A cycle of requests, each for all of `ids` before the next.
-fn cycle(loads: &mut Vec<Workload>, ids: &[u32], requests: &[&dyn Fn(u32) -> Vec<u8>]) {
+fn cycle(loads: &mut Loads, ids: &[u32], requests: &[&dyn Fn(u32) -> Vec<u8>]) {
     loads.push(Workload::cycle(requests.iter().map(|request| {
         Phase::new(ids.iter().map(|id| request(*id)), Sync::RoundTrip)
     })));

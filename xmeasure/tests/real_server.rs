@@ -55,7 +55,7 @@ fn plan(only: &[&str]) -> Plan {
     Plan {
         quick: true,
         only: only.iter().map(|name| (*name).into()).collect(),
-        pin: None,
+        ..Plan::default()
     }
 }
 
@@ -67,6 +67,7 @@ fn what_is_asked_for_is_measured_on_both_clocks() {
     let parameters = measure(&Target::display(&server.display), &plan, &mut |progress| {
         assert!(progress.done >= last && progress.done <= progress.total);
         last = progress.done;
+        true
     })
     .unwrap();
     assert_eq!(parameters.server.executable.as_deref(), Some("Xvfb"));
@@ -107,9 +108,10 @@ fn a_server_that_dies_leaves_what_was_measured() {
         &Target::display(display),
         &plan(&["NoOperation"]),
         &mut |progress| {
-            if progress.done * 2 > progress.total {
+            if progress.done > 0 && progress.done * 2 > progress.total {
                 let _ = server.process.kill();
             }
+            true
         },
     );
     match result {
@@ -132,7 +134,7 @@ fn a_request_that_does_not_exist_is_named() {
     let error = measure(
         &Target::display(&server.display),
         &plan(&["PolyLion"]),
-        &mut |_| {},
+        &mut |_| true,
     )
     .unwrap_err();
     assert!(error.to_string().contains("PolyLion"));

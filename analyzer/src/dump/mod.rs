@@ -220,12 +220,19 @@ impl Dump {
                     Ok(fields) => (show.json(fields), None),
                     Err(why) => (Default::default(), Some(why.to_string())),
                 };
+                let (opcode, has_reply) = match seen.message {
+                    Message::Request(request) => (
+                        Some((request.major, request.minor)),
+                        Some(request.has_reply),
+                    ),
+                    _ => (None, None),
+                };
                 let line = json!({
                     "seconds": seconds, "connection": connection,
                     "direction": direction, "kind": described.kind, "name": described.name,
-                    "of": described.of, "sequence": described.sequence,
+                    "opcode": opcode, "has_reply": has_reply, "of": described.of, "sequence": described.sequence,
                     "bytes": described.bytes, "fields": fields, "names": named,
-                    "undecoded": undecoded,
+                    "undecoded": undecoded, "operation": seen.operation.map(show::operation),
                 });
                 writeln!(out, "{line}")
             }

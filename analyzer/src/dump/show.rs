@@ -1,7 +1,8 @@
 //! A message's fields as text, and as JSON.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use x11prof_protocol::Value;
+use x11prof_session::{Effect, Operation, Value as OperationValue};
 
 use super::kinds::{Kind, kind};
 use super::names::Names;
@@ -142,6 +143,26 @@ impl Show<'_> {
     }
 }
 
+/// An operation: its attributes, how many items it has, the paper's op-size, and what it does.
+pub(super) fn operation(operation: &Operation) -> Json {
+    let attributes = operation.attributes.iter().map(|(name, value)| {
+        let value = match value {
+            OperationValue::Name(name) => Json::from(name.as_str()),
+            OperationValue::Number(number) => Json::from(number),
+        };
+        (name.to_string(), value)
+    });
+    let effect = match operation.effect {
+        Effect::Full => "full",
+        Effect::Nothing => "nothing",
+        Effect::Unknown => "unknown",
+    };
+    json!({
+        "attributes": attributes.collect::<Map<String, Json>>(),
+        "items": operation.items.len(), "op_size": operation.op_size, "effect": effect,
+    })
+}
+
 fn json_number(number: i128) -> Json {
     match (i64::try_from(number), u64::try_from(number)) {
         (Ok(number), _) => number.into(),
@@ -160,10 +181,9 @@ fn property_type(fields: &[(String, Value)]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use x11prof_protocol::Value;
 
-    use super::{LONGEST_FIELDS, Show};
+    use super::{LONGEST_FIELDS, Show, json};
     use crate::dump::names::Names;
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 
 use x11prof_session::Operation;
 
-use super::{Executor, Lone, Place, Reading, Readings, sample};
+use super::{Cut, Executor, Lone, Place, Reading, Readings, Step, sample};
 use crate::fit;
 use crate::plan::Plan;
 use crate::raw_connection::Answers;
@@ -108,7 +108,8 @@ impl Executor for Mock {
             WAKEUP * 2.0
         };
         let write = if replies + events > 0 { WRITE } else { 0.0 };
-        let each = wakeup + own + bytes.len() as f64 * BYTE + reply_bytes as f64 * WRITTEN + write;
+        let made = replies as f64 * REPLY + events as f64 * EVENT + reply_bytes as f64 * WRITTEN;
+        let each = wakeup + own + bytes.len() as f64 * BYTE + made + write;
         let time = each * f64::from(count);
         let requests = u64::from(count);
         Ok(Reading {
@@ -141,7 +142,7 @@ fn loads() -> (Vec<Workload>, Vec<Lone>) {
         Workload::cycle(cycle),
         of_kind(255, 4),
     ];
-    let lone = [127_u8, 43, 18, 19].map(|kind| {
+    let lone = [127_u8, 43].map(|kind| {
         let request = loads
             .iter()
             .map(|load| load.phases[0].first_request())
@@ -175,15 +176,19 @@ fn known_costs_are_found_again() {
     sample(
         &mut mock,
         &loads,
+        7,
         &lone,
         &plan,
         &mut readings,
-        &mut |_, load| {
-            steps += usize::from(load.is_some());
+        &mut |step: Step| {
+            steps += usize::from(step.load.is_some());
+            true
         },
     )
     .unwrap();
-    assert_eq!(steps, loads.len() * plan.passes());
+    // The one that was refused is not tried again; the others are the same in every pass.
+    let others = loads.len() - 1;
+    assert_eq!(steps, others * plan.least_passes() + 1);
     assert_eq!(readings.refused, [9]);
 
     let (cpu, wall) = Transport::both(&readings);
@@ -191,8 +196,9 @@ fn known_costs_are_found_again() {
     close(costs.wakeup.cpu_us.unwrap().0, WAKEUP);
     close(costs.byte_read.cpu_us.unwrap().0, BYTE);
     close(costs.byte_written.unwrap().cpu_us.unwrap().0, WRITTEN);
-    close(costs.reply.cpu_us.unwrap().0, WRITE);
-    close(costs.event.cpu_us.unwrap().0, WRITE);
+    close(costs.flush.unwrap().cpu_us.unwrap().0, WRITE);
+    close(costs.reply.cpu_us.unwrap().0, REPLY);
+    close(costs.event.cpu_us.unwrap().0, EVENT);
     close(cpu.as_ref().unwrap().median.reply, REPLY);
     close(cpu.as_ref().unwrap().median.event, EVENT);
 
@@ -201,7 +207,7 @@ fn known_costs_are_found_again() {
         .map(|load| {
             load.phases
                 .iter()
-                .map(|_| Some(Operation::new("Request".into())))
+                .map(|_| vec![Operation::new("Request".into())])
                 .collect()
         })
         .collect();
@@ -229,14 +235,36 @@ fn what_was_read_before_the_server_died_is_kept() {
     let error = sample(
         &mut mock,
         &loads,
+        7,
         &lone,
         &plan,
         &mut readings,
-        &mut |_, _| {},
+        &mut |_| true,
     )
     .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     assert!(!readings.loads[0][0].is_empty());
     let (cpu, _) = Transport::both(&readings);
     close(cpu.unwrap().median.byte_read, BYTE);
+}
+
+#[test]
+fn stopped_it_keeps_what_it_has() {
+    let (loads, lone) = loads();
+    let mut readings = Readings::default();
+    let mut mock = Mock { left: u64::MAX };
+    let mut go_on = |step: Step| step.done < 15;
+    let plan = Plan::default();
+    sample(
+        &mut mock,
+        &loads,
+        7,
+        &lone,
+        &plan,
+        &mut readings,
+        &mut go_on,
+    )
+    .unwrap();
+    assert_eq!(readings.cut, Some(Cut::Stopped));
+    assert_eq!(readings.loads[8][0].len(), 2);
 }

@@ -6,82 +6,155 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::place;
 use crate::error::MeasureError;
+use crate::loads::{Loads, Series};
 use crate::plan::Plan;
 use crate::stage::Stage;
 use crate::wire::core;
 use crate::workload::{Sync, Workload};
 
-/// Sides of squares, in pixels.
-const SIDES: [u16; 6] = [1, 10, 50, 100, 200, 500];
+/// Sides of squares to start from, in pixels.
+const SIDES: [u16; 5] = [1, 10, 50, 200, 500];
+
+/// An image that is put.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Image {
+    pub(super) format: ImageFormat,
+    pub(super) depth: u8,
+    /// Bits of a pixel, and what a scanline is padded to.
+    pub(super) bits: usize,
+    pub(super) pad: usize,
+}
+
+impl Image {
+    /// Images of a depth, as the server's setup says; `None` where it has no such.
+    pub(super) fn new(stage: &Stage, format: ImageFormat, depth: u8) -> Option<Image> {
+        let setup = &stage.raw.setup;
+        if format != ImageFormat::Z_PIXMAP {
+            let pad = usize::from(setup.bitmap_format_scanline_pad);
+            return Some(Image {
+                format,
+                depth,
+                bits: usize::from(depth),
+                pad,
+            });
+        }
+        let known = setup
+            .pixmap_formats
+            .iter()
+            .find(|known| known.depth == depth)?;
+        let (bits, pad) = (
+            usize::from(known.bits_per_pixel),
+            usize::from(known.scanline_pad),
+        );
+        Some(Image {
+            format,
+            depth,
+            bits,
+            pad,
+        })
+    }
+
+    /// Bytes of a square one. Planes lie one after the other, each with its own padding.
+    pub(super) fn length(&self, side: u16) -> usize {
+        let side = usize::from(side);
+        let (planes, bits) = if self.format == ImageFormat::Z_PIXMAP {
+            (1, self.bits)
+        } else {
+            (self.bits, 1)
+        };
+        planes * ((side * bits).next_multiple_of(self.pad.max(8)) / 8) * side
+    }
+}
 
 /// Adds the loads.
-pub(super) fn add(
-    stage: &mut Stage,
-    plan: &Plan,
-    loads: &mut Vec<Workload>,
-) -> Result<(), MeasureError> {
-    let (drawable, silent) = (stage.window, stage.silent);
+pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let (window, silent) = (stage.window, stage.silent);
     let depth = stage.screen.root_depth;
     let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
     let common = CreateGCAux::new().foreground(black).background(white);
-    let copy = stage.gc(drawable, common)?;
-    let xor = stage.gc(drawable, common.function(GX::XOR))?;
+    let copy = stage.gc(window, common)?;
+    let xor = stage.gc(window, common.function(GX::XOR))?;
     let longest = longest_request(stage);
     let formats = [
         (ImageFormat::Z_PIXMAP, copy, depth),
         (ImageFormat::Z_PIXMAP, xor, depth),
         (ImageFormat::XY_BITMAP, copy, 1),
+        (ImageFormat::XY_PIXMAP, copy, depth),
     ];
     for (format, gc, depth) in formats {
-        for &side in plan.sizes(&SIDES) {
-            let Some(length) = image_length(stage, depth, side) else {
-                continue;
-            };
-            if length + 28 > longest {
-                continue;
-            }
-            let data: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
-            let pixels = usize::from(side) * usize::from(side) * 4;
-            let put = |drawable, index| {
-                let (dst_x, dst_y) = place(index, side, side);
-                core(PutImageRequest {
-                    format,
-                    drawable,
-                    gc,
-                    width: side,
-                    height: side,
-                    dst_x,
-                    dst_y,
-                    left_pad: 0,
-                    depth,
-                    data: (&data).into(),
-                })
-            };
-            let load =
-                |target| Workload::varied(Sync::ReadBack, pixels, |index| put(target, index));
-            loads.push(load(drawable));
-            if side == 1 {
-                // On a window that is not mapped: the fixed part.
-                loads.push(load(silent));
-            }
+        if let Some(image) = Image::new(stage, format, depth) {
+            let sides = plan.sizes(&SIDES).copied();
+            let sides = sides.filter(|side| image.length(*side) + 28 <= longest);
+            loads
+                .series
+                .push(Series::new(sides, move |side| put(window, gc, image, side)));
+            // On a window that is not mapped: the fixed part.
+            loads.push(put(silent, gc, image, 1));
         }
     }
-    for &side in plan.sizes(&SIDES) {
-        let request = core(GetImageRequest {
-            format: ImageFormat::Z_PIXMAP,
+    // Other depths, on pixmaps: icons, cursors, masks, translucent windows.
+    for depth in [1, 8, 32] {
+        let known = stage
+            .raw
+            .setup
+            .roots
+            .iter()
+            .flat_map(|screen| &screen.allowed_depths);
+        let known = known.into_iter().any(|allowed| allowed.depth == depth);
+        if depth == stage.screen.root_depth || !known {
+            continue;
+        }
+        if let Some(image) = Image::new(stage, ImageFormat::Z_PIXMAP, depth) {
+            let pixmap = stage.pixmap(depth, crate::stage::SIDE)?;
+            let gc = stage.gc(pixmap, CreateGCAux::new())?;
+            let sides = plan.sizes(&SIDES).copied();
+            loads
+                .series
+                .push(Series::new(sides, move |side| put(pixmap, gc, image, side)));
+        }
+    }
+    for (format, mask) in [(ImageFormat::Z_PIXMAP, !0), (ImageFormat::XY_PIXMAP, 1)] {
+        let sides = plan.sizes(&SIDES).copied();
+        loads.series.push(Series::new(sides, move |side| {
+            get(window, format, mask, side)
+        }));
+    }
+    Ok(())
+}
+
+fn put(drawable: u32, gc: u32, image: Image, side: u16) -> Workload {
+    let data: Vec<u8> = (0..image.length(side)).map(|at| (at % 251) as u8).collect();
+    let pixels = usize::from(side) * usize::from(side) * 4;
+    Workload::varied(Sync::ReadBack, pixels, |index| {
+        let (dst_x, dst_y) = place(index, side, side);
+        core(PutImageRequest {
+            format: image.format,
+            drawable,
+            gc,
+            width: side,
+            height: side,
+            dst_x,
+            dst_y,
+            left_pad: 0,
+            depth: image.depth,
+            data: (&data).into(),
+        })
+    })
+}
+
+fn get(drawable: u32, format: ImageFormat, plane_mask: u32, side: u16) -> Workload {
+    let pixels = usize::from(side) * usize::from(side) * 4;
+    Workload::varied(Sync::RoundTrip, pixels, |_| {
+        core(GetImageRequest {
+            format,
             drawable,
             x: 0,
             y: 0,
             width: side,
             height: side,
-            plane_mask: !0,
-        });
-        let pixels = usize::from(side) * usize::from(side) * 4;
-        loads.push(Workload::varied(Sync::RoundTrip, pixels, |_| {
-            request.clone()
-        }));
-    }
-    Ok(())
+            plane_mask,
+        })
+    })
 }
 
 /// Bytes of the longest request that the server takes.
@@ -92,21 +165,44 @@ fn longest_request(stage: &Stage) -> usize {
         .map_or(short, |words| words as usize * 4)
 }
 
-/// Bytes of a square image: scanlines padded as the server's setup says.
-fn image_length(stage: &Stage, depth: u8, side: u16) -> Option<usize> {
-    let setup = &stage.raw.setup;
-    let (bits, pad) = if depth == 1 {
-        (1, usize::from(setup.bitmap_format_scanline_pad))
-    } else {
-        let format = setup
-            .pixmap_formats
-            .iter()
-            .find(|format| format.depth == depth)?;
-        (
-            usize::from(format.bits_per_pixel),
-            usize::from(format.scanline_pad),
-        )
-    };
-    let line = (usize::from(side) * bits).next_multiple_of(pad.max(8)) / 8;
-    Some(line * usize::from(side))
+#[cfg(test)]
+mod tests {
+    use super::Image;
+    use x11rb_protocol::protocol::xproto::ImageFormat;
+
+    #[test]
+    fn scanlines_are_padded_and_planes_follow_each_other() {
+        let format = ImageFormat::Z_PIXMAP;
+        assert_eq!(
+            Image {
+                format,
+                depth: 24,
+                bits: 32,
+                pad: 32
+            }
+            .length(3),
+            36
+        );
+        assert_eq!(
+            Image {
+                format,
+                depth: 8,
+                bits: 8,
+                pad: 32
+            }
+            .length(5),
+            40
+        );
+        let format = ImageFormat::XY_PIXMAP;
+        assert_eq!(
+            Image {
+                format,
+                depth: 24,
+                bits: 24,
+                pad: 32
+            }
+            .length(2),
+            24 * 8
+        );
+    }
 }

@@ -8,6 +8,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::plain;
 use crate::error::MeasureError;
+use crate::loads::Loads;
 use crate::plan::Plan;
 use crate::stage::Stage;
 use crate::wire::core;
@@ -20,11 +21,7 @@ const LENGTHS: [u32; 5] = [4, 32, 256, 2048, 16384];
 const ATOMS: usize = 32;
 
 /// Adds the loads.
-pub(super) fn add(
-    stage: &mut Stage,
-    plan: &Plan,
-    loads: &mut Vec<Workload>,
-) -> Result<(), MeasureError> {
+pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let window = stage.silent;
     let type_ = u32::from(AtomEnum::STRING);
     let change = |property, data_len: u32| {

@@ -10,11 +10,11 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::{costly, plain};
 use crate::error::MeasureError;
+use crate::loads::Loads;
 use crate::stage::Stage;
-use crate::workload::Workload;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     plain(loads, GetInputFocusRequest);
     plain(
         loads,

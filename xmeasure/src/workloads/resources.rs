@@ -11,12 +11,12 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::{RESOURCES, costly, cycle, plain};
 use crate::error::MeasureError;
+use crate::loads::Loads;
 use crate::stage::Stage;
 use crate::wire::core;
-use crate::workload::Workload;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let drawable = stage.window;
     let ids = stage.ids(RESOURCES);
     let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
@@ -63,7 +63,7 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), Me
     colormaps(stage, loads)
 }
 
-fn graphics_contexts(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+fn graphics_contexts(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let window = stage.window;
     let gc = stage.gc(window, CreateGCAux::new())?;
     let other = stage.gc(window, CreateGCAux::new())?;
@@ -110,7 +110,7 @@ fn graphics_contexts(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(),
     Ok(())
 }
 
-fn cursors(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+fn cursors(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let ids = stage.ids(RESOURCES);
     let bitmap = stage.pixmap(1, 16)?;
     let (fore_red, fore_green, fore_blue) = (0, 0, 0);
@@ -187,7 +187,7 @@ fn cursors(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureEr
     Ok(())
 }
 
-fn colormaps(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+fn colormaps(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let cmap = stage.screen.default_colormap;
     let pixel = stage.colour(0x1234, 0x5678, 0x9ABC)?;
     plain(

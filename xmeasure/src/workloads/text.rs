@@ -1,123 +1,219 @@
-//! Text of the core protocol.
+//! Text of the core protocol, in the fonts that programs of the core protocol use.
 
+use x11prof_session::Value;
 use x11rb_protocol::protocol::xproto::{
     Char2b, CreateGCAux, GX, ImageText8Request, ImageText16Request, PolyText8Request,
-    PolyText16Request,
+    PolyText16Request, QueryFontRequest,
 };
 
 use super::place;
 use crate::error::MeasureError;
+use crate::loads::{Loads, Series};
 use crate::plan::Plan;
 use crate::stage::{SIDE, Stage};
 use crate::wire::core;
 use crate::workload::{Sync, Workload};
 
-/// Fonts that most servers have, with the width of their characters; those that are not there are
-/// left out.
-const FONTS: [(&str, u16); 2] = [("fixed", 6), ("9x15", 9)];
-/// Characters in a string; fewer where the window is too narrow for them, so that nothing is
-/// clipped.
-const LENGTHS: [usize; 5] = [1, 10, 20, 40, 80];
+/// Fonts that most servers have: those of xterm, of the paper, and a proportional one. Those that
+/// are not there are left out.
+const FONTS: [&str; 6] = [
+    "fixed",
+    "6x13",
+    "-misc-fixed-medium-r-semicondensed--13-120-75-75-c-60-iso10646-1",
+    "9x15",
+    "10x20",
+    "-adobe-helvetica-medium-r-normal--12-120-75-75-p-67-iso8859-1",
+];
+/// Characters in a string, to start from; fewer where the window is too narrow for them, so that
+/// nothing is clipped.
+const LENGTHS: [u16; 4] = [1, 8, 32, 80];
 /// The length at which the number of items is varied, and that number.
-const ITEM: usize = 20;
+const ITEM: u16 = 20;
 const ITEMS: usize = 4;
 
-/// A request that draws a text at a place.
-type Drawn<'a> = dyn Fn(&[u8], i16, i16) -> Vec<u8> + 'a;
+/// A text request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Poly8,
+    Poly16,
+    Image8,
+    Image16,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [Kind::Poly8, Kind::Image8, Kind::Image16, Kind::Poly16];
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Poly8 => "PolyText8",
+            Kind::Poly16 => "PolyText16",
+            Kind::Image8 => "ImageText8",
+            Kind::Image16 => "ImageText16",
+        }
+    }
+}
+
+/// A font that has been opened: a GC with it, and how it lies in the window.
+#[derive(Debug, Clone, Copy)]
+struct Face {
+    copy: u32,
+    /// With GXxor.
+    xor: u32,
+    /// The widest character, in pixels.
+    width: u16,
+    ascent: i16,
+    height: u16,
+}
 
 /// Adds the loads.
-pub(super) fn add(
-    stage: &mut Stage,
-    plan: &Plan,
-    loads: &mut Vec<Workload>,
-) -> Result<(), MeasureError> {
-    let (drawable, silent) = (stage.window, stage.silent);
-    let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
-    for (name, width) in FONTS {
-        let Some(font) = stage.font(name)? else {
+pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let (window, silent) = (stage.window, stage.silent);
+    let mut names: Vec<String> = FONTS.map(str::to_owned).to_vec();
+    for operation in &plan.wanted {
+        if Kind::ALL
+            .iter()
+            .any(|kind| kind.name() == operation.request.as_str())
+            && let Some(Value::Name(name)) = operation.attributes.get("fontname".into())
+            && names.iter().all(|known| known != name.as_str())
+        {
+            names.push(name.to_string());
+        }
+    }
+    // A quick run takes the common ones.
+    let count = if plan.quick { 4 } else { FONTS.len() };
+    for (index, name) in names.iter().enumerate() {
+        if index >= count && index < FONTS.len() {
+            continue;
+        }
+        let Some(face) = face(stage, name)? else {
+            loads.lacks(format!("font {name}"));
             continue;
         };
-        let common = CreateGCAux::new()
-            .font(font)
-            .foreground(black)
-            .background(white);
-        let copy = stage.gc(drawable, common)?;
-        let xor = stage.gc(drawable, common.function(GX::XOR).foreground(black ^ white))?;
-        for &length in plan.sizes(&LENGTHS) {
-            let length = length.min(usize::from(SIDE / width));
-            let mut draw = |request: &Drawn<'_>| {
-                loads.push(Workload::varied(Sync::ReadBack, length * 100, |index| {
-                    let (x, y) = place(index, SIDE, 15);
-                    request(&text(index * length, length), x, y + 12)
-                }));
-            };
-            for gc in [copy, xor] {
-                let mut poly = |count| {
-                    draw(&|text, x, y| {
-                        let items = items(text, 1, count).into();
-                        core(PolyText8Request {
-                            drawable,
-                            gc,
-                            x,
-                            y,
-                            items,
-                        })
-                    });
-                };
-                poly(1);
-                if length == ITEM {
-                    poly(ITEMS);
+        let longest = (SIDE / face.width.max(1)).clamp(2, LENGTHS[3]);
+        let mut lengths: Vec<u16> = plan.sizes(&LENGTHS).map(|it| *it.min(&longest)).collect();
+        lengths.dedup();
+        for kind in Kind::ALL {
+            if !plan.wants(kind.name()) {
+                continue;
+            }
+            let of = lengths.iter().copied();
+            let draw = move |length| load(kind, window, face.copy, face, length, 1);
+            loads.series.push(Series::new(of, draw));
+            let at = ITEM.min(longest);
+            match kind {
+                Kind::Poly8 | Kind::Poly16 => {
+                    loads.push(load(kind, window, face.copy, face, at, 1));
+                    loads.push(load(kind, window, face.copy, face, at, ITEMS));
+                }
+                // They draw one string: the fixed part is that of a window that is not mapped.
+                Kind::Image8 | Kind::Image16 => {
+                    loads.push(load(kind, silent, face.copy, face, 1, 1));
                 }
             }
-            draw(&|text, x, y| {
-                core(ImageText8Request {
-                    drawable,
-                    gc: copy,
-                    x,
-                    y,
-                    string: text.into(),
-                })
-            });
-            draw(&|text, x, y| {
-                let string: Vec<Char2b> = text
-                    .iter()
-                    .map(|&byte2| Char2b { byte1: 0, byte2 })
-                    .collect();
-                core(ImageText16Request {
-                    drawable,
-                    gc: copy,
-                    x,
-                    y,
-                    string: string.into(),
-                })
-            });
-            draw(&|text, x, y| {
-                let bytes: Vec<u8> = text.iter().flat_map(|&byte| [0, byte]).collect();
-                let items = items(&bytes, 2, 1).into();
-                core(PolyText16Request {
-                    drawable,
-                    gc: copy,
-                    x,
-                    y,
-                    items,
-                })
-            });
-            // On the window that is not mapped: the fixed part.
-            if length == 1 {
-                draw(&|text, x, y| {
-                    let string = text.into();
-                    core(ImageText8Request {
-                        drawable: silent,
-                        gc: copy,
-                        x,
-                        y,
-                        string,
-                    })
-                });
+        }
+        if !plan.quick && plan.wants(Kind::Poly8.name()) {
+            loads.push(load(
+                Kind::Poly8,
+                window,
+                face.xor,
+                face,
+                ITEM.min(longest),
+                1,
+            ));
+        }
+        for wanted in &plan.wanted {
+            let Some(kind) = Kind::ALL
+                .into_iter()
+                .find(|it| it.name() == wanted.request.as_str())
+            else {
+                continue;
+            };
+            if wanted.attributes.get("fontname".into()) == Some(Value::parse(name)) {
+                for &size in &wanted.items {
+                    let length = (size as u16).clamp(1, longest);
+                    loads.push(load(kind, window, face.copy, face, length, 1));
+                }
             }
         }
     }
     Ok(())
+}
+
+/// Opens a font; `None` where the server has none of that name.
+fn face(stage: &mut Stage, name: &str) -> Result<Option<Face>, MeasureError> {
+    let Some(font) = stage.font(name)? else {
+        return Ok(None);
+    };
+    let Some(metrics) = stage.ask(QueryFontRequest { font })? else {
+        return Ok(None);
+    };
+    let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
+    let common = CreateGCAux::new()
+        .font(font)
+        .foreground(black)
+        .background(white);
+    let drawable = stage.window;
+    let height = metrics.font_ascent + metrics.font_descent;
+    Ok(Some(Face {
+        copy: stage.gc(drawable, common)?,
+        xor: stage.gc(drawable, common.function(GX::XOR).foreground(black ^ white))?,
+        width: metrics.max_bounds.character_width.max(1).unsigned_abs(),
+        ascent: metrics.font_ascent,
+        height: height.max(1).unsigned_abs(),
+    }))
+}
+
+fn load(kind: Kind, drawable: u32, gc: u32, face: Face, length: u16, count: usize) -> Workload {
+    let length = usize::from(length);
+    Workload::varied(Sync::ReadBack, length * count * 100, |index| {
+        let (x, top) = place(index, SIDE, face.height);
+        let y = top + face.ascent;
+        let characters = text(index * length, length);
+        let wide = || characters.iter().map(|&byte2| Char2b { byte1: 0, byte2 });
+        match kind {
+            Kind::Poly8 => {
+                let items = items(&characters, 1, count).into();
+                core(PolyText8Request {
+                    drawable,
+                    gc,
+                    x,
+                    y,
+                    items,
+                })
+            }
+            Kind::Poly16 => {
+                let bytes: Vec<u8> = characters.iter().flat_map(|&byte| [0, byte]).collect();
+                let items = items(&bytes, 2, count).into();
+                core(PolyText16Request {
+                    drawable,
+                    gc,
+                    x,
+                    y,
+                    items,
+                })
+            }
+            Kind::Image8 => {
+                let string = characters.into();
+                core(ImageText8Request {
+                    drawable,
+                    gc,
+                    x,
+                    y,
+                    string,
+                })
+            }
+            Kind::Image16 => {
+                let string = wide().collect();
+                core(ImageText16Request {
+                    drawable,
+                    gc,
+                    x,
+                    y,
+                    string,
+                })
+            }
+        }
+    })
 }
 
 /// Text as x11perf has it: the printable characters in turn, on from line to line. A string that

@@ -14,6 +14,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::{RESOURCES, cycle, plain};
 use crate::error::MeasureError;
+use crate::loads::Loads;
 use crate::stage::Stage;
 use crate::wire::core;
 use crate::workload::{Phase, Sync, Workload};
@@ -29,7 +30,7 @@ const GRABS: u16 = 48;
 const FAMILIES: usize = 32;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let parent = stage.arena;
     let ids = stage.ids(RESOURCES / 4);
     let first = ids.first().copied().unwrap_or_default();
@@ -70,7 +71,7 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), Me
 }
 
 /// Attributes and places of a window that is mapped.
-fn changes(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+fn changes(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let window = stage.id();
     stage.send_bytes(&create(window, stage.arena, 0))?;
     stage.send(MapWindowRequest { window })?;
@@ -113,7 +114,7 @@ fn create(wid: u32, parent: u32, index: u32) -> Vec<u8> {
 }
 
 /// Windows with children, which are mapped, unmapped and destroyed by one request each.
-fn children(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureError> {
+fn children(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let families = stage.ids(FAMILIES);
     for (index, family) in (0..).zip(&families) {
         stage.send_bytes(&create(*family, stage.arena, index))?;
@@ -137,7 +138,7 @@ fn children(stage: &mut Stage, loads: &mut Vec<Workload>) -> Result<(), MeasureE
     Ok(())
 }
 
-fn questions(stage: &Stage, loads: &mut Vec<Workload>) {
+fn questions(stage: &Stage, loads: &mut Loads) {
     let (window, root) = (stage.window, stage.screen.root);
     plain(loads, GetWindowAttributesRequest { window });
     plain(loads, GetGeometryRequest { drawable: window });
@@ -167,7 +168,7 @@ fn questions(stage: &Stage, loads: &mut Vec<Workload>) {
 }
 
 /// Passive grabs on a window of ours: nobody's input is taken away.
-fn grabs(stage: &Stage, loads: &mut Vec<Workload>) {
+fn grabs(stage: &Stage, loads: &mut Loads) {
     let grab_window = stage.silent;
     let buttons = || (0..GRABS).map(|index| (ButtonIndex::from((index % 3 + 1) as u8), index / 3));
     let grab_button = |(button, modifiers): (ButtonIndex, u16)| {

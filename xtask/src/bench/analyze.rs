@@ -72,7 +72,9 @@ fn x11prof() -> Command {
 fn record(trace: &Path, command: &[&str]) -> Result<(), String> {
     eprintln!("recording {}", command.join(" "));
     let mut recorder = x11prof();
-    recorder.args(["record", "--server", "xvfb", "-o"]).arg(trace);
+    recorder
+        .args(["record", "--server", "xvfb", "-o"])
+        .arg(trace);
     recorder.arg("--").args(command);
     let output = recorder
         .output()
@@ -99,7 +101,12 @@ fn measure(name: &str, trace: &Path, parameters: &Path, goal: Option<f64>) -> Re
             Some(_) if stage.name == "prices" => "  (goal: 5 million)",
             _ => "",
         };
-        print_rate(&format!("x11prof, {}", stage.name), stage.requests, stage.seconds, goal);
+        print_rate(
+            &format!("x11prof, {}", stage.name),
+            stage.requests,
+            stage.seconds,
+            goal,
+        );
     }
     if on_path("tshark") {
         let capture = trace.with_extension("pcapng");
@@ -120,7 +127,12 @@ fn measure(name: &str, trace: &Path, parameters: &Path, goal: Option<f64>) -> Re
         if !status.success() {
             return Err(format!("tshark failed: {status}"));
         }
-        print_rate("tshark, decoding", requests, start.elapsed().as_secs_f64(), "");
+        print_rate(
+            "tshark, decoding",
+            requests,
+            start.elapsed().as_secs_f64(),
+            "",
+        );
     }
     Ok(())
 }
@@ -205,7 +217,14 @@ fn xtrace(folder: &Path, command: &[&str]) -> Result<(), String> {
     }
     // Far fewer rounds: it takes some 10 µs a request, and a line of text each.
     let client = Command::new(command[0])
-        .args(["-display", &format!(":{DISPLAY}"), "-repeat", "1", "-reps", "20000"])
+        .args([
+            "-display",
+            &format!(":{DISPLAY}"),
+            "-repeat",
+            "1",
+            "-reps",
+            "20000",
+        ])
         .args(["-noop", "-rect10"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -237,7 +256,14 @@ const DISPLAY: u32 = 490;
 fn memory(folder: &Path, short: &Path, parameters: &Path) -> Result<(), String> {
     let long = folder.join("long.mcap");
     let command = [
-        "x11perf", "-repeat", LONG_SECONDS, "-time", "5", "-putimage500", "-noop", "-rect10",
+        "x11perf",
+        "-repeat",
+        LONG_SECONDS,
+        "-time",
+        "5",
+        "-putimage500",
+        "-noop",
+        "-rect10",
     ];
     record(&long, &command)?;
     println!("peak of resident memory of a profile from the file");
@@ -257,6 +283,9 @@ fn memory(folder: &Path, short: &Path, parameters: &Path) -> Result<(), String> 
     if largest <= MEMORY_GOAL {
         Ok(())
     } else {
-        Err(format!("the peak of {} MB is over the goal of 200 MB", largest >> 20))
+        Err(format!(
+            "the peak of {} MB is over the goal of 200 MB",
+            largest >> 20
+        ))
     }
 }

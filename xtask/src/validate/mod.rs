@@ -2,6 +2,7 @@
 //! for a test.
 
 mod accuracy;
+mod coverage;
 mod resources;
 mod workloads;
 
@@ -9,9 +10,11 @@ mod workloads;
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("accuracy") => accuracy::validate(&arguments[1..]),
+        Some("coverage") => coverage::validate(),
         Some("resources") => resources::validate(),
         _ => Err(
             "usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]\n       \
+             cargo xtask validate coverage\n       \
              cargo xtask validate resources"
                 .to_owned(),
         ),

@@ -1,0 +1,88 @@
+//! What a trace needs that a parameter file lacks: the operations whose price it has only by
+//! substitution or extrapolation, or not at all.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use x11prof_analyzer::{Observation, Pipeline};
+use x11prof_cost_model::{Basis, CostTable, Doubt, Price, ServerParameters, Substitutions};
+use x11prof_session::{Attributes, Effect, Operation};
+
+use crate::error::CommandError;
+use crate::input;
+
+/// Sizes of one operation that are measured: the extremes, and some between.
+const MOST_SIZES: usize = 5;
+/// Sizes remembered of one operation; more are like those.
+const REMEMBERED: usize = 4096;
+
+/// The operations of the trace at `path` that `known` does not price well; all of them where
+/// there is none. Each has one item for each size that is to be measured.
+pub(crate) fn operations(
+    path: &Path,
+    known: Option<&ServerParameters>,
+) -> Result<Vec<Operation>, CommandError> {
+    let none = ServerParameters::default();
+    let mut table = CostTable::new(known.unwrap_or(&none), &Substitutions::default());
+    let mut needed: BTreeMap<(&'static str, Attributes), Vec<f64>> = BTreeMap::new();
+    let mut reader = input::trace(path)?;
+    let mut pipeline = Pipeline::new();
+    let read = pipeline.run(&mut reader, |observation| {
+        let Observation::Message(seen) = observation else {
+            return;
+        };
+        let Some(operation) = seen.operation else {
+            return;
+        };
+        if operation.effect == Effect::Nothing || !is_doubtful(&table.price(operation)) {
+            return;
+        }
+        let key = (operation.request.as_str(), operation.attributes.clone());
+        let sizes = needed.entry(key).or_default();
+        for size in &operation.items {
+            if sizes.len() < REMEMBERED
+                && let Err(at) = sizes.binary_search_by(|known| known.total_cmp(size))
+            {
+                sizes.insert(at, *size);
+            }
+        }
+    });
+    read.map_err(|error| CommandError::file(path, error))?;
+    let needed = needed.into_iter().map(|((request, attributes), sizes)| {
+        let mut operation = Operation::new(request.into());
+        operation.attributes = attributes;
+        operation.items = spread(&sizes);
+        operation
+    });
+    Ok(needed.collect())
+}
+
+fn is_doubtful(price: &Price) -> bool {
+    matches!(price.basis, Basis::Substituted | Basis::Unpriced)
+        || price
+            .doubts
+            .iter()
+            .any(|doubt| matches!(doubt, Doubt::Extrapolated { .. }))
+}
+
+/// The first, the last, and evenly many between.
+fn spread(sizes: &[f64]) -> Vec<f64> {
+    if sizes.len() <= MOST_SIZES {
+        return sizes.to_vec();
+    }
+    let last = sizes.len() - 1;
+    let at = |index| sizes.get(index * last / (MOST_SIZES - 1)).copied();
+    (0..MOST_SIZES).filter_map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    #[test]
+    fn the_extremes_are_kept() {
+        assert_eq!(spread(&[1.0, 2.0]), [1.0, 2.0]);
+        let many: Vec<f64> = (0..=100).map(f64::from).collect();
+        assert_eq!(spread(&many), [0.0, 25.0, 50.0, 75.0, 100.0]);
+    }
+}

@@ -1,0 +1,53 @@
+//! A System V shared memory segment, which MIT-SHM names by its id.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// A segment; it goes when this and every process that has it attached let go of it.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    id: c_int,
+}
+
+// rustix has no System V shared memory.
+unsafe extern "C" {
+    fn shmget(key: c_int, size: usize, flags: c_int) -> c_int;
+    fn shmctl(id: c_int, command: c_int, buffer: *mut c_void) -> c_int;
+}
+
+/// From `sys/ipc.h`: a key of nobody else's, create, remove.
+const IPC_PRIVATE: c_int = 0;
+const IPC_CREAT: c_int = 0o1000;
+const IPC_RMID: c_int = 0;
+
+impl Segment {
+    /// A new one that its user alone may read and write; `None` where the system gives none.
+    pub(crate) fn new(length: usize) -> Option<Segment> {
+        // SAFETY: the call takes three numbers and touches no memory of ours.
+        let id = unsafe { shmget(IPC_PRIVATE, length, IPC_CREAT | 0o600) };
+        (id >= 0).then_some(Segment { id })
+    }
+
+    /// Its id, as MIT-SHM sends it.
+    pub(crate) fn id(&self) -> u32 {
+        self.id.cast_unsigned()
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: removing takes no buffer.
+        unsafe { shmctl(self.id, IPC_RMID, ptr::null_mut()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Segment;
+
+    #[test]
+    fn segments_have_ids_of_their_own() {
+        let (one, other) = (Segment::new(4096).unwrap(), Segment::new(4096).unwrap());
+        assert_ne!(one.id(), other.id());
+    }
+}

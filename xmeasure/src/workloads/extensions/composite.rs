@@ -1,0 +1,467 @@
+//! RENDER's drawing: composited areas by operator, source, mask, transform and filter; filled
+//! rectangles, trapezoids, triangles, text.
+
+use x11rb_protocol::protocol::render::{
+    CompositeGlyphs8Request, CompositeGlyphs16Request, CompositeGlyphs32Request, CompositeRequest,
+    CreatePictureAux, FillRectanglesRequest, Linefix, PictOp, Pointfix, Repeat, Trapezoid,
+    TrapezoidsRequest, Triangle, TrianglesRequest,
+};
+use x11rb_protocol::protocol::xproto::Rectangle;
+
+use super::super::place;
+use super::super::shapes::boxes;
+use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
+use crate::error::MeasureError;
+use crate::loads::{Loads, Series};
+use crate::plan::Plan;
+use crate::stage::{SIDE, Stage};
+use crate::wire::extension;
+use crate::workload::{Sync, Workload};
+
+/// Sides of squares to start from, in pixels.
+const SIDES: [u16; 4] = [1, 10, 100, 500];
+/// The side at which the number of items is varied, and that number.
+const ITEM: u16 = 10;
+const ITEMS: usize = 16;
+/// Operators that programs use beside Over and Src.
+const OTHERS: [PictOp; 6] = [
+    PictOp::CLEAR,
+    PictOp::DST,
+    PictOp::IN,
+    PictOp::OUT_REVERSE,
+    PictOp::ADD,
+    PictOp::ATOP,
+];
+/// Glyphs in a text to start from, and the sides of glyphs.
+const GLYPHS: [u16; 3] = [1, 8, 32];
+const GLYPH_SIDES: [u16; 2] = [8, 16];
+
+/// What is composited with what.
+#[derive(Debug, Clone, Copy)]
+struct Layers {
+    op: PictOp,
+    src: u32,
+    mask: u32,
+    dst: u32,
+}
+
+/// Pictures to composite from and to.
+struct Pictures {
+    window: u32,
+    argb: u32,
+    rgb: u32,
+    solid: u32,
+    opaque: u32,
+    linear: u32,
+    radial: u32,
+    mask8: u32,
+    mask1: u32,
+    repeated: u32,
+    /// Scaled, with the filters nearest and bilinear.
+    scaled: [u32; 2],
+    /// Pixmaps to draw on.
+    target32: u32,
+    target8: u32,
+}
+
+/// Adds the loads.
+pub(super) fn add(
+    stage: &mut Stage,
+    plan: &Plan,
+    loads: &mut Loads,
+    render: Render,
+) -> Result<(), MeasureError> {
+    let pictures = pictures(stage, render)?;
+    let major = render.major;
+    let base = Layers {
+        op: PictOp::OVER,
+        src: pictures.argb,
+        mask: 0,
+        dst: pictures.window,
+    };
+    let src = |src| Layers { src, ..base };
+    let mut all = vec![
+        base,
+        Layers {
+            op: PictOp::SRC,
+            ..base
+        },
+        src(pictures.rgb),
+        Layers {
+            op: PictOp::SRC,
+            ..src(pictures.rgb)
+        },
+        src(pictures.solid),
+        Layers {
+            mask: pictures.mask8,
+            ..src(pictures.solid)
+        },
+        Layers {
+            mask: pictures.mask8,
+            ..base
+        },
+        Layers {
+            mask: pictures.mask1,
+            ..src(pictures.solid)
+        },
+        src(pictures.linear),
+        src(pictures.radial),
+        src(pictures.repeated),
+        src(pictures.scaled[0]),
+        src(pictures.scaled[1]),
+        Layers {
+            dst: pictures.target32,
+            ..base
+        },
+        Layers {
+            op: PictOp::SRC,
+            dst: pictures.target32,
+            ..base
+        },
+        Layers {
+            mask: pictures.mask8,
+            dst: pictures.target32,
+            ..src(pictures.solid)
+        },
+        Layers {
+            op: PictOp::ADD,
+            dst: pictures.target8,
+            ..src(pictures.mask8)
+        },
+        Layers {
+            op: PictOp::SRC,
+            ..src(pictures.opaque)
+        },
+    ];
+    all.extend(OTHERS.map(|op| Layers { op, ..base }));
+    for layers in all {
+        let sides = plan.sizes(&SIDES).copied();
+        loads.series.push(Series::new(sides, move |side| {
+            composite(major, layers, side)
+        }));
+    }
+    let fills = [
+        (PictOp::OVER, pictures.window, TRANSLUCENT),
+        (PictOp::SRC, pictures.window, TRANSLUCENT),
+        (PictOp::OVER, pictures.window, OPAQUE),
+        (PictOp::SRC, pictures.target32, TRANSLUCENT),
+        (PictOp::CLEAR, pictures.target32, TRANSLUCENT),
+    ];
+    for (op, dst, color) in fills {
+        let fill = move |side: u16, count: usize| {
+            let work = usize::from(side) * usize::from(side) * count;
+            Workload::varied(Sync::ReadBack, work * 2, |index| {
+                let rects: Vec<Rectangle> = boxes(side, count, index).collect();
+                let rects = rects.into();
+                extension(
+                    FillRectanglesRequest {
+                        op,
+                        dst,
+                        color,
+                        rects,
+                    },
+                    major,
+                )
+            })
+        };
+        loads
+            .series
+            .push(Series::new(plan.sizes(&SIDES).copied(), move |side| {
+                fill(side, 1)
+            }));
+        loads.push(fill(ITEM, 1));
+        loads.push(fill(ITEM, ITEMS));
+    }
+    edges(plan, loads, render, &pictures);
+    text(stage, plan, loads, render, &pictures)
+}
+
+fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError> {
+    let mut of = |depth, format, side, values: CreatePictureAux| -> Result<u32, MeasureError> {
+        let pixmap = stage.pixmap(depth, side)?;
+        let picture = stage.id();
+        stage.send_bytes(&render.picture_with(picture, pixmap, format, &values))?;
+        let whole = [Rectangle {
+            x: 0,
+            y: 0,
+            width: side,
+            height: side,
+        }];
+        let fill = FillRectanglesRequest {
+            op: PictOp::SRC,
+            dst: picture,
+            color: TRANSLUCENT,
+            rects: (&whole).into(),
+        };
+        stage.send_bytes(&extension(fill, render.major))?;
+        Ok(picture)
+    };
+    let plain = CreatePictureAux::new;
+    let argb = of(32, render.argb32, SIDE, plain())?;
+    let rgb = of(24, render.rgb24, SIDE, plain())?;
+    let mask8 = of(8, render.a8, SIDE, plain())?;
+    let mask1 = of(1, render.a1, SIDE, plain())?;
+    let repeated = of(32, render.argb32, 16, plain().repeat(Repeat::NORMAL))?;
+    let scaled = [
+        of(32, render.argb32, SIDE, plain())?,
+        of(32, render.argb32, SIDE, plain())?,
+    ];
+    let target32 = of(32, render.argb32, SIDE, plain())?;
+    let target8 = of(8, render.a8, SIDE, plain())?;
+    for (picture, filter) in scaled.into_iter().zip([&b"nearest"[..], b"bilinear"]) {
+        stage.send_bytes(&render.filter(picture, filter))?;
+        stage.send_bytes(&render.transform(picture, ONE * 3 / 5))?;
+    }
+    let window = stage.id();
+    stage.send_bytes(&render.picture(window, stage.window, render.root))?;
+    let (solid, opaque, linear, radial) = (stage.id(), stage.id(), stage.id(), stage.id());
+    stage.send_bytes(&render.solid(solid, TRANSLUCENT))?;
+    stage.send_bytes(&render.solid(opaque, OPAQUE))?;
+    stage.send_bytes(&render.linear(linear))?;
+    stage.send_bytes(&render.radial(radial))?;
+    Ok(Pictures {
+        window,
+        argb,
+        rgb,
+        solid,
+        opaque,
+        linear,
+        radial,
+        mask8,
+        mask1,
+        repeated,
+        scaled,
+        target32,
+        target8,
+    })
+}
+
+fn composite(major: u8, layers: Layers, side: u16) -> Workload {
+    let Layers { op, src, mask, dst } = layers;
+    Workload::varied(
+        Sync::ReadBack,
+        usize::from(side) * usize::from(side) * 4,
+        |index| {
+            let (dst_x, dst_y) = place(index, side, side);
+            let request = CompositeRequest {
+                op,
+                src,
+                mask,
+                dst,
+                src_x: 0,
+                src_y: 0,
+                mask_x: 0,
+                mask_y: 0,
+                dst_x,
+                dst_y,
+                width: side,
+                height: side,
+            };
+            extension(request, major)
+        },
+    )
+}
+
+/// Trapezoids and triangles, antialiased.
+fn edges(plan: &Plan, loads: &mut Loads, render: Render, pictures: &Pictures) {
+    let (major, mask_format) = (render.major, render.a8);
+    let (src, dst) = (pictures.opaque, pictures.window);
+    let point = |x: i32, y: i32| Pointfix {
+        x: x * ONE,
+        y: y * ONE,
+    };
+    let traps = move |side: u16, count: usize| {
+        let work = usize::from(side) * usize::from(side) * count * 8;
+        Workload::varied(Sync::ReadBack, work, |index| {
+            let traps = boxes(side, count, index).map(|it| {
+                let (x, y, side) = (i32::from(it.x), i32::from(it.y), i32::from(side));
+                let line = |top, bottom| Linefix {
+                    p1: point(top, y),
+                    p2: point(bottom, y + side),
+                };
+                Trapezoid {
+                    top: y * ONE,
+                    bottom: (y + side) * ONE,
+                    left: line(x + side / 4, x),
+                    right: line(x + side - side / 4, x + side),
+                }
+            });
+            let request = TrapezoidsRequest {
+                op: PictOp::OVER,
+                src,
+                dst,
+                mask_format,
+                src_x: 0,
+                src_y: 0,
+                traps: traps.collect(),
+            };
+            extension(request, major)
+        })
+    };
+    let triangles = move |side: u16, count: usize| {
+        let work = usize::from(side) * usize::from(side) * count * 8;
+        Workload::varied(Sync::ReadBack, work, |index| {
+            let triangles = boxes(side, count, index).map(|it| {
+                let (x, y, side) = (i32::from(it.x), i32::from(it.y), i32::from(side));
+                Triangle {
+                    p1: point(x, y),
+                    p2: point(x + side, y),
+                    p3: point(x, y + side),
+                }
+            });
+            let request = TrianglesRequest {
+                op: PictOp::OVER,
+                src,
+                dst,
+                mask_format,
+                src_x: 0,
+                src_y: 0,
+                triangles: triangles.collect(),
+            };
+            extension(request, major)
+        })
+    };
+    let sides = || plan.sizes(&[4, 20, 100]).copied();
+    loads
+        .series
+        .push(Series::new(sides(), move |side| traps(side, 1)));
+    loads
+        .series
+        .push(Series::new(sides(), move |side| triangles(side, 1)));
+    for count in [1, ITEMS] {
+        loads.push(traps(ITEM, count));
+        loads.push(triangles(ITEM, count));
+    }
+}
+
+/// Which of the three text requests: glyphs named by one, two or four bytes.
+#[derive(Debug, Clone, Copy)]
+enum Width {
+    One,
+    Two,
+    Four,
+}
+
+fn text(
+    stage: &mut Stage,
+    plan: &Plan,
+    loads: &mut Loads,
+    render: Render,
+    pictures: &Pictures,
+) -> Result<(), MeasureError> {
+    let (src, dst) = (pictures.opaque, pictures.window);
+    for side in GLYPH_SIDES {
+        let set = render.glyph_set(stage, side, 96)?;
+        for width in [Width::One, Width::Two, Width::Four] {
+            // With a mask format the text is put together first; without, glyph by glyph.
+            for mask in [0, render.a8] {
+                let draw = move |count: u16, strings: usize| {
+                    let work = usize::from(count) * strings * usize::from(side) * 40;
+                    Workload::varied(Sync::ReadBack, work, |index| {
+                        let (x, y) = place(index, SIDE, side);
+                        let y = y + side.cast_signed();
+                        let commands = commands(width, index, x, y, count, strings);
+                        glyphs(render.major, width, src, dst, mask, set, commands)
+                    })
+                };
+                let counts = plan.sizes(&GLYPHS).copied();
+                loads
+                    .series
+                    .push(Series::new(counts, move |count| draw(count, 1)));
+                loads.push(draw(8, 1));
+                loads.push(draw(8, 4));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The glyph elements: each a count, padding, how far to move, and the glyphs, padded.
+fn commands(width: Width, index: usize, x: i16, y: i16, count: u16, strings: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for string in 0..strings {
+        let (dx, dy) = if string == 0 { (x, y) } else { (0, 0) };
+        bytes.extend([u8::try_from(count).unwrap_or(254), 0, 0, 0]);
+        bytes.extend(dx.to_ne_bytes());
+        bytes.extend(dy.to_ne_bytes());
+        for at in 0..usize::from(count) {
+            let glyph = ((index + string + at) % 96) as u32;
+            match width {
+                Width::One => bytes.push(glyph as u8),
+                Width::Two => bytes.extend((glyph as u16).to_ne_bytes()),
+                Width::Four => bytes.extend(glyph.to_ne_bytes()),
+            }
+        }
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+    }
+    bytes
+}
+
+fn glyphs(
+    major: u8,
+    width: Width,
+    src: u32,
+    dst: u32,
+    mask_format: u32,
+    glyphset: u32,
+    commands: Vec<u8>,
+) -> Vec<u8> {
+    let (op, src_x, src_y) = (PictOp::OVER, 0, 0);
+    let glyphcmds = commands.into();
+    match width {
+        Width::One => extension(
+            CompositeGlyphs8Request {
+                op,
+                src,
+                dst,
+                mask_format,
+                glyphset,
+                src_x,
+                src_y,
+                glyphcmds,
+            },
+            major,
+        ),
+        Width::Two => extension(
+            CompositeGlyphs16Request {
+                op,
+                src,
+                dst,
+                mask_format,
+                glyphset,
+                src_x,
+                src_y,
+                glyphcmds,
+            },
+            major,
+        ),
+        Width::Four => extension(
+            CompositeGlyphs32Request {
+                op,
+                src,
+                dst,
+                mask_format,
+                glyphset,
+                src_x,
+                src_y,
+                glyphcmds,
+            },
+            major,
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Width, commands};
+
+    #[test]
+    fn strings_are_padded_to_words() {
+        assert_eq!(commands(Width::One, 0, 1, 2, 3, 1).len(), 8 + 4);
+        assert_eq!(commands(Width::Two, 0, 1, 2, 3, 2).len(), 2 * (8 + 8));
+        assert_eq!(
+            commands(Width::Four, 5, 1, 2, 1, 1)[8..],
+            5_u32.to_ne_bytes()
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! Input devices: the X Input Extension, XKEYBOARD, XTEST.
+
+use x11rb_protocol::protocol::xinput::{
+    EventMask, GetExtensionVersionRequest, GrabMode22, GrabOwner, GrabType,
+    ListInputDevicesRequest, XIEventMask, XIGetClientPointerRequest, XIGetFocusRequest,
+    XIGetPropertyRequest, XIGetSelectedEventsRequest, XIGrabDeviceRequest, XIListPropertiesRequest,
+    XIPassiveGrabDeviceRequest, XIPassiveUngrabDeviceRequest, XIQueryDeviceRequest,
+    XIQueryPointerRequest, XIQueryVersionRequest, XISelectEventsRequest, XIUngrabDeviceRequest,
+};
+use x11rb_protocol::protocol::xkb::{
+    BoolCtrl, EventType, GetCompatMapRequest, GetControlsRequest, GetIndicatorMapRequest,
+    GetIndicatorStateRequest, GetMapRequest, GetNamesRequest, GetStateRequest, ID, MapPart,
+    NameDetail, PerClientFlag, PerClientFlagsRequest, SelectEventsAux, SelectEventsRequest,
+    SetOfGroup, UseExtensionRequest, VMod,
+};
+use x11rb_protocol::protocol::xproto::GrabMode;
+use x11rb_protocol::protocol::xtest;
+
+use super::{costly, major, pair, plain};
+use crate::error::MeasureError;
+use crate::loads::Loads;
+use crate::plan::Plan;
+use crate::stage::Stage;
+use crate::wire::extension;
+
+/// What stands for all devices (XI2proto).
+const ALL_DEVICES: u16 = 0;
+/// The first master pointer and keyboard: the virtual core devices, on every server.
+const POINTER: u16 = 2;
+const KEYBOARD: u16 = 3;
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    devices(stage, plan, loads)?;
+    keyboard(stage, loads)?;
+    tests(stage, plan, loads)
+}
+
+fn devices(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "XInputExtension")? else {
+        return Ok(());
+    };
+    let version = XIQueryVersionRequest {
+        major_version: 2,
+        minor_version: 3,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    let name = b"XInputExtension";
+    plain(
+        loads,
+        GetExtensionVersionRequest { name: name.into() },
+        major,
+    );
+    costly(loads, ListInputDevicesRequest, major);
+    for deviceid in [ALL_DEVICES, POINTER, KEYBOARD] {
+        costly(loads, XIQueryDeviceRequest { deviceid }, major);
+        if deviceid != ALL_DEVICES {
+            plain(loads, XIListPropertiesRequest { deviceid }, major);
+        }
+    }
+    let window = stage.silent;
+    let masks = vec![EventMask {
+        deviceid: POINTER,
+        mask: vec![XIEventMask::BUTTON_PRESS | XIEventMask::MOTION],
+    }];
+    plain(
+        loads,
+        XISelectEventsRequest {
+            window,
+            masks: masks.into(),
+        },
+        major,
+    );
+    plain(loads, XIGetSelectedEventsRequest { window }, major);
+    plain(loads, XIGetClientPointerRequest { window: 0 }, major);
+    plain(
+        loads,
+        XIQueryPointerRequest {
+            window,
+            deviceid: POINTER,
+        },
+        major,
+    );
+    plain(loads, XIGetFocusRequest { deviceid: KEYBOARD }, major);
+    let enabled = stage.atom("Device Enabled")?;
+    let property = XIGetPropertyRequest {
+        deviceid: POINTER,
+        delete: false,
+        property: enabled,
+        type_: 0,
+        offset: 0,
+        len: 4,
+    };
+    plain(loads, property, major);
+    // A passive grab on a window that is not mapped: nobody's input is taken away.
+    let modifiers = [0_u32];
+    let mask = [u32::from(XIEventMask::BUTTON_PRESS)];
+    let grab = XIPassiveGrabDeviceRequest {
+        time: 0,
+        grab_window: window,
+        cursor: 0,
+        detail: 1,
+        deviceid: POINTER,
+        grab_type: GrabType::BUTTON,
+        grab_mode: GrabMode22::ASYNC,
+        paired_device_mode: GrabMode::ASYNC,
+        owner_events: GrabOwner::OWNER,
+        mask: (&mask).into(),
+        modifiers: (&modifiers).into(),
+    };
+    let ungrab = XIPassiveUngrabDeviceRequest {
+        grab_window: window,
+        detail: 1,
+        deviceid: POINTER,
+        grab_type: GrabType::BUTTON,
+        modifiers: (&modifiers).into(),
+    };
+    pair(loads, extension(grab, major), extension(ungrab, major));
+    if plan.intrusive {
+        let grab = XIGrabDeviceRequest {
+            window: stage.window,
+            time: 0,
+            cursor: 0,
+            deviceid: POINTER,
+            mode: GrabMode::ASYNC,
+            paired_device_mode: GrabMode::ASYNC,
+            owner_events: GrabOwner::OWNER,
+            mask: (&mask).into(),
+        };
+        let ungrab = XIUngrabDeviceRequest {
+            time: 0,
+            deviceid: POINTER,
+        };
+        pair(loads, extension(grab, major), extension(ungrab, major));
+    }
+    Ok(())
+}
+
+fn keyboard(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "XKEYBOARD")? else {
+        return Ok(());
+    };
+    let version = UseExtensionRequest {
+        wanted_major: 1,
+        wanted_minor: 0,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    let device_spec = u16::from(ID::USE_CORE_KBD);
+    plain(loads, GetStateRequest { device_spec }, major);
+    plain(loads, GetControlsRequest { device_spec }, major);
+    plain(loads, GetIndicatorStateRequest { device_spec }, major);
+    plain(
+        loads,
+        GetIndicatorMapRequest {
+            device_spec,
+            which: !0,
+        },
+        major,
+    );
+    // As Xlib and libxkbcommon ask: the parts in whole.
+    for full in [
+        MapPart::KEY_TYPES | MapPart::KEY_SYMS | MapPart::MODIFIER_MAP,
+        MapPart::from(0xFF_u16),
+    ] {
+        let request = GetMapRequest {
+            device_spec,
+            full,
+            partial: MapPart::from(0_u16),
+            first_type: 0,
+            n_types: 0,
+            first_key_sym: 0,
+            n_key_syms: 0,
+            first_key_action: 0,
+            n_key_actions: 0,
+            first_key_behavior: 0,
+            n_key_behaviors: 0,
+            virtual_mods: VMod::from(0_u16),
+            first_key_explicit: 0,
+            n_key_explicit: 0,
+            first_mod_map_key: 0,
+            n_mod_map_keys: 0,
+            first_v_mod_map_key: 0,
+            n_v_mod_map_keys: 0,
+        };
+        costly(loads, request, major);
+    }
+    let which = NameDetail::from(0x3FFF_u32);
+    costly(loads, GetNamesRequest { device_spec, which }, major);
+    let groups = SetOfGroup::from(0xF_u8);
+    let compat = GetCompatMapRequest {
+        device_spec,
+        groups,
+        get_all_si: true,
+        first_si: 0,
+        n_si: 0,
+    };
+    costly(loads, compat, major);
+    let none = || BoolCtrl::from(0_u32);
+    let flags = PerClientFlagsRequest {
+        device_spec,
+        change: PerClientFlag::DETECTABLE_AUTO_REPEAT,
+        value: PerClientFlag::from(0_u32),
+        ctrls_to_change: none(),
+        auto_ctrls: none(),
+        auto_ctrls_values: none(),
+    };
+    plain(loads, flags, major);
+    let details = SelectEventsAux::new();
+    let events = SelectEventsRequest {
+        device_spec,
+        clear: EventType::BELL_NOTIFY,
+        select_all: EventType::from(0_u16),
+        affect_map: MapPart::from(0_u16),
+        map: MapPart::from(0_u16),
+        details: std::borrow::Cow::Owned(details),
+    };
+    plain(loads, events, major);
+    Ok(())
+}
+
+fn tests(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "XTEST")? else {
+        return Ok(());
+    };
+    let version = xtest::GetVersionRequest {
+        major_version: 2,
+        minor_version: 2,
+    };
+    plain(loads, version, major);
+    let compare = xtest::CompareCursorRequest {
+        window: stage.window,
+        cursor: 0,
+    };
+    plain(loads, compare, major);
+    if plan.intrusive {
+        // The pointer moves, within our own window: there and back.
+        let motion = |root_x| {
+            let request = xtest::FakeInputRequest {
+                type_: 6,
+                detail: 0,
+                time: 0,
+                root: stage.screen.root,
+                root_x,
+                root_y: 20,
+                deviceid: 0,
+            };
+            extension(request, major)
+        };
+        pair(loads, motion(20), motion(30));
+    }
+    Ok(())
+}

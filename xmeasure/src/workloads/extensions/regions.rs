@@ -1,0 +1,160 @@
+//! XFIXES: regions, selections, cursors.
+
+use x11rb_protocol::protocol::shape::SK;
+use x11rb_protocol::protocol::xfixes::{
+    CopyRegionRequest, CreateRegionFromWindowRequest, CreateRegionRequest, CursorNotifyMask,
+    DestroyRegionRequest, FetchRegionRequest, GetCursorImageRequest, HideCursorRequest,
+    IntersectRegionRequest, QueryVersionRequest, RegionExtentsRequest, SelectCursorInputRequest,
+    SelectSelectionInputRequest, SelectionEventMask, SetGCClipRegionRequest, SetRegionRequest,
+    SetWindowShapeRegionRequest, ShowCursorRequest, SubtractRegionRequest, TranslateRegionRequest,
+    UnionRegionRequest,
+};
+use x11rb_protocol::protocol::xproto::{AtomEnum, CreateGCAux, Rectangle};
+
+use super::{RESOURCES, costly, cycle, major, pair, plain};
+use crate::error::MeasureError;
+use crate::loads::Loads;
+use crate::stage::Stage;
+use crate::wire::extension;
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "XFIXES")? else {
+        return Ok(());
+    };
+    let version = QueryVersionRequest {
+        client_major_version: 5,
+        client_minor_version: 0,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    let rectangles = [0, 20, 40, 60].map(|at| Rectangle {
+        x: at,
+        y: at,
+        width: 10,
+        height: 10,
+    });
+    let create = |region, count: usize| {
+        let rectangles = rectangles.iter().copied().take(count).collect();
+        extension(CreateRegionRequest { region, rectangles }, major)
+    };
+    let destroy = |region| extension(DestroyRegionRequest { region }, major);
+    for count in [1, 4] {
+        cycle(
+            stage,
+            loads,
+            RESOURCES,
+            &[&|region| create(region, count), &destroy],
+        );
+    }
+    let window = stage.window;
+    let of_window = |region| {
+        let kind = SK::BOUNDING;
+        extension(
+            CreateRegionFromWindowRequest {
+                region,
+                window,
+                kind,
+            },
+            major,
+        )
+    };
+    cycle(stage, loads, RESOURCES, &[&of_window, &destroy]);
+
+    let (one, other, third) = (stage.id(), stage.id(), stage.id());
+    for (region, count) in [(one, 1), (other, 4), (third, 1)] {
+        stage.send_bytes(&create(region, count))?;
+    }
+    let (source1, source2, destination) = (one, other, third);
+    plain(
+        loads,
+        UnionRegionRequest {
+            source1,
+            source2,
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        IntersectRegionRequest {
+            source1,
+            source2,
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        SubtractRegionRequest {
+            source1,
+            source2,
+            destination,
+        },
+        major,
+    );
+    let source = other;
+    plain(
+        loads,
+        CopyRegionRequest {
+            source,
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        RegionExtentsRequest {
+            source,
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        TranslateRegionRequest {
+            region: one,
+            dx: 0,
+            dy: 0,
+        },
+        major,
+    );
+    plain(loads, FetchRegionRequest { region: other }, major);
+    let set = SetRegionRequest {
+        region: third,
+        rectangles: (&rectangles[..1]).into(),
+    };
+    plain(loads, set, major);
+    let gc = stage.gc(window, CreateGCAux::new())?;
+    let clip = SetGCClipRegionRequest {
+        gc,
+        region: one,
+        x_origin: 0,
+        y_origin: 0,
+    };
+    plain(loads, clip, major);
+    let shape = SetWindowShapeRegionRequest {
+        dest: stage.silent,
+        dest_kind: SK::INPUT,
+        x_offset: 0,
+        y_offset: 0,
+        region: one,
+    };
+    plain(loads, shape, major);
+    let selection = SelectSelectionInputRequest {
+        window: stage.silent,
+        selection: AtomEnum::PRIMARY.into(),
+        event_mask: SelectionEventMask::SET_SELECTION_OWNER,
+    };
+    plain(loads, selection, major);
+    let cursor = SelectCursorInputRequest {
+        window: stage.silent,
+        event_mask: CursorNotifyMask::from(0_u32),
+    };
+    plain(loads, cursor, major);
+    costly(loads, GetCursorImageRequest, major);
+    let window = stage.silent;
+    let hide = extension(HideCursorRequest { window }, major);
+    pair(loads, hide, extension(ShowCursorRequest { window }, major));
+    Ok(())
+}

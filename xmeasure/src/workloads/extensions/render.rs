@@ -1,0 +1,322 @@
+//! RENDER: pictures, gradients, glyph sets, and what is asked; what draws is in `composite`.
+
+use std::borrow::Cow;
+
+use x11rb_protocol::protocol::render::{
+    AddGlyphsRequest, ChangePictureAux, ChangePictureRequest, Color, CreateCursorRequest,
+    CreateGlyphSetRequest, CreateLinearGradientRequest, CreatePictureAux, CreatePictureRequest,
+    CreateRadialGradientRequest, CreateSolidFillRequest, FreeGlyphSetRequest, FreeGlyphsRequest,
+    FreePictureRequest, Glyphinfo, PictType, Pointfix, QueryFiltersRequest, QueryPictFormatsReply,
+    QueryPictFormatsRequest, QueryVersionRequest, Repeat, SetPictureClipRectanglesRequest,
+    SetPictureFilterRequest, SetPictureTransformRequest, Transform,
+};
+use x11rb_protocol::protocol::xproto::{FreeCursorRequest, Rectangle};
+
+use super::{RESOURCES, composite, costly, cycle, major, plain};
+use crate::error::MeasureError;
+use crate::loads::Loads;
+use crate::plan::Plan;
+use crate::stage::Stage;
+use crate::wire::{core, extension};
+
+/// RENDER's 16.16 fixed point: one.
+pub(super) const ONE: i32 = 1 << 16;
+
+/// What the loads need to know of the extension: opcode and formats.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Render {
+    pub(super) major: u8,
+    /// The format of the root's visual, 32 bits with alpha, 24 without, 8 and 1 of alpha alone.
+    pub(super) root: u32,
+    pub(super) argb32: u32,
+    pub(super) rgb24: u32,
+    pub(super) a8: u32,
+    pub(super) a1: u32,
+}
+
+/// Half red, translucent.
+pub(super) const TRANSLUCENT: Color = Color {
+    red: 0x8000,
+    green: 0x4000,
+    blue: 0,
+    alpha: 0x8000,
+};
+/// Black.
+pub(super) const OPAQUE: Color = Color {
+    red: 0,
+    green: 0,
+    blue: 0,
+    alpha: 0xFFFF,
+};
+
+impl Render {
+    fn new(stage: &Stage, major: u8, known: &QueryPictFormatsReply) -> Option<Render> {
+        let visual = stage.screen.root_visual;
+        let depths = known.screens.iter().flat_map(|screen| &screen.depths);
+        let mut visuals = depths.flat_map(|depth| &depth.visuals);
+        let root = visuals.find(|known| known.visual == visual)?.format;
+        let direct = |depth: u8, alpha: u16, red: u16| {
+            let mut formats = known.formats.iter();
+            let found = formats.find(|format| {
+                format.type_ == PictType::DIRECT
+                    && format.depth == depth
+                    && (format.direct.alpha_mask, format.direct.red_mask) == (alpha, red)
+            });
+            found.map(|format| format.id)
+        };
+        Some(Render {
+            major,
+            root,
+            argb32: direct(32, 0xFF, 0xFF)?,
+            rgb24: direct(24, 0, 0xFF)?,
+            a8: direct(8, 0xFF, 0)?,
+            a1: direct(1, 1, 0)?,
+        })
+    }
+
+    pub(super) fn picture(&self, pid: u32, drawable: u32, format: u32) -> Vec<u8> {
+        self.picture_with(pid, drawable, format, &CreatePictureAux::new())
+    }
+
+    pub(super) fn picture_with(
+        &self,
+        pid: u32,
+        drawable: u32,
+        format: u32,
+        values: &CreatePictureAux,
+    ) -> Vec<u8> {
+        let value_list = Cow::Borrowed(values);
+        let request = CreatePictureRequest {
+            pid,
+            drawable,
+            format,
+            value_list,
+        };
+        extension(request, self.major)
+    }
+
+    pub(super) fn solid(&self, picture: u32, color: Color) -> Vec<u8> {
+        extension(CreateSolidFillRequest { picture, color }, self.major)
+    }
+
+    pub(super) fn linear(&self, picture: u32) -> Vec<u8> {
+        let at = |x, y| Pointfix {
+            x: x * ONE,
+            y: y * ONE,
+        };
+        let request = CreateLinearGradientRequest {
+            picture,
+            p1: at(0, 0),
+            p2: at(500, 500),
+            stops: (&[0, ONE]).into(),
+            colors: (&[TRANSLUCENT, OPAQUE]).into(),
+        };
+        extension(request, self.major)
+    }
+
+    pub(super) fn radial(&self, picture: u32) -> Vec<u8> {
+        let at = |x, y| Pointfix {
+            x: x * ONE,
+            y: y * ONE,
+        };
+        let request = CreateRadialGradientRequest {
+            picture,
+            inner: at(250, 250),
+            outer: at(250, 250),
+            inner_radius: 0,
+            outer_radius: 300 * ONE,
+            stops: (&[0, ONE]).into(),
+            colors: (&[TRANSLUCENT, OPAQUE]).into(),
+        };
+        extension(request, self.major)
+    }
+
+    pub(super) fn free(&self, picture: u32) -> Vec<u8> {
+        extension(FreePictureRequest { picture }, self.major)
+    }
+
+    pub(super) fn filter(&self, picture: u32, filter: &'static [u8]) -> Vec<u8> {
+        let values = (&[]).into();
+        let filter = filter.into();
+        extension(
+            SetPictureFilterRequest {
+                picture,
+                filter,
+                values,
+            },
+            self.major,
+        )
+    }
+
+    /// A scaling to a half and a bit, which no shortcut for whole steps applies to.
+    pub(super) fn transform(&self, picture: u32, scale: i32) -> Vec<u8> {
+        let transform = Transform {
+            matrix11: scale,
+            matrix12: 0,
+            matrix13: 0,
+            matrix21: 0,
+            matrix22: scale,
+            matrix23: 0,
+            matrix31: 0,
+            matrix32: 0,
+            matrix33: ONE,
+        };
+        extension(
+            SetPictureTransformRequest { picture, transform },
+            self.major,
+        )
+    }
+
+    /// A new glyph set with `count` glyphs of that side in shades of grey, named 0 and on.
+    pub(super) fn glyph_set(
+        &self,
+        stage: &mut Stage,
+        side: u16,
+        count: u32,
+    ) -> Result<u32, MeasureError> {
+        let gsid = stage.id();
+        let format = self.a8;
+        stage.send_bytes(&extension(
+            CreateGlyphSetRequest { gsid, format },
+            self.major,
+        ))?;
+        stage.send_bytes(&self.add_glyphs(gsid, 0, count, side))?;
+        Ok(gsid)
+    }
+
+    pub(super) fn add_glyphs(&self, glyphset: u32, first: u32, count: u32, side: u16) -> Vec<u8> {
+        let glyph = Glyphinfo {
+            width: side,
+            height: side,
+            x: 0,
+            y: side.cast_signed(),
+            x_off: side.cast_signed(),
+            y_off: 0,
+        };
+        let line = usize::from(side).next_multiple_of(4);
+        let length = line * usize::from(side) * count as usize;
+        // Each glyph is another picture: the server shares equal ones.
+        let data: Vec<u8> = (0..length)
+            .map(|at| (at * 7 + first as usize * 31) as u8)
+            .collect();
+        let request = AddGlyphsRequest {
+            glyphset,
+            glyphids: (first..first + count).collect(),
+            glyphs: vec![glyph; count as usize].into(),
+            data: data.into(),
+        };
+        extension(request, self.major)
+    }
+}
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "RENDER")? else {
+        return Ok(());
+    };
+    let version = QueryVersionRequest {
+        client_major_version: 0,
+        client_minor_version: 11,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    costly(loads, QueryPictFormatsRequest, major);
+    plain(
+        loads,
+        QueryFiltersRequest {
+            drawable: stage.window,
+        },
+        major,
+    );
+    let Some(known) = stage.ask_extension(QueryPictFormatsRequest, major)? else {
+        return Ok(());
+    };
+    let Some(render) = Render::new(stage, major, &known) else {
+        loads.lacks("RENDER formats of the root's visual");
+        return Ok(());
+    };
+    pictures(stage, loads, render)?;
+    glyphs(stage, loads, render)?;
+    composite::add(stage, plan, loads, render)
+}
+
+/// Pictures come and go, and are set.
+fn pictures(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
+    let (drawable, major) = (stage.window, render.major);
+    let free = |picture| render.free(picture);
+    let picture = |pid| render.picture(pid, drawable, render.root);
+    cycle(stage, loads, RESOURCES, &[&picture, &free]);
+    cycle(
+        stage,
+        loads,
+        RESOURCES,
+        &[&|id| render.solid(id, TRANSLUCENT), &free],
+    );
+    cycle(stage, loads, RESOURCES, &[&|id| render.linear(id), &free]);
+    cycle(stage, loads, RESOURCES, &[&|id| render.radial(id), &free]);
+
+    let pixmap = stage.pixmap(32, 32)?;
+    let spare = stage.id();
+    stage.send_bytes(&render.picture(spare, pixmap, render.argb32))?;
+    let repeat = ChangePictureAux::new().repeat(Repeat::NONE);
+    let change = ChangePictureRequest {
+        picture: spare,
+        value_list: Cow::Borrowed(&repeat),
+    };
+    plain(loads, change, major);
+    for count in [1, 8] {
+        let rectangles = (0..count).map(|at| Rectangle {
+            x: at * 4,
+            y: at * 4,
+            width: 3,
+            height: 3,
+        });
+        let clip = SetPictureClipRectanglesRequest {
+            picture: spare,
+            clip_x_origin: 0,
+            clip_y_origin: 0,
+            rectangles: rectangles.collect(),
+        };
+        plain(loads, clip, major);
+    }
+    let again = |loads: &mut Loads, bytes: Vec<u8>| {
+        let sync = crate::workload::Sync::RoundTrip;
+        loads.push(crate::workload::Workload::repeated(&bytes, sync));
+    };
+    again(loads, render.filter(spare, b"good"));
+    again(loads, render.transform(spare, ONE));
+    let cursor = |cid| {
+        let (source, x, y) = (spare, 0, 0);
+        extension(CreateCursorRequest { cid, source, x, y }, major)
+    };
+    let free = |cursor| core(FreeCursorRequest { cursor });
+    cycle(stage, loads, RESOURCES / 8, &[&cursor, &free]);
+    Ok(())
+}
+
+/// Glyph sets come and go, and glyphs in them.
+fn glyphs(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
+    let major = render.major;
+    let format = render.a8;
+    let create = |gsid| extension(CreateGlyphSetRequest { gsid, format }, major);
+    let free = |glyphset| extension(FreeGlyphSetRequest { glyphset }, major);
+    cycle(stage, loads, RESOURCES / 8, &[&create, &free]);
+    // A glyph at a time, as Xft and cairo add them.
+    for side in [8, 16, 32] {
+        let set = render.glyph_set(stage, side, 1)?;
+        let ids: Vec<u32> = (1..65).collect();
+        let add = |glyph| render.add_glyphs(set, glyph, 1, side);
+        let remove = |glyph| {
+            let glyphs = vec![glyph].into();
+            extension(
+                FreeGlyphsRequest {
+                    glyphset: set,
+                    glyphs,
+                },
+                major,
+            )
+        };
+        super::super::cycle(loads, &ids, &[&add, &remove]);
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! What programs ask of the screen: RANDR, XINERAMA, MIT-SCREEN-SAVER, DPMS, X-Resource, and the
+//! Generic Event Extension.
+
+use x11rb_protocol::protocol::res::{ClientIdMask, ClientIdSpec};
+use x11rb_protocol::protocol::{dpms, ge, randr, res, screensaver, xinerama};
+
+use super::{costly, major, plain};
+use crate::error::MeasureError;
+use crate::loads::Loads;
+use crate::plan::Plan;
+use crate::stage::Stage;
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, _: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    outputs(stage, loads)?;
+    let root = stage.screen.root;
+    if let Some(major) = major(stage, loads, "XINERAMA")? {
+        let version = xinerama::QueryVersionRequest { major: 1, minor: 1 };
+        plain(loads, version, major);
+        plain(loads, xinerama::IsActiveRequest, major);
+        plain(loads, xinerama::QueryScreensRequest, major);
+    }
+    if let Some(major) = major(stage, loads, "MIT-SCREEN-SAVER")? {
+        let version = screensaver::QueryVersionRequest {
+            client_major_version: 1,
+            client_minor_version: 1,
+        };
+        plain(loads, version, major);
+        plain(
+            loads,
+            screensaver::QueryInfoRequest { drawable: root },
+            major,
+        );
+    }
+    if let Some(major) = major(stage, loads, "DPMS")? {
+        let version = dpms::GetVersionRequest {
+            client_major_version: 1,
+            client_minor_version: 1,
+        };
+        plain(loads, version, major);
+        plain(loads, dpms::CapableRequest, major);
+        plain(loads, dpms::InfoRequest, major);
+    }
+    if let Some(major) = major(stage, loads, "Generic Event Extension")? {
+        let version = ge::QueryVersionRequest {
+            client_major_version: 1,
+            client_minor_version: 0,
+        };
+        plain(loads, version, major);
+    }
+    resources(stage, loads)
+}
+
+fn outputs(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "RANDR")? else {
+        return Ok(());
+    };
+    let window = stage.screen.root;
+    let version = randr::QueryVersionRequest {
+        major_version: 1,
+        minor_version: 5,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    let enable = randr::NotifyMask::from(0_u16);
+    let select = randr::SelectInputRequest {
+        window: stage.silent,
+        enable,
+    };
+    plain(loads, select, major);
+    costly(loads, randr::GetScreenInfoRequest { window }, major);
+    costly(
+        loads,
+        randr::GetScreenResourcesCurrentRequest { window },
+        major,
+    );
+    // On real hardware this one asks the monitors, and takes long.
+    costly(loads, randr::GetScreenResourcesRequest { window }, major);
+    plain(loads, randr::GetScreenSizeRangeRequest { window }, major);
+    plain(loads, randr::GetOutputPrimaryRequest { window }, major);
+    plain(loads, randr::GetProvidersRequest { window }, major);
+    for get_active in [true, false] {
+        costly(
+            loads,
+            randr::GetMonitorsRequest { window, get_active },
+            major,
+        );
+    }
+    let resources = randr::GetScreenResourcesCurrentRequest { window };
+    let Some(resources) = stage.ask_extension(resources, major)? else {
+        return Ok(());
+    };
+    let config_timestamp = resources.config_timestamp;
+    if let Some(&output) = resources.outputs.first() {
+        costly(
+            loads,
+            randr::GetOutputInfoRequest {
+                output,
+                config_timestamp,
+            },
+            major,
+        );
+        plain(loads, randr::ListOutputPropertiesRequest { output }, major);
+        let property = stage.atom("EDID")?;
+        let get = randr::GetOutputPropertyRequest {
+            output,
+            property,
+            type_: 0,
+            long_offset: 0,
+            long_length: 32,
+            delete: false,
+            pending: false,
+        };
+        plain(loads, get, major);
+    }
+    if let Some(&crtc) = resources.crtcs.first() {
+        costly(
+            loads,
+            randr::GetCrtcInfoRequest {
+                crtc,
+                config_timestamp,
+            },
+            major,
+        );
+        plain(loads, randr::GetCrtcGammaSizeRequest { crtc }, major);
+        costly(loads, randr::GetCrtcGammaRequest { crtc }, major);
+        plain(loads, randr::GetCrtcTransformRequest { crtc }, major);
+    }
+    Ok(())
+}
+
+fn resources(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "X-Resource")? else {
+        return Ok(());
+    };
+    let version = res::QueryVersionRequest {
+        client_major: 1,
+        client_minor: 2,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    plain(loads, res::QueryClientsRequest, major);
+    let xid = stage.window;
+    costly(loads, res::QueryClientResourcesRequest { xid }, major);
+    costly(loads, res::QueryClientPixmapBytesRequest { xid }, major);
+    let specs = vec![ClientIdSpec {
+        client: xid,
+        mask: ClientIdMask::LOCAL_CLIENT_PID,
+    }];
+    let specs = specs.into();
+    plain(loads, res::QueryClientIdsRequest { specs }, major);
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! What a compositor and a modern toolkit use: DAMAGE, COMPOSITE, Present, DOUBLE-BUFFER.
+
+use x11rb_protocol::protocol::xproto::{FreePixmapRequest, Rectangle};
+use x11rb_protocol::protocol::{composite, damage, dbe, present, xfixes};
+
+use super::{RESOURCES, cycle, major, pair, plain};
+use crate::error::MeasureError;
+use crate::loads::Loads;
+use crate::plan::Plan;
+use crate::stage::{SIDE, Stage};
+use crate::wire::{core, extension};
+use crate::workload::{Sync, Workload};
+
+/// Sides of the part that Present updates, in pixels.
+const SIDES: [u16; 3] = [10, 100, 500];
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    damages(stage, loads)?;
+    composites(stage, loads)?;
+    presents(stage, plan, loads)?;
+    buffers(stage, loads)
+}
+
+fn damages(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "DAMAGE")? else {
+        return Ok(());
+    };
+    let version = damage::QueryVersionRequest {
+        client_major_version: 1,
+        client_minor_version: 1,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    // On a window that nothing is drawn on.
+    let drawable = stage.silent;
+    let level = damage::ReportLevel::NON_EMPTY;
+    let create = |damage| {
+        extension(
+            damage::CreateRequest {
+                damage,
+                drawable,
+                level,
+            },
+            major,
+        )
+    };
+    let subtract = |damage| {
+        let (repair, parts) = (0, 0);
+        extension(
+            damage::SubtractRequest {
+                damage,
+                repair,
+                parts,
+            },
+            major,
+        )
+    };
+    let destroy = |damage| extension(damage::DestroyRequest { damage }, major);
+    cycle(stage, loads, RESOURCES / 8, &[&create, &subtract, &destroy]);
+    Ok(())
+}
+
+fn composites(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "Composite")? else {
+        return Ok(());
+    };
+    let version = composite::QueryVersionRequest {
+        client_major_version: 0,
+        client_minor_version: 4,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    let window = stage.silent;
+    let update = composite::Redirect::AUTOMATIC;
+    let redirect = extension(composite::RedirectWindowRequest { window, update }, major);
+    let back = extension(composite::UnredirectWindowRequest { window, update }, major);
+    pair(loads, redirect, back);
+    // A window of its own, mapped and redirected: only such a one has a pixmap.
+    let redirected = stage.small_window()?;
+    let window = redirected;
+    stage.send_bytes(&extension(
+        composite::RedirectWindowRequest { window, update },
+        major,
+    ))?;
+    let name = |pixmap| extension(composite::NameWindowPixmapRequest { window, pixmap }, major);
+    let free = |pixmap| core(FreePixmapRequest { pixmap });
+    cycle(stage, loads, RESOURCES / 8, &[&name, &free]);
+    Ok(())
+}
+
+fn presents(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "Present")? else {
+        return Ok(());
+    };
+    let version = present::QueryVersionRequest {
+        major_version: 1,
+        minor_version: 2,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    let window = stage.window;
+    plain(
+        loads,
+        present::QueryCapabilitiesRequest { target: window },
+        major,
+    );
+    let pixmap = stage.pixmap(stage.screen.root_depth, SIDE)?;
+    let Some(fixes) = stage.extension("XFIXES")? else {
+        return Ok(());
+    };
+    let mut regions = Vec::new();
+    for side in plan.sizes(&SIDES) {
+        let region = stage.id();
+        let rectangles = vec![Rectangle {
+            x: 0,
+            y: 0,
+            width: *side,
+            height: *side,
+        }];
+        let rectangles = rectangles.into();
+        stage.send_bytes(&extension(
+            xfixes::CreateRegionRequest { region, rectangles },
+            fixes,
+        ))?;
+        regions.push((*side, region));
+    }
+    for (side, update) in regions {
+        let request = present::PixmapRequest {
+            window,
+            pixmap,
+            serial: 1,
+            valid: 0,
+            update,
+            x_off: 0,
+            y_off: 0,
+            target_crtc: 0,
+            wait_fence: 0,
+            idle_fence: 0,
+            // At once, and by copying, so that the pixmap is free again.
+            options: u32::from(present::Option::ASYNC) | u32::from(present::Option::COPY),
+            target_msc: 0,
+            divisor: 0,
+            remainder: 0,
+            notifies: (&[]).into(),
+        };
+        let bytes = extension(request, major);
+        let work = usize::from(side) * usize::from(side);
+        loads.push(Workload::varied(Sync::ReadBack, work, |_| bytes.clone()));
+    }
+    Ok(())
+}
+
+fn buffers(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(stage, loads, "DOUBLE-BUFFER")? else {
+        return Ok(());
+    };
+    let version = dbe::QueryVersionRequest {
+        major_version: 1,
+        minor_version: 0,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    let window = stage.small_window()?;
+    let swap_action = dbe::SwapAction::UNDEFINED;
+    let allocate = |buffer| {
+        let swap_action = swap_action.into();
+        extension(
+            dbe::AllocateBackBufferRequest {
+                window,
+                buffer,
+                swap_action,
+            },
+            major,
+        )
+    };
+    let swap = |_| {
+        let actions = vec![dbe::SwapInfo {
+            window,
+            swap_action,
+        }]
+        .into();
+        extension(dbe::SwapBuffersRequest { actions }, major)
+    };
+    let release = |buffer| extension(dbe::DeallocateBackBufferRequest { buffer }, major);
+    cycle(stage, loads, 1, &[&allocate, &swap, &release]);
+    Ok(())
+}

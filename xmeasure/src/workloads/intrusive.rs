@@ -1,0 +1,72 @@
+//! Requests that whoever uses the display would notice: grabs, the focus, the pointer, the bell's
+//! and the screen saver's settings. All are undone: by the second request of a cycle, or because
+//! what is set is what was set before.
+
+use x11rb_protocol::protocol::xproto::{
+    Allow, AllowEventsRequest, EventMask, ForceScreenSaverRequest, GrabKeyboardRequest, GrabMode,
+    GrabPointerRequest, GrabServerRequest, InputFocus, ScreenSaver, SetInputFocusRequest,
+    UngrabKeyboardRequest, UngrabPointerRequest, UngrabServerRequest, WarpPointerRequest,
+};
+
+use super::plain;
+use crate::loads::Loads;
+use crate::stage::Stage;
+use crate::wire::core;
+use crate::workload::Workload;
+
+/// Adds the loads.
+pub(super) fn add(stage: &Stage, loads: &mut Loads) {
+    let (grab_window, time) = (stage.window, 0);
+    pair(loads, core(GrabServerRequest), core(UngrabServerRequest));
+    let pointer = GrabPointerRequest {
+        owner_events: true,
+        grab_window,
+        event_mask: EventMask::BUTTON_PRESS,
+        pointer_mode: GrabMode::ASYNC,
+        keyboard_mode: GrabMode::ASYNC,
+        confine_to: 0,
+        cursor: 0,
+        time,
+    };
+    pair(loads, core(pointer), core(UngrabPointerRequest { time }));
+    let keyboard = GrabKeyboardRequest {
+        owner_events: true,
+        grab_window,
+        time,
+        pointer_mode: GrabMode::ASYNC,
+        keyboard_mode: GrabMode::ASYNC,
+    };
+    pair(loads, core(keyboard), core(UngrabKeyboardRequest { time }));
+    let mode = Allow::ASYNC_BOTH;
+    plain(loads, AllowEventsRequest { mode, time });
+    let focus = |focus| {
+        core(SetInputFocusRequest {
+            revert_to: InputFocus::POINTER_ROOT,
+            focus,
+            time,
+        })
+    };
+    // To our window, and back to what the pointer is on.
+    let root = u32::from(InputFocus::POINTER_ROOT);
+    pair(loads, focus(stage.window), focus(root));
+    let warp = |dst_x| {
+        core(WarpPointerRequest {
+            src_window: 0,
+            dst_window: stage.window,
+            src_x: 0,
+            src_y: 0,
+            src_width: 0,
+            src_height: 0,
+            dst_x,
+            dst_y: 5,
+        })
+    };
+    pair(loads, warp(5), warp(9));
+    let mode = ScreenSaver::RESET;
+    plain(loads, ForceScreenSaverRequest { mode });
+}
+
+/// Two requests in turn, the second of which undoes the first: their mean is measured.
+fn pair(loads: &mut Loads, there: Vec<u8>, back: Vec<u8>) {
+    loads.push(Workload::alternating(&there, &back));
+}

@@ -1,0 +1,270 @@
+//! GCs by the attributes that the paper prices by, and which of their combinations to look at.
+
+use x11prof_session::{Attributes, Value};
+use x11rb_protocol::protocol::xproto::{
+    CreateGCAux, FillStyle, GX, ImageFormat, LineStyle, PutImageRequest,
+};
+
+use super::shapes;
+use crate::error::MeasureError;
+use crate::stage::Stage;
+
+/// The attributes of a GC that decide costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Style {
+    pub(super) function: GX,
+    pub(super) fill: FillStyle,
+    pub(super) line: LineStyle,
+    pub(super) width: u32,
+}
+
+/// The common one: GXcopy, solid, width 0.
+pub(super) const COMMON: Style = Style {
+    function: GX::COPY,
+    fill: FillStyle::SOLID,
+    line: LineStyle::SOLID,
+    width: 0,
+};
+
+/// The raster operations by their names in `X11/X.h`, in the protocol's order.
+const FUNCTIONS: [&str; 16] = [
+    "GXclear",
+    "GXand",
+    "GXandReverse",
+    "GXcopy",
+    "GXandInverted",
+    "GXnoop",
+    "GXxor",
+    "GXor",
+    "GXnor",
+    "GXequiv",
+    "GXinvert",
+    "GXorReverse",
+    "GXcopyInverted",
+    "GXorInverted",
+    "GXnand",
+    "GXset",
+];
+const FILLS: [&str; 4] = [
+    "FillSolid",
+    "FillTiled",
+    "FillStippled",
+    "FillOpaqueStippled",
+];
+const LINES: [&str; 3] = ["LineSolid", "LineOnOffDash", "LineDoubleDash"];
+/// Line widths measured.
+const WIDTHS: [u32; 2] = [1, 10];
+
+impl Style {
+    /// Each that differs from the common one in one attribute, the common one first: main effects.
+    pub(super) fn single(strokes: bool, thorough: bool) -> Vec<Style> {
+        let mut all = vec![COMMON];
+        let functions = (0..16_u32).filter(|&it| it != u32::from(GX::COPY));
+        let few = [
+            u32::from(GX::XOR),
+            u32::from(GX::AND),
+            u32::from(GX::INVERT),
+        ];
+        for function in functions.filter(|it| thorough || few.contains(it)) {
+            all.push(Style {
+                function: GX::from(function),
+                ..COMMON
+            });
+        }
+        for fill in 1..4_u32 {
+            all.push(Style {
+                fill: FillStyle::from(fill),
+                ..COMMON
+            });
+        }
+        if strokes {
+            for line in 1..3_u32 {
+                all.push(Style {
+                    line: LineStyle::from(line),
+                    ..COMMON
+                });
+            }
+            for width in WIDTHS {
+                all.push(Style { width, ..COMMON });
+            }
+        }
+        all
+    }
+
+    /// Each that differs from the common one in two attributes, and the paper's own of four, for
+    /// the interactions.
+    pub(super) fn combined(strokes: bool) -> Vec<Style> {
+        let single = Style::single(strokes, false);
+        let mut all = Vec::new();
+        for (at, one) in single.iter().enumerate() {
+            for other in single.iter().skip(at + 1) {
+                if let Some(both) = one.with(other)
+                    && both.differences() == 2
+                    && (both.function == GX::COPY || both.function == GX::XOR)
+                {
+                    all.push(both);
+                }
+            }
+        }
+        if strokes {
+            all.push(Style {
+                function: GX::XOR,
+                fill: FillStyle::OPAQUE_STIPPLED,
+                line: LineStyle::DOUBLE_DASH,
+                width: 10,
+            });
+        }
+        all
+    }
+
+    /// What one has and the other; `None` where they contradict each other.
+    fn with(&self, other: &Style) -> Option<Style> {
+        fn of<T: PartialEq>(one: T, other: T, common: T) -> Option<T> {
+            match (one == common, other == common) {
+                (_, true) => Some(one),
+                (true, _) => Some(other),
+                _ => None,
+            }
+        }
+        Some(Style {
+            function: of(self.function, other.function, COMMON.function)?,
+            fill: of(self.fill, other.fill, COMMON.fill)?,
+            line: of(self.line, other.line, COMMON.line)?,
+            width: of(self.width, other.width, COMMON.width)?,
+        })
+    }
+
+    fn differences(&self) -> usize {
+        usize::from(self.function != COMMON.function)
+            + usize::from(self.fill != COMMON.fill)
+            + usize::from(self.line != COMMON.line)
+            + usize::from(self.width != COMMON.width)
+    }
+
+    /// The style that an operation's attributes ask for; what they do not say is as usual.
+    pub(super) fn of(attributes: &Attributes) -> Style {
+        let index = |name: &str, names: &[&str]| match attributes.get(name.into()) {
+            Some(Value::Name(value)) => names.iter().position(|it| *it == value.as_str()),
+            _ => None,
+        };
+        let number = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok());
+        Style {
+            function: number(index("gxmode", &FUNCTIONS)).map_or(COMMON.function, GX::from),
+            fill: number(index("fillstyle", &FILLS)).map_or(COMMON.fill, FillStyle::from),
+            line: number(index("linestyle", &LINES)).map_or(COMMON.line, LineStyle::from),
+            width: match attributes.get("linewidth".into()) {
+                Some(Value::Number(width)) => width,
+                _ => COMMON.width,
+            },
+        }
+    }
+}
+
+/// Makes GCs of any style for the window.
+pub(super) struct Styles {
+    tile: u32,
+    stipple: u32,
+    made: Vec<(Style, u32)>,
+}
+
+impl Styles {
+    /// Prepares a tile and a stipple.
+    pub(super) fn new(stage: &mut Stage) -> Result<Styles, MeasureError> {
+        let depth = stage.screen.root_depth;
+        let tile = stage.pixmap(depth, 8)?;
+        let stipple = stage.pixmap(1, 8)?;
+        let of_stipple = stage.gc(stipple, CreateGCAux::new().foreground(1))?;
+        stage.send(PutImageRequest {
+            format: ImageFormat::XY_PIXMAP,
+            drawable: stipple,
+            gc: of_stipple,
+            width: 8,
+            height: 8,
+            dst_x: 0,
+            dst_y: 0,
+            left_pad: 0,
+            depth: 1,
+            // A checkerboard, whatever the order of bits and bytes; scanlines of 32 bits.
+            data: [[0x55_u8; 4], [0xAA; 4]].concat().repeat(4).into(),
+        })?;
+        let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
+        let on_tile = stage.gc(tile, CreateGCAux::new().foreground(white))?;
+        stage.send(shapes::rectangle(tile, on_tile, 8, 8))?;
+        let on_tile = stage.gc(tile, CreateGCAux::new().foreground(black))?;
+        stage.send(shapes::rectangle(tile, on_tile, 8, 4))?;
+        Ok(Styles {
+            tile,
+            stipple,
+            made: Vec::new(),
+        })
+    }
+
+    /// The GC of a style.
+    pub(super) fn gc(&mut self, stage: &mut Stage, style: Style) -> Result<u32, MeasureError> {
+        if let Some((_, gc)) = self.made.iter().find(|(made, _)| *made == style) {
+            return Ok(*gc);
+        }
+        let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
+        // With a foreground of no bits GXxor and its like would have nothing to do.
+        let combines = ![GX::COPY, GX::CLEAR, GX::SET].contains(&style.function);
+        let foreground = if combines { black ^ white } else { black };
+        let mut values = CreateGCAux::new()
+            .function(style.function)
+            .foreground(foreground)
+            .background(white)
+            .fill_style(style.fill)
+            .line_style(style.line)
+            .line_width(style.width);
+        values = match style.fill {
+            FillStyle::TILED => values.tile(self.tile),
+            FillStyle::SOLID => values,
+            _ => values.stipple(self.stipple),
+        };
+        let gc = stage.gc(stage.window, values)?;
+        self.made.push((style, gc));
+        Ok(gc)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMON, Style};
+    use x11prof_session::{Attributes, Value};
+    use x11rb_protocol::protocol::xproto::{FillStyle, GX, LineStyle};
+
+    #[test]
+    fn one_attribute_differs_or_two() {
+        let single = Style::single(true, true);
+        assert_eq!(single.len(), 1 + 15 + 3 + 2 + 2);
+        assert!(single.iter().all(|style| style.differences() <= 1));
+        let combined = Style::combined(true);
+        assert!(
+            combined
+                .iter()
+                .take(combined.len() - 1)
+                .all(|it| it.differences() == 2)
+        );
+        assert_eq!(combined.last().map(Style::differences), Some(4));
+        assert!(
+            Style::combined(false)
+                .iter()
+                .all(|it| it.line == LineStyle::SOLID)
+        );
+    }
+
+    #[test]
+    fn attributes_name_a_style() {
+        let mut attributes = Attributes::new();
+        assert_eq!(Style::of(&attributes), COMMON);
+        for (name, value) in [
+            ("gxmode", "GXnand"),
+            ("fillstyle", "FillStippled"),
+            ("linewidth", "7"),
+        ] {
+            attributes.set(name.into(), Value::parse(value));
+        }
+        let style = Style::of(&attributes);
+        assert_eq!(style.function, GX::NAND);
+        assert_eq!((style.fill, style.width), (FillStyle::STIPPLED, 7));
+    }
+}
