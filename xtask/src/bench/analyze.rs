@@ -37,13 +37,16 @@ const X11PERF: &[&str] = &[
 /// Runs the bench.
 pub(crate) fn bench() -> Result<(), String> {
     ensure(&[DEMO, TEST, COVERAGE])?;
-    run(cargo().args(["build", "--release", "--locked"]))?;
     run(cargo().args([
         "build",
         "--release",
         "--locked",
         "-p",
+        "x11prof",
+        "-p",
         "x11prof-analyzer",
+        "--bin",
+        "x11prof",
         "--example",
         "stages",
     ]))?;
