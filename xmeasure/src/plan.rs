@@ -68,15 +68,20 @@ pub struct Progress<'a> {
 
 impl Plan {
     /// How often each load is measured at least. Six is the least number of samples whose
-    /// extremes bound a 95 % confidence interval of the median.
+    /// extremes bound a 95 % confidence interval of the median; where the sender can be put
+    /// apart from the server, every third pass is for the wall.
     pub(crate) fn least_passes(&self) -> usize {
-        6
+        if self.pin.is_some_and(|pin| pin.other.is_some()) {
+            9
+        } else {
+            6
+        }
     }
 
     /// How often each load is measured at most: one whose interval is not narrow enough by then
     /// is written down with the interval that it has.
     pub(crate) fn most_passes(&self) -> usize {
-        if self.quick { 6 } else { 25 }
+        if self.quick { self.least_passes() } else { 27 }
     }
 
     /// Half the width of the confidence interval, relative to the median, that is aimed at.
@@ -91,7 +96,7 @@ impl Plan {
 
     /// How long one batch is to take at least.
     pub(crate) fn batch(&self) -> Duration {
-        Duration::from_micros(if self.quick { 1500 } else { 5000 })
+        Duration::from_micros(if self.quick { 1000 } else { 5000 })
     }
 
     /// How many requests are sent alone, one after the other, for the cost of a wakeup.
