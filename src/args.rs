@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use x11prof_analyzer::{By, Scale};
 use x11prof_cost_model::Network;
 use x11prof_proxy::ServerKind;
 
@@ -22,8 +23,12 @@ pub(crate) enum Command {
     Report(Report),
     /// Price one recording for several display servers, side by side
     Compare(Compare),
+    /// Print the statistics of a recording's messages: inter-arrival times and sizes
+    Stats(Stats),
     /// Print the messages of a recording, one line each
     Dump(Dump),
+    /// Write a recording in another program's format
+    Export(Export),
     /// Measure what each request costs a display server, and write a parameter file
     Measure(Measure),
     /// List, show and ask server parameter files
@@ -49,6 +54,15 @@ pub(crate) struct Record {
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
+    /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
+    pub(crate) tcp: Option<String>,
+    /// Take the clients of other users too, if they have the cookie
+    #[arg(long)]
+    pub(crate) any_user: bool,
+    /// How much may wait in memory for a slow disk, in MiB [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) queue: Option<u32>,
     /// Keep the bodies of images, which are left out from 4 KiB on otherwise
     #[arg(long)]
     pub(crate) full: bool,
@@ -66,16 +80,30 @@ pub(crate) struct Report {
     /// [default: those that match the server in the trace]
     #[arg(long, value_name = "P")]
     pub(crate) params: Option<String>,
+    /// Your own operations: what decides the cost of requests that x11prof does not know, or that
+    /// you want counted otherwise (a TOML file, see docs/OPERATIONS.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
     /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
     /// xprof-1993, none
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
     pub(crate) net: Network,
-    /// Show the N most expensive requests only
+    /// What to add times up by
+    #[arg(long, value_enum, default_value = "request")]
+    pub(crate) by: GroupBy,
+    /// Show the N most expensive lines only
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+    /// What if: multiply the server's time for REQUEST (`*` stands for any text) by FACTOR;
+    /// 0 leaves it out. May be repeated: 'MIT-SHM:*=0'
+    #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
+    pub(crate) scale: Vec<Scale>,
+    /// Show what the clients hold in the server, and who grabbed it, as well (JSON has it always)
+    #[arg(long)]
+    pub(crate) resources: bool,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: TableFormat,
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -89,12 +117,43 @@ pub(crate) struct Compare {
     /// A server's parameters: a file, or a name from `params list`; give it once for each server
     #[arg(long, value_name = "P", required = true)]
     pub(crate) params: Vec<String>,
-    /// The network (see `report`)
+    /// Your own operations (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
+    /// The network (see `report`); give it several times to see what each does to each server
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
-    pub(crate) net: Network,
+    pub(crate) net: Vec<Network>,
+    /// Show the N most expensive requests only
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// What if: multiply the servers' time for REQUEST by FACTOR (see `report`)
+    #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
+    pub(crate) scale: Vec<Scale>,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// Show this kind of message only, beside the four categories (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) message: Vec<String>,
+    /// The width of a cell in the histogram of NAME's sizes [default: one that suits their range]
+    #[arg(long, value_name = "NAME=N", value_parser = grain)]
+    pub(crate) grain: Vec<(String, u64)>,
+    /// Show the histograms: logarithmic for time, linear for size
+    #[arg(long)]
+    pub(crate) histograms: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -108,6 +167,32 @@ pub(crate) struct Dump {
     /// The form of the result: a line a message, or a JSON object a line
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+    /// Only the messages of connection N
+    #[arg(long, value_name = "N")]
+    pub(crate) connection: Option<u32>,
+    /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); an error is found by
+    /// its request's name as well
+    #[arg(long, value_name = "NAME")]
+    pub(crate) message: Vec<String>,
+    /// Only what came S seconds after the start or later
+    #[arg(long, value_name = "S")]
+    pub(crate) from: Option<f64>,
+    /// Only what came S seconds after the start or earlier
+    #[arg(long, value_name = "S")]
+    pub(crate) to: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The format: pcapng is a capture of TCP conversations that Wireshark's X11 dissector decodes
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: ExportFormat,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -188,10 +273,69 @@ pub(crate) enum Format {
     Json,
 }
 
+/// What a recording can be exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A network capture
+    Pcapng,
+}
+
+/// The form of a result that is a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For people
+    Text,
+    /// For programs; versioned
+    Json,
+    /// For spreadsheets: the main table
+    Csv,
+}
+
+/// What times are added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    /// The kind of request
+    Request,
+    /// The client
+    Client,
+    /// The window that a request acts on
+    Window,
+    /// The window or pixmap that it acts on
+    Drawable,
+    /// The property, selection or message type that it is about
+    Atom,
+}
+
+impl GroupBy {
+    /// The analyzer's word for it; none for the requests, which it has always.
+    pub(crate) fn by(self) -> Option<By> {
+        match self {
+            GroupBy::Request => None,
+            GroupBy::Client => Some(By::Client),
+            GroupBy::Window => Some(By::Window),
+            GroupBy::Drawable => Some(By::Drawable),
+            GroupBy::Atom => Some(By::Atom),
+        }
+    }
+}
+
 const DEFAULT_TRACE: &str = "x11prof.mcap";
 
 fn network(text: &str) -> Result<Network, String> {
     Network::parse(text).map_err(|error| error.to_string())
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    Scale::parse(text).map_err(|error| error.to_string())
+}
+
+fn grain(text: &str) -> Result<(String, u64), String> {
+    let expected = "expected NAME=N with N from 1 on, such as PutImage=16";
+    let (name, grain) = text.rsplit_once('=').ok_or(expected)?;
+    match grain.parse() {
+        Ok(grain) if grain > 0 => Ok((name.to_owned(), grain)),
+        _ => Err(expected.to_owned()),
+    }
 }
 
 fn server_kind(text: &str) -> Result<ServerKind, String> {

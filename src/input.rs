@@ -6,6 +6,7 @@ use std::path::Path;
 
 use x11prof_analyzer::identity;
 use x11prof_cost_model::{Host, ServerIdentity, ServerParameters, best_match, built_in};
+use x11prof_session::{Definitions, Session};
 use x11prof_trace::Reader;
 
 use crate::error::CommandError;
@@ -77,6 +78,21 @@ pub(crate) fn matching_parameters(path: &Path) -> Result<ServerParameters, Comma
 pub(crate) fn parameters(name: &str) -> Result<ServerParameters, CommandError> {
     ServerParameters::from_toml(&parameter_text(name)?)
         .map_err(|error| CommandError::failed(format_args!("{name}: {error}")))
+}
+
+/// A session to make operations of requests, with the user's own in the file at `path`.
+pub(crate) fn session(path: Option<&Path>) -> Result<Session, CommandError> {
+    let Some(path) = path else {
+        return Ok(Session::new());
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => {
+            CommandError::file(path, "not a file of operations: not text")
+        }
+        _ => CommandError::file(path, error),
+    })?;
+    let definitions = Definitions::parse(&text).map_err(|error| CommandError::file(path, error))?;
+    Ok(Session::with_definitions(definitions))
 }
 
 /// The text of the parameter file that `name` means.

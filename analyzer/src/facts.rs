@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
+use x11prof_cost_model::FastMap;
 use x11prof_protocol::Message;
 use x11prof_trace::{
     ConnectionId, Control, CpuTime, Opened, Reader, Record, Server, Started, Timestamp, TraceError,
@@ -70,7 +71,7 @@ pub struct Facts {
     connections: Vec<ConnectionFacts>,
     connected: u64,
     /// Where each open connection is in the list.
-    open: HashMap<ConnectionId, usize>,
+    open: FastMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
     cpu: HashMap<u32, CpuMeter>,
@@ -219,6 +220,11 @@ impl Facts {
         self.server.as_ref()
     }
 
+    /// The time of the first record.
+    pub fn first(&self) -> Option<Timestamp> {
+        self.first
+    }
+
     /// From the first record to the last.
     pub fn duration(&self) -> Duration {
         self.first
@@ -244,6 +250,17 @@ impl Facts {
     /// The connections, in the order of their opening; the first 10,000 of them.
     pub fn connections(&self) -> &[ConnectionFacts] {
         &self.connections
+    }
+
+    /// A client's name for people: its process's, and the number of its connection.
+    pub fn client_name(&self, id: ConnectionId) -> String {
+        // They are in the order of their numbers, as they opened.
+        let at = self.connections.binary_search_by_key(&id, |one| one.id);
+        let name = at.ok().and_then(|at| self.connections.get(at));
+        match name.and_then(|one| one.name.as_deref()) {
+            Some(name) => format!("{name} (client {})", id.0),
+            None => format!("client {}", id.0),
+        }
     }
 
     /// How many connections there were.

@@ -1,9 +1,9 @@
 //! The one forward pass: records in, observations out. Live and offline are the same; only who
 //! hands in the records differs.
 
-use std::collections::HashMap;
 use std::io;
 
+use x11prof_cost_model::FastMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Side, Symbol};
 use x11prof_session::{ClientId, Observed, Operation, Session};
 use x11prof_trace::{
@@ -68,7 +68,7 @@ impl Client {
 
 /// The state of the pass: one framer for each connection, one session, one list of extensions.
 pub struct Pipeline {
-    clients: HashMap<ConnectionId, Client>,
+    clients: FastMap<ConnectionId, Client>,
     extensions: Extensions,
     session: Session,
 }
@@ -82,11 +82,21 @@ impl Default for Pipeline {
 impl Pipeline {
     /// A pass that has seen nothing.
     pub fn new() -> Pipeline {
+        Pipeline::with_session(Session::new())
+    }
+
+    /// A pass that has seen nothing, in which `session` makes the operations.
+    pub fn with_session(session: Session) -> Pipeline {
         Pipeline {
-            clients: HashMap::new(),
+            clients: FastMap::default(),
             extensions: Extensions::new(),
-            session: Session::new(),
+            session,
         }
+    }
+
+    /// The session as far as the pass has come: names of atoms, resources that live.
+    pub fn session(&self) -> &Session {
+        &self.session
     }
 
     /// Takes the next record and hands what is in it to `on`.

@@ -1,10 +1,11 @@
 //! Observations priced: what each request, and each thing that its transport made the server
 //! do, costs one server.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use x11prof_cost_model::{
-    Cost, CostTable, Micros, Price, ServerClock, ServerParameters, Substitutions, TransportPrices,
+    Cost, CostTable, FastMap, Micros, Price, ServerClock, ServerParameters, Substitutions,
+    TransportPrices,
 };
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::Operation;
@@ -140,7 +141,9 @@ pub struct Pricer {
     clock: ServerClock,
     blocking: Blocking,
     start: Option<Timestamp>,
-    streams: HashMap<ConnectionId, Stream>,
+    streams: FastMap<ConnectionId, Stream>,
+    /// The last request's, used again.
+    price: Price,
 }
 
 impl Pricer {
@@ -156,7 +159,8 @@ impl Pricer {
             clock: ServerClock::new(),
             blocking,
             start: None,
-            streams: HashMap::new(),
+            streams: FastMap::default(),
+            price: Price::default(),
         }
     }
 
@@ -294,8 +298,8 @@ impl Pricer {
         operation: &Operation,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let price = self.costs.price(operation);
-        let fixed = self.costs.fixed(operation).server;
+        let price = &mut self.price;
+        let fixed = self.costs.price_into(operation, price);
         self.clock.serve(price.server.time);
 
         let connection = seen.connection;
@@ -324,7 +328,7 @@ impl Pricer {
             time: seen.time,
             operation,
             bytes: request.wire_len,
-            price: &price,
+            price,
             blocking: request.has_reply,
         });
     }

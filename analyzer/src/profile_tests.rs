@@ -162,6 +162,7 @@ fn a_file_gives_what_its_records_give() {
         &mut Reader::new(&file[..]).unwrap(),
         &mut out,
         DumpFormat::Text,
+        Default::default(),
     )
     .unwrap();
     // Every record but the blocks, of which there are 7, with 16 messages.

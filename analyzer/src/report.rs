@@ -4,6 +4,10 @@
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Clock;
 
+use crate::grabs::GrabReport;
+use crate::partition::PartitionReport;
+use crate::resource_report::ResourceReport;
+use crate::scales::ScaleReport;
 use crate::warnings::Warning;
 
 /// An execution profile. Times are milliseconds, percentages 0 to 100.
@@ -19,10 +23,25 @@ pub struct ProfileReport {
     pub network: NetworkReport,
     /// Each kind of request, the most time first.
     pub requests: Vec<RequestReport>,
+    /// The same requests by another key, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupReport>,
     /// What messages cost beside their operations.
     pub transport: TransportReport,
+    /// Each kind of event, the most time first; part of `transport`.
+    pub events: Vec<EventReport>,
     /// Requests and transport together.
     pub total: TotalReport,
+    /// How the time is divided between clients and server (Table 8).
+    pub client_and_server: PartitionReport,
+    /// What-if factors on the server's times.
+    pub scaled: Vec<ScaleReport>,
+    /// What the clients hold in the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourceReport>,
+    /// Who kept the server, the pointer or the keyboard for himself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grabs: Option<GrabReport>,
     /// Reasons to doubt the figures.
     pub warnings: Vec<Warning>,
 }
@@ -125,6 +144,31 @@ pub struct RequestReport {
     pub substituted: u64,
     /// Without a price.
     pub unpriced: u64,
+}
+
+/// The requests by another key than their names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupReport {
+    /// `client`, `window`, `drawable` or `atom`.
+    pub by: String,
+    /// The groups, the most time first. Those of windows, drawables and atoms hold the transport
+    /// of events as well.
+    pub lines: Vec<RequestReport>,
+}
+
+/// A kind of event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventReport {
+    /// Its name.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The server's time for sending them.
+    pub server_ms: f64,
+    /// The time of their bytes on the network.
+    pub network_ms: f64,
 }
 
 /// What messages cost beside their operations.

@@ -5,12 +5,14 @@ use std::time::Duration;
 use x11prof_cost_model::{Cost, Micros, Network};
 
 use crate::facts::Facts;
+use crate::partition::PartitionReport;
 use crate::pricing::{Blocking, TransportPart};
-use crate::profile::{Line, Profile};
+use crate::profile::Profile;
 use crate::report::{
-    ConnectionReport, NetworkReport, ProfileReport, RequestReport, ServerReport, TotalReport,
-    TraceReport, TransportReport,
+    ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
+    ServerReport, TotalReport, TraceReport, TransportReport,
 };
+use crate::tally::Line;
 use crate::warnings::{Warning, WarningKind};
 
 /// The version of the JSON.
@@ -20,13 +22,14 @@ impl ProfileReport {
     /// The report of a pass that `profile` and `facts` took part in; `path` is how the user
     /// named the trace.
     pub fn new(path: &str, facts: &Facts, profile: &Profile, network: &Network) -> ProfileReport {
-        let transport = transport(profile, network);
-        let mut requests: Vec<RequestReport> = profile
+        let mut transport = transport(profile, network);
+        let total = total(profile, facts, network, &transport);
+        transport.percent_of_time = percent(transport.time_ms, total.time_ms);
+        let requests = profile
             .lines()
             .filter(|(_, line)| line.count > 0)
-            .map(|(name, line)| request(name.as_str(), line, network))
-            .collect();
-        let mut report = ProfileReport {
+            .map(|(name, line)| request(name.as_str(), line, network));
+        ProfileReport {
             format: FORMAT,
             trace: trace(path, facts),
             server: ServerReport {
@@ -34,26 +37,68 @@ impl ProfileReport {
                 clock: profile.clock(),
             },
             network: NetworkReport::new(network, profile.blocking()),
-            total: total(profile, facts, network, &transport),
-            requests: Vec::new(),
-            transport,
+            requests: shares(requests.collect(), &total),
+            groups: groups(profile, facts, network, &total),
+            events: events(profile, network),
+            client_and_server: PartitionReport::new(&total, transport.event_ms),
+            scaled: profile.scales().report(),
+            resources: None,
+            grabs: None,
             warnings: warnings(profile, facts),
-        };
-        let (time, count) = (report.total.time_ms, report.total.count);
-        for line in &mut requests {
-            line.percent_of_time = percent(line.time_ms, time);
-            line.percent_of_count = percent(line.count as f64, count as f64);
+            transport,
+            total,
         }
-        report.transport.percent_of_time = percent(report.transport.time_ms, time);
-        requests.sort_by(|a, b| {
-            let by_time = b.time_ms.total_cmp(&a.time_ms);
-            by_time
-                .then(b.count.cmp(&a.count))
-                .then_with(|| a.name.cmp(&b.name))
-        });
-        report.requests = requests;
-        report
     }
+}
+
+/// The lines with their shares of the total, the most time first.
+fn shares(mut lines: Vec<RequestReport>, total: &TotalReport) -> Vec<RequestReport> {
+    for line in &mut lines {
+        line.percent_of_time = percent(line.time_ms, total.time_ms);
+        line.percent_of_count = percent(line.count as f64, total.count as f64);
+    }
+    lines.sort_by(|a, b| {
+        let by_time = b.time_ms.total_cmp(&a.time_ms);
+        by_time
+            .then(b.count.cmp(&a.count))
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    lines
+}
+
+fn groups(
+    profile: &Profile,
+    facts: &Facts,
+    network: &Network,
+    total: &TotalReport,
+) -> Option<GroupReport> {
+    let groups = profile.groups()?;
+    let lines = groups
+        .lines()
+        .map(|(key, line)| {
+            let label = groups.label(key, |connection| facts.client_name(connection));
+            request(&label, line, network)
+        })
+        .collect();
+    Some(GroupReport {
+        by: groups.by().name().to_owned(),
+        lines: shares(lines, total),
+    })
+}
+
+fn events(profile: &Profile, network: &Network) -> Vec<EventReport> {
+    let mut events: Vec<EventReport> = profile
+        .events()
+        .map(|(name, line)| EventReport {
+            name: name.to_string(),
+            count: line.count,
+            bytes: line.bytes,
+            server_ms: ms(line.server.time),
+            network_ms: ms(network.time(line.bytes, 0)),
+        })
+        .collect();
+    events.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    events
 }
 
 impl NetworkReport {
@@ -110,7 +155,7 @@ fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
         network_ms: ms(wire),
         percent_of_time: 0.0,
         percent_of_count: 0.0,
-        ms_per_call: ms(time * (1.0 / line.count as f64)),
+        ms_per_call: ms(time * (1.0 / line.count.max(1) as f64)),
         low_ms: ms(line.server.low + wire),
         high_ms: ms(line.server.high + wire),
         blocking: line.blocking,

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use comfy_table::{CellAlignment, ContentArrangement};
+
 /// A table with its first column to the left and all others to the right.
 #[derive(Debug, Default)]
 pub(crate) struct Table(Vec<Vec<String>>);
@@ -33,24 +35,20 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = self.0.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            let cells = self.0.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for row in &self.0 {
-            let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                if column == 0 {
-                    line.push_str(&format!("{cell:<width$}"));
-                } else {
-                    line.push_str(&format!("  {cell:>width$}"));
-                }
+        let mut table = comfy_table::Table::new();
+        table
+            .load_style(comfy_table::presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .add_rows(&self.0);
+        for (number, column) in table.column_iter_mut().enumerate() {
+            if number == 0 {
+                column.set_padding((0, 0));
+            } else {
+                column.set_padding((2, 0));
+                column.set_cell_alignment(CellAlignment::Right);
             }
-            writeln!(f, "{}", line.trim_end())?;
         }
-        Ok(())
+        writeln!(f, "{}", table.trim_fmt())
     }
 }
 

@@ -4,10 +4,20 @@ use std::fmt::{self, Write};
 
 use x11prof_cost_model::Clock;
 
+use crate::comparison_text::scaled_text;
 use crate::report::{NetworkReport, ProfileReport, RequestReport};
 use crate::reporting::percent;
 use crate::table::{Table, plain};
 use crate::warnings::{Warning, WarningKind};
+
+/// A part of transport as a line of the table.
+pub(crate) struct TransportRow {
+    pub(crate) name: &'static str,
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+    pub(crate) server_ms: f64,
+    pub(crate) network_ms: f64,
+}
 
 /// Warnings of one kind shown; the JSON has them all.
 const SHOWN: usize = 10;
@@ -27,6 +37,12 @@ impl ProfileReport {
         write!(out, "{}", self.table(top))?;
         writeln!(out)?;
         self.accuracy(out)?;
+        if let Some(resources) = &self.resources {
+            out.write_str(&resources.text())?;
+        }
+        if let Some(grabs) = &self.grabs {
+            out.write_str(&grabs.text())?;
+        }
         write_warnings(out, &self.warnings)
     }
 
@@ -50,12 +66,53 @@ impl ProfileReport {
             "Server parameters: {}{clock}",
             plain(&self.server.name)
         )?;
-        writeln!(out, "{}", self.network)
+        writeln!(out, "{}", self.network)?;
+        out.write_str(&scaled_text(&self.scaled))
+    }
+
+    /// The parts of transport that there are.
+    pub(crate) fn transport_parts(&self) -> impl Iterator<Item = TransportRow> {
+        let transport = &self.transport;
+        let row = |name, count, bytes: u64, server_ms| {
+            let part = percent(bytes as f64, transport.bytes as f64) / 100.0;
+            TransportRow {
+                name,
+                count,
+                bytes,
+                server_ms,
+                network_ms: transport.network_ms * part,
+            }
+        };
+        let connections = self.trace.connection_count;
+        let answers = transport.replies + transport.errors;
+        [
+            row("wakeups", transport.wakeups, 0, transport.wakeup_ms),
+            row("bytes read", self.total.bytes, 0, transport.read_ms),
+            row(
+                "replies",
+                answers,
+                transport.reply_bytes,
+                transport.reply_ms,
+            ),
+            row(
+                "events",
+                transport.events,
+                transport.event_bytes,
+                transport.event_ms,
+            ),
+            row("setups", connections, transport.setup_bytes, 0.0),
+        ]
+        .into_iter()
+        .filter(|row| row.count > 0)
     }
 
     fn table(&self, top: Option<usize>) -> Table {
+        let (heading, lines) = match &self.groups {
+            Some(groups) => (group_heading(&groups.by), &groups.lines),
+            None => ("Request Name", &self.requests),
+        };
         let mut table = Table::new([
-            "Request Name",
+            heading,
             "Time (ms)",
             "% of total",
             "Compute part (%)",
@@ -64,8 +121,8 @@ impl ProfileReport {
             "% of total",
             "Time/call (ms)",
         ]);
-        let shown = top.unwrap_or(usize::MAX).min(self.requests.len());
-        let (first, rest) = self.requests.split_at(shown);
+        let shown = top.unwrap_or(usize::MAX).min(lines.len());
+        let (first, rest) = lines.split_at(shown);
         for line in first {
             let (count, share) = (line.count, line.percent_of_count);
             table.row(self.row(
@@ -84,38 +141,9 @@ impl ProfileReport {
             let name = format!("... {} more", rest.len());
             table.row(self.row(&name, server, network, count, Some(share)));
         }
-        let transport = &self.transport;
-        let network = |bytes: u64| {
-            let share = percent(bytes as f64, transport.bytes as f64) / 100.0;
-            transport.network_ms * share
-        };
-        let parts = [
-            ("wakeups", transport.wakeup_ms, 0.0, transport.wakeups),
-            ("bytes read", transport.read_ms, 0.0, self.total.bytes),
-            (
-                "replies",
-                transport.reply_ms,
-                network(transport.reply_bytes),
-                transport.replies + transport.errors,
-            ),
-            (
-                "events",
-                transport.event_ms,
-                network(transport.event_bytes),
-                transport.events,
-            ),
-            (
-                "setups",
-                0.0,
-                network(transport.setup_bytes),
-                self.trace.connection_count,
-            ),
-        ];
-        for (name, server, network, count) in parts {
-            if count > 0 {
-                let name = format!("Transport: {name}");
-                table.row(self.row(&name, server, network, count, None));
-            }
+        for part in self.transport_parts() {
+            let name = format!("Transport: {}", part.name);
+            table.row(self.row(&name, part.server_ms, part.network_ms, part.count, None));
         }
         let total = &self.total;
         let all = Some(100.0);
@@ -173,24 +201,16 @@ impl ProfileReport {
             "Bounds: the calibration allows {:.3} to {:.3} ms in all",
             total.low_ms, total.high_ms,
         )?;
-        match total.server_cpu_ms {
-            Some(kernel) if kernel > 0.0 => writeln!(
-                out,
-                "Server: estimated {:.3} ms, by the kernel {kernel:.3} ms of CPU time, ratio {:.2}",
-                total.server_ms,
-                total.server_ms / kernel,
-            )?,
-            _ => writeln!(
-                out,
-                "Server: estimated {:.3} ms; the kernel's figure is not in the trace",
-                total.server_ms,
-            )?,
-        }
-        match total.client_cpu_ms {
-            Some(kernel) => write!(out, "Clients: by the kernel {kernel:.3} ms of CPU time")?,
-            None => write!(out, "Clients: the kernel's figure is not in the trace")?,
-        }
-        writeln!(out, "; wall clock {:.3} ms", total.wall_ms)
+        write!(out, "{}", self.client_and_server)
+    }
+}
+
+fn group_heading(by: &str) -> &'static str {
+    match by {
+        "client" => "Client",
+        "window" => "Window",
+        "drawable" => "Drawable",
+        _ => "Atom",
     }
 }
 

@@ -1,9 +1,7 @@
 //! Reasons to doubt a result, counted, and what can be done about each.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::Doubt;
+use x11prof_cost_model::{Doubt, FastMap};
 use x11prof_protocol::Symbol;
 
 /// Different warnings kept at most; a trace made to have more gets the rest under no name.
@@ -88,7 +86,7 @@ impl WarningKind {
 }
 
 /// What is counted together.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key {
     kind: WarningKind,
     request: Option<Symbol>,
@@ -128,7 +126,7 @@ impl Warning {
 
 /// Warnings about prices, summed up.
 #[derive(Debug, Clone, Default)]
-pub struct Warnings(BTreeMap<Key, u64>);
+pub struct Warnings(FastMap<Key, u64>);
 
 impl Warnings {
     /// Counts a doubt about the price of `request`.
@@ -169,9 +167,10 @@ impl Warnings {
 
     /// All of them, by kind and the most frequent first.
     pub fn list(&self) -> Vec<Warning> {
-        let mut list: Vec<Warning> = self
-            .0
-            .iter()
+        let mut counts: Vec<(&Key, &u64)> = self.0.iter().collect();
+        counts.sort();
+        let mut list: Vec<Warning> = counts
+            .into_iter()
             .map(|(key, count)| warning(key, *count))
             .collect();
         list.sort_by_key(|warning| (warning.kind, std::cmp::Reverse(warning.count)));

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map with the hasher.
-pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
+pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
 /// Multiplicative hashing, a word at a time (Knuth, The Art of Computer Programming 3, 6.4).
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct WordHasher(u64);
+pub struct WordHasher(u64);
 
 /// 2^64 divided by the golden ratio, made odd.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -6,7 +6,7 @@ use x11prof_session::Value;
 use crate::{Clock, Cost};
 
 /// How a price was come by, from best to worst. A request priced by two ways counts as the worse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Basis {
     /// Measured with these attributes at these sizes.
     Exact,
@@ -15,11 +15,12 @@ pub enum Basis {
     /// Another attribute stood in for one that was not measured.
     Substituted,
     /// There is no cost for it.
+    #[default]
     Unpriced,
 }
 
 /// The price of one operation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Price {
     /// The server's time; zero where unpriced.
     pub server: Cost,

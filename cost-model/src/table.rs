@@ -25,7 +25,17 @@ pub struct CostTable {
 struct RequestTable {
     /// In the order of their attributes, so that ties are always decided alike.
     entries: Vec<Entry>,
-    found: FastMap<Attributes, Option<Resolution>>,
+    found: FastMap<Attributes, usize>,
+    resolved: Vec<Resolved>,
+    /// The last of these that was asked for: neighbouring requests are often alike.
+    last: usize,
+}
+
+/// What was found out about a set of attributes; `None`: nothing prices them.
+#[derive(Debug, Clone)]
+struct Resolved {
+    attributes: Attributes,
+    resolution: Option<Resolution>,
 }
 
 impl CostTable {
@@ -63,49 +73,80 @@ impl CostTable {
 
     /// The price of `operation`.
     pub fn price(&mut self, operation: &Operation) -> Price {
-        self.price_of(operation, operation.effect != Effect::Nothing)
+        let mut price = unpriced();
+        self.price_into(operation, &mut price);
+        price
     }
 
     /// The price of `operation` where it did none of its work, because it failed.
     pub fn fixed(&mut self, operation: &Operation) -> Price {
-        self.price_of(operation, false)
+        let mut price = unpriced();
+        if let Some((entries, resolution)) = self.resolution(operation) {
+            evaluate(entries, resolution, operation, false, &mut price);
+        }
+        price
     }
 
-    fn price_of(&mut self, operation: &Operation, work: bool) -> Price {
-        let Some(table) = self.requests.get_mut(&operation.request) else {
-            return unpriced();
+    /// Makes `price` that of `operation`, and gives the cost of it where it does none of its
+    /// work. One look-up for both, and storage that is used again: this is done for every request.
+    pub fn price_into(&mut self, operation: &Operation, price: &mut Price) -> Cost {
+        let Some((entries, resolution)) = self.resolution(operation) else {
+            none(price);
+            return Cost::default();
         };
-        let resolution = match table.found.get(&operation.attributes) {
-            Some(known) => known,
-            None => {
-                if table.found.len() >= MOST_REMEMBERED {
-                    table.found.clear();
-                }
-                let found = resolve(&table.entries, &operation.attributes, &self.rules);
-                table
-                    .found
-                    .entry(operation.attributes.clone())
-                    .insert_entry(found)
-                    .into_mut()
-            }
-        };
-        match resolution {
-            Some(resolution) => evaluate(&table.entries, resolution, operation, work),
-            None => unpriced(),
+        let work = operation.effect != Effect::Nothing;
+        evaluate(entries, resolution, operation, work, price);
+        match estimate(entries, resolution, operation, false) {
+            Some((fixed, _)) if work => fixed.cost,
+            _ => price.server,
         }
+    }
+
+    /// The entries of an operation's request, and which of them price it.
+    fn resolution(&mut self, operation: &Operation) -> Option<(&[Entry], &Resolution)> {
+        let table = self.requests.get_mut(&operation.request)?;
+        let attributes = &operation.attributes;
+        let alike = |at: usize| {
+            let known = table.resolved.get(at);
+            known.is_some_and(|known| known.attributes == *attributes)
+        };
+        if !alike(table.last) {
+            table.last = match table.found.get(attributes) {
+                Some(at) => *at,
+                None => table.resolve(attributes, &self.rules),
+            };
+        }
+        let found = table.resolved.get(table.last)?;
+        Some((&table.entries, found.resolution.as_ref()?))
     }
 }
 
-fn evaluate(
+impl RequestTable {
+    /// Finds out which entries price `attributes`, and where that is remembered.
+    fn resolve(&mut self, attributes: &Attributes, rules: &Substitutions) -> usize {
+        if self.found.len() >= MOST_REMEMBERED {
+            self.found.clear();
+            self.resolved.clear();
+        }
+        let at = self.resolved.len();
+        self.resolved.push(Resolved {
+            attributes: attributes.clone(),
+            resolution: resolve(&self.entries, attributes, rules),
+        });
+        self.found.insert(attributes.clone(), at);
+        at
+    }
+}
+
+/// What `operation` costs, and on which clock.
+fn estimate(
     entries: &[Entry],
     resolution: &Resolution,
     operation: &Operation,
     work: bool,
-) -> Price {
+) -> Option<(Estimate, Clock)> {
     let of = |index: usize| Some(entries.get(index)?.costs.of(operation, work));
-    let Some(entry) = entries.get(resolution.entry) else {
-        return unpriced();
-    };
+    let entry = entries.get(resolution.entry)?;
     let mut estimate = entry.costs.of(operation, work);
     if let Some((partner, weight)) = resolution.partner
         && let Some(other) = of(partner)
@@ -130,8 +171,25 @@ fn evaluate(
         low = Micros(low.0.min(other.cost.low.0));
         high = Micros(high.0.max(other.cost.high.0));
     }
-    let mut doubts = resolution.substitutions.clone();
-    let basis = match (doubts.is_empty(), estimate.exact) {
+    estimate.cost = Cost { time, low, high };
+    Some((estimate, entry.costs.clock))
+}
+
+/// Makes `price` what `operation` costs.
+fn evaluate(
+    entries: &[Entry],
+    resolution: &Resolution,
+    operation: &Operation,
+    work: bool,
+    price: &mut Price,
+) {
+    let Some((estimate, clock)) = estimate(entries, resolution, operation, work) else {
+        return none(price);
+    };
+    let doubts = &mut price.doubts;
+    doubts.clear();
+    doubts.extend_from_slice(&resolution.substitutions);
+    price.basis = match (doubts.is_empty(), estimate.exact) {
         (false, _) => Basis::Substituted,
         (true, true) => Basis::Exact,
         (true, false) => Basis::Interpolated,
@@ -145,21 +203,23 @@ fn evaluate(
     if estimate.one_item {
         doubts.push(Doubt::OneItem);
     }
-    Price {
-        server: Cost { time, low, high },
-        clock: Some(entry.costs.clock),
-        basis,
-        doubts,
-    }
+    price.server = estimate.cost;
+    price.clock = Some(clock);
 }
 
 fn unpriced() -> Price {
-    Price {
-        server: Cost::default(),
-        clock: None,
-        basis: Basis::Unpriced,
-        doubts: vec![Doubt::Unpriced],
-    }
+    let mut price = Price::default();
+    none(&mut price);
+    price
+}
+
+/// Makes `price` that of an operation which has none.
+fn none(price: &mut Price) {
+    price.server = Cost::default();
+    price.clock = None;
+    price.basis = Basis::Unpriced;
+    price.doubts.clear();
+    price.doubts.push(Doubt::Unpriced);
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub(crate) struct Pending {
     pub(crate) name: Symbol,
     pub(crate) major: u8,
     pub(crate) minor: u8,
+    /// True where a reply must come; nothing is known of the request otherwise.
+    pub(crate) certain: bool,
     /// Which of its replies is the last.
     pub(crate) last: Last,
     /// The extension that a QueryExtension asks for.
@@ -52,7 +54,7 @@ impl Answers {
     }
 
     pub(crate) fn awaiting(&self) -> usize {
-        self.pending.len()
+        self.pending.iter().filter(|one| one.certain).count()
     }
 
     /// Notes that a request waits for its reply. Call it in the order of the numbers.

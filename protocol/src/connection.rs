@@ -4,6 +4,7 @@ use crate::answers::{Answers, Last, Pending};
 use crate::assemble::{Assembler, Whole};
 use crate::header::GENERIC_EVENT;
 use crate::names::{error_name, event_name};
+use crate::opcode::Replies;
 use crate::walk::{Head, HeadKind, Side};
 use crate::{
     ByteOrder, ClientSetup, ErrorMessage, Event, Extension, Extensions, Malformed, Message, Reply,
@@ -155,8 +156,9 @@ fn request<'a>(
     }
     let opcode = extensions.opcode(head.code, head.data);
     let sequence = answers.send();
-    if opcode.has_reply() {
+    if opcode.replies != Replies::Never {
         answers.expect(Pending {
+            certain: opcode.has_reply(),
             sequence,
             name: opcode.name,
             major: head.code,

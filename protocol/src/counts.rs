@@ -17,10 +17,19 @@ enum Lists {
     /// One list, of elements of this many bytes, that fills the message. `x11rb-protocol` 0.14 reads
     /// the first element for ever where there is another one.
     Single(usize),
-    /// Other lists within lists: the inner counts have no fixed place.
-    Nested,
+    /// Groups from byte 32 on, as many as the CARD32 at `count`. A group has `fixed` bytes, and in them,
+    /// at `inner`, the CARD32 count of elements of so many bytes that follow it.
+    Groups {
+        count: usize,
+        fixed: usize,
+        inner: usize,
+        element: usize,
+    },
+    /// XInput's GetDeviceControl reply: of the kinds of control only DEVICE_RESOLUTION, 1, has a
+    /// count.
+    Control,
 }
-use Lists::{Counted, Image, Nested, PictFormats, Single};
+use Lists::{Control, Counted, Groups, Image, PictFormats, Single};
 
 /// Whether a request's lists can fit in it. `body` is what follows its header.
 pub(crate) fn request_fits(
@@ -56,7 +65,18 @@ fn fits(lists: &Lists, order: ByteOrder, bytes: &[u8]) -> bool {
         },
         PictFormats => pict_formats_fit(order, bytes).unwrap_or(false),
         Single(len) => bytes.len() <= len,
-        Nested => false,
+        Groups {
+            count,
+            fixed,
+            inner,
+            element,
+        } => groups_fit(order, bytes, count, [fixed, inner, element]).unwrap_or(false),
+        Control => match order.u16(bytes, 32) {
+            Some(1) => order
+                .u32(bytes, 36)
+                .is_some_and(|count| fits(u64::from(count))),
+            _ => true,
+        },
     }
 }
 
@@ -78,6 +98,21 @@ fn pict_formats_fit(order: ByteOrder, bytes: &[u8]) -> Option<bool> {
     Some(at <= bytes.len() && subpixels <= bytes.len())
 }
 
+/// `None` where they go past the end.
+fn groups_fit(
+    order: ByteOrder,
+    bytes: &[u8],
+    count: usize,
+    [fixed, inner, element]: [usize; 3],
+) -> Option<bool> {
+    let mut at = 32_usize;
+    for _ in 0..order.u32(bytes, count)? {
+        let elements = usize::try_from(order.u32(bytes, at.checked_add(inner)?)?).ok()?;
+        at = elements.checked_mul(element)?.checked_add(at + fixed)?;
+    }
+    Some(at <= bytes.len())
+}
+
 fn request_lists(extension: &str, opcode: u8) -> Lists {
     match (extension, opcode) {
         ("DOUBLE-BUFFER", 3 | 6) => Counted(&[0]),
@@ -96,7 +131,6 @@ fn request_lists(extension: &str, opcode: u8) -> Lists {
         ("SYNC", 19) => Single(4),
         ("X-Resource", 4) => Counted(&[0]),
         ("X-Resource", 5) => Counted(&[4]),
-        ("XInputExtension", 35) => Nested,
         ("XInputExtension", 37 | 57) => Counted(&[12]),
         ("XInputExtension", 61) => Counted(&[0]),
         _ => Counted(&[]),
@@ -107,7 +141,12 @@ fn reply_lists(extension: Option<&str>, opcode: u8) -> Lists {
     match (extension.unwrap_or("core"), opcode) {
         ("core", 39) => Counted(&[8]),
         ("core", 47) => Counted(&[56]),
-        ("DOUBLE-BUFFER", 6) => Nested,
+        ("DOUBLE-BUFFER", 6) => Groups {
+            count: 8,
+            fixed: 4,
+            inner: 0,
+            element: 8,
+        },
         ("DRI2", 5 | 7) => Counted(&[16]),
         ("DRI3", 6) => Counted(&[8, 12]),
         ("GLX", 25 | 29) => Counted(&[8]),
@@ -130,7 +169,12 @@ fn reply_lists(extension: Option<&str>, opcode: u8) -> Lists {
             | 164..=166,
         ) => Counted(&[12]),
         ("RANDR", 42) => Counted(&[12]),
-        ("RECORD", 4) => Nested,
+        ("RECORD", 4) => Groups {
+            count: 12,
+            fixed: 8,
+            inner: 4,
+            element: 24,
+        },
         ("RENDER", 1) => PictFormats,
         ("RENDER", 2) => Counted(&[8]),
         ("RENDER", 29) => Counted(&[8, 12]),
@@ -138,7 +182,19 @@ fn reply_lists(extension: Option<&str>, opcode: u8) -> Lists {
         ("SHAPE", 8) => Counted(&[8]),
         ("SYNC", 1) => Counted(&[8]),
         ("X-Resource", 1 | 2) => Counted(&[8]),
-        ("X-Resource", 4 | 5) => Nested,
+        // The length of a client id is in bytes.
+        ("X-Resource", 4) => Groups {
+            count: 8,
+            fixed: 12,
+            inner: 8,
+            element: 1,
+        },
+        ("X-Resource", 5) => Groups {
+            count: 8,
+            fixed: 24,
+            inner: 20,
+            element: 20,
+        },
         ("XC-MISC", 2) => Counted(&[8]),
         ("XFIXES", 4 | 25) => Image(12),
         ("XFree86-DRI", 9) => Counted(&[24, 32]),
@@ -147,7 +203,7 @@ fn reply_lists(extension: Option<&str>, opcode: u8) -> Lists {
         ("XFree86-VidModeExtension", 13) => Counted(&[12]),
         ("XINERAMA", 5) => Counted(&[8]),
         ("XInputExtension", 10) => Counted(&[8]),
-        ("XInputExtension", 34) => Nested,
+        ("XInputExtension", 34) => Control,
         ("XInputExtension", 39 | 59) => Counted(&[16]),
         ("XVideo", 15..=17) => Counted(&[8]),
         ("XVideo-MotionCompensation", 1 | 8) => Counted(&[8]),

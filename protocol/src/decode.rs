@@ -1,17 +1,24 @@
 //! Whole messages as the types of `x11rb-protocol`.
 
+use std::borrow::Cow;
+
 use x11rb_protocol::errors::ParseError;
 use x11rb_protocol::protocol::{self, xproto};
-use x11rb_protocol::x11_utils::{BigRequests, TryParse, X11Error, parse_request_header};
+use x11rb_protocol::x11_utils::{BigRequests, TryParse, parse_request_header};
 
 use crate::counts::{reply_fits, request_fits};
-use crate::{ByteOrder, ErrorMessage, Event, Extensions, Reply, Request, ServerSetup, SetupStatus};
+use crate::header::GENERIC_EVENT;
+use crate::{ByteOrder, Event, Extensions, Reply, Request, ServerSetup, SetupStatus, swap};
+
+/// Major opcodes from here on are extensions' (protocol, section "Request Format").
+const FIRST_EXTENSION: u8 = 128;
 
 /// Why a message could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// `x11rb-protocol` reads the byte order of this machine only.
-    #[error("the connection has the other byte order than this machine")]
+    /// `x11rb-protocol` reads the byte order of this machine only, and only the core protocol's
+    /// messages are turned into it.
+    #[error("an extension's message in the other byte order than this machine's")]
     ByteOrder,
     /// The recorder left out part of the message.
     #[error("part of the message was left out of the recording")]
@@ -43,23 +50,44 @@ impl From<ParseError> for DecodeError {
     }
 }
 
-fn whole(order: ByteOrder, bytes: &[u8], wire_len: u64) -> Result<&[u8], DecodeError> {
-    if order != ByteOrder::native() {
-        Err(DecodeError::ByteOrder)
-    } else if bytes.len() as u64 != wire_len {
+/// The message as this machine would write it. Of the other byte order, `turned` makes it.
+fn whole<'a>(
+    order: ByteOrder,
+    bytes: &'a [u8],
+    wire_len: u64,
+    turned: impl FnOnce() -> Option<Vec<u8>>,
+) -> Result<Cow<'a, [u8]>, DecodeError> {
+    if bytes.len() as u64 != wire_len {
         Err(DecodeError::Omitted)
+    } else if order == ByteOrder::native() {
+        Ok(Cow::Borrowed(bytes))
     } else {
-        Ok(bytes)
+        turned().map(Cow::Owned).ok_or(DecodeError::ByteOrder)
     }
 }
 
 impl<'a> Request<'a> {
-    /// The request's fields.
+    /// The request's fields. Of the other byte order, the core protocol's only.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Request<'a>, DecodeError> {
-        let bytes = whole(self.order, self.bytes, self.wire_len)?;
+        let turned = || {
+            let core = self.major < FIRST_EXTENSION;
+            core.then(|| swap::request(self.bytes, self.header_len))
+        };
+        match whole(self.order, self.bytes, self.wire_len, turned)? {
+            Cow::Borrowed(bytes) => self.parse(bytes, extensions),
+            Cow::Owned(bytes) => Ok(self.parse(&bytes, extensions)?.into_owned()),
+        }
+    }
+
+    /// Decodes `bytes`, which are the request's in this machine's order.
+    fn parse<'b>(
+        &self,
+        bytes: &'b [u8],
+        extensions: &Extensions,
+    ) -> Result<protocol::Request<'b>, DecodeError> {
         let (header, body) = parse_request_header(bytes, BigRequests::Enabled)?;
         let extension = extensions.by_major(self.major).map(|one| one.name.as_str());
-        if !request_fits(extension, self.minor, self.order, body) {
+        if !request_fits(extension, self.minor, ByteOrder::native(), body) {
             return Err(DecodeError::Lists);
         }
         Ok(protocol::Request::parse(
@@ -74,43 +102,43 @@ impl<'a> Request<'a> {
 impl Reply<'_> {
     /// The reply's fields, which its request's type tells.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Reply, DecodeError> {
-        let bytes = whole(self.order, self.bytes, self.wire_len)?;
         let (major, minor) = self.opcode.ok_or(DecodeError::Unknown)?;
+        let core = major < FIRST_EXTENSION;
+        let bytes = whole(self.order, self.bytes, self.wire_len, || {
+            core.then(|| swap::reply(self.order, self.bytes, major))
+        })?;
         let parser = extensions.opcode(major, minor).parser;
         let parser = parser.ok_or(DecodeError::Unknown)?;
         let extension = extensions.by_major(major).map(|one| one.name.as_str());
         let opcode = if extension.is_some() { minor } else { major };
-        if !reply_fits(extension, opcode, self.order, bytes) {
+        if !reply_fits(extension, opcode, ByteOrder::native(), &bytes) {
             return Err(DecodeError::Lists);
         }
-        Ok(parser(bytes)?)
+        Ok(parser(&bytes)?)
     }
 }
 
 impl Event<'_> {
     /// The event's fields.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Event, DecodeError> {
-        let bytes = whole(self.order, self.bytes, self.wire_len)?;
-        Ok(protocol::Event::parse(bytes, extensions)?)
-    }
-}
-
-impl ErrorMessage<'_> {
-    /// The error's fields.
-    pub fn decode(&self, extensions: &Extensions) -> Result<X11Error, DecodeError> {
-        let bytes = whole(self.order, self.bytes, 32)?;
-        Ok(X11Error::try_parse(bytes, extensions)?)
+        let bytes = whole(self.order, self.bytes, self.wire_len, || {
+            let core = self.code < GENERIC_EVENT;
+            core.then(|| swap::event(self.bytes))
+        })?;
+        Ok(protocol::Event::parse(&bytes, extensions)?)
     }
 }
 
 impl<'a> ServerSetup<'a> {
     /// The display: its roots, visuals and formats.
     pub fn decode(&self) -> Result<xproto::Setup, DecodeError> {
-        let bytes = whole(self.order, self.bytes, self.wire_len)?;
+        let bytes = whole(self.order, self.bytes, self.wire_len, || {
+            Some(swap::setup(self.order, self.bytes))
+        })?;
         if self.status != SetupStatus::Success {
             return Err(DecodeError::Refused);
         }
-        Ok(xproto::Setup::try_parse(bytes)?.0)
+        Ok(xproto::Setup::try_parse(&bytes)?.0)
     }
 
     /// Why the server refused, in its words; `None` where it accepted.
@@ -206,8 +234,9 @@ mod tests {
             ByteOrder::Little => ByteOrder::Big,
             ByteOrder::Big => ByteOrder::Little,
         };
+        foreign.major = 139;
         assert_eq!(
-            foreign.decode(&Extensions::new()).err(),
+            foreign.decode(&with("RENDER", 139)).err(),
             Some(DecodeError::ByteOrder)
         );
     }

@@ -12,6 +12,8 @@ mod connection;
 mod counts;
 mod decode;
 mod extensions;
+mod fields;
+mod foreign_names;
 mod header;
 mod message;
 mod name_table;
@@ -19,6 +21,7 @@ mod names;
 mod opcode;
 mod reply_table;
 mod sequence;
+mod swap;
 mod symbol;
 mod walk;
 
@@ -26,6 +29,7 @@ pub use byte_order::ByteOrder;
 pub use connection::{Connection, Input};
 pub use decode::DecodeError;
 pub use extensions::{Extension, Extensions};
+pub use fields::Value;
 pub use message::{
     ClientSetup, ErrorMessage, Event, Malformed, Message, Reply, Request, ServerSetup, SetupStatus,
 };

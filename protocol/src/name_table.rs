@@ -69,6 +69,7 @@ pub(crate) fn events(extension: &str) -> &'static [&'static str] {
         "MIT-SCREEN-SAVER" => &["Notify"],
         "MIT-SHM" => &["Completion"],
         "RANDR" => &["ScreenChangeNotify", "Notify"],
+        "SECURITY" => &["AuthorizationRevoked"],
         "SHAPE" => &["Notify"],
         "SYNC" => &["CounterNotify", "AlarmNotify"],
         "XFIXES" => &["SelectionNotify", "CursorNotify"],
@@ -191,7 +192,8 @@ pub(crate) fn errors(extension: &str) -> &'static [&'static str] {
             "BadGlyphSet",
             "BadGlyph",
         ],
-        "SYNC" => &["BadCounter", "BadAlarm"],
+        "SECURITY" => &["BadAuthorization", "BadAuthorizationProtocol"],
+        "SYNC" => &["BadCounter", "BadAlarm", "BadFence"],
         "XFIXES" => &["BadRegion"],
         "XFree86-VidModeExtension" => &[
             "BadClock",

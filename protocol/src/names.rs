@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use x11rb_protocol::protocol::get_request_name;
 use x11rb_protocol::x11_utils::{ExtInfoProvider, ExtensionInformation};
 
+use crate::foreign_names::requests;
 use crate::header::GENERIC_EVENT;
 use crate::name_table::{CORE_ERRORS, CORE_EVENTS, errors, events, generic_events};
 use crate::{Extension, Extensions, Symbol};
@@ -48,8 +49,21 @@ pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol
     // The table says `Render::Composite`; the protocol's own name of the extension is RENDER.
     match name.and_then(|name| name.split_once("::")) {
         Some((_, name)) => join(extension, name),
-        None => Symbol::new(&format!("{}:{minor}", extension.name)),
+        None => match requests(extension.name.as_str()).get(usize::from(minor)) {
+            Some((name, _)) if !name.is_empty() => join(extension, name),
+            _ => Symbol::new(&format!("{}:{minor}", extension.name)),
+        },
     }
+}
+
+/// Whether `x11rb-protocol` knows the request.
+pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
+    known(get_request_name(
+        &Only(Some(extension)),
+        extension.major,
+        minor,
+    ))
+    .is_some()
 }
 
 /// The name of an event, by its code (without the SendEvent bit) and the bytes kept of it.
@@ -196,7 +210,8 @@ mod tests {
         assert_eq!(name(130, 3), "MIT-SHM:PutImage");
         assert_eq!(name(139, 8), "RENDER:Composite");
         assert_eq!(name(131, 46), "XInputExtension:XISelectEvents");
-        assert_eq!(name(137, 1), "SECURITY:1");
+        assert_eq!(name(137, 1), "SECURITY:GenerateAuthorization");
+        assert_eq!(name(137, 9), "SECURITY:9");
         assert_eq!(name(200, 3), "Unknown:200.3");
         assert_eq!(name(70, 9), "PolyFillRectangle");
         assert_eq!(name(121, 9), "Unknown:121");
@@ -209,6 +224,7 @@ mod tests {
         assert_eq!(event(12), "Expose");
         assert_eq!(event(65), "MIT-SHM:Completion");
         assert_eq!(event(72), "XInputExtension:DeviceFocusIn");
+        assert_eq!(event(86), "SECURITY:AuthorizationRevoked");
         assert_eq!(event(87), "SECURITY:1");
         assert_eq!(event(64), "Unknown:64");
         let generic = |kind| event_name(35, Some(kind), 0, &extensions).as_str();

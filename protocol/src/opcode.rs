@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::foreign_names::requests;
 use crate::reply_table::{ReplyParser, reply_parser};
 use crate::{Extension, Symbol, names};
 
@@ -10,14 +11,38 @@ use crate::{Extension, Symbol, names};
 pub(crate) struct Opcode {
     /// Its name.
     pub(crate) name: Symbol,
-    /// How its replies are parsed; `None` where it has none.
+    /// Whether it has replies.
+    pub(crate) replies: Replies,
+    /// How they are parsed; `None` where it has none, or none whose layout is known.
     pub(crate) parser: Option<ReplyParser>,
+}
+
+/// Whether the protocol answers a request with a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replies {
+    Never,
+    Always,
+    /// It is a request of which nothing is known.
+    Perhaps,
 }
 
 impl Opcode {
     /// True where the protocol answers the request with a reply.
     pub(crate) fn has_reply(&self) -> bool {
-        self.parser.is_some()
+        self.replies == Replies::Always
+    }
+
+    fn new(name: Symbol, parser: Option<ReplyParser>, known: Option<bool>) -> Opcode {
+        Opcode {
+            name,
+            replies: match known {
+                _ if parser.is_some() => Replies::Always,
+                Some(true) => Replies::Always,
+                Some(false) => Replies::Never,
+                None => Replies::Perhaps,
+            },
+            parser,
+        }
     }
 }
 
@@ -28,13 +53,12 @@ pub(crate) fn core_opcode(major: u8) -> &'static Opcode {
     let table = CORE.get_or_init(|| {
         Box::new(std::array::from_fn(|major| {
             let major = major as u8;
-            Opcode {
-                name: match names::core_request_name(major) {
-                    Some(name) => Symbol::new(name),
-                    None => Symbol::new(&format!("Unknown:{major}")),
-                },
-                parser: reply_parser(None, major),
-            }
+            let known = names::core_request_name(major);
+            let name = match known {
+                Some(name) => Symbol::new(name),
+                None => Symbol::new(&format!("Unknown:{major}")),
+            };
+            Opcode::new(name, reply_parser(None, major), known.map(|_| false))
         }))
     });
     &table[usize::from(major & 0x7F)]
@@ -42,18 +66,23 @@ pub(crate) fn core_opcode(major: u8) -> &'static Opcode {
 
 /// A request of an extension.
 pub(crate) fn extension_opcode(extension: &Extension, minor: u8) -> Opcode {
-    Opcode {
-        name: names::extension_request_name(extension, minor),
-        parser: reply_parser(Some(extension.name.as_str()), minor),
-    }
+    let parser = reply_parser(Some(extension.name.as_str()), minor);
+    let foreign = requests(extension.name.as_str()).get(usize::from(minor));
+    let known = match foreign {
+        Some((name, has_reply)) => (!name.is_empty()).then_some(*has_reply),
+        None => names::is_known_request(extension, minor).then_some(false),
+    };
+    Opcode::new(
+        names::extension_request_name(extension, minor),
+        parser,
+        known,
+    )
 }
 
 /// A request with a major opcode of which no extension is known.
 pub(crate) fn unknown_opcode(major: u8, minor: u8) -> Opcode {
-    Opcode {
-        name: Symbol::new(&format!("Unknown:{major}.{minor}")),
-        parser: None,
-    }
+    let name = Symbol::new(&format!("Unknown:{major}.{minor}"));
+    Opcode::new(name, None, None)
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         output: words.next().ok_or("usage: record TRACE COMMAND…")?.into(),
         target: Target::Private(ServerKind::Xvfb),
         listen: None,
+        tcp: None,
+        any_user: false,
         command: words.collect(),
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,

@@ -30,6 +30,11 @@ impl Cookie {
         Ok(Cookie(random::<16>()?.to_vec()))
     }
 
+    /// The cookie of these bytes.
+    pub(crate) fn of(bytes: [u8; 16]) -> Cookie {
+        Cookie(bytes.to_vec())
+    }
+
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -101,7 +106,7 @@ fn hostname() -> String {
 }
 
 /// As XauGetBestAuthByAddr: the first entry that fits; an empty number fits every display.
-fn find(file: &[u8], peer: &Peer, hostname: &[u8], number: u32) -> Option<Cookie> {
+pub(crate) fn find(file: &[u8], peer: &Peer, hostname: &[u8], number: u32) -> Option<Cookie> {
     let number = number.to_string();
     entries(file)
         .find(|entry| {

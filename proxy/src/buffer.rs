@@ -1,106 +1,84 @@
-//! The memory that sockets are read into, shared with the recorder and used again.
+//! The memory that sockets are read into: few buffers, which stay in the processor's caches.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
 
-use bytes::{Bytes, BytesMut};
+/// Bytes of one buffer, and so of the longest read: more than a sender's socket buffer holds by
+/// default, so that one read takes all that there is.
+pub(crate) const READ: usize = 256 << 10;
+/// Buffers that are kept when they are not in use.
+const SPARE: usize = 4;
+/// When more than this are in use, most of their holders wait for peers that do not read.
+const MANY: usize = 16;
 
-/// Bytes of one allocation. Small reads share it; a long read takes what is left of one.
-const CHUNK: usize = 256 << 10;
-/// Below this, the rest of a chunk is given up, so that reads do not get ever shorter.
-const SMALLEST_READ: usize = 32 << 10;
-/// Used-up chunks that are kept for the time when the recorder has let go of them.
-const SPARE_CHUNKS: usize = 32;
-
-/// A read buffer for all connections of one thread. What was read is handed out as shared
-/// `Bytes` without copying; a chunk is used again once all of its `Bytes` are gone.
+/// The read buffers of all connections of one thread.
 #[derive(Debug, Default)]
-pub(crate) struct ReadBuffer {
-    /// All of it is initialised, none of it handed out.
-    room: BytesMut,
-    used_up: VecDeque<BytesMut>,
+pub(crate) struct ReadBuffers {
+    spare: RefCell<Vec<Box<[u8]>>>,
+    in_use: std::cell::Cell<usize>,
 }
 
-impl ReadBuffer {
-    /// Room to read into, `SMALLEST_READ` bytes at least.
-    pub(crate) fn room(&mut self) -> &mut [u8] {
-        if self.room.len() < SMALLEST_READ {
-            let next = self.next_chunk();
-            let mut old = std::mem::replace(&mut self.room, next);
-            old.clear();
-            if self.used_up.len() == SPARE_CHUNKS {
-                self.used_up.pop_front();
-            }
-            self.used_up.push_back(old);
+/// A buffer in use; it goes back on drop.
+#[derive(Debug)]
+pub(crate) struct Lease<'a> {
+    buffers: &'a ReadBuffers,
+    buffer: Box<[u8]>,
+}
+
+impl ReadBuffers {
+    /// A buffer, with whatever is in it.
+    pub(crate) fn lease(&self) -> Lease<'_> {
+        let spare = self.spare.borrow_mut().pop();
+        self.in_use.set(self.in_use.get() + 1);
+        Lease {
+            buffers: self,
+            buffer: spare.unwrap_or_else(|| vec![0; READ].into_boxed_slice()),
         }
-        &mut self.room
     }
 
-    /// Takes the first `n` bytes of the room, at most all of it.
-    pub(crate) fn take(&mut self, n: usize) -> Bytes {
-        self.room.split_to(n.min(self.room.len())).freeze()
+    /// Whether who has to wait should copy what is left and give the buffer back.
+    pub(crate) fn are_scarce(&self) -> bool {
+        self.in_use.get() > MANY
     }
+}
 
-    fn next_chunk(&mut self) -> BytesMut {
-        for _ in 0..self.used_up.len().min(4) {
-            let Some(mut chunk) = self.used_up.pop_front() else {
-                break;
-            };
-            if chunk.try_reclaim(CHUNK) {
-                // SAFETY: the chunk was allocated by `zeroed` below, of which every byte is
-                // initialised; reclaiming gives the same allocation back from its start.
-                #[expect(
-                    unsafe_code,
-                    reason = "zeroing 256 KiB again would cost a fifth of a relay's time"
-                )]
-                unsafe {
-                    chunk.set_len(CHUNK);
-                }
-                return chunk;
-            }
-            self.used_up.push_back(chunk);
+impl Deref for Lease<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl DerefMut for Lease<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        self.buffers.in_use.set(self.buffers.in_use.get() - 1);
+        let mut spare = self.buffers.spare.borrow_mut();
+        if spare.len() < SPARE {
+            spare.push(std::mem::take(&mut self.buffer));
         }
-        BytesMut::zeroed(CHUNK)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, ReadBuffer, SMALLEST_READ};
+    use super::{MANY, ReadBuffers, SPARE};
 
     #[test]
-    fn what_was_taken_stays_as_it_was() {
-        let mut buffer = ReadBuffer::default();
-        let taken: Vec<_> = (0..100u8)
-            .map(|n| {
-                buffer.room()[..20_000].fill(n);
-                buffer.take(20_000)
-            })
-            .collect();
-        for (n, bytes) in taken.iter().enumerate() {
-            assert!(bytes.iter().all(|&b| usize::from(b) == n));
-        }
-    }
-
-    #[test]
-    fn chunks_are_used_again() {
-        let mut buffer = ReadBuffer::default();
-        let mut addresses = std::collections::HashSet::new();
-        for _ in 0..200 {
-            assert!(buffer.room().len() >= SMALLEST_READ);
-            let bytes = buffer.take(CHUNK);
-            addresses.insert(bytes.as_ptr());
-        }
-        assert!(addresses.len() <= 2, "{}", addresses.len());
-    }
-
-    #[test]
-    fn memory_kept_back_is_bounded() {
-        let mut buffer = ReadBuffer::default();
-        let mut held = Vec::new();
-        for _ in 0..100 {
-            buffer.room();
-            held.push(buffer.take(CHUNK));
-        }
-        assert!(buffer.used_up.len() <= super::SPARE_CHUNKS);
+    fn buffers_are_used_again_and_few_are_kept() {
+        let buffers = ReadBuffers::default();
+        let first = buffers.lease().as_ptr();
+        assert_eq!(buffers.lease().as_ptr(), first);
+        let many: Vec<_> = (0..=MANY).map(|_| buffers.lease()).collect();
+        assert!(buffers.are_scarce());
+        drop(many);
+        assert!(!buffers.are_scarce());
+        assert_eq!(buffers.spare.borrow().len(), SPARE);
     }
 }

@@ -5,40 +5,73 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use bytes::BytesMut;
-use rustix::net::sockopt::socket_peercred;
-use rustix::process::Uid;
+use rustix::process::geteuid;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{ConnectionId, Control, Direction, Opened};
 
 use crate::authority::Cookie;
-use crate::buffer::ReadBuffer;
+use crate::buffer::ReadBuffers;
 use crate::clock;
+use crate::connection_tap::ConnectionTap;
+use crate::images::ImageRequests;
+use crate::kept::KeptBytes;
 use crate::notice::Notice;
+use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::relay::{EndedBy, Relay};
 use crate::scheduling::Scheduling;
-use crate::server_info::peer_pid;
 use crate::server_link::ServerLink;
 use crate::setup_exchange::{self, Layout, Progress, Refusal};
 use crate::socket::Socket;
-use crate::tap::{Crossing, Entry, Tap};
+use crate::tap::Tap;
 
 /// How long a client may take for its setup: as the X server (os/connection.c, TimeOutValue).
 const SETUP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much may lie in the socket towards the server: more than the default, so that relay and
+/// server run side by side on long images.
+const SEND_BUFFER: usize = 1 << 20;
 
 /// The display that we serve: what all of its connections share.
 pub(crate) struct Display {
     pub(crate) link: ServerLink,
     /// Our own, which clients must show.
     pub(crate) cookie: Cookie,
+    /// Other users' clients are taken as well.
+    pub(crate) any_user: bool,
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
-    pub(crate) buffer: RefCell<ReadBuffer>,
+    pub(crate) buffers: ReadBuffers,
+    pub(crate) kept: RefCell<KeptBytes>,
+    /// What of the server's requests are images.
+    pub(crate) images: ImageRequests,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) counts: Counts,
+}
+
+/// How a client came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Unix,
+    Abstract,
+    Tcp,
+}
+
+impl Transport {
+    /// Its name in the trace.
+    fn name(self) -> &'static str {
+        match self {
+            Transport::Unix => "unix",
+            Transport::Abstract => "abstract",
+            Transport::Tcp => "tcp",
+        }
+    }
+
+    fn is_local(self) -> bool {
+        self != Transport::Tcp
+    }
 }
 
 /// The counts of a recording.
@@ -69,17 +102,18 @@ enum Early {
 
 impl Display {
     /// Serves one accepted connection to its end.
-    pub(crate) async fn serve(&self, stream: OwnedFd, transport: &str) {
+    pub(crate) async fn serve(&self, stream: OwnedFd, transport: Transport) {
         let connection = ConnectionId(self.counts.accepted.get().saturating_add(1));
         self.counts.accepted.set(connection.0);
-        let pid = peer_pid(&stream);
+        let peer = transport.is_local().then(|| Peer::of(&stream)).flatten();
+        let pid = peer.and_then(|peer| peer.pid);
         self.counts.open.borrow_mut().push((connection, pid));
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.tap.control(
             clock::now(),
             Control::Opened(Opened {
                 connection,
-                transport: transport.to_owned(),
+                transport: transport.name().to_owned(),
                 pid,
                 name: process.name.clone(),
                 command: process.command,
@@ -94,7 +128,7 @@ impl Display {
             name: process.name,
         });
         let (by, why) = match Socket::new(stream) {
-            Ok(client) => self.converse(connection, pid, &client).await,
+            Ok(client) => self.converse(connection, peer, &client).await,
             Err(error) => ("error", Some(error.to_string())),
         };
         if let Some(pid) = pid {
@@ -152,10 +186,12 @@ impl Display {
     async fn converse(
         &self,
         connection: ConnectionId,
-        pid: Option<u32>,
+        peer: Option<Peer>,
         client: &Socket,
     ) -> (&'static str, Option<String>) {
-        let server = match self.introduce(connection, client).await {
+        let pid = peer.and_then(|peer| peer.pid);
+        let tap = ConnectionTap::new(connection, &self.tap, &self.kept, self.images);
+        let server = match self.introduce(&tap, peer, client).await {
             Ok(server) => server,
             Err(Early::Gone(why)) => {
                 self.note_end(pid);
@@ -171,11 +207,10 @@ impl Display {
             }
         };
         let relay = Relay {
-            connection,
             client,
             server: &server,
-            tap: &self.tap,
-            buffer: &self.buffer,
+            tap: &tap,
+            buffers: &self.buffers,
             relayed: &self.counts.bytes,
         };
         let end = relay.run(|| self.note_end(pid)).await;
@@ -194,13 +229,18 @@ impl Display {
     }
 
     /// Takes the client's setup, and passes it on to a new connection to the server.
-    async fn introduce(&self, connection: ConnectionId, client: &Socket) -> Result<Socket, Early> {
+    async fn introduce(
+        &self,
+        tap: &ConnectionTap<'_>,
+        peer: Option<Peer>,
+        client: &Socket,
+    ) -> Result<Socket, Early> {
         let (setup, layout) = match timeout(SETUP_PATIENCE, self.setup(client)).await {
             Ok(taken) => taken?,
             Err(_) => return Err(Early::Gone("it sent no whole setup in time".to_owned())),
         };
         let refuse = |why: String| Early::Refused(Some(layout.order), why);
-        check_user(client)
+        self.check_user(peer)
             .and_then(|()| setup_exchange::check(&setup, &layout, &self.cookie))
             .map_err(|refusal| refuse(refusal.to_string()))?;
         let link = self.link.clone();
@@ -214,25 +254,19 @@ impl Display {
             .and_then(|result| result)
             .map_err(unreachable)?;
         let server = Socket::new(connected).map_err(unreachable)?;
+        server.enlarge_send_buffer(SEND_BUFFER);
         let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
         self.counts
             .bytes
             .set(self.counts.bytes.get() + layout.len as u64);
-        self.tap.push(Entry::Bytes(Crossing {
-            time: clock::now(),
-            connection,
-            direction: Direction::ToServer,
-            bytes: setup.freeze(),
-            fds: 0,
-            secret: layout.data.clone(),
-        }));
+        tap.crossed(clock::now(), Direction::ToServer, &setup, 0, &layout.data);
         server.send(&forwarded, &[]).await.map_err(unreachable)?;
         Ok(server)
     }
 
     /// Reads the setup and not a byte more.
-    async fn setup(&self, client: &Socket) -> Result<(BytesMut, Layout), Early> {
-        let mut setup = BytesMut::new();
+    async fn setup(&self, client: &Socket) -> Result<(Vec<u8>, Layout), Early> {
+        let mut setup = Vec::new();
         loop {
             let needed = match setup_exchange::progress(&setup) {
                 Ok(Progress::Whole(layout)) => return Ok((setup, layout)),
@@ -243,38 +277,38 @@ impl Display {
                 }
             };
             let most = needed.saturating_sub(setup.len());
-            let received = client.receive(&self.buffer, most).await;
+            let received = client.receive(&self.buffers, most).await;
             let received = received.map_err(|error| Early::Gone(error.to_string()))?;
-            if received.bytes.is_empty() {
+            if received.bytes().is_empty() {
                 return Err(Early::Gone("it sent no whole setup".to_owned()));
             }
-            setup.extend_from_slice(&received.bytes);
+            setup.extend_from_slice(received.bytes());
+        }
+    }
+
+    /// The cookie's file is for this user alone; so are the sockets. By TCP only the cookie tells.
+    fn check_user(&self, peer: Option<Peer>) -> Result<(), Refusal> {
+        match peer {
+            Some(peer) if !self.any_user && !same_user(peer.uid, geteuid().as_raw()) => {
+                Err(Refusal::AnotherUser)
+            }
+            _ => Ok(()),
         }
     }
 }
 
-/// The cookie's file is for this user alone; so are the sockets.
-fn check_user(client: &Socket) -> Result<(), Refusal> {
-    match socket_peercred(client.as_fd()) {
-        Ok(peer) if !same_user(peer.uid, rustix::process::geteuid()) => Err(Refusal::AnotherUser),
-        _ => Ok(()),
-    }
-}
-
-fn same_user(peer: Uid, ours: Uid) -> bool {
+fn same_user(peer: u32, ours: u32) -> bool {
     peer == ours
 }
 
 #[cfg(test)]
 mod tests {
     use super::same_user;
-    use rustix::process::Uid;
 
     #[test]
     fn only_the_same_user_is_let_in() {
-        let user = Uid::from_raw(1000);
-        assert!(same_user(user, user));
-        assert!(!same_user(Uid::from_raw(1001), user));
-        assert!(!same_user(Uid::ROOT, user));
+        assert!(same_user(1000, 1000));
+        assert!(!same_user(1001, 1000));
+        assert!(!same_user(0, 1000));
     }
 }

@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::Child;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process, setrlimit, waitid,
+};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// The running command.
@@ -19,22 +21,30 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// Starts a command with DISPLAY and XAUTHORITY set, in the running runtime.
+    /// Starts a command with DISPLAY and XAUTHORITY set and with that limit on open files, in the
+    /// running runtime.
     pub(crate) fn start(
         words: &[OsString],
         display: &str,
         authority: &Path,
+        open_files: Rlimit,
     ) -> io::Result<Command> {
         let (program, arguments) = words
             .split_first()
             .ok_or_else(|| io::Error::other("no command"))?;
         // Before the child, whose end could be missed otherwise.
         let ends = signal(SignalKind::child())?;
-        let child = std::process::Command::new(program)
+        let mut command = std::process::Command::new(program);
+        command
             .args(arguments)
             .env("DISPLAY", display)
-            .env("XAUTHORITY", authority)
-            .spawn()?;
+            .env("XAUTHORITY", authority);
+        // SAFETY: between fork and exec it makes one system call and allocates nothing.
+        #[expect(unsafe_code, reason = "only the child itself can take its limit back")]
+        unsafe {
+            command.pre_exec(move || Ok(setrlimit(Resource::Nofile, open_files)?));
+        }
+        let child = command.spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         Ok(Command { child, pid, ends })
     }

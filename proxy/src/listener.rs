@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, test_kill_process};
 use thiserror::Error;
+
+use crate::tcp_listener::{self, FIRST_PORT};
 
 /// Where the sockets of local displays live.
 pub(crate) const SOCKET_DIR: &str = "/tmp/.X11-unix";
@@ -35,6 +38,14 @@ pub enum ListenError {
         "no free display number from :{FIRST_NUMBER} to :{LAST_NUMBER}; name one with --listen"
     )]
     NoneFree,
+    /// There is no listening at that address.
+    #[error("cannot listen by TCP at {host}: {source}; name an address of this machine")]
+    Tcp {
+        /// The address that was asked for.
+        host: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A lock file or socket could not be made.
     #[error("cannot listen on display :{number}: {path}: {source}")]
     Io {
@@ -55,6 +66,8 @@ pub(crate) struct Claimed {
     /// By path, and by the abstract name where that is free.
     pub(crate) path_listener: UnixListener,
     pub(crate) abstract_listener: UnixListener,
+    /// None where TCP was not asked for.
+    pub(crate) tcp_listeners: Vec<TcpListener>,
     _socket: RemovedOnDrop,
     _lock: RemovedOnDrop,
 }
@@ -75,13 +88,13 @@ impl Drop for RemovedOnDrop {
     }
 }
 
-/// Claims the display `wanted`, or the first free one.
-pub(crate) fn claim(wanted: Option<u32>) -> Result<Claimed, ListenError> {
+/// Claims the display `wanted`, or the first free one; at the host `tcp` as well, where given.
+pub(crate) fn claim(wanted: Option<u32>, tcp: Option<&str>) -> Result<Claimed, ListenError> {
     if let Some(number) = wanted {
-        return try_claim(number);
+        return try_claim(number, tcp);
     }
     for number in FIRST_NUMBER..=LAST_NUMBER {
-        match try_claim(number) {
+        match try_claim(number, tcp) {
             Err(ListenError::InUse { .. }) => {}
             claimed_or_failed => return claimed_or_failed,
         }
@@ -89,7 +102,7 @@ pub(crate) fn claim(wanted: Option<u32>) -> Result<Claimed, ListenError> {
     Err(ListenError::NoneFree)
 }
 
-fn try_claim(number: u32) -> Result<Claimed, ListenError> {
+fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
     let lock = take_lock(number)?;
     let path = socket_path(number);
     let failed = |source| ListenError::Io {
@@ -105,6 +118,10 @@ fn try_claim(number: u32) -> Result<Claimed, ListenError> {
         }
         fs::remove_file(&path).map_err(failed)?;
     }
+    let tcp_listeners = match tcp {
+        Some(host) => listen_by_tcp(host, number)?,
+        None => Vec::new(),
+    };
     let abstract_listener = SocketAddr::from_abstract_name(path.as_os_str().as_encoded_bytes())
         .and_then(|address| UnixListener::bind_addr(&address))
         .map_err(|error| match error.kind() {
@@ -119,8 +136,22 @@ fn try_claim(number: u32) -> Result<Claimed, ListenError> {
         number,
         path_listener,
         abstract_listener,
+        tcp_listeners,
         _socket: socket,
         _lock: lock,
+    })
+}
+
+fn listen_by_tcp(host: &str, number: u32) -> Result<Vec<TcpListener>, ListenError> {
+    tcp_listener::listen(host, number).map_err(|source| match source.kind() {
+        ErrorKind::AddrInUse => in_use(
+            number,
+            format!("a program on TCP port {}", FIRST_PORT + number),
+        ),
+        _ => ListenError::Tcp {
+            host: host.to_owned(),
+            source,
+        },
     })
 }
 
@@ -219,7 +250,7 @@ mod tests {
     #[test]
     fn a_claimed_display_is_locked_listened_on_and_given_back() {
         let number = 300;
-        let claimed = claim(Some(number)).unwrap();
+        let claimed = claim(Some(number), None).unwrap();
         let lock = fs::read(lock_path(number)).unwrap();
         assert_eq!(lock, format!("{:10}\n", std::process::id()).into_bytes());
         assert_eq!(lock.len(), 11);
@@ -232,7 +263,7 @@ mod tests {
         let name = SocketAddr::from_abstract_name(b"/tmp/.X11-unix/X300").unwrap();
         UnixStream::connect_addr(&name).unwrap();
         assert!(matches!(
-            claim(Some(number)),
+            claim(Some(number), None),
             Err(ListenError::InUse { number: 300, .. })
         ));
         drop(claimed);
@@ -251,7 +282,7 @@ mod tests {
         make_socket_dir(Path::new(SOCKET_DIR)).unwrap();
         let _ = fs::remove_file(socket_path(number));
         drop(UnixListener::bind(socket_path(number)).unwrap());
-        let claimed = claim(Some(number)).unwrap();
+        let claimed = claim(Some(number), None).unwrap();
         assert_eq!(claimed.number(), number);
         UnixStream::connect(socket_path(number)).unwrap();
     }
@@ -263,7 +294,7 @@ mod tests {
         let _ = fs::remove_file(socket_path(number));
         let other = UnixListener::bind(socket_path(number)).unwrap();
         assert!(matches!(
-            claim(Some(number)),
+            claim(Some(number), None),
             Err(ListenError::InUse { number: 302, .. })
         ));
         assert!(!lock_path(number).exists());

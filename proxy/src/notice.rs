@@ -1,5 +1,6 @@
 //! What a recording says while it runs.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use x11prof_trace::ConnectionId;
@@ -13,6 +14,8 @@ pub enum Notice {
         display: String,
         /// What XAUTHORITY must be.
         authority: PathBuf,
+        /// Where it is served by TCP, if anywhere.
+        tcp: Vec<SocketAddr>,
     },
     /// A client connected.
     Connected {

@@ -1,7 +1,6 @@
 //! Private display servers: started for one recording or calibration, with a cookie of their
 //! own, and stopped afterwards.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
@@ -19,65 +18,12 @@ use thiserror::Error;
 use crate::authority::{self, Cookie};
 use crate::display_name::DisplayName;
 use crate::private_dir::PrivateDir;
+use crate::server_kind::ServerKind;
 
 /// How long a server may take to be ready.
 const START_PATIENCE: Duration = Duration::from_secs(30);
 /// How long it may take to end before it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The kinds of display server that can be started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ServerKind {
-    /// Xvfb with a screen of 1280×1024 pixels, depth 24.
-    Xvfb,
-    /// Xvfb with depth 8.
-    Xvfb8,
-    /// Xvnc of TigerVNC.
-    Xvnc,
-    /// Xephyr, a server in a window of another.
-    Xephyr,
-    /// Xorg with the dummy video driver.
-    XorgDummy,
-}
-
-impl ServerKind {
-    /// The kind of that name on the command line.
-    pub fn from_name(name: &str) -> Option<ServerKind> {
-        Some(match name {
-            "xvfb" => ServerKind::Xvfb,
-            "xvfb-8" => ServerKind::Xvfb8,
-            "xvnc" => ServerKind::Xvnc,
-            "xephyr" => ServerKind::Xephyr,
-            "xorg-dummy" => ServerKind::XorgDummy,
-            _ => return None,
-        })
-    }
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            ServerKind::Xvfb => "xvfb",
-            ServerKind::Xvfb8 => "xvfb-8",
-            ServerKind::Xvnc => "xvnc",
-            ServerKind::Xephyr => "xephyr",
-            ServerKind::XorgDummy => "xorg-dummy",
-        }
-    }
-
-    fn arguments(self) -> Option<[&'static str; 3]> {
-        match self {
-            ServerKind::Xvfb => Some(["-screen", "0", "1280x1024x24"]),
-            ServerKind::Xvfb8 => Some(["-screen", "0", "1280x1024x8"]),
-            ServerKind::Xvnc | ServerKind::Xephyr | ServerKind::XorgDummy => None,
-        }
-    }
-}
-
-impl fmt::Display for ServerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// Why a private server did not start.
 #[derive(Debug, Error)]
@@ -90,11 +36,6 @@ pub enum ServerError {
         /// Debian's package of it.
         package: &'static str,
     },
-    /// Not possible yet.
-    #[error(
-        "a private {0} cannot be started by this version; start one yourself and name it with --display"
-    )]
-    Unsupported(ServerKind),
     /// It ended, or never became ready.
     #[error("{program} did not start: {why}")]
     Failed {
@@ -113,8 +54,6 @@ pub enum ServerError {
     },
 }
 
-const XVFB: &str = "Xvfb";
-
 /// A running private server. It is stopped on drop, and by the kernel when the thread that
 /// started it ends.
 #[derive(Debug)]
@@ -124,6 +63,8 @@ pub struct PrivateServer {
     cookie: Cookie,
     authority_file: PathBuf,
     _dir: PrivateDir,
+    /// The server that this one has its window at; it ends after this one.
+    _host: Option<Box<PrivateServer>>,
 }
 
 impl PrivateServer {
@@ -132,10 +73,11 @@ impl PrivateServer {
     /// # Errors
     /// Where its program is missing or does not become ready.
     pub fn start(kind: ServerKind) -> Result<PrivateServer, ServerError> {
-        let arguments = kind.arguments().ok_or(ServerError::Unsupported(kind))?;
-        let io = |source| ServerError::Io {
-            program: XVFB,
-            source,
+        let program = kind.program();
+        let io = |source| ServerError::Io { program, source };
+        let host = match kind.host() {
+            Some(host) => Some(Box::new(PrivateServer::start(host)?)),
+            None => None,
         };
         let dir = PrivateDir::new().map_err(io)?;
         let cookie = Cookie::random().map_err(io)?;
@@ -143,17 +85,20 @@ impl PrivateServer {
         // The number is the server's choice; it takes the cookie of any entry.
         authority::write(&authority_file, None, &cookie).map_err(io)?;
         let log = dir.path().join("log");
-        let mut child = command(&authority_file, &log)
-            .map_err(io)?
-            .args(arguments)
-            .spawn()
-            .map_err(|source| match source.kind() {
-                ErrorKind::NotFound => ServerError::Missing {
-                    program: XVFB,
-                    package: "xvfb",
-                },
-                _ => io(source),
-            })?;
+        let mut command = command(program, &authority_file, &log).map_err(io)?;
+        command.args(kind.arguments(dir.path()).map_err(io)?);
+        if let Some(host) = &host {
+            command
+                .env("DISPLAY", host.display().to_string())
+                .env("XAUTHORITY", host.authority_file());
+        }
+        let mut child = command.spawn().map_err(|source| match source.kind() {
+            ErrorKind::NotFound => ServerError::Missing {
+                program,
+                package: kind.package(),
+            },
+            _ => io(source),
+        })?;
         match ready(&mut child) {
             Ok(number) => Ok(PrivateServer {
                 child,
@@ -161,17 +106,14 @@ impl PrivateServer {
                 cookie,
                 authority_file,
                 _dir: dir,
+                _host: host,
             }),
             Err(why) => {
                 stop(&mut child);
                 let said = fs::read_to_string(&log).unwrap_or_default();
-                let said = said.trim();
                 Err(ServerError::Failed {
-                    program: XVFB,
-                    why: match said.is_empty() {
-                        true => why,
-                        false => format!("{why}; it said: {said}"),
-                    },
+                    program,
+                    why: format!("{why}{}{}", last_words(&said), kind.advice()),
                 })
             }
         }
@@ -204,8 +146,24 @@ impl Drop for PrivateServer {
     }
 }
 
-fn command(authority_file: &Path, log: &Path) -> io::Result<Command> {
-    let mut command = Command::new(XVFB);
+/// The end of what a server said; they say much, and the cause comes last.
+fn last_words(said: &str) -> String {
+    let lines: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
+    let last = lines
+        .get(lines.len().saturating_sub(4)..)
+        .unwrap_or_default();
+    match last.is_empty() {
+        true => String::new(),
+        false => format!("; it said: {}", last.join(" / ")),
+    }
+}
+
+fn command(program: &str, authority_file: &Path, log: &Path) -> io::Result<Command> {
+    let mut command = Command::new(program);
     command
         // Its standard output is the pipe that tells the number once it is ready.
         .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-auth"])
@@ -339,14 +297,18 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_their_names() {
-        for name in ["xvfb", "xvfb-8", "xvnc", "xephyr", "xorg-dummy"] {
-            assert_eq!(ServerKind::from_name(name).unwrap().name(), name);
+    fn every_kind_starts_as_what_it_is() {
+        for (kind, executable) in [
+            (ServerKind::Xvnc, "vnc"),
+            (ServerKind::Xephyr, "Xephyr"),
+            (ServerKind::XorgDummy, "Xorg"),
+        ] {
+            let server = PrivateServer::start(kind).unwrap();
+            let file = Some(server.authority_file().to_owned());
+            let link = ServerLink::new(server.display().clone(), file);
+            let (about, _) = server_info::ask(&link).unwrap();
+            assert_eq!((about.depth, about.screen), (24, (1280, 1024)), "{kind}");
+            assert!(about.executable.unwrap().contains(executable), "{kind}");
         }
-        assert_eq!(ServerKind::from_name("xfoo"), None);
-        assert!(matches!(
-            PrivateServer::start(ServerKind::Xephyr),
-            Err(ServerError::Unsupported(ServerKind::Xephyr))
-        ));
     }
 }

@@ -12,16 +12,19 @@ use tokio::task::LocalSet;
 use x11prof_trace::{Control, Started, TraceError};
 
 use crate::authority::{self, Cookie};
+use crate::buffer::ReadBuffers;
 use crate::client::{Counts, Display};
 use crate::display_name::{DisplayName, DisplayNameError};
+use crate::images::ImageRequests;
 use crate::listener::{self, Claimed, ListenError};
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
-use crate::private_server::{PrivateServer, ServerError, ServerKind};
+use crate::private_server::{PrivateServer, ServerError};
 use crate::recorder::{self, Recorder};
 use crate::scheduling::Scheduling;
 use crate::serve::{self, Served};
 use crate::server_info::{self, DisplayError};
+use crate::server_kind::ServerKind;
 use crate::server_link::ServerLink;
 use crate::tap::{Tap, tap};
 use crate::{clock, process_info};
@@ -46,6 +49,10 @@ pub struct RecordConfig {
     pub target: Target,
     /// The display number to serve; any free one where `None`.
     pub listen: Option<u32>,
+    /// The host name or address to listen at by TCP as well, on port 6000 and the display number.
+    pub tcp: Option<String>,
+    /// Take the clients of other users as well, where they have the cookie.
+    pub any_user: bool,
     /// The command to record, its program first; where empty, whoever connects is recorded
     /// until SIGINT or SIGTERM.
     pub command: Vec<OsString>,
@@ -141,7 +148,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     // It lives until the end of the recording.
     let (link, _server) = target(&config.target)?;
     let (about, extensions) = server_info::ask(&link)?;
-    let claimed = listener::claim(config.listen)?;
+    let claimed = listener::claim(config.listen, config.tcp.as_deref())?;
     let dir = PrivateDir::new().map_err(system("a directory for the authority file"))?;
     let cookie = Cookie::random().map_err(system("a random cookie"))?;
     let authority = dir.path().join("Xauthority");
@@ -153,20 +160,24 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         .build()
         .map_err(system("an event loop"))?;
     let (notices, heard) = mpsc::unbounded_channel();
-    let (tap, drain) = tap(config.queue_bytes);
+    let (tap, drain) = tap(config.queue_bytes, config.full);
     let recorder = begin(config, drain, notices.clone())?;
     // From here on the recorder's thread runs, so that the queue must be closed on every way out.
     let closing = Closing(tap.clone());
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
+    let images = ImageRequests::of(&extensions);
     tap.control(clock::now(), Control::Extensions { extensions });
 
     let display = Rc::new(Display {
         link,
         cookie,
+        any_user: config.any_user,
         tap: tap.clone(),
         scheduling: Scheduling::start(tap.clone()),
-        buffer: RefCell::default(),
+        buffers: ReadBuffers::default(),
+        kept: RefCell::default(),
+        images,
         notices,
         counts: Counts::default(),
     });
@@ -204,6 +215,11 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             return Err(error);
         }
     };
+    let toll = tap.toll();
+    if let Some(what) = toll.clone() {
+        on(Notice::Trouble(what.clone()));
+        tap.control(clock::now(), Control::Trouble { what });
+    }
     tap.control(clock::now(), Control::Ended { exit_status });
     drop(closing);
     let written = recorder.join();
@@ -213,7 +229,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         bytes_relayed: relayed,
         connections: accepted,
         trace_bytes: std::fs::metadata(&config.output).map_or(0, |file| file.len()),
-        trouble: written.trouble.into_iter().collect(),
+        trouble: written.trouble.into_iter().chain(toll).collect(),
     })
 }
 

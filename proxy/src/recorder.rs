@@ -1,20 +1,16 @@
 //! The recorder's thread: takes what crossed the relay and writes the trace.
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use x11prof_trace::{
-    BlockHead, ConnectionId, Control, Direction, Gap, Started, TraceError, Writer, cut,
-};
+use x11prof_trace::{Started, TraceError, Writer, last_words};
 
 use crate::clock;
-use crate::omission::Omission;
-use crate::tap::{Crossing, Drain, Entry};
+use crate::tap::{Drain, Entry};
 
 /// How long the recorder lets entries gather.
 const PATIENCE: Duration = Duration::from_millis(25);
@@ -60,17 +56,18 @@ impl Recorder {
         drain: Drain,
         tell: impl Fn(String) + Send + 'static,
     ) -> Result<Recorder, TraceError> {
-        let full = started.full;
-        let writer = Writer::new(BufWriter::new(file), started, clock::now())?;
-        let trace = Trace {
+        let same = file.try_clone().map_err(TraceError::Write)?;
+        let sink = BufWriter::new(UntilFailure::new(file));
+        let writer = Writer::new(sink, started, clock::now())?;
+        let mut trace = Trace {
+            safe: Safe::default(),
             writer: Some(writer),
-            full,
-            connections: HashMap::new(),
-            gaps: Vec::new(),
+            file: Some(same),
             written: Written::default(),
             path,
             tell,
         };
+        trace.note_safe();
         std::thread::Builder::new()
             .name("x11prof-recorder".to_owned())
             .spawn(move || trace.run(&drain))
@@ -87,19 +84,12 @@ impl Recorder {
     }
 }
 
-/// What is known of one connection.
-struct Recorded {
-    omission: Omission,
-    /// Bytes so far, to the server and to the client.
-    offsets: [u64; 2],
-}
-
 struct Trace<W: Write, F: Fn(String)> {
     /// None once writing has failed: then entries are only taken off the queue.
     writer: Option<Writer<W>>,
-    full: bool,
-    connections: HashMap<ConnectionId, Recorded>,
-    gaps: Vec<Gap>,
+    /// The trace's file, to mark a failure in; none where it is no file.
+    file: Option<File>,
+    safe: Safe,
     written: Written,
     path: PathBuf,
     tell: F,
@@ -120,13 +110,13 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
                     drain.release(std::mem::take(&mut cost));
                 }
                 if flushed.elapsed() >= FLUSH_EVERY {
-                    self.attempt(Writer::flush);
+                    self.flush();
                     flushed = Instant::now();
                 }
             }
             drain.release(cost);
             if dirty && flushed.elapsed() >= FLUSH_EVERY {
-                self.attempt(Writer::flush);
+                self.flush();
                 flushed = Instant::now();
                 dirty = false;
             }
@@ -141,53 +131,32 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
 
     fn entry(&mut self, entry: Entry) {
         match entry {
-            Entry::Bytes(crossing) => self.bytes(&crossing),
+            Entry::Block(block) => {
+                self.attempt(|writer| writer.write_block(&block.head(), block.parts()));
+            }
             Entry::Control(time, control) => {
-                if let Control::Closed { connection, .. } = &control {
-                    self.connections.remove(connection);
-                }
                 self.attempt(|writer| writer.write_control(time, &control));
-                self.written.records += 1;
             }
-            Entry::Schedule(switches) => {
-                self.attempt(|writer| writer.write_schedule(&switches));
-                self.written.records += 1;
-            }
+            Entry::Schedule(switches) => self.attempt(|writer| writer.write_schedule(&switches)),
         }
+        self.written.records += 1;
     }
 
-    fn bytes(&mut self, crossing: &Crossing) {
-        let full = self.full;
-        let known = self
-            .connections
-            .entry(crossing.connection)
-            .or_insert_with(|| Recorded {
-                omission: Omission::new(full),
-                offsets: [0; 2],
-            });
-        let [to_server, to_client] = &mut known.offsets;
-        let at = match crossing.direction {
-            Direction::ToServer => to_server,
-            Direction::ToClient => to_client,
-        };
-        let head = BlockHead {
-            time: crossing.time,
-            connection: crossing.connection,
-            direction: crossing.direction,
-            offset: *at,
-            fds: u16::try_from(crossing.fds).unwrap_or(u16::MAX),
-        };
-        *at += crossing.bytes.len() as u64;
-        let mut gaps = std::mem::take(&mut self.gaps);
-        known.omission.gaps(
-            crossing.direction,
-            &crossing.bytes,
-            &crossing.secret,
-            &mut gaps,
-        );
-        self.attempt(|writer| writer.write_block(&head, cut(&crossing.bytes, &gaps)));
-        self.gaps = gaps;
-        self.written.records += 1;
+    fn flush(&mut self) {
+        self.attempt(Writer::flush);
+        self.note_safe();
+    }
+
+    /// Notes how far the file is whole.
+    fn note_safe(&mut self) {
+        if let (Some(writer), Some(file)) = (&self.writer, &mut self.file)
+            && let Ok(len) = file.stream_position()
+        {
+            self.safe = Safe {
+                len,
+                messages: writer.flushed(),
+            };
+        }
     }
 
     /// Writes, unless writing has failed before. The program being recorded goes on in any case.
@@ -206,7 +175,68 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
             self.path.display()
         );
         (self.tell)(what.clone());
+        self.mark(&what);
         self.written.trouble.get_or_insert(what);
+    }
+
+    /// Says in the trace why nothing follows: in the place of what was written in part, which on
+    /// a full disk is the room for it.
+    fn mark(&mut self, what: &str) {
+        let Some(mut file) = self.file.take() else {
+            return;
+        };
+        let Safe { len, messages } = self.safe;
+        let words = match last_words(what, clock::now(), messages) {
+            Ok(words) if len > 0 && file.set_len(len).is_ok() => words,
+            _ => return,
+        };
+        let marked = file
+            .seek(SeekFrom::Start(len))
+            .and_then(|_| file.write_all(&words));
+        if marked.is_err() {
+            // Not even that: it must not end in half a mark.
+            let _ = file.set_len(len);
+        }
+    }
+}
+
+/// How much of the file a crash or a failure leaves.
+#[derive(Debug, Clone, Copy, Default)]
+struct Safe {
+    len: u64,
+    messages: u32,
+}
+
+/// A file that takes nothing more once a write has failed, so that what its writer still has at
+/// hand does not end up behind a hole.
+#[derive(Debug)]
+struct UntilFailure {
+    file: File,
+    failed: bool,
+}
+
+impl UntilFailure {
+    fn new(file: File) -> UntilFailure {
+        UntilFailure {
+            file,
+            failed: false,
+        }
+    }
+}
+
+impl Write for UntilFailure {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed {
+            return Err(io::Error::other("an earlier write has failed"));
+        }
+        let written = self.file.write(bytes);
+        let again = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
+        self.failed = written.as_ref().is_err_and(|error| !again(error));
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

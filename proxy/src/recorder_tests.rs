@@ -3,11 +3,14 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
 
-use bytes::Bytes;
-use x11prof_trace::{Block, Reader, Record, Timestamp};
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Gap, Reader, Record, Timestamp};
 
 use super::*;
+use crate::connection_tap::ConnectionTap;
+use crate::images::ImageRequests;
 use crate::tap::{Tap, tap};
+use std::cell::RefCell;
+use std::ops::Range;
 
 const SETUP: [u8; 32] = *b"l\0\x0b\0\0\0\x04\0\x10\0\0\0NAME0123456789abcdef";
 
@@ -24,26 +27,34 @@ fn started(full: bool) -> Started {
     }
 }
 
-fn crossing(time: u64, direction: Direction, bytes: Vec<u8>) -> Entry {
-    Entry::Bytes(Crossing {
-        time: Timestamp::from_nanos(time),
-        connection: ConnectionId(1),
-        direction,
-        bytes: Bytes::from(bytes),
-        fds: 0,
-        secret: 0..0,
-    })
+/// The one connection of a session.
+struct Client<'a>(ConnectionTap<'a>);
+
+impl Client<'_> {
+    fn sends(&self, time: u64, bytes: &[u8]) {
+        self.sends_secret(time, bytes, &(0..0));
+    }
+
+    fn sends_secret(&self, time: u64, bytes: &[u8], secret: &Range<usize>) {
+        let time = Timestamp::from_nanos(time);
+        self.0.crossed(time, Direction::ToServer, bytes, 0, secret);
+    }
+
+    fn sets_up(&self) {
+        self.sends_secret(1, &SETUP, &(16..32));
+    }
 }
 
-fn setup() -> Entry {
-    Entry::Bytes(Crossing {
-        time: Timestamp::from_nanos(1),
-        connection: ConnectionId(1),
-        direction: Direction::ToServer,
-        bytes: Bytes::from_static(&SETUP),
-        fds: 0,
-        secret: 16..32,
-    })
+/// Runs a session over a queue.
+fn session(tap: &Tap, say: impl FnOnce(&Client<'_>)) {
+    let kept = RefCell::default();
+    let images = ImageRequests::default();
+    say(&Client(ConnectionTap::new(
+        ConnectionId(1),
+        tap,
+        &kept,
+        images,
+    )));
 }
 
 /// A PutImage of so many bytes.
@@ -55,11 +66,11 @@ fn put_image(len: usize) -> Vec<u8> {
 }
 
 /// Records the entries into `path` and gives what became of them.
-fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap)) -> Written {
-    let (tap, drain) = tap(1 << 20);
+fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> Written {
+    let (tap, drain) = tap(1 << 20, full);
     let file = create(path).unwrap();
     let recorder = Recorder::start(file, path.to_owned(), started(full), drain, |_| ()).unwrap();
-    say(&tap);
+    session(&tap, |client| say(&tap, client));
     tap.close();
     recorder.join()
 }
@@ -83,11 +94,11 @@ fn cookie_and_long_images_are_gaps_and_offsets_go_on_across_them() {
     // A file that others could read before is not left so.
     std::fs::write(&path, "old").unwrap();
     let image = put_image(10_000);
-    let written = recorded(&path, false, |tap| {
-        tap.push(setup());
-        tap.push(crossing(2, Direction::ToServer, image[..100].to_vec()));
-        tap.push(crossing(3, Direction::ToServer, image[100..].to_vec()));
-        tap.push(crossing(4, Direction::ToServer, vec![127, 0, 1, 0]));
+    let written = recorded(&path, false, |tap, client| {
+        client.sets_up();
+        client.sends(2, &image[..100]);
+        client.sends(3, &image[100..]);
+        client.sends(4, &[127, 0, 1, 0]);
         tap.control(
             Timestamp::from_nanos(5),
             Control::Ended { exit_status: None },
@@ -120,9 +131,9 @@ fn a_full_trace_keeps_all_but_the_cookie() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace");
     let image = put_image(10_000);
-    recorded(&path, true, |tap| {
-        tap.push(setup());
-        tap.push(crossing(2, Direction::ToServer, image.clone()));
+    recorded(&path, true, |_, client| {
+        client.sets_up();
+        client.sends(2, &image);
     });
     let blocks = blocks(&path);
     assert_eq!(blocks[0].gaps, [Gap { at: 16, len: 16 }]);
@@ -132,7 +143,7 @@ fn a_full_trace_keeps_all_but_the_cookie() {
 #[test]
 fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
     let path = PathBuf::from("/dev/full");
-    let (_tap, drain) = tap(1 << 20);
+    let (_tap, drain) = tap(1 << 20, false);
     let file = create(&path).unwrap();
     let begun = Recorder::start(file, path, started(false), drain, |_| ());
     assert!(matches!(begun, Err(TraceError::Write(_))));
@@ -162,26 +173,27 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
     let writer = Writer::new(Disk(20_000), started(true), Timestamp::from_nanos(1)).unwrap();
     let trace = Trace {
         writer: Some(writer),
-        full: true,
-        connections: HashMap::new(),
-        gaps: Vec::new(),
+        file: None,
+        safe: Safe::default(),
         written: Written::default(),
         path: PathBuf::from("trace"),
         tell: |what| told.lock().unwrap().push(what),
     };
-    let (tap, drain) = tap(1 << 30);
-    tap.push(setup());
+    let (tap, drain) = tap(1 << 30, true);
     // Not compressible, so that the disk does fill up.
     let mut state = 1_u64;
-    for n in 0..200 {
-        let noise = (0..8192).map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 56) as u8
-        });
-        tap.push(crossing(n, Direction::ToServer, noise.collect()));
-    }
+    session(&tap, |client| {
+        client.sets_up();
+        for n in 0..200 {
+            let noise = (0..8192).map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 56) as u8
+            });
+            client.sends(n, &noise.collect::<Vec<u8>>());
+        }
+    });
     tap.close();
     let written = trace.run(&drain);
     assert_eq!(

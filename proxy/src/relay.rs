@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use tokio::sync::Notify;
-use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
+use x11prof_trace::{Control, Direction, Timestamp};
 
-use crate::buffer::ReadBuffer;
+use crate::buffer::ReadBuffers;
 use crate::clock;
-use crate::socket::Socket;
-use crate::tap::{Crossing, Entry, Tap};
+use crate::connection_tap::ConnectionTap;
+use crate::socket::{Received, Socket};
 
 /// A peer that does not take bytes for this long is noted; below, a full socket buffer is
 /// how every fast sender is slowed down.
@@ -21,11 +21,10 @@ const NOTED_STALL: Duration = Duration::from_millis(5);
 
 /// One connection on its way through us.
 pub(crate) struct Relay<'a> {
-    pub(crate) connection: ConnectionId,
     pub(crate) client: &'a Socket,
     pub(crate) server: &'a Socket,
-    pub(crate) tap: &'a Tap,
-    pub(crate) buffer: &'a RefCell<ReadBuffer>,
+    pub(crate) tap: &'a ConnectionTap<'a>,
+    pub(crate) buffers: &'a ReadBuffers,
     /// Counts bytes relayed, both ways.
     pub(crate) relayed: &'a Cell<u64>,
 }
@@ -96,12 +95,13 @@ impl Relay<'_> {
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
         loop {
-            let received = match from.receive(self.buffer, usize::MAX).await {
+            let received = match from.receive(self.buffers, usize::MAX).await {
                 Ok(received) => received,
                 Err(error) => return Ended::broken(sender, error),
             };
             let time = clock::now();
-            if received.bytes.is_empty() {
+            let bytes = received.bytes();
+            if bytes.is_empty() {
                 to.shut_down_writing();
                 return Ended {
                     // Only half is over where the peer merely ended its own direction.
@@ -109,36 +109,56 @@ impl Relay<'_> {
                     error: None,
                 };
             }
-            let relayed = self.relayed.get() + received.bytes.len() as u64;
-            self.relayed.set(relayed);
+            self.relayed.set(self.relayed.get() + bytes.len() as u64);
             // Before it is sent, so that no answer can come before it in the trace.
-            self.tap.push(Entry::Bytes(Crossing {
-                time,
-                connection: self.connection,
-                direction,
-                bytes: received.bytes.clone(),
-                fds: received.fds.len(),
-                secret: 0..0,
-            }));
-            if let Err(error) = to.send(&received.bytes, &received.fds).await {
-                return Ended::broken(receiver, error);
+            self.tap
+                .crossed(time, direction, bytes, received.fds.len(), &(0..0));
+            let sent = match to.send_now(bytes, &received.fds) {
+                Ok(sent) => sent,
+                Err(error) => return Ended::broken(receiver, error),
+            };
+            if sent < bytes.len() {
+                if let Err(error) = self.send_rest(to, received, sent).await {
+                    return Ended::broken(receiver, error);
+                }
+                if clock::now().since(time) >= NOTED_STALL {
+                    self.note_stall(time, "peer");
+                }
             }
-            if clock::now().since(time) >= NOTED_STALL {
-                self.note_stall(time, "peer");
-            }
-            if self.tap.is_full() {
+            let queue = self.tap.tap();
+            if queue.is_full() {
                 let since = clock::now();
-                self.tap.room().await;
+                queue.room().await;
+                let waited = clock::now().since(since).as_nanos();
+                queue.waited(u64::try_from(waited).unwrap_or(u64::MAX));
                 self.note_stall(since, "queue");
             }
         }
     }
 
+    /// Sends what the peer did not take at once.
+    async fn send_rest(&self, to: &Socket, received: Received<'_>, sent: usize) -> io::Result<()> {
+        // Descriptors that have not gone with the first byte go with it now.
+        let fds = if sent == 0 { &received.fds[..] } else { &[] };
+        let rest = received.bytes().get(sent..).unwrap_or_default();
+        if !self.buffers.are_scarce() {
+            return to.send(rest, fds).await;
+        }
+        // A peer that never reads must not keep a whole buffer for ever.
+        let rest = rest.to_vec();
+        let fds = if sent == 0 {
+            received.into_fds()
+        } else {
+            Vec::new()
+        };
+        to.send(&rest, &fds).await
+    }
+
     fn note_stall(&self, since: Timestamp, cause: &str) {
-        self.tap.control(
+        self.tap.tap().control(
             clock::now(),
             Control::Stalled {
-                connection: self.connection,
+                connection: self.tap.connection(),
                 since_ns: since.as_nanos(),
                 cause: cause.to_owned(),
             },

@@ -18,7 +18,9 @@ use rustix::net::{
 };
 
 use super::*;
-use crate::tap::{DEFAULT_QUEUE_BYTES, Drain, tap};
+use crate::images::ImageRequests;
+use crate::tap::{DEFAULT_QUEUE_BYTES, Drain, Entry, tap};
+use x11prof_trace::ConnectionId;
 
 /// One message of an application: so many bytes, with so many descriptors at the first.
 #[derive(Debug, Clone)]
@@ -122,7 +124,7 @@ fn check(messages: &[Sent], seed: u8, (bytes, fds): &Got) {
 
 /// Runs a relay between two sockets; what it said to the tap, and how it ended.
 fn relay(client: UnixStream, server: UnixStream, limit: usize) -> (Drain, JoinHandle<(End, u64)>) {
-    let (tap, drain) = tap(limit);
+    let (tap, drain) = tap(limit, true);
     let run = thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -130,12 +132,14 @@ fn relay(client: UnixStream, server: UnixStream, limit: usize) -> (Drain, JoinHa
             .unwrap();
         let relayed = Cell::new(0);
         runtime.block_on(async {
+            let kept = RefCell::default();
+            let images = ImageRequests::default();
+            let connection = ConnectionTap::new(ConnectionId(1), &tap, &kept, images);
             let relay = Relay {
-                connection: ConnectionId(1),
                 client: &Socket::new(client).unwrap(),
                 server: &Socket::new(server).unwrap(),
-                tap: &tap,
-                buffer: &RefCell::default(),
+                tap: &connection,
+                buffers: &ReadBuffers::default(),
                 relayed: &relayed,
             };
             let end = relay.run(|| ()).await;
@@ -152,11 +156,11 @@ fn tapped(drain: &Drain) -> [Vec<u8>; 2] {
     while drain.take(&mut entries, Duration::from_millis(10)) {
         for entry in &entries {
             drain.release(entry.cost());
-            if let Entry::Bytes(crossing) = entry {
+            if let Entry::Block(block) = entry {
                 let [to_server, to_client] = &mut streams;
-                match crossing.direction {
-                    Direction::ToServer => to_server.extend_from_slice(&crossing.bytes),
-                    Direction::ToClient => to_client.extend_from_slice(&crossing.bytes),
+                match block.direction {
+                    Direction::ToServer => to_server.extend_from_slice(&block.bytes),
+                    Direction::ToClient => to_client.extend_from_slice(&block.bytes),
                 }
             }
         }

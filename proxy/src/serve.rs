@@ -2,19 +2,21 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::net::UnixListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::client::Display;
+use crate::client::{Display, Transport};
 use crate::command::Command;
 use crate::listener::Claimed;
 use crate::notice::Notice;
+use crate::open_files::OpenFiles;
 use crate::record::RecordError;
 
 /// How long an interrupted command may take to end by itself before it is asked to.
@@ -52,13 +54,13 @@ pub(crate) async fn serve(
     on: &mut impl FnMut(Notice),
 ) -> Result<Served, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
-    let listeners = [
-        (&claimed.path_listener, "unix"),
-        (&claimed.abstract_listener, "abstract"),
-    ];
-    for (listener, transport) in listeners {
-        let listener = listening(listener).map_err(system("to listen"))?;
-        tokio::task::spawn_local(accept(Rc::clone(display), listener, transport));
+    let open_files = OpenFiles::raise();
+    let mut tcp = Vec::new();
+    for listener in listeners(claimed).map_err(system("to listen"))? {
+        if let Listener::Tcp(listener) = &listener {
+            tcp.extend(listener.local_addr());
+        }
+        tokio::task::spawn_local(accept(Rc::clone(display), listener));
     }
     let handler = |kind| signal(kind).map_err(system("to handle signals"));
     let mut interrupt = handler(SignalKind::interrupt())?;
@@ -67,17 +69,19 @@ pub(crate) async fn serve(
     on(Notice::Serving {
         display: name.to_owned(),
         authority: authority.to_owned(),
+        tcp,
     });
-    let mut command =
-        match words.first() {
-            None => None,
-            Some(program) => Some(Command::start(words, name, authority).map_err(|source| {
+    let mut command = match words.first() {
+        None => None,
+        Some(program) => Some(
+            Command::start(words, name, authority, open_files.before()).map_err(|source| {
                 RecordError::Command {
                     command: program.to_string_lossy().into_owned(),
                     source,
                 }
-            })?),
-        };
+            })?,
+        ),
+    };
 
     let mut exit_status = None;
     let mut ending = Ending::NotYet;
@@ -128,26 +132,66 @@ pub(crate) async fn serve(
     Ok(Served { exit_status })
 }
 
-fn listening(listener: &std::os::unix::net::UnixListener) -> io::Result<UnixListener> {
-    let listener = listener.try_clone()?;
-    listener.set_nonblocking(true)?;
-    UnixListener::from_std(listener)
+/// A socket that clients come to.
+enum Listener {
+    Path(UnixListener),
+    Abstract(UnixListener),
+    Tcp(TcpListener),
+}
+
+fn listeners(claimed: &Claimed) -> io::Result<Vec<Listener>> {
+    let unix = |listener: &std::os::unix::net::UnixListener| {
+        let listener = listener.try_clone()?;
+        listener.set_nonblocking(true)?;
+        UnixListener::from_std(listener)
+    };
+    let mut all = vec![
+        Listener::Path(unix(&claimed.path_listener)?),
+        Listener::Abstract(unix(&claimed.abstract_listener)?),
+    ];
+    for listener in &claimed.tcp_listeners {
+        let listener = listener.try_clone()?;
+        listener.set_nonblocking(true)?;
+        all.push(Listener::Tcp(TcpListener::from_std(listener)?));
+    }
+    Ok(all)
+}
+
+impl Listener {
+    fn transport(&self) -> Transport {
+        match self {
+            Listener::Path(_) => Transport::Unix,
+            Listener::Abstract(_) => Transport::Abstract,
+            Listener::Tcp(_) => Transport::Tcp,
+        }
+    }
+
+    async fn accept(&self) -> io::Result<OwnedFd> {
+        match self {
+            Listener::Path(listener) | Listener::Abstract(listener) => {
+                Ok(listener.accept().await?.0.into_std()?.into())
+            }
+            Listener::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // As X servers and libxcb do: small messages are answers that somebody waits for.
+                stream.set_nodelay(true)?;
+                Ok(stream.into_std()?.into())
+            }
+        }
+    }
 }
 
 /// Accepts for ever. A failure is noted once until a client could be accepted again.
-async fn accept(display: Rc<Display>, listener: UnixListener, transport: &'static str) {
+async fn accept(display: Rc<Display>, listener: Listener) {
+    let transport = listener.transport();
     let mut noted = false;
     loop {
-        match listener
-            .accept()
-            .await
-            .and_then(|(stream, _)| stream.into_std())
-        {
+        match listener.accept().await {
             Ok(stream) => {
                 noted = false;
                 let display = Rc::clone(&display);
                 tokio::task::spawn_local(async move {
-                    display.serve(stream.into(), transport).await;
+                    display.serve(stream, transport).await;
                 });
             }
             Err(error) => {

@@ -1,8 +1,5 @@
 //! What the display server says of itself, asked over one short connection of our own.
 
-use std::os::fd::AsFd;
-
-use rustix::net::sockopt::socket_peercred;
 use thiserror::Error;
 use x11prof_trace::{ExtensionOpcodes, Server};
 use x11rb::connection::Connection;
@@ -11,6 +8,7 @@ use x11rb::protocol::xproto::ConnectionExt;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 use crate::authority::MIT_MAGIC_COOKIE_1;
+use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::server_link::{Connected, ServerLink};
 
@@ -116,15 +114,9 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
 /// The process that listens on the other end, where that is on this machine.
 fn server_pid(connected: &Connected) -> Option<u32> {
     match connected {
-        Connected::Unix(stream) => peer_pid(stream),
+        Connected::Unix(stream) => Peer::of(stream)?.pid,
         Connected::Tcp(_) => None,
     }
-}
-
-/// The process on the other end of a Unix socket; none where it is in another pid namespace.
-pub(crate) fn peer_pid(socket: impl AsFd) -> Option<u32> {
-    let pid = socket_peercred(socket).ok()?.pid.as_raw_nonzero().get();
-    u32::try_from(pid).ok()
 }
 
 /// All questions are sent before the first answer is awaited.

@@ -11,9 +11,8 @@ use std::time::Duration;
 use crate::authority::{self, Cookie, Peer};
 use crate::display_name::{DisplayName, Endpoint};
 use crate::listener;
+use crate::tcp_listener::FIRST_PORT;
 
-/// The TCP port of display 0 (protocol, appendix "TCP Connections").
-const FIRST_PORT: u32 = 6000;
 /// How long a TCP connection may take.
 const TCP_PATIENCE: Duration = Duration::from_secs(30);
 

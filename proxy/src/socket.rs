@@ -1,14 +1,13 @@
 //! Sockets as the relay needs them: bytes with the file descriptors that travel along.
 
-use std::cell::RefCell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
+use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, Shutdown, recvmsg, sendmsg, shutdown,
@@ -17,7 +16,7 @@ use rustix::time::Timespec;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::buffer::ReadBuffer;
+use crate::buffer::{Lease, ReadBuffers};
 
 /// The most descriptors that one message can carry (SCM_MAX_FD of the kernel).
 const MOST_FDS: usize = 253;
@@ -28,10 +27,22 @@ pub(crate) struct Socket(AsyncFd<OwnedFd>);
 
 /// What one read gave.
 #[derive(Debug)]
-pub(crate) struct Received {
-    /// Empty at the end of the stream.
-    pub(crate) bytes: Bytes,
+pub(crate) struct Received<'a> {
+    buffer: Lease<'a>,
+    len: usize,
     pub(crate) fds: Vec<OwnedFd>,
+}
+
+impl Received<'_> {
+    /// The bytes, none at the end of the stream.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.buffer.get(..self.len).unwrap_or_default()
+    }
+
+    /// The descriptors alone; the bytes' buffer is given back.
+    pub(crate) fn into_fds(self) -> Vec<OwnedFd> {
+        self.fds
+    }
 }
 
 impl Socket {
@@ -50,32 +61,55 @@ impl Socket {
         self.0.get_ref().as_fd()
     }
 
+    /// Asks for a send buffer of this size, of which the system grants what it allows
+    /// (net.core.wmem_max); never for a smaller one than there is.
+    pub(crate) fn enlarge_send_buffer(&self, bytes: usize) {
+        // The kernel gives twice of what was set. Any size works.
+        if socket_send_buffer_size(self.as_fd()).is_ok_and(|now| now / 2 < bytes) {
+            let _ = set_socket_send_buffer_size(self.as_fd(), bytes);
+        }
+    }
+
     /// Reads what is there, at most `most` bytes, once something is there.
-    pub(crate) async fn receive(
+    pub(crate) async fn receive<'a>(
         &self,
-        buffer: &RefCell<ReadBuffer>,
+        buffers: &'a ReadBuffers,
         most: usize,
-    ) -> io::Result<Received> {
+    ) -> io::Result<Received<'a>> {
         loop {
             let mut ready = self.0.readable().await?;
+            let mut buffer = buffers.lease();
+            let asked = buffer.len().min(most);
             let attempt = ready.try_io(|fd| {
-                let mut buffer = buffer.borrow_mut();
-                let room = buffer.room();
-                let asked = room.len().min(most);
-                let room = room.get_mut(..asked).unwrap_or_default();
-                let (n, fds) = receive(fd.as_fd(), room)?;
-                Ok((buffer.take(n), fds, n < asked))
+                let room = buffer.get_mut(..asked).unwrap_or_default();
+                receive(fd.as_fd(), room)
             });
             if let Ok(result) = attempt {
-                let (bytes, fds, short) = result?;
+                let (len, fds) = result?;
                 // A short read has emptied the socket, which saves the call that would say so.
                 // Not so where descriptors came: the kernel stops behind them.
-                if short && fds.is_empty() && !bytes.is_empty() {
+                if len < asked && fds.is_empty() && len > 0 {
                     ready.clear_ready();
                 }
-                return Ok(Received { bytes, fds });
+                return Ok(Received { buffer, len, fds });
             }
         }
+    }
+
+    /// Writes what the socket takes at once; the descriptors go with the first byte. How many
+    /// bytes were written.
+    pub(crate) fn send_now(&self, bytes: &[u8], fds: &[OwnedFd]) -> io::Result<usize> {
+        let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
+        let mut sent = 0;
+        while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
+            let fds = if sent == 0 { fds.as_slice() } else { &[] };
+            match send(self.as_fd(), rest, fds) {
+                Ok(n) => sent += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
     }
 
     /// Writes all of `bytes`; the descriptors go with the first of them.

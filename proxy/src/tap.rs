@@ -1,17 +1,18 @@
 //! The queue from the relay to the recorder's thread.
 //!
-//! The relay pushes shared buffers and goes on; it waits only where the queue holds more bytes
-//! than it may. The recorder is woken when much has come, and looks by itself often enough
-//! that a message costs no wakeup of its own.
+//! The relay pushes blocks and goes on; the fuller the queue, the less of their bodies is to be
+//! in them, and it waits only where the queue holds more bytes than it may. The recorder is
+//! woken when much has come, and looks by itself often enough that a message costs no wakeup of
+//! its own.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::sync::Notify;
-use x11prof_trace::{ConnectionId, Control, Direction, Switch, Timestamp};
+use x11prof_trace::{Block, Control, Gap, Switch, Timestamp};
+
+use crate::omission::Level;
 
 /// How many bytes the queue holds by default.
 pub const DEFAULT_QUEUE_BYTES: usize = 256 << 20;
@@ -23,22 +24,9 @@ const ENTRY_COST: usize = 128;
 /// What the recorder is told.
 #[derive(Debug)]
 pub(crate) enum Entry {
-    Bytes(Crossing),
+    Block(Block),
     Control(Timestamp, Control),
     Schedule(Vec<Switch>),
-}
-
-/// Bytes that crossed the relay.
-#[derive(Debug)]
-pub(crate) struct Crossing {
-    pub(crate) time: Timestamp,
-    pub(crate) connection: ConnectionId,
-    pub(crate) direction: Direction,
-    pub(crate) bytes: Bytes,
-    /// How many descriptors came with them.
-    pub(crate) fds: usize,
-    /// Bytes that are secret, empty where none are.
-    pub(crate) secret: Range<usize>,
 }
 
 impl Entry {
@@ -46,7 +34,7 @@ impl Entry {
     pub(crate) fn cost(&self) -> usize {
         ENTRY_COST
             + match self {
-                Entry::Bytes(crossing) => crossing.bytes.len(),
+                Entry::Block(block) => block.bytes.len() + size_of::<Gap>() * block.gaps.len(),
                 Entry::Control(..) => 0,
                 Entry::Schedule(switches) => size_of::<Switch>() * switches.len(),
             }
@@ -60,6 +48,11 @@ struct Shared {
     /// Bytes in `waiting` and in the recorder's hands.
     held: AtomicUsize,
     limit: usize,
+    full: bool,
+    /// Bytes left out because the queue was filling.
+    pressed: AtomicU64,
+    /// Nanoseconds that the relay has waited for room.
+    waited: AtomicU64,
     closed: AtomicBool,
     room: Notify,
 }
@@ -78,10 +71,12 @@ pub(crate) struct Tap(Arc<Shared>);
 #[derive(Debug)]
 pub(crate) struct Drain(Arc<Shared>);
 
-/// A queue that holds `limit` bytes, more by one read of each connection at most.
-pub(crate) fn tap(limit: usize) -> (Tap, Drain) {
+/// A queue that holds `limit` bytes, more by one read of each connection at most. With `full`,
+/// everything is to be kept, and the relay waits instead.
+pub(crate) fn tap(limit: usize, full: bool) -> (Tap, Drain) {
     let shared = Arc::new(Shared {
         limit,
+        full,
         ..Shared::default()
     });
     (Tap(Arc::clone(&shared)), Drain(shared))
@@ -112,6 +107,50 @@ impl Tap {
     /// Adds a control record.
     pub(crate) fn control(&self, time: Timestamp, control: Control) {
         self.push(Entry::Control(time, control));
+    }
+
+    /// What is to be left out of what comes next. It rises with what the queue holds: from a
+    /// quarter of the limit on, long bodies go; from a half on, all bodies do.
+    pub(crate) fn level(&self) -> Level {
+        if self.0.full {
+            return Level::Secrets;
+        }
+        let held = self.0.held.load(Ordering::Relaxed);
+        match self.0.limit {
+            limit if held >= limit / 2 => Level::Bodies,
+            limit if held >= limit / 4 => Level::LongBodies,
+            _ => Level::Images,
+        }
+    }
+
+    /// Counts bytes that were left out for the queue's sake.
+    pub(crate) fn left_out_under_pressure(&self, bytes: u64) {
+        self.0.pressed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts time that the relay waited for room.
+    pub(crate) fn waited(&self, ns: u64) {
+        self.0.waited.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// What the queue's filling has cost the recording, in words; `None` where nothing.
+    pub(crate) fn toll(&self) -> Option<String> {
+        let pressed = self.0.pressed.load(Ordering::Relaxed);
+        let waited = Duration::from_nanos(self.0.waited.load(Ordering::Relaxed));
+        let left = format!(
+            "{:.1} MB of longer messages were left out",
+            pressed as f64 / 1e6
+        );
+        let slowed = format!("the program was held up for {:.3} s", waited.as_secs_f64());
+        let what = match (pressed, waited) {
+            (0, Duration::ZERO) => return None,
+            (_, Duration::ZERO) => left,
+            (0, _) => slowed,
+            _ => format!("{left}, and {slowed}"),
+        };
+        Some(format!(
+            "the disk or the processors were too slow for the recording: {what}"
+        ))
     }
 
     /// True where the queue holds all that it may.
@@ -173,21 +212,25 @@ impl Drain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::Bytes;
+    use x11prof_trace::{ConnectionId, Direction};
 
     fn entry(len: usize) -> Entry {
-        Entry::Bytes(Crossing {
+        Entry::Block(Block {
             time: Timestamp::from_nanos(1),
             connection: ConnectionId(1),
             direction: Direction::ToServer,
-            bytes: Bytes::from(vec![0; len]),
+            offset: 0,
+            wire_len: len as u32,
             fds: 0,
-            secret: 0..0,
+            gaps: Vec::new(),
+            bytes: Bytes::from(vec![0; len]),
         })
     }
 
     #[test]
     fn entries_come_out_in_order_and_then_the_end() {
-        let (tap, drain) = tap(1000);
+        let (tap, drain) = tap(1000, false);
         for n in 0..10 {
             tap.push(entry(n));
         }
@@ -200,8 +243,38 @@ mod tests {
     }
 
     #[test]
+    fn the_fuller_the_queue_the_less_is_to_be_kept() {
+        let (queue, drain) = tap(4000, false);
+        let levels: Vec<Level> = (0..4)
+            .map(|_| {
+                queue.push(entry(1000 - ENTRY_COST));
+                queue.level()
+            })
+            .collect();
+        let expected = [
+            Level::LongBodies,
+            Level::Bodies,
+            Level::Bodies,
+            Level::Bodies,
+        ];
+        assert_eq!(levels, expected);
+        drain.release(3500);
+        assert_eq!(queue.level(), Level::Images);
+        assert_eq!(queue.toll(), None);
+        queue.left_out_under_pressure(2_500_000);
+        assert!(
+            queue
+                .toll()
+                .unwrap()
+                .ends_with("2.5 MB of longer messages were left out")
+        );
+        let (queue, _drain) = tap(0, true);
+        assert_eq!(queue.level(), Level::Secrets);
+    }
+
+    #[test]
     fn a_full_queue_makes_the_relay_wait_until_the_recorder_lets_go() {
-        let (tap, drain) = tap(1000);
+        let (tap, drain) = tap(1000, false);
         tap.push(entry(800));
         assert!(!tap.is_full());
         tap.push(entry(500));

@@ -21,6 +21,8 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         output: output.to_owned(),
         target: Target::Private(ServerKind::Xvfb),
         listen: Some(listen),
+        tcp: None,
+        any_user: false,
         command: command.iter().map(OsString::from).collect(),
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,

@@ -3,6 +3,12 @@
 
 use x11prof_protocol::{ByteOrder, Request};
 
+/// ISO Latin-1, in which the protocol writes the names of fonts and atoms: its codes are those
+/// of Unicode.
+pub(crate) fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
 /// What follows a request's header. Offsets here are the protocol's encoding tables' less the
 /// 4 bytes of the header, so that they hold for BIG-REQUESTS as well.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +55,7 @@ impl<'a> Body<'a> {
 
     /// The structures of `size` bytes each from `at` on; a last one that is cut off is not
     /// among them.
-    pub(crate) fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> {
+    pub(crate) fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> + use<'a> {
         let (order, whole) = (self.order, self.whole);
         self.from(at).chunks_exact(size).map(move |bytes| Body {
             bytes,

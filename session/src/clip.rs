@@ -21,6 +21,14 @@ impl Area {
         bottom: 1 << 20,
     };
 
+    /// No pixels.
+    pub(crate) const NOTHING: Area = Area {
+        left: 0,
+        top: 0,
+        right: 0,
+        bottom: 0,
+    };
+
     /// The rectangle of `width` by `height` pixels whose upper left one is (`x`, `y`).
     pub(crate) fn new(x: i16, y: i16, width: u16, height: u16) -> Area {
         let (left, top) = (i32::from(x), i32::from(y));
@@ -29,6 +37,42 @@ impl Area {
             top,
             right: left + i32::from(width),
             bottom: top + i32::from(height),
+        }
+    }
+
+    /// The rectangle between these edges; empty where they cross.
+    pub(crate) fn between(left: i32, top: i32, right: i32, bottom: i32) -> Area {
+        Area {
+            left,
+            top,
+            right,
+            bottom,
+        }
+    }
+
+    /// Left, top, right and bottom edge.
+    pub(crate) fn edges(self) -> (i32, i32, i32, i32) {
+        (self.left, self.top, self.right, self.bottom)
+    }
+
+    /// Whether it has no pixels.
+    pub(crate) fn is_empty(self) -> bool {
+        self.left >= self.right || self.top >= self.bottom
+    }
+
+    /// The smallest rectangle that encloses both.
+    pub(crate) fn hull(self, other: Area) -> Area {
+        if self.is_empty() {
+            return other;
+        }
+        if other.is_empty() {
+            return self;
+        }
+        Area {
+            left: self.left.min(other.left),
+            top: self.top.min(other.top),
+            right: self.right.max(other.right),
+            bottom: self.bottom.max(other.bottom),
         }
     }
 
@@ -68,11 +112,11 @@ impl Area {
     }
 
     pub(crate) fn width(self) -> i32 {
-        (self.right - self.left).max(0)
+        self.right.saturating_sub(self.left).max(0)
     }
 
     pub(crate) fn height(self) -> i32 {
-        (self.bottom - self.top).max(0)
+        self.bottom.saturating_sub(self.top).max(0)
     }
 
     pub(crate) fn origin(self) -> Point {
@@ -92,10 +136,10 @@ impl Area {
     /// It and `by` more pixels on each side: where the middle of a line of width 2 `by` may run.
     pub(crate) fn grown(self, by: i32) -> Area {
         Area {
-            left: self.left - by,
-            top: self.top - by,
-            right: self.right + by,
-            bottom: self.bottom + by,
+            left: self.left.saturating_sub(by),
+            top: self.top.saturating_sub(by),
+            right: self.right.saturating_add(by),
+            bottom: self.bottom.saturating_add(by),
         }
     }
 

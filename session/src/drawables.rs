@@ -4,7 +4,10 @@ use crate::body::Body;
 use crate::clip::Area;
 use crate::ids::{By, ClientId, IdMap};
 use crate::operation::Effect;
+use crate::region::Region;
 use crate::setup::Root;
+use crate::strangers::Strangers;
+use crate::target::{Clip, Target};
 use crate::windows::{Geometry, Windows};
 
 /// Whether a drawable is a window or a pixmap.
@@ -16,6 +19,8 @@ pub enum DrawableKind {
     Window,
     /// A pixmap.
     Pixmap,
+    /// One of both: it was made before the recording.
+    Unknown,
 }
 
 /// What a session knows of a drawable.
@@ -33,38 +38,21 @@ pub struct Drawable {
     pub viewable: Option<bool>,
 }
 
-/// A drawable as the target of a request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Target {
-    /// What drawing is clipped to: everywhere, where that is not known.
-    pub(crate) area: Area,
-    pub(crate) depth: Option<u8>,
-    /// What drawing on it comes to, before clipping.
-    pub(crate) effect: Effect,
-}
-
-impl Target {
-    /// A drawable that the session does not know.
-    pub(crate) const UNKNOWN: Target = Target {
-        area: Area::EVERYWHERE,
-        depth: None,
-        effect: Effect::Unknown,
-    };
-}
-
 /// The windows and pixmaps of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Drawables {
     pub(crate) windows: Windows,
+    pub(crate) strangers: Strangers,
     pixmaps: IdMap<Pixmap>,
 }
 
-#[derive(Debug)]
-struct Pixmap {
-    width: u16,
-    height: u16,
-    depth: u8,
-    by: By,
+/// A pixmap.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pixmap {
+    pub(crate) width: u16,
+    pub(crate) height: u16,
+    pub(crate) depth: Option<u8>,
+    pub(crate) by: By,
 }
 
 impl Drawables {
@@ -72,7 +60,7 @@ impl Drawables {
         self.windows.add_root(root);
     }
 
-    /// What is known of `id`.
+    /// What is known of `id`; a drawable from before the recording has to have a size.
     pub(crate) fn get(&self, id: u32) -> Option<Drawable> {
         if let Some(window) = self.windows.get(id) {
             return Some(Drawable {
@@ -87,41 +75,83 @@ impl Drawables {
                 viewable: self.windows.is_viewable(id),
             });
         }
-        let pixmap = self.pixmaps.get(id)?;
+        if let Some(pixmap) = self.pixmaps.get(id) {
+            return Some(Drawable {
+                kind: DrawableKind::Pixmap,
+                geometry: Geometry {
+                    width: pixmap.width,
+                    height: pixmap.height,
+                    ..Geometry::default()
+                },
+                depth: pixmap.depth,
+                parent: None,
+                viewable: Some(true),
+            });
+        }
+        let stranger = self.strangers.get(id)?;
         Some(Drawable {
-            kind: DrawableKind::Pixmap,
-            geometry: Geometry {
-                width: pixmap.width,
-                height: pixmap.height,
-                ..Geometry::default()
+            kind: if stranger.is_window {
+                DrawableKind::Window
+            } else {
+                DrawableKind::Unknown
             },
-            depth: Some(pixmap.depth),
+            geometry: stranger.geometry?,
+            depth: stranger.depth,
             parent: None,
-            viewable: Some(true),
+            viewable: stranger.viewable,
         })
     }
 
     /// The drawable whose id a request has, as a target; unknown where the id was cut off.
-    pub(crate) fn target(&self, id: Option<u32>) -> Target {
-        let Some(drawable) = id.and_then(|id| self.get(id)) else {
+    #[inline]
+    pub(crate) fn target(&self, id: Option<u32>) -> Target<'static> {
+        let Some(id) = id else {
             return Target::UNKNOWN;
         };
-        let Geometry { width, height, .. } = drawable.geometry;
-        Target {
-            area: Area::new(0, 0, width, height),
-            depth: drawable.depth,
-            effect: match drawable.viewable {
+        if let Some(window) = self.windows.get(id) {
+            let Geometry { width, height, .. } = window.geometry;
+            let effect = match self.windows.is_viewable(id) {
                 Some(true) => Effect::Full,
                 Some(false) => Effect::Nothing,
                 None => Effect::Unknown,
-            },
+            };
+            return Target::new(Area::new(0, 0, width, height), window.depth, effect);
         }
+        match self.pixmaps.get(id) {
+            Some(pixmap) => Target::new(
+                Area::new(0, 0, pixmap.width, pixmap.height),
+                pixmap.depth,
+                Effect::Full,
+            ),
+            None => self.strangers.target(id),
+        }
+    }
+
+    /// The width and height of a drawable.
+    pub(crate) fn size(&self, id: u32) -> Option<(u16, u16)> {
+        let geometry = self.get(id)?.geometry;
+        Some((geometry.width, geometry.height))
+    }
+
+    /// A bitmap as a clip.
+    pub(crate) fn bitmap_clip(&self, id: u32) -> Clip {
+        let size = self.size(id);
+        Clip::to(size.map(|(width, height)| Region::of(Area::new(0, 0, width, height))))
+    }
+
+    pub(crate) fn pixmaps(&self) -> impl Iterator<Item = (u32, &Pixmap)> {
+        self.pixmaps.iter()
+    }
+
+    pub(crate) fn is_pixmap(&self, id: u32) -> bool {
+        self.pixmaps.get(id).is_some()
     }
 
     /// CreatePixmap; gives the id of the pixmap.
     pub(crate) fn create_pixmap(&mut self, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
         let (id, width, height) = (body.u32(0)?, body.u16(8)?, body.u16(10)?);
-        self.pixmaps.insert(
+        let depth = Some(depth);
+        self.add_pixmap(
             id,
             Pixmap {
                 width,
@@ -129,13 +159,36 @@ impl Drawables {
                 depth,
                 by,
             },
-        );
+        )
+    }
+
+    /// A pixmap that this or an extension's request made; gives its id.
+    pub(crate) fn add_pixmap(&mut self, id: u32, pixmap: Pixmap) -> Option<u32> {
+        self.strangers.remove(id);
+        self.pixmaps.insert(id, pixmap);
         Some(id)
+    }
+
+    /// COMPOSITE's NameWindowPixmap: the pixmap has the window's size with its border. Where the
+    /// window is not known, neither is the pixmap.
+    pub(crate) fn name_window_pixmap(&mut self, by: By, window: u32, id: u32) -> Option<u32> {
+        let known = self.get(window)?;
+        let borders = known.geometry.border_width.saturating_mul(2);
+        self.add_pixmap(
+            id,
+            Pixmap {
+                width: known.geometry.width.saturating_add(borders),
+                height: known.geometry.height.saturating_add(borders),
+                depth: known.depth,
+                by,
+            },
+        )
     }
 
     /// FreePixmap.
     pub(crate) fn free_pixmap(&mut self, id: u32) {
         self.pixmaps.remove(id);
+        self.strangers.remove(id);
     }
 
     /// Forgets `id` if `by` made it: the request failed.

@@ -6,12 +6,12 @@ use x11rb_protocol::protocol::xproto;
 
 use crate::body::Body;
 use crate::clip::{Area, Point};
-use crate::drawables::Target;
 use crate::gc::{Component, Gc};
 use crate::names::Names;
 use crate::operation::{Attributes, Effect, Operation, Value};
 use crate::session::State;
 use crate::shapes::{Arc, Polygon};
+use crate::target::Target;
 
 /// Fills in the operation of one of the graphics requests.
 pub(crate) fn operation(
@@ -21,8 +21,7 @@ pub(crate) fn operation(
     request: &Request<'_>,
     body: &Body<'_>,
 ) {
-    let target = state.drawables.target(body.u32(0));
-    let gc = body.u32(4).and_then(|id| state.gcs.get(id));
+    let (target, gc) = state.with_gc(body.u32(0), body.u32(4));
     if let Some(gc) = gc {
         set_attributes(&mut operation.attributes, names, gc, request.major);
     }
@@ -38,7 +37,7 @@ pub(crate) fn operation(
         xproto::POLY_RECTANGLE_REQUEST => outlines(items, near, body),
         xproto::POLY_ARC_REQUEST => arcs(items, near, body),
         xproto::FILL_POLY_REQUEST => polygon(items, target.area, body),
-        xproto::POLY_FILL_RECTANGLE_REQUEST => rectangles(items, target.area, body),
+        xproto::POLY_FILL_RECTANGLE_REQUEST => rectangles(items, &target, body),
         _ => {
             let pie = gc.and_then(|gc| gc.get(Component::ArcMode)) != Some(0);
             filled_arcs(items, target.area, body, pie)
@@ -49,7 +48,7 @@ pub(crate) fn operation(
 
 /// Adds up the items, and says what the request does: `drawn` is whether anything is left of
 /// them after clipping.
-pub(crate) fn settle(operation: &mut Operation, target: &Target, body: &Body<'_>, drawn: bool) {
+pub(crate) fn settle(operation: &mut Operation, target: &Target<'_>, body: &Body<'_>, drawn: bool) {
     operation.op_size = operation.items.iter().sum();
     operation.effect = match target.effect {
         Effect::Full if !body.is_whole() => Effect::Unknown,
@@ -65,17 +64,17 @@ fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8
     let strokes = (xproto::POLY_LINE_REQUEST..=xproto::POLY_ARC_REQUEST).contains(&major);
     let of = |component| gc.get(component);
     if fills && let Some(style) = of(Component::FillStyle).and_then(|v| names.fill_style(v)) {
-        attributes.set(names.fillstyle, Value::Name(style));
+        attributes.append(names.fillstyle, Value::Name(style));
     }
     if let Some(function) = of(Component::Function).and_then(|v| names.function(v)) {
-        attributes.set(names.gxmode, Value::Name(function));
+        attributes.append(names.gxmode, Value::Name(function));
     }
     if strokes {
         if let Some(style) = of(Component::LineStyle).and_then(|v| names.line_style(v)) {
-            attributes.set(names.linestyle, Value::Name(style));
+            attributes.append(names.linestyle, Value::Name(style));
         }
         if let Some(width) = of(Component::LineWidth) {
-            attributes.set(names.linewidth, Value::Number(width));
+            attributes.append(names.linewidth, Value::Number(width));
         }
     }
 }
@@ -172,10 +171,10 @@ fn polygon(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {
     push_area(items, polygon.pixels())
 }
 
-fn rectangles(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {
+fn rectangles(items: &mut Vec<f64>, target: &Target<'_>, body: &Body<'_>) -> bool {
     let mut drawn = false;
     for rectangle in body.list(8, 8) {
-        drawn |= push_area(items, rectangle_of(&rectangle).intersection(area).pixels());
+        drawn |= push_area(items, target.pixels(rectangle_of(&rectangle)));
     }
     drawn
 }
@@ -201,7 +200,7 @@ pub(crate) fn push_area(items: &mut Vec<f64>, pixels: f64) -> bool {
 }
 
 /// The RECTANGLE that `body` is.
-fn rectangle_of(body: &Body<'_>) -> Area {
+pub(crate) fn rectangle_of(body: &Body<'_>) -> Area {
     Area::new(
         body.i16(0).unwrap_or(0),
         body.i16(2).unwrap_or(0),

@@ -1,55 +1,141 @@
-//! Fonts: the names that their ids were opened by.
+//! Fonts: the names that their ids were opened by, and their metrics as replies tell them.
 
-use x11prof_protocol::Symbol;
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
-use crate::body::Body;
-use crate::ids::{By, ClientId, IdMap};
+use x11prof_protocol::{Reply, Symbol};
+
+use crate::body::{Body, latin1};
+use crate::ids::{By, ClientId, IdHasher, IdMap};
+
+/// What QueryFont and ListFontsWithInfo tell of a font.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FontMetrics {
+    /// Pixels above the base line.
+    pub ascent: i16,
+    /// Pixels below it.
+    pub descent: i16,
+    /// The advance of the widest character, in pixels.
+    pub max_width: i16,
+    /// Characters that it has metrics of.
+    pub characters: u32,
+    /// The atom of its full name (its property FONT); an alias has that of the font it stands
+    /// for. `None` where it has none.
+    pub full_name: Option<u32>,
+}
+
+/// Fonts' metrics kept by name at most.
+const MOST_NAMES: usize = 1 << 14;
 
 /// The open fonts of a display.
 #[derive(Debug, Default)]
-pub(crate) struct Fonts(IdMap<Font>);
+pub(crate) struct Fonts {
+    open: IdMap<Font>,
+    by_name: HashMap<Symbol, FontMetrics, BuildHasherDefault<IdHasher>>,
+}
 
+/// An open font.
 #[derive(Debug)]
-struct Font {
-    name: Symbol,
-    by: By,
+pub(crate) struct Font {
+    pub(crate) name: Symbol,
+    pub(crate) metrics: Option<FontMetrics>,
+    pub(crate) by: By,
 }
 
 impl Fonts {
     /// The name that `id` was opened by, as the client wrote it: perhaps an alias or a pattern.
     pub(crate) fn name(&self, id: u32) -> Option<Symbol> {
-        self.0.get(id).map(|font| font.name)
+        self.open.get(id).map(|font| font.name)
+    }
+
+    /// The metrics of the font `id`, by its own QueryFont or what was told of its name.
+    pub(crate) fn metrics(&self, id: u32) -> Option<FontMetrics> {
+        self.open.get(id)?.metrics
     }
 
     /// OpenFont; gives the id of the font.
     pub(crate) fn open(&mut self, by: By, body: &Body<'_>) -> Option<u32> {
         let (id, length) = (body.u32(0)?, body.u16(4)?);
         let bytes = body.from(8).get(..usize::from(length))?;
-        // Font names are ISO Latin-1 (protocol, OpenFont), whose codes are those of Unicode.
-        let name: String = bytes.iter().map(|byte| char::from(*byte)).collect();
-        self.0.insert(
-            id,
-            Font {
-                name: Symbol::new(&name),
-                by,
-            },
-        );
+        let name = Symbol::new(&latin1(bytes));
+        let metrics = self.by_name.get(&name).copied();
+        self.open.insert(id, Font { name, metrics, by });
         Some(id)
     }
 
     /// CloseFont.
     pub(crate) fn close(&mut self, id: u32) {
-        self.0.remove(id);
+        self.open.remove(id);
+    }
+
+    /// The reply to QueryFont of `id`.
+    pub(crate) fn queried(&mut self, id: u32, reply: &Reply<'_>) -> Option<()> {
+        let metrics = read_metrics(reply, reply.order.u32(reply.bytes, 56)?)?;
+        let font = self.open.get_mut(id)?;
+        font.metrics = Some(metrics);
+        let name = font.name;
+        self.keep(name, metrics);
+        Some(())
+    }
+
+    /// One of the replies to ListFontsWithInfo; the last one names no font.
+    pub(crate) fn listed(&mut self, reply: &Reply<'_>) -> Option<()> {
+        let (bytes, order) = (reply.bytes, reply.order);
+        let length = usize::from(*bytes.get(1)?);
+        if length == 0 {
+            return None;
+        }
+        let at = 60 + 8 * usize::from(order.u16(bytes, 46)?);
+        let name = Symbol::new(&latin1(bytes.get(at..at + length)?));
+        // It does not tell how many: the range of codes does (protocol, QueryFont).
+        let range = |first, last| u32::from(last) + 1 - u32::from(first).min(u32::from(last));
+        let rows = range(*bytes.get(49)?, *bytes.get(50)?);
+        let (first, last) = (order.u16(bytes, 40)?, order.u16(bytes, 42)?);
+        let columns = u32::from(last.saturating_sub(first)) + 1;
+        self.keep(name, read_metrics(reply, rows.saturating_mul(columns))?);
+        Some(())
     }
 
     /// Forgets `id` if `by` opened it: the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
-        if self.0.get(id).is_some_and(|font| font.by == by) {
-            self.0.remove(id);
+        if self.open.get(id).is_some_and(|font| font.by == by) {
+            self.open.remove(id);
         }
     }
 
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        self.0.retain(|font| font.by.client != client);
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Font)> {
+        self.open.iter()
     }
+
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        self.open.retain(|font| font.by.client != client);
+    }
+
+    fn keep(&mut self, name: Symbol, metrics: FontMetrics) {
+        if self.by_name.len() < MOST_NAMES {
+            self.by_name.insert(name, metrics);
+        }
+    }
+}
+
+/// The part that both replies have alike (protocol encoding, QueryFont and ListFontsWithInfo).
+fn read_metrics(reply: &Reply<'_>, characters: u32) -> Option<FontMetrics> {
+    /// The predefined atom FONT.
+    const FONT: u32 = 18;
+    let (bytes, order) = (reply.bytes, reply.order);
+    let properties = usize::from(order.u16(bytes, 46)?);
+    let full_name = bytes
+        .get(60..)
+        .unwrap_or_default()
+        .chunks_exact(8)
+        .take(properties)
+        .find(|property| order.u32(property, 0) == Some(FONT))
+        .and_then(|property| order.u32(property, 4));
+    Some(FontMetrics {
+        ascent: order.i16(bytes, 52)?,
+        descent: order.i16(bytes, 54)?,
+        max_width: order.i16(bytes, 28)?,
+        characters,
+        full_name,
+    })
 }

@@ -3,8 +3,12 @@
 use x11prof_protocol::Symbol;
 
 use crate::body::Body;
+use crate::clip::Point;
+use crate::drawables::Drawables;
 use crate::fonts::Fonts;
 use crate::ids::{By, ClientId, IdMap};
+use crate::region::Region;
+use crate::target::Clip;
 
 /// A component of a GC, in the order of the bits of CreateGC's value mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +95,8 @@ pub struct Gc {
     values: [u32; COMPONENTS],
     known: u32,
     font_name: Option<Symbol>,
-    by: By,
+    clip: Clip,
+    pub(crate) by: By,
 }
 
 impl Gc {
@@ -100,6 +105,7 @@ impl Gc {
             values: DEFAULTS,
             known: ALL & !WITHOUT_DEFAULT,
             font_name: None,
+            clip: Clip::None,
             by,
         }
     }
@@ -114,6 +120,22 @@ impl Gc {
     /// The name that the GC's font was opened by; `None` for the server's default font.
     pub fn font_name(&self) -> Option<Symbol> {
         self.font_name
+    }
+
+    /// What drawing with it is clipped to, and where that begins in the drawable.
+    #[inline]
+    pub(crate) fn clip(&self) -> (&Clip, Point) {
+        let at = |component| {
+            let value = self.get(component).unwrap_or(0) as u16;
+            i32::from(value.cast_signed())
+        };
+        match &self.clip {
+            Clip::Region(_) => (
+                &self.clip,
+                (at(Component::ClipXOrigin), at(Component::ClipYOrigin)),
+            ),
+            clip => (clip, (0, 0)),
+        }
     }
 
     /// Puts the font of a text item into the GC (protocol, PolyText8: it stays there).
@@ -138,14 +160,24 @@ impl Gc {
     }
 
     /// Sets the components in `mask` to the value list at `at`; what is cut off is not known.
-    fn change(&mut self, body: &Body<'_>, mask: u32, at: usize, fonts: &Fonts) {
-        for component in 0..COMPONENTS {
-            if mask & (1 << component) != 0 {
-                self.set(component, body.value(at, mask, 1 << component));
-            }
+    fn change(&mut self, body: &Body<'_>, mask: u32, at: usize, known: &Known<'_>) {
+        let mut rest = mask & ALL;
+        while rest != 0 {
+            let component = rest.trailing_zeros();
+            rest &= rest - 1;
+            self.set(component as usize, body.value(at, mask, 1 << component));
         }
         if mask & Component::Font.bit() != 0 {
-            self.font_name = self.get(Component::Font).and_then(|font| fonts.name(font));
+            self.font_name = self
+                .get(Component::Font)
+                .and_then(|font| known.fonts.name(font));
+        }
+        if mask & Component::ClipMask.bit() != 0 {
+            self.clip = match self.get(Component::ClipMask) {
+                Some(0) => Clip::None,
+                Some(bitmap) => known.drawables.bitmap_clip(bitmap),
+                None => Clip::Unknown,
+            };
         }
     }
 
@@ -159,7 +191,17 @@ impl Gc {
         if mask & Component::Font.bit() != 0 {
             self.font_name = from.font_name;
         }
+        if mask & Component::ClipMask.bit() != 0 {
+            self.clip.clone_from(&from.clip);
+        }
     }
+}
+
+/// What the values of components refer to.
+#[derive(Debug)]
+pub(crate) struct Known<'a> {
+    pub(crate) fonts: &'a Fonts,
+    pub(crate) drawables: &'a Drawables,
 }
 
 /// The GCs of a display.
@@ -176,19 +218,32 @@ impl Gcs {
     }
 
     /// CreateGC; gives the id of the new GC.
-    pub(crate) fn create(&mut self, by: By, body: &Body<'_>, fonts: &Fonts) -> Option<u32> {
+    pub(crate) fn create(&mut self, by: By, body: &Body<'_>, known: &Known<'_>) -> Option<u32> {
         let (id, mask) = (body.u32(0)?, body.u32(8)?);
         let mut gc = Gc::new(by);
-        gc.change(body, mask, 12, fonts);
+        gc.change(body, mask, 12, known);
         self.0.insert(id, gc);
         Some(id)
     }
 
-    /// ChangeGC. A GC from before the recording stays unknown.
-    pub(crate) fn change(&mut self, body: &Body<'_>, fonts: &Fonts) -> Option<()> {
-        let gc = self.0.get_mut(body.u32(0)?)?;
-        gc.change(body, body.u32(4)?, 8, fonts);
-        Some(())
+    /// ChangeGC; gives the GC and the value mask. A GC from before the recording stays unknown.
+    pub(crate) fn change(&mut self, body: &Body<'_>, known: &Known<'_>) -> Option<(u32, u32)> {
+        let (id, mask) = (body.u32(0)?, body.u32(4)?);
+        let gc = self.0.get_mut(id)?;
+        gc.change(body, mask, 8, known);
+        Some((id, mask))
+    }
+
+    /// A request to change these components failed, perhaps after it had changed some.
+    pub(crate) fn doubt(&mut self, id: u32, mask: u32) {
+        let Some(gc) = self.0.get_mut(id) else { return };
+        gc.known &= !mask;
+        if mask & Component::Font.bit() != 0 {
+            gc.font_name = None;
+        }
+        if mask & Component::ClipMask.bit() != 0 {
+            gc.clip = Clip::Unknown;
+        }
     }
 
     /// CopyGC. What comes from a GC that is not known is not known.
@@ -201,6 +256,7 @@ impl Gcs {
                 let unknown = Gc {
                     known: 0,
                     font_name: None,
+                    clip: Clip::Unknown,
                     ..to.clone()
                 };
                 to.copy(&unknown, mask);
@@ -223,7 +279,22 @@ impl Gcs {
         gc.set(Component::ClipXOrigin as usize, body.u16(4).map(u32::from));
         gc.set(Component::ClipYOrigin as usize, body.u16(6).map(u32::from));
         gc.set(Component::ClipMask as usize, None);
+        gc.clip = Clip::to(Region::read(body, 8));
         Some(())
+    }
+
+    /// XFIXES SetGCClipRegion: `None` is no clip, else a region, which may not be known.
+    pub(crate) fn set_clip_region(
+        &mut self,
+        id: u32,
+        region: Option<Option<Region>>,
+        (x, y): (u16, u16),
+    ) {
+        let Some(gc) = self.0.get_mut(id) else { return };
+        gc.set(Component::ClipXOrigin as usize, Some(u32::from(x)));
+        gc.set(Component::ClipYOrigin as usize, Some(u32::from(y)));
+        gc.set(Component::ClipMask as usize, region.is_none().then_some(0));
+        gc.clip = region.map_or(Clip::None, Clip::to);
     }
 
     /// FreeGC.
@@ -236,6 +307,10 @@ impl Gcs {
         if self.0.get(id).is_some_and(|gc| gc.by == by) {
             self.0.remove(id);
         }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Gc)> {
+        self.0.iter()
     }
 
     pub(crate) fn remove_client(&mut self, client: ClientId) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use x11prof_protocol::SequenceNumber;
+use x11prof_protocol::{Request, SequenceNumber};
 
 /// One client's connection, as the trace numbers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +14,21 @@ pub struct ClientId(pub u32);
 pub(crate) struct By {
     pub(crate) client: ClientId,
     pub(crate) sequence: SequenceNumber,
+}
+
+impl By {
+    pub(crate) fn request(client: ClientId, request: &Request<'_>) -> By {
+        By {
+            client,
+            sequence: request.sequence,
+        }
+    }
+
+    /// Whether the same client made the other request later: what this one asked for is not
+    /// true any more.
+    pub(crate) fn is_before(self, other: Option<By>) -> bool {
+        other.is_some_and(|other| other.client == self.client && self.sequence < other.sequence)
+    }
 }
 
 /// Resources of one kind kept at most. A display server holds far fewer; a trace that goes
@@ -40,6 +55,7 @@ impl<V> IdMap<V> {
         fits
     }
 
+    #[inline]
     pub(crate) fn get(&self, id: u32) -> Option<&V> {
         self.0.get(&id)
     }
@@ -48,12 +64,24 @@ impl<V> IdMap<V> {
         self.0.get_mut(&id)
     }
 
+    /// The value under `id`, made if there is none. For few ids, such as the clients'.
+    pub(crate) fn entry(&mut self, id: u32) -> &mut V
+    where
+        V: Default,
+    {
+        self.0.entry(id).or_default()
+    }
+
     pub(crate) fn remove(&mut self, id: u32) -> Option<V> {
         self.0.remove(&id)
     }
 
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&V) -> bool) {
         self.0.retain(|_, value| keep(value));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &V)> {
@@ -79,6 +107,14 @@ impl Hasher for IdHasher {
         for byte in bytes {
             self.write_u32(u32::from(*byte));
         }
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.write_u32((word ^ (word >> 32)) as u32);
     }
 
     fn write_u32(&mut self, id: u32) {

@@ -48,15 +48,16 @@ impl Attributes {
 
     /// Sets `name` to `value`.
     pub fn set(&mut self, name: Attribute, value: Value) {
-        // Who sets them in order has them appended.
-        if self.0.last().is_none_or(|(last, _)| *last < name) {
-            self.0.push((name, value));
-            return;
-        }
         match self.0.binary_search_by(|(known, _)| known.cmp(&name)) {
             Ok(at) => self.0[at].1 = value,
             Err(at) => self.0.insert(at, (name, value)),
         }
+    }
+
+    /// Sets `name`, which comes behind all names that are set.
+    pub(crate) fn append(&mut self, name: Attribute, value: Value) {
+        debug_assert!(self.0.last().is_none_or(|(last, _)| *last < name));
+        self.0.push((name, value));
     }
 
     /// The value of `name`.

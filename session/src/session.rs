@@ -6,16 +6,28 @@ use x11prof_protocol::{
 };
 use x11rb_protocol::protocol::xproto;
 
+use crate::asked::Asked;
+use crate::atoms::Atoms;
 use crate::body::Body;
-use crate::clients::Clients;
+use crate::clients::{Clients, Deed};
+use crate::definitions::Definitions;
 use crate::drawables::{Drawable, Drawables};
-use crate::fonts::Fonts;
-use crate::gc::{Gc, Gcs};
+use crate::extras::Extras;
+use crate::fonts::{FontMetrics, Fonts};
+use crate::gc::{Gc, Gcs, Known};
 use crate::ids::{By, ClientId};
-use crate::names::Names;
+use crate::names::{ExtensionKind, Names};
 use crate::operation::{Effect, Operation};
+use crate::regions::Regions;
+use crate::render::Render;
 use crate::setup::Setup;
-use crate::{drawing, images, other, text, window_messages};
+use crate::target::Target;
+use crate::{
+    compositing, drawing, images, other, text, window_events, window_messages, window_operations,
+};
+
+/// Major opcodes from here on are extensions' (protocol, section "Request Format").
+const FIRST_EXTENSION: u8 = 128;
 
 /// What a message was to the session.
 #[derive(Debug, PartialEq)]
@@ -35,15 +47,21 @@ pub struct Session {
     state: State,
     names: Names,
     operation: Operation,
+    definitions: Definitions,
 }
 
 /// What requests find on the server.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    clients: Clients,
+    pub(crate) asked: Asked,
+    pub(crate) atoms: Atoms,
+    pub(crate) clients: Clients,
     pub(crate) drawables: Drawables,
+    pub(crate) extras: Extras,
     pub(crate) fonts: Fonts,
     pub(crate) gcs: Gcs,
+    pub(crate) regions: Regions,
+    pub(crate) render: Render,
 }
 
 impl Default for Session {
@@ -55,7 +73,14 @@ impl Default for Session {
 impl Session {
     /// A session of which nothing has been seen.
     pub fn new() -> Session {
+        Session::with_definitions(Definitions::default())
+    }
+
+    /// A session of which nothing has been seen, in which the user's own definitions decide the
+    /// operations that they are about.
+    pub fn with_definitions(definitions: Definitions) -> Session {
         Session {
+            definitions,
             state: State::default(),
             names: Names::new(),
             operation: Operation::new(Symbol::new("NoOperation")),
@@ -67,11 +92,11 @@ impl Session {
         &mut self,
         client: ClientId,
         message: &Message<'_>,
-        _extensions: &Extensions,
+        extensions: &Extensions,
     ) -> Observed<'_> {
         match message {
             Message::Request(request) => {
-                self.request(client, request);
+                self.request(client, request, extensions);
                 Observed::Operation(&self.operation)
             }
             Message::Error(error) => {
@@ -79,24 +104,24 @@ impl Session {
                 Observed::Failed(error.sequence)
             }
             Message::Event(event) => {
-                window_messages::event(&mut self.state.drawables.windows, client, event);
+                window_events::event(&mut self.state.drawables, client, event);
                 Observed::Nothing
             }
             Message::ServerSetup(setup) => {
                 self.state.accepted(client, setup);
                 Observed::Nothing
             }
-            Message::ClientSetup(_) | Message::Reply(_) | Message::Malformed(_) => {
+            Message::Reply(reply) => {
+                self.state.learn(client, reply);
                 Observed::Nothing
             }
+            Message::ClientSetup(_) | Message::Malformed(_) => Observed::Nothing,
         }
     }
 
     /// The connection of `client` has ended: its resources go, unless it had them retained.
     pub fn closed(&mut self, client: ClientId) {
-        if self.state.clients.closed(client) {
-            self.state.remove_client(client);
-        }
+        self.state.closed(client);
     }
 
     /// The window or pixmap `id`; `None` where it is not known.
@@ -121,12 +146,32 @@ impl Session {
         self.state.fonts.name(id)
     }
 
+    /// The metrics of the font `id`; `None` where no reply has told them.
+    pub fn font_metrics(&self, id: u32) -> Option<FontMetrics> {
+        self.state.fonts.metrics(id)
+    }
+
+    /// The name of an atom; `None` where the recording does not tell it.
+    pub fn atom_name(&self, atom: u32) -> Option<&str> {
+        self.state.atoms.name(atom)
+    }
+
+    /// The window that owns the selection named by an atom, as far as the recording tells.
+    pub fn selection_owner(&self, selection: u32) -> Option<u32> {
+        self.state.atoms.owner(selection)
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
     /// Makes `self.operation` that of the request, and does to the state what the request does.
-    fn request(&mut self, client: ClientId, request: &Request<'_>) {
+    fn request(&mut self, client: ClientId, request: &Request<'_>, extensions: &Extensions) {
         let Session {
             state,
             names,
             operation,
+            definitions,
         } = self;
         operation.request = request.name;
         operation.attributes.clear();
@@ -146,74 +191,142 @@ impl Session {
             xproto::POLY_TEXT8_REQUEST..=xproto::IMAGE_TEXT16_REQUEST => {
                 text::operation(operation, names, state, request, &body);
             }
-            _ => {
-                other::operation(operation, names, request, &body);
-                state.apply(
-                    By {
-                        client,
-                        sequence: request.sequence,
-                    },
-                    request,
-                    &body,
-                );
+            FIRST_EXTENSION.. => {
+                let extension = extensions.by_major(request.major);
+                let kind = extension.and_then(|extension| names.extension(extension.name));
+                let drawn = match kind {
+                    Some(ExtensionKind::Render) => {
+                        compositing::operation(operation, names, state, request, &body);
+                        true
+                    }
+                    Some(ExtensionKind::Shm) => {
+                        images::shm_operation(operation, names, state, request.minor, &body)
+                    }
+                    Some(ExtensionKind::Present) => {
+                        images::present_operation(operation, names, state, request.minor, &body)
+                    }
+                    _ => false,
+                };
+                if !drawn {
+                    other::extension(operation, kind, request);
+                }
+                if let Some(kind) = kind {
+                    let by = By::request(client, request);
+                    state.asked.request(by, request, Some(kind), &body);
+                    if let Some(made) = state.extension(by, kind, request.minor, &body) {
+                        state
+                            .clients
+                            .did(client, request.sequence, Deed::Made(made));
+                    }
+                }
             }
+            major => {
+                if matches!(
+                    major,
+                    xproto::DESTROY_WINDOW_REQUEST
+                        | xproto::DESTROY_SUBWINDOWS_REQUEST
+                        | xproto::REPARENT_WINDOW_REQUEST
+                        ..=xproto::CONFIGURE_WINDOW_REQUEST
+                ) {
+                    window_operations::operation(operation, names, state, client, request, &body);
+                } else {
+                    other::operation(operation, names, state, request, &body);
+                }
+                state.apply(By::request(client, request), request, &body);
+            }
+        }
+        if !definitions.is_empty() {
+            definitions.redefine(operation, request, extensions);
         }
     }
 }
 
 impl State {
-    /// Does what a request does to the resources. `None` where it was cut off before that.
+    /// A drawable as the target of a request with a GC, and that GC. A GC that is not known may
+    /// clip.
+    #[inline]
+    pub(crate) fn with_gc(
+        &self,
+        drawable: Option<u32>,
+        gc: Option<u32>,
+    ) -> (Target<'_>, Option<&Gc>) {
+        let target = self.drawables.target(drawable);
+        let Some(gc) = gc.and_then(|gc| self.gcs.get(gc)) else {
+            return (target.doubted(), None);
+        };
+        let (clip, origin) = gc.clip();
+        (target.clipped(clip, origin), Some(gc))
+    }
+
+    /// Does what a core request does to the resources. `None` where it was cut off before that.
     fn apply(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
-        let State {
-            clients,
-            drawables,
-            fonts,
-            gcs,
-        } = self;
+        let drawables = &mut self.drawables;
         let made = match request.major {
             xproto::CREATE_WINDOW_REQUEST => {
-                window_messages::create(&mut drawables.windows, by, request.minor, body)?
+                window_messages::create(drawables, by, request.minor, body)?
             }
             xproto::CREATE_PIXMAP_REQUEST => drawables.create_pixmap(by, request.minor, body)?,
-            xproto::CREATE_GC_REQUEST => gcs.create(by, body, fonts)?,
-            xproto::OPEN_FONT_REQUEST => fonts.open(by, body)?,
+            xproto::CREATE_GC_REQUEST => {
+                let fonts = &self.fonts;
+                self.gcs.create(by, body, &Known { fonts, drawables })?
+            }
+            xproto::OPEN_FONT_REQUEST => self.fonts.open(by, body)?,
+            xproto::CREATE_COLORMAP_REQUEST
+            | xproto::COPY_COLORMAP_AND_FREE_REQUEST
+            | xproto::CREATE_CURSOR_REQUEST
+            | xproto::CREATE_GLYPH_CURSOR_REQUEST => self.extras.core(by, request.major, body)?,
             _ => return self.change(by, request, body),
         };
-        clients.made(by.client, by.sequence, made);
+        self.clients.did(by.client, by.sequence, Deed::Made(made));
         Some(())
     }
 
-    /// The requests that change or free resources.
+    /// The requests that change or free resources, and those whose replies tell of some.
     fn change(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
-        let State {
-            clients,
-            drawables,
-            fonts,
-            gcs,
-        } = self;
         match request.major {
             xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => {
-                window_messages::change_attributes(&mut drawables.windows, by, body)?;
+                window_messages::change_attributes(&mut self.drawables.windows, by, body)?;
             }
-            xproto::DESTROY_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST => {
-                window_messages::request(&mut drawables.windows, by, request, body)?;
+            xproto::CHANGE_SAVE_SET_REQUEST => {
+                let insert = request.minor == 0;
+                self.clients
+                    .change_save_set(by.client, insert, body.u32(0)?);
             }
-            xproto::FREE_PIXMAP_REQUEST => drawables.free_pixmap(body.u32(0)?),
-            xproto::CLOSE_FONT_REQUEST => fonts.close(body.u32(0)?),
-            xproto::CHANGE_GC_REQUEST => gcs.change(body, fonts)?,
-            xproto::COPY_GC_REQUEST => gcs.copy(body)?,
-            xproto::SET_DASHES_REQUEST => gcs.set_dashes(body)?,
-            xproto::SET_CLIP_RECTANGLES_REQUEST => gcs.set_clip_rectangles(body)?,
-            xproto::FREE_GC_REQUEST => gcs.free(body.u32(0)?),
+            xproto::DESTROY_WINDOW_REQUEST
+            | xproto::DESTROY_SUBWINDOWS_REQUEST
+            | xproto::REPARENT_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST => {
+                window_messages::request(&mut self.drawables, by, request, body)?;
+            }
+            xproto::SET_SELECTION_OWNER_REQUEST => {
+                self.atoms.own(body.u32(4)?, body.u32(0)?, Some(by));
+            }
+            xproto::FREE_PIXMAP_REQUEST => self.drawables.free_pixmap(body.u32(0)?),
+            xproto::CLOSE_FONT_REQUEST => self.fonts.close(body.u32(0)?),
+            xproto::CHANGE_GC_REQUEST => {
+                let known = Known {
+                    fonts: &self.fonts,
+                    drawables: &self.drawables,
+                };
+                let (gc, mask) = self.gcs.change(body, &known)?;
+                let deed = Deed::ChangedGc { gc, mask };
+                self.clients.did(by.client, by.sequence, deed);
+            }
+            xproto::COPY_GC_REQUEST => self.gcs.copy(body)?,
+            xproto::SET_DASHES_REQUEST => self.gcs.set_dashes(body)?,
+            xproto::SET_CLIP_RECTANGLES_REQUEST => self.gcs.set_clip_rectangles(body)?,
+            xproto::FREE_GC_REQUEST => self.gcs.free(body.u32(0)?),
+            xproto::FREE_COLORMAP_REQUEST | xproto::FREE_CURSOR_REQUEST => {
+                self.extras.core(by, request.major, body);
+            }
             xproto::SET_CLOSE_DOWN_MODE_REQUEST => {
-                clients.set_close_down(by.client, request.minor);
+                self.clients.set_close_down(by.client, request.minor);
             }
             xproto::KILL_CLIENT_REQUEST => {
-                for client in clients.killed(body.u32(0)?) {
+                for client in self.clients.killed(body.u32(0)?) {
                     self.remove_client(client);
                 }
             }
-            _ => {}
+            _ => self.asked.request(by, request, None, body),
         }
         Some(())
     }
@@ -228,22 +341,44 @@ impl State {
         }
     }
 
-    /// A request failed: what it was to make does not exist.
+    /// A request failed: what it was to make does not exist, what it was to change may have
+    /// been changed or not.
     fn failed(&mut self, client: ClientId, error: &ErrorMessage<'_>) {
-        if let Some(id) = self.clients.failed(client, error.sequence) {
-            let by = By {
-                client,
-                sequence: error.sequence,
-            };
-            self.drawables.undo(id, by);
-            self.gcs.undo(id, by);
-            self.fonts.undo(id, by);
+        let by = By {
+            client,
+            sequence: error.sequence,
+        };
+        match self.clients.failed(client, error.sequence) {
+            Some(Deed::Made(id)) => {
+                self.drawables.undo(id, by);
+                self.extras.undo(id, by);
+                self.fonts.undo(id, by);
+                self.gcs.undo(id, by);
+                self.regions.undo(id, by);
+                self.render.undo(id, by);
+            }
+            Some(Deed::ChangedGc { gc, mask }) => self.gcs.doubt(gc, mask),
+            None => {}
+        }
+    }
+
+    /// The connection of a client has ended.
+    fn closed(&mut self, client: ClientId) {
+        self.asked.remove_client(client);
+        self.atoms.remove_client(client);
+        let saved = self.clients.take_save_set(client);
+        self.drawables.windows.save(client, &saved);
+        if self.clients.closed(client) {
+            self.remove_client(client);
         }
     }
 
     fn remove_client(&mut self, client: ClientId) {
         self.drawables.remove_client(client);
-        self.gcs.remove_client(client);
+        self.extras.remove_client(client);
         self.fonts.remove_client(client);
+        self.gcs.remove_client(client);
+        self.regions.remove_client(client);
+        self.render.remove_client(client);
     }
 }

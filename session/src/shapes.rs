@@ -94,7 +94,7 @@ pub(crate) struct Arc {
     extent: f64,
 }
 
-/// Straight pieces that stand for an arc where it must be clipped or is part of an ellipse:
+/// Straight pieces that stand for an ellipse where it must be clipped or is no circle:
 /// within 0.04 % of its length.
 const PIECES: u32 = 64;
 
@@ -114,22 +114,19 @@ impl Arc {
 
     /// The length in pixels of the part inside `area`; `None` where nothing of it is.
     pub(crate) fn length_inside(&self, area: Area) -> Option<f64> {
-        if self.radii.0 == self.radii.1 && area.encloses(self.bounds) {
+        let whole = area.encloses(self.bounds);
+        if whole && self.radii.0 == self.radii.1 {
             return Some(self.radii.0 * self.extent.abs());
         }
-        let area = if area.encloses(self.bounds) {
-            Area::EVERYWHERE
-        } else {
-            area
-        };
         let mut length = None;
-        let mut last = self.at(0);
-        for piece in 1..=PIECES {
-            let next = self.at(piece);
+        let mut points = self.points();
+        let mut last = points.next()?;
+        for next in points {
             let middle = ((last.0 + next.0) / 2.0, (last.1 + next.1) / 2.0);
             // A piece counts where its middle is inside: they are short.
-            if area.contains((middle.0.floor() as i32, middle.1.floor() as i32)) {
-                *length.get_or_insert(0.0) += (next.0 - last.0).hypot(next.1 - last.1);
+            if whole || area.contains((middle.0.floor() as i32, middle.1.floor() as i32)) {
+                let (dx, dy) = (next.0 - last.0, next.1 - last.1);
+                *length.get_or_insert(0.0) += (dx * dx + dy * dy).sqrt();
             }
             last = next;
         }
@@ -146,20 +143,29 @@ impl Arc {
         if pie && self.extent.abs() < TAU {
             polygon.corner(self.centre.0, self.centre.1);
         }
-        for piece in 0..=PIECES {
-            let (x, y) = self.at(piece);
+        for (x, y) in self.points() {
             polygon.corner(x, y);
         }
         polygon.pixels()
     }
 
-    /// Where the arc is after `piece` of its pieces; y grows downwards.
-    fn at(&self, piece: u32) -> (f64, f64) {
-        let angle = self.start + self.extent * f64::from(piece) / f64::from(PIECES);
-        (
-            self.centre.0 + self.radii.0 * angle.cos(),
-            self.centre.1 - self.radii.1 * angle.sin(),
-        )
+    /// The ends of the pieces, from the start of the arc to its end; y grows downwards.
+    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
+        // As many pieces as its share of the ellipse, each turned from the one before.
+        let pieces = (f64::from(PIECES) * self.extent.abs() / TAU)
+            .ceil()
+            .max(1.0);
+        let (turn_sin, turn_cos) = (self.extent / pieces).sin_cos();
+        let (mut sin, mut cos) = self.start.sin_cos();
+        let (centre, radii) = (self.centre, self.radii);
+        (0..=pieces as u32).map(move |_| {
+            let point = (centre.0 + radii.0 * cos, centre.1 - radii.1 * sin);
+            (sin, cos) = (
+                sin * turn_cos + cos * turn_sin,
+                cos * turn_cos - sin * turn_sin,
+            );
+            point
+        })
     }
 }
 

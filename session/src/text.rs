@@ -5,6 +5,7 @@ use x11rb_protocol::protocol::xproto;
 
 use crate::body::Body;
 use crate::drawing::settle;
+use crate::gc::Component;
 use crate::names::Names;
 use crate::operation::{Operation, Value};
 use crate::session::State;
@@ -20,10 +21,8 @@ pub(crate) fn operation(
     request: &Request<'_>,
     body: &Body<'_>,
 ) {
-    let target = state.drawables.target(body.u32(0));
     let gc = body.u32(4);
-    let in_gc = |state: &State| gc.and_then(|id| state.gcs.get(id)?.font_name());
-    let mut font = in_gc(state);
+    let mut font = gc.and_then(|id| state.gcs.get(id)?.font_name());
     let mut drawn = false;
     match request.major {
         xproto::IMAGE_TEXT8_REQUEST | xproto::IMAGE_TEXT16_REQUEST => {
@@ -60,9 +59,21 @@ pub(crate) fn operation(
             }
         }
     }
-    if let Some(font) = font {
-        operation.attributes.set(names.fontname, Value::Name(font));
+    let (target, gc) = state.with_gc(body.u32(0), gc);
+    let attributes = &mut operation.attributes;
+    // ImageText takes neither from the GC (protocol, ImageText8).
+    let poly = request.major <= xproto::POLY_TEXT16_REQUEST;
+    let of = |component| gc.filter(|_| poly).and_then(|gc| gc.get(component));
+    if let Some(style) = of(Component::FillStyle).and_then(|v| names.fill_style(v)) {
+        attributes.append(names.fillstyle, Value::Name(style));
     }
+    if let Some(font) = font {
+        attributes.append(names.fontname, Value::Name(font));
+    }
+    if let Some(function) = of(Component::Function).and_then(|v| names.function(v)) {
+        attributes.append(names.gxmode, Value::Name(function));
+    }
+    let drawn = drawn && !target.area.is_empty();
     settle(operation, &target, body, drawn);
 }
 

@@ -1,13 +1,13 @@
-//! The requests that make, change, map and move windows, and the events that tell what became
-//! of them.
+//! The requests that make, change, map and move windows.
 //!
 //! A request takes effect at once, unless a client of this session is known to redirect it (a
 //! window manager). A window manager outside the recording shows by the events alone.
 
-use x11prof_protocol::{Event, Request};
+use x11prof_protocol::Request;
 use x11rb_protocol::protocol::xproto;
 
 use crate::body::Body;
+use crate::drawables::Drawables;
 use crate::ids::{By, ClientId};
 use crate::windows::{Background, Geometry, Window, Windows};
 
@@ -20,7 +20,8 @@ const EVENT_MASK: u32 = 1 << 11;
 const SUBSTRUCTURE_REDIRECT: u32 = 1 << 20;
 
 /// CreateWindow; gives the id of the window.
-pub(crate) fn create(windows: &mut Windows, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
+pub(crate) fn create(drawables: &mut Drawables, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
+    let windows = &mut drawables.windows;
     let (id, parent) = (body.u32(0)?, body.u32(4)?);
     let geometry = Geometry {
         x: body.i16(8)?,
@@ -48,6 +49,7 @@ pub(crate) fn create(windows: &mut Windows, by: By, depth: u8, body: &Body<'_>) 
     };
     change(&mut window, by.client, body, body.u32(24)?, 28);
     windows.add(id, window);
+    drawables.strangers.remove(id);
     Some(id)
 }
 
@@ -85,12 +87,16 @@ fn change(window: &mut Window, client: ClientId, body: &Body<'_>, mask: u32, at:
 
 /// The requests on windows that exist; every other request does nothing here.
 pub(crate) fn request(
-    windows: &mut Windows,
+    drawables: &mut Drawables,
     by: By,
     request: &Request<'_>,
     body: &Body<'_>,
 ) -> Option<()> {
     let id = body.u32(0)?;
+    let windows = &mut drawables.windows;
+    if windows.get(id).is_none() {
+        return stranger(drawables, id, request.major, body);
+    }
     match request.major {
         xproto::DESTROY_WINDOW_REQUEST => windows.destroy(id),
         xproto::DESTROY_SUBWINDOWS_REQUEST => {
@@ -126,6 +132,25 @@ pub(crate) fn request(
     Some(())
 }
 
+/// The requests on a window from before the recording.
+fn stranger(drawables: &mut Drawables, id: u32, major: u8, body: &Body<'_>) -> Option<()> {
+    let strangers = &mut drawables.strangers;
+    match major {
+        xproto::DESTROY_WINDOW_REQUEST => strangers.remove(id),
+        // Whether it shows depends on its ancestors, and on a window manager.
+        xproto::MAP_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
+            strangers.mapped(id, None);
+        }
+        xproto::UNMAP_WINDOW_REQUEST => strangers.mapped(id, Some(false)),
+        xproto::CONFIGURE_WINDOW_REQUEST => {
+            let mask = u32::from(body.u16(4)?);
+            strangers.configured(id, |geometry| reshape(geometry, body, mask));
+        }
+        _ => {}
+    }
+    Some(())
+}
+
 fn map(windows: &mut Windows, id: u32, by: By, mapped: bool) {
     // Only mapping is redirected (protocol, UnmapWindow).
     let redirected = mapped && windows.is_redirected(id, by.client);
@@ -146,66 +171,17 @@ fn configure(windows: &mut Windows, id: u32, by: By, body: &Body<'_>) -> Option<
     // A root cannot be configured.
     window.parent?;
     let mask = u32::from(body.u16(4)?);
+    reshape(&mut window.geometry, body, mask);
+    window.moved = Some(by);
+    Some(())
+}
+
+/// The geometry as ConfigureWindow's value list makes it.
+fn reshape(geometry: &mut Geometry, body: &Body<'_>, mask: u32) {
     let value = |bit| body.value(8, mask, bit).map(|value| value as u16);
-    let geometry = &mut window.geometry;
     geometry.x = value(1 << 0).map_or(geometry.x, u16::cast_signed);
     geometry.y = value(1 << 1).map_or(geometry.y, u16::cast_signed);
     geometry.width = value(1 << 2).unwrap_or(geometry.width);
     geometry.height = value(1 << 3).unwrap_or(geometry.height);
     geometry.border_width = value(1 << 4).unwrap_or(geometry.border_width);
-    window.moved = Some(by);
-    Some(())
-}
-
-/// Corrects the windows by what the server tells of them.
-pub(crate) fn event(windows: &mut Windows, client: ClientId, event: &Event<'_>) -> Option<()> {
-    let (bytes, order) = (event.bytes, event.order);
-    let is_configure = event.code == xproto::CONFIGURE_NOTIFY_EVENT;
-    if event.sent && !is_configure {
-        return None;
-    }
-    // An event tells what was so when the server had handled that request; what the same client
-    // asked for since then is still to come.
-    let is_late = |by: Option<By>| {
-        by.zip(event.sequence)
-            .is_some_and(|(by, seen)| by.client == client && seen < by.sequence)
-    };
-    let id = match event.code {
-        xproto::DESTROY_NOTIFY_EVENT
-        | xproto::UNMAP_NOTIFY_EVENT
-        | xproto::MAP_NOTIFY_EVENT
-        | xproto::REPARENT_NOTIFY_EVENT
-        | xproto::CONFIGURE_NOTIFY_EVENT => order.u32(bytes, 8)?,
-        _ => return None,
-    };
-    let window = windows.get_mut(id)?;
-    // The id may have been given to a new window since.
-    if is_late(window.by) {
-        return None;
-    }
-    match event.code {
-        xproto::DESTROY_NOTIFY_EVENT => windows.destroy(id),
-        xproto::UNMAP_NOTIFY_EVENT | xproto::MAP_NOTIFY_EVENT if !is_late(window.map_changed) => {
-            window.mapped = event.code == xproto::MAP_NOTIFY_EVENT;
-        }
-        xproto::CONFIGURE_NOTIFY_EVENT if !is_late(window.moved) => {
-            let geometry = &mut window.geometry;
-            geometry.width = order.u16(bytes, 20)?;
-            geometry.height = order.u16(bytes, 22)?;
-            // One from a window manager counts from the root (ICCCM, section 4.1.5).
-            if !event.sent {
-                geometry.x = order.i16(bytes, 16)?;
-                geometry.y = order.i16(bytes, 18)?;
-                geometry.border_width = order.u16(bytes, 24)?;
-            }
-        }
-        xproto::REPARENT_NOTIFY_EVENT if !is_late(window.moved) => {
-            let parent = order.u32(bytes, 12)?;
-            window.geometry.x = order.i16(bytes, 16)?;
-            window.geometry.y = order.i16(bytes, 18)?;
-            windows.reparent(id, parent);
-        }
-        _ => {}
-    }
-    Some(())
 }

@@ -1,5 +1,7 @@
 //! The tree of windows, as far as drawing on them depends on it.
 
+use std::cell::Cell;
+
 use crate::ids::{By, ClientId, IdMap};
 use crate::setup::Root;
 
@@ -27,10 +29,15 @@ pub(crate) enum Background {
     ParentRelative,
     /// A pixmap or a pixel.
     Present,
+    /// It was set before the recording, or by a client that is not in it.
+    Unknown,
 }
 
 /// Ancestors looked at: a tree that is deeper, or runs in a circle, is not known.
 const DEEPEST: usize = 256;
+
+/// Inferiors counted: a trace cannot make one request cost more than this.
+const MOST_COUNTED: u32 = 1 << 14;
 
 /// A window.
 #[derive(Debug)]
@@ -49,48 +56,65 @@ pub(crate) struct Window {
     /// from before that is out of date.
     pub(crate) map_changed: Option<By>,
     pub(crate) moved: Option<By>,
-    /// The request that made it; `None` for a root.
+    /// The request that made it; `None` for a root, and where it is not in the recording.
     pub(crate) by: Option<By>,
     children: Vec<u32>,
+    /// Whether it was viewable, and the state of the tree in which it was.
+    viewable: Cell<(u64, Option<bool>)>,
 }
 
 impl Window {
     /// A window as CreateWindow makes it: unmapped, without a background.
     pub(crate) fn new(parent: u32, geometry: Geometry, by: By) -> Window {
         Window {
+            by: Some(by),
+            background: Background::Absent,
+            ..Window::told_of(parent, geometry)
+        }
+    }
+
+    /// A window that an event tells of: nobody in the recording made it.
+    pub(crate) fn told_of(parent: u32, geometry: Geometry) -> Window {
+        Window {
             parent: Some(parent),
             geometry,
             depth: None,
             input_only: false,
-            background: Background::Absent,
+            background: Background::Unknown,
             mapped: false,
             override_redirect: false,
             redirected_to: None,
             map_changed: None,
             moved: None,
-            by: Some(by),
+            by: None,
             children: Vec::new(),
+            viewable: Cell::default(),
         }
     }
 }
 
 /// The windows of a display.
 #[derive(Debug, Default)]
-pub(crate) struct Windows(IdMap<Window>);
+pub(crate) struct Windows {
+    known: IdMap<Window>,
+    /// Counts the changes of the tree: viewability is worked out once for each.
+    state: u64,
+}
 
 impl Windows {
     pub(crate) fn get(&self, id: u32) -> Option<&Window> {
-        self.0.get(id)
+        self.known.get(id)
     }
 
     pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Window> {
-        self.0.get_mut(id)
+        self.state += 1;
+        self.known.get_mut(id)
     }
 
     /// Adds a root window, if it is not known yet.
     pub(crate) fn add_root(&mut self, root: Root) {
         if self
-            .0
+            .known
             .get(root.id)
             .is_some_and(|known| known.parent.is_none())
         {
@@ -113,14 +137,16 @@ impl Windows {
             moved: None,
             by: None,
             children: Vec::new(),
+            viewable: Cell::default(),
         };
+        self.state += 1;
         self.destroy(root.id);
-        self.0.insert(root.id, window);
+        self.known.insert(root.id, window);
     }
 
     /// The roots.
     pub(crate) fn roots(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0
+        self.known
             .iter()
             .filter(|(_, window)| window.parent.is_none())
             .map(|(id, _)| id)
@@ -130,19 +156,21 @@ impl Windows {
     pub(crate) fn add(&mut self, id: u32, window: Window) {
         // An id in use is one whose destruction was not seen: BadIDChoice undoes the new one.
         self.destroy(id);
+        self.state += 1;
         let parent = window.parent;
-        if self.0.insert(id, window) {
+        if self.known.insert(id, window) {
             self.join(id, parent);
         }
     }
 
     /// Moves a window under another parent.
     pub(crate) fn reparent(&mut self, id: u32, parent: u32) {
-        let Some(old) = self.0.get(id).and_then(|window| window.parent) else {
+        let Some(old) = self.known.get(id).and_then(|window| window.parent) else {
             return;
         };
+        self.state += 1;
         self.leave(id, old);
-        if let Some(window) = self.0.get_mut(id) {
+        if let Some(window) = self.known.get_mut(id) {
             window.parent = Some(parent);
         }
         self.join(id, Some(parent));
@@ -150,13 +178,14 @@ impl Windows {
 
     /// Forgets a window and its inferiors. A root stays.
     pub(crate) fn destroy(&mut self, id: u32) {
-        let Some(parent) = self.0.get(id).and_then(|window| window.parent) else {
+        let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
             return;
         };
+        self.state += 1;
         self.leave(id, parent);
         let mut doomed = vec![id];
         while let Some(id) = doomed.pop() {
-            if let Some(window) = self.0.remove(id) {
+            if let Some(window) = self.known.remove(id) {
                 doomed.extend(window.children);
             }
         }
@@ -164,41 +193,101 @@ impl Windows {
 
     /// The children of a window that are known.
     pub(crate) fn children(&self, id: u32) -> Vec<u32> {
-        self.0
+        self.known
             .get(id)
             .map(|window| window.children.clone())
             .unwrap_or_default()
     }
 
+    /// How many windows a request on all of `id` and its inferiors is about; of those that are
+    /// not mapped, and what is under them, only where `unmapped`.
+    pub(crate) fn count(&self, id: u32, unmapped: bool) -> u32 {
+        let mut count = 0_u32;
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            let Some(window) = self.known.get(id) else {
+                continue;
+            };
+            if count > MOST_COUNTED {
+                break;
+            }
+            count += 1;
+            pending.extend(window.children.iter().filter(|child| {
+                unmapped || self.known.get(**child).is_some_and(|child| child.mapped)
+            }));
+        }
+        count
+    }
+
+    /// A client is gone: the windows of its save set that are under its own go to the nearest
+    /// ancestor that is not, and all of them are mapped (protocol, ChangeSaveSet).
+    pub(crate) fn save(&mut self, client: ClientId, save_set: &[u32]) {
+        let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
+        for id in save_set {
+            let old = self.known.get(*id).and_then(|window| window.parent);
+            let mut parent = old;
+            for _ in 0..DEEPEST {
+                match parent.and_then(|parent| self.known.get(parent)) {
+                    Some(window) if is_own(window) => parent = window.parent,
+                    _ => break,
+                }
+            }
+            if let Some(parent) = parent.filter(|_| parent != old) {
+                self.reparent(*id, parent);
+            }
+            if let Some(window) = self.get_mut(*id)
+                && !is_own(window)
+            {
+                window.mapped = true;
+            }
+        }
+    }
+
     /// Forgets what a client made and what it asked to be redirected to it.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
-        let made = |window: &Window| window.by.is_some_and(|by| by.client == client);
+        let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
         let doomed: Vec<u32> = self
-            .0
+            .known
             .iter()
-            .filter(|(_, window)| made(window))
+            .filter(|(_, window)| is_own(window))
             .map(|(id, _)| id)
             .collect();
         for id in doomed {
             self.destroy(id);
         }
-        for window in self.0.values_mut() {
+        self.state += 1;
+        for window in self.known.values_mut() {
             window.redirected_to = window.redirected_to.filter(|to| *to != client);
         }
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Window)> {
+        self.known.iter()
+    }
+
     /// Whether it and all its ancestors are mapped; `None` where one that would decide it is
     /// not known.
+    #[inline]
     pub(crate) fn is_viewable(&self, id: u32) -> Option<bool> {
-        let mut at = id;
+        let window = self.known.get(id)?;
+        let (state, viewable) = window.viewable.get();
+        if state == self.state {
+            return viewable;
+        }
+        let viewable = self.walk_up(window);
+        window.viewable.set((self.state, viewable));
+        viewable
+    }
+
+    fn walk_up(&self, window: &Window) -> Option<bool> {
+        let mut at = window;
         for _ in 0..DEEPEST {
-            let window = self.0.get(at)?;
-            if !window.mapped {
+            if !at.mapped {
                 return Some(false);
             }
-            match window.parent {
+            match at.parent {
                 None => return Some(true),
-                Some(parent) => at = parent,
+                Some(parent) => at = self.known.get(parent)?,
             }
         }
         None
@@ -208,10 +297,11 @@ impl Windows {
     pub(crate) fn has_background(&self, id: u32) -> Option<bool> {
         let mut at = id;
         for _ in 0..DEEPEST {
-            let window = self.0.get(at)?;
+            let window = self.known.get(at)?;
             match (window.background, window.parent) {
                 (Background::Absent, _) => return Some(false),
                 (Background::Present, _) => return Some(true),
+                (Background::Unknown, _) => return None,
                 (Background::ParentRelative, parent) => at = parent?,
             }
         }
@@ -221,23 +311,23 @@ impl Windows {
     /// Whether a request of `client` to map or move a window goes to a window manager instead
     /// (protocol, SubstructureRedirect).
     pub(crate) fn is_redirected(&self, id: u32, client: ClientId) -> bool {
-        let Some(window) = self.0.get(id) else {
+        let Some(window) = self.known.get(id) else {
             return false;
         };
         let to = window
             .parent
-            .and_then(|parent| self.0.get(parent)?.redirected_to);
+            .and_then(|parent| self.known.get(parent)?.redirected_to);
         !window.override_redirect && to.is_some_and(|to| to != client)
     }
 
     fn join(&mut self, id: u32, parent: Option<u32>) {
-        if let Some(parent) = parent.and_then(|parent| self.0.get_mut(parent)) {
+        if let Some(parent) = parent.and_then(|parent| self.known.get_mut(parent)) {
             parent.children.push(id);
         }
     }
 
     fn leave(&mut self, id: u32, parent: u32) {
-        if let Some(parent) = self.0.get_mut(parent)
+        if let Some(parent) = self.known.get_mut(parent)
             && let Some(at) = parent.children.iter().position(|child| *child == id)
         {
             parent.children.swap_remove(at);

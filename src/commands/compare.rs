@@ -1,14 +1,14 @@
-//! `x11prof compare`: one recording priced for several servers, in one pass.
+//! `x11prof compare`: one recording priced for several servers and networks, in one pass.
 
-use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, profile_trace};
+use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, Scales, profile_session};
 use x11prof_cost_model::Substitutions;
 
-use crate::args::{Compare, Format};
+use crate::args::{Compare, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{emit_json, emit_text};
 
-/// Prices the trace for every server and prints them side by side.
+/// Prices the trace for every server and prints them side by side, each on every network.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let path = &arguments.trace;
     let mut reader = input::trace(path)?;
@@ -16,22 +16,25 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     let mut profiles = Vec::with_capacity(arguments.params.len());
     for name in &arguments.params {
         let parameters = input::parameters(name)?;
-        profiles.push(Profile::new(
-            &parameters,
-            &substitutions,
-            Blocking::default(),
-        ));
+        let profile = Profile::new(&parameters, &substitutions, Blocking::default());
+        profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
-    let facts = profile_trace(&mut reader, &mut profiles)
+    let session = input::session(arguments.operations.as_deref())?;
+    let facts = profile_session(session, &mut reader, &mut profiles)
         .map_err(|error| CommandError::file(path, error))?;
     let name = path.to_string_lossy();
     let reports: Vec<ProfileReport> = profiles
         .iter()
-        .map(|profile| ProfileReport::new(&name, &facts, profile, &arguments.net))
+        .flat_map(|profile| {
+            let on = |network| ProfileReport::new(&name, &facts, profile, network);
+            arguments.net.iter().map(on)
+        })
         .collect();
     let comparison = Comparison::new(&reports);
+    let to = arguments.output.as_deref();
     match arguments.format {
-        Format::Text => emit_text(arguments.output.as_deref(), &comparison.text(None)),
-        Format::Json => emit_json(arguments.output.as_deref(), &comparison),
+        TableFormat::Text => emit_text(to, &comparison.text(arguments.top)),
+        TableFormat::Json => emit_json(to, &comparison),
+        TableFormat::Csv => emit_text(to, &comparison.csv()),
     }
 }

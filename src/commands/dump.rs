@@ -1,6 +1,7 @@
 //! `x11prof dump`: the messages of a recording.
 
-use x11prof_analyzer::{DumpError, DumpFormat, dump};
+use x11prof_analyzer::{DumpError, DumpFilter, DumpFormat, dump};
+use x11prof_trace::ConnectionId;
 
 use crate::args::{Dump, Format};
 use crate::error::{CommandError, Outcome};
@@ -15,8 +16,14 @@ pub(crate) fn run(arguments: &Dump) -> Outcome {
         Format::Text => DumpFormat::Text,
         Format::Json => DumpFormat::Json,
     };
+    let filter = DumpFilter {
+        connection: arguments.connection.map(ConnectionId),
+        messages: arguments.message.clone(),
+        from: arguments.from,
+        to: arguments.to,
+    };
     emit(None, |out| {
-        dump(&mut reader, out, format).map_err(|error| match error {
+        dump(&mut reader, out, format, filter).map_err(|error| match error {
             DumpError::Write(error) => Emit::Writing(error),
             DumpError::Trace(error) => Emit::Command(CommandError::file(path, error)),
         })

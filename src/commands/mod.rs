@@ -2,9 +2,11 @@
 
 pub(crate) mod compare;
 pub(crate) mod dump;
+pub(crate) mod export;
 pub(crate) mod measure;
 pub(crate) mod needed;
 pub(crate) mod params;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod report;
+pub(crate) mod stats;

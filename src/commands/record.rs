@@ -19,9 +19,13 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         output: arguments.output,
         target,
         listen: arguments.listen.map(u32::from),
+        tcp: arguments.tcp,
+        any_user: arguments.any_user,
         command: arguments.command,
         full: arguments.full,
-        queue_bytes: DEFAULT_QUEUE_BYTES,
+        queue_bytes: arguments.queue.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
+            mebibytes as usize * (1 << 20)
+        }),
         recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     let recorded = record(&config, |notice| say(&notice, serves)).map_err(CommandError::failed)?;
@@ -57,12 +61,19 @@ pub(crate) fn run(arguments: Record) -> Outcome {
 
 fn say(notice: &Notice, serves: bool) {
     match notice {
-        Notice::Serving { display, authority } if serves => {
+        Notice::Serving {
+            display,
+            authority,
+            tcp,
+        } if serves => {
             eprintln!("x11prof: recording what connects here, until Ctrl-C:");
             eprintln!(
                 "  export DISPLAY={display} XAUTHORITY={}",
                 authority.display()
             );
+            for address in tcp {
+                eprintln!("  by TCP at {address}");
+            }
         }
         Notice::Serving { .. } => {}
         Notice::Connected {

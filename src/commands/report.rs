@@ -1,9 +1,12 @@
 //! `x11prof report`: the execution profile of a recording.
 
-use x11prof_analyzer::{Blocking, Profile, ProfileReport, profile_trace};
+use x11prof_analyzer::{
+    Blocking, Facts, GrabReport, Grabs, Pipeline, Profile, ProfileReport, ResourceReport,
+    Resources, Scales,
+};
 use x11prof_cost_model::Substitutions;
 
-use crate::args::{Format, Report};
+use crate::args::{Report, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{emit_json, emit_text};
@@ -16,17 +19,34 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         Some(name) => input::parameters(name)?,
         None => input::matching_parameters(path)?,
     };
-    let mut profile = [Profile::new(
-        &parameters,
-        &Substitutions::default(),
-        Blocking::default(),
-    )];
-    let facts = profile_trace(&mut reader, &mut profile)
+    let mut profile = Profile::new(&parameters, &Substitutions::default(), Blocking::default())
+        .scaled(Scales::new(arguments.scale.iter().cloned()));
+    if let Some(by) = arguments.by.by() {
+        profile = profile.grouped(by);
+    }
+    let mut facts = Facts::default();
+    let wanted = arguments.resources || arguments.format == TableFormat::Json;
+    let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
+    Pipeline::with_session(input::session(arguments.operations.as_deref())?)
+        .run(&mut reader, |observation| {
+            facts.observe(observation);
+            profile.observe(observation);
+            if let Some((resources, grabs)) = &mut held {
+                resources.observe(observation);
+                grabs.observe(observation);
+            }
+        })
         .map_err(|error| CommandError::file(path, error))?;
     let name = path.to_string_lossy();
-    let report = ProfileReport::new(&name, &facts, &profile[0], &arguments.net);
+    let mut report = ProfileReport::new(&name, &facts, &profile, &arguments.net);
+    if let Some((resources, grabs)) = &held {
+        report.resources = Some(ResourceReport::new(resources, &facts));
+        report.grabs = Some(GrabReport::new(grabs, &facts));
+    }
+    let to = arguments.output.as_deref();
     match arguments.format {
-        Format::Text => emit_text(arguments.output.as_deref(), &report.text(arguments.top)),
-        Format::Json => emit_json(arguments.output.as_deref(), &report),
+        TableFormat::Text => emit_text(to, &report.text(arguments.top)),
+        TableFormat::Json => emit_json(to, &report),
+        TableFormat::Csv => emit_text(to, &report.csv(arguments.top)),
     }
 }

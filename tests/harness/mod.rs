@@ -339,7 +339,7 @@ pub(crate) fn xvfb_parameters() -> &'static Path {
 }
 
 /// Lets the folder outlive its owner, for the files that all tests of a binary share.
-fn keep(place: Place, file: PathBuf) -> PathBuf {
+pub(crate) fn keep(place: Place, file: PathBuf) -> PathBuf {
     let _ = place.folder.keep();
     file
 }

@@ -9,6 +9,7 @@
 mod block;
 mod error;
 mod format;
+mod last_words;
 mod messages;
 mod parts;
 mod reader;
@@ -22,6 +23,7 @@ mod writer;
 pub use block::BlockHead;
 pub use error::TraceError;
 pub use format::FORMAT;
+pub use last_words::last_words;
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{

@@ -119,6 +119,12 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
+    /// How many messages the sink had by the last [`flush`](Writer::flush), modulo 2³²: the
+    /// number of the next one.
+    pub fn flushed(&self) -> u32 {
+        self.out.flushed
+    }
+
     /// Ends the file and gives the sink back.
     ///
     /// # Errors
@@ -133,10 +139,17 @@ pub(crate) struct Container<W: Write> {
     mcap: mcap::Writer<NoSeek<W>>,
     /// MCAP's sequence of the next message.
     sequence: u32,
+    /// What it was at the last flush.
+    flushed: u32,
 }
 
 impl<W: Write> Container<W> {
     pub(crate) fn new(sink: W) -> Result<Container<W>, TraceError> {
+        Container::starting_at(sink, 0)
+    }
+
+    /// A file whose messages are numbered from `sequence` on.
+    pub(crate) fn starting_at(sink: W, sequence: u32) -> Result<Container<W>, TraceError> {
         let mut mcap = WriteOptions::new()
             .profile(PROFILE)
             .library(LIBRARY)
@@ -167,7 +180,11 @@ impl<W: Write> Container<W> {
             )
             .map_err(TraceError::from_writer)?;
         }
-        Ok(Container { mcap, sequence: 0 })
+        Ok(Container {
+            mcap,
+            sequence,
+            flushed: sequence,
+        })
     }
 
     /// Declares a channel that this version does not know; its number in this file.
@@ -203,7 +220,9 @@ impl<W: Write> Container<W> {
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), TraceError> {
-        self.mcap.flush().map_err(TraceError::from_writer)
+        self.mcap.flush().map_err(TraceError::from_writer)?;
+        self.flushed = self.sequence;
+        Ok(())
     }
 
     pub(crate) fn finish(mut self) -> Result<W, TraceError> {

@@ -11,6 +11,7 @@ mod demo;
 mod packages;
 mod run;
 mod test;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -19,7 +20,11 @@ usage: cargo xtask TASK
 
   demo    install what is missing, build, calibrate a private Xvfb briefly, record xterm listing a
           directory tree in it, and print the execution profile of that recording
-  bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side
+  bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side;
+          analyze: requests per second of each stage of the analysis, beside tshark and xtrace
+  validate  accuracy [ROUNDS [SERVER…]]: estimates against the kernel's CPU clocks, real programs;
+          coverage: programs of many kinds, decoded, beside tshark;
+          resources: what programs hold in the server, beside what X-Resource says
   test    install what is missing and run every test, unit and end to end
 ";
 
@@ -29,6 +34,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::demo(),
         Some("bench") => bench::bench(&arguments[1..]),
         Some("test") => test::test(&arguments[1..]),
+        Some("validate") => validate::validate(&arguments[1..]),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(())

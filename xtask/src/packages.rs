@@ -33,6 +33,29 @@ pub(crate) const TEST: &[Needed] = &[
     needed("xdpyinfo", "x11-utils"),
     needed("xset", "x11-xserver-utils"),
     needed("xauth", "xauth"),
+    needed("Xvnc", "tigervnc-standalone-server"),
+    needed("Xephyr", "xserver-xephyr"),
+    needed("Xorg", "xserver-xorg-core"),
+    needed(
+        "/usr/lib/xorg/modules/drivers/dummy_drv.so",
+        "xserver-xorg-video-dummy",
+    ),
+    needed("gtk3-widget-factory", "gtk-3-examples"),
+    needed("mupdf", "mupdf"),
+];
+
+/// What the tests of decoding run beside it: a judge, and programs of many kinds.
+pub(crate) const COVERAGE: &[Needed] = &[
+    needed("tshark", "tshark"),
+    needed("gtk3-widget-factory", "gtk-3-examples"),
+];
+
+/// What the validation of decoding runs beside it.
+pub(crate) const MORE_PROGRAMS: &[Needed] = &[
+    needed("mousepad", "mousepad"),
+    needed("mupdf", "mupdf"),
+    needed("featherpad", "featherpad"),
+    needed("glxgears", "mesa-utils"),
 ];
 
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names

@@ -34,17 +34,28 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// The command as a person would type it in the workspace's root.
 fn shown(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words
-        .map(|word| {
-            let word = word.to_string_lossy();
-            if word.contains(' ') {
-                format!("'{word}'")
-            } else {
-                word.into_owned()
-            }
-        })
+    let root = format!("{}/", root().display());
+    let program = match command.get_program().to_string_lossy() {
+        path if Path::new(path.as_ref())
+            .file_name()
+            .is_some_and(|name| name == "cargo") =>
+        {
+            "cargo".to_owned()
+        }
+        path => path.replace(&root, ""),
+    };
+    let words = command.get_args().map(|word| {
+        let word = word.to_string_lossy().replace(&root, "");
+        if word.contains(' ') {
+            format!("'{word}'")
+        } else {
+            word
+        }
+    });
+    std::iter::once(program)
+        .chain(words)
         .collect::<Vec<_>>()
         .join(" ")
 }

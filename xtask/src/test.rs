@@ -1,10 +1,10 @@
 //! `cargo xtask test`: every test, unit and end to end.
 
-use crate::packages::{DEMO, TEST, ensure};
+use crate::packages::{COVERAGE, DEMO, TEST, ensure};
 use crate::run::{cargo, run};
 
 /// Installs what is missing and runs the tests; `more` goes to `cargo test`.
 pub(crate) fn test(more: &[String]) -> Result<(), String> {
-    ensure(&[DEMO, TEST])?;
+    ensure(&[DEMO, TEST, COVERAGE])?;
     run(cargo().args(["test", "--workspace", "--locked"]).args(more))
 }

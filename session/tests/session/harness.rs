@@ -1,6 +1,6 @@
 //! A display as the bytes on its connections.
 
-use x11prof_protocol::{ByteOrder, Connection, Extensions, Input, SequenceNumber, Side};
+use x11prof_protocol::{ByteOrder, Connection, Extension, Extensions, Input, SequenceNumber, Side};
 use x11prof_session::{ClientId, Observed, Operation, Session};
 
 /// The root of the first screen: 1000 by 800, depth 24.
@@ -226,6 +226,32 @@ impl Display {
         let mut seen = self.feed(client, Side::Server, Input::Bytes(&bytes));
         assert_eq!(seen.len(), 1, "one answer is one message");
         seen.remove(0)
+    }
+
+    /// A reply to the client's last request: its second byte, what stands from byte 8 on, and
+    /// the length that comes of it.
+    pub(crate) fn reply(&mut self, data: u8, body: impl FnOnce(Bytes) -> Bytes) {
+        self.reply_to(self.last(0), data, body);
+    }
+
+    /// The same to an earlier request.
+    pub(crate) fn reply_to(&mut self, sequence: u16, data: u8, body: impl FnOnce(Bytes) -> Bytes) {
+        let mut body = body(self.bytes()).bytes;
+        body.resize(body.len().max(24).next_multiple_of(4), 0);
+        let bytes = self.bytes().u8(1).u8(data).u16(sequence);
+        let bytes = bytes.u32((body.len() as u32 - 24) / 4).raw(&body).bytes;
+        let seen = self.feed(0, Side::Server, Input::Bytes(&bytes));
+        assert_eq!(seen, [Seen::Nothing]);
+    }
+
+    /// The server has an extension of this name at this major opcode.
+    pub(crate) fn has(&mut self, name: &str, major: u8) {
+        self.extensions.insert(Extension {
+            name: name.into(),
+            major,
+            first_event: 0,
+            first_error: 0,
+        });
     }
 
     /// The number of the client's last request.

@@ -32,14 +32,20 @@ fn put_image_is_the_area_that_is_left() {
         let mut display = Display::ready_in(order);
         let put = display.request(0, 72, 2, |b| image(b, WINDOW, 10, 10, 0, 0));
         assert_eq!(put.request.as_str(), "PutImage");
-        assert_eq!(put.attributes.to_string(), "depth=24 format=ZPixmap");
+        assert_eq!(
+            put.attributes.to_string(),
+            "depth=24 format=ZPixmap gxmode=GXcopy"
+        );
         assert_eq!(
             (put.items.as_slice(), put.op_size),
             ([100.0].as_slice(), 100.0)
         );
         assert_eq!(put.effect, Effect::Full);
         let edge = display.request(0, 72, 1, |b| image(b, WINDOW, 10, 10, 95, -5));
-        assert_eq!(edge.attributes.to_string(), "depth=24 format=XYPixmap");
+        assert_eq!(
+            edge.attributes.to_string(),
+            "depth=24 format=XYPixmap gxmode=GXcopy"
+        );
         assert_eq!(edge.op_size, 25.0);
     }
 }
@@ -51,7 +57,10 @@ fn put_image_needs_only_its_first_bytes_and_may_be_big() {
     assert_eq!((cut.op_size, cut.effect), (900.0, Effect::Full));
     let big = display.big_request(72, 2, |b| image(b, WINDOW, 20, 20, 0, 0));
     assert_eq!((big.op_size, big.effect), (400.0, Effect::Full));
-    assert_eq!(big.attributes.to_string(), "depth=24 format=ZPixmap");
+    assert_eq!(
+        big.attributes.to_string(),
+        "depth=24 format=ZPixmap gxmode=GXcopy"
+    );
     let shorter = display.cut_request(72, 2, 12, |b| image(b, WINDOW, 30, 30, 0, 0));
     assert_eq!((shorter.op_size, shorter.effect), (0.0, Effect::Unknown));
 }
@@ -117,7 +126,7 @@ fn copies_are_clipped_to_source_and_destination() {
     };
     let whole = copy(second, WINDOW, 0, 0);
     assert_eq!(whole.request.as_str(), "CopyArea");
-    assert_eq!(whole.attributes.to_string(), "depth=24");
+    assert_eq!(whole.attributes.to_string(), "depth=24 gxmode=GXcopy");
     assert_eq!(
         (whole.items.as_slice(), whole.effect),
         ([200.0].as_slice(), Effect::Full)
@@ -140,7 +149,7 @@ fn copies_are_clipped_to_source_and_destination() {
         (to_unknown.op_size, to_unknown.effect),
         (100.0, Effect::Unknown)
     );
-    assert_eq!(to_unknown.attributes.to_string(), "depth=24");
+    assert_eq!(to_unknown.attributes.to_string(), "depth=24 gxmode=GXcopy");
     let plane = display.request(0, 63, 0, |b| {
         b.u32(PIXMAP)
             .u32(WINDOW)
@@ -151,5 +160,5 @@ fn copies_are_clipped_to_source_and_destination() {
             .u32(1)
     });
     assert_eq!((plane.request.as_str(), plane.op_size), ("CopyPlane", 25.0));
-    assert_eq!(plane.attributes.to_string(), "depth=24");
+    assert_eq!(plane.attributes.to_string(), "depth=24 gxmode=GXcopy");
 }

@@ -50,7 +50,10 @@ fn each_string_of_a_poly_text_is_an_item() {
             .raw(b"de")
     });
     assert_eq!(text.request.as_str(), "PolyText8");
-    assert_eq!(text.attributes.to_string(), "fontname=6x13");
+    assert_eq!(
+        text.attributes.to_string(),
+        "fillstyle=FillSolid fontname=6x13 gxmode=GXcopy"
+    );
     assert_eq!(
         (text.items.as_slice(), text.op_size),
         ([3.0, 2.0].as_slice(), 5.0)
@@ -76,7 +79,10 @@ fn a_font_item_changes_the_font_of_the_gc() {
             .raw(&[255, 0x00, 0x20, 0x00, 0x11]);
         b.raw(&[3, 0]).raw(b"abc")
     });
-    assert_eq!(text.attributes.to_string(), "fontname=9x15bold");
+    assert_eq!(
+        text.attributes.to_string(),
+        "fillstyle=FillSolid fontname=9x15bold gxmode=GXcopy"
+    );
     let next = display.request(0, 76, 1, |b| b.u32(WINDOW).u32(GC).i16s(&[0, 9]).raw(b"x"));
     assert_eq!(next.attributes.to_string(), "fontname=9x15bold");
 }

@@ -155,6 +155,7 @@ fn sent_events_tell_only_a_size() {
 #[test]
 fn a_window_manager_gets_the_requests_instead() {
     let mut display = Display::new(x11prof_protocol::ByteOrder::Little);
+    display.create_gc(0, GC, &[]);
     let manager = display.connect();
     // SubstructureRedirect in the root's event mask.
     display.request(manager, 2, 0, |b| value_list(b.u32(ROOT), &[(11, 1 << 20)]));

@@ -47,7 +47,8 @@ impl Drop for Way {
     }
 }
 
-/// Runs the bench; the first of `arguments` is the number of rounds.
+/// Runs the bench; the first of `arguments` is the number of rounds, the others are the tests to
+/// run where not all are wanted.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     let rounds = match arguments.first() {
         Some(number) => number
@@ -55,15 +56,20 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
             .map_err(|_| format!("{number} is no number of rounds"))?,
         None => 5,
     };
+    let wanted = arguments.get(1..).unwrap_or_default();
+    let tests: Vec<_> = TESTS
+        .iter()
+        .filter(|(test, ..)| wanted.is_empty() || wanted.iter().any(|wanted| wanted == test))
+        .collect();
     ensure(&[DEMO, TEST])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let server = XServer::start(SERVER_CPU)?;
     let folder = target().join("bench");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let ways = ways(&server, &folder)?;
-    let mut rates = vec![vec![Vec::new(); ways.len()]; TESTS.len()];
+    let mut rates = vec![vec![Vec::new(); ways.len()]; tests.len()];
     for round in 1..=rounds {
-        for (index, (test, ..)) in TESTS.iter().enumerate() {
+        for (index, (test, ..)) in tests.iter().enumerate() {
             for (way, rates) in ways.iter().zip(&mut rates[index]) {
                 eprint!("\rround {round} of {rounds}: {test} {:<12}", way.name);
                 rates.push(rate(test, &way.display, &way.authority, CLIENT_CPU)?);
@@ -71,7 +77,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         }
     }
     eprintln!();
-    print(&ways, &mut rates);
+    print(&tests, &ways, &mut rates);
     let trace = std::fs::metadata(folder.join("bench.mcap")).map_or(0, |meta| meta.len());
     println!("the trace of all rounds: {} MB", trace / 1_000_000);
     Ok(())
@@ -191,7 +197,7 @@ fn await_some<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> Result<
     }
 }
 
-fn print(ways: &[Way], rates: &mut [Vec<Vec<f64>>]) {
+fn print(tests: &[&(&str, f64, &str)], ways: &[Way], rates: &mut [Vec<Vec<f64>>]) {
     print!("{:<12}", "test");
     for way in ways {
         print!(" {:>12}", way.name);
@@ -200,7 +206,7 @@ fn print(ways: &[Way], rates: &mut [Vec<Vec<f64>>]) {
         print!(" {:>14}", format!("{}/direct", way.name));
     }
     println!("  spread  goal");
-    for ((test, goal, of), rates) in TESTS.iter().zip(rates) {
+    for ((test, goal, of), rates) in tests.iter().zip(rates) {
         let medians: Vec<f64> = rates.iter_mut().map(|rates| median(rates)).collect();
         print!("{test:<12}");
         for median in &medians {

@@ -1,0 +1,280 @@
+//! The distribution of a quantity in bounded memory: every value as long as there are few
+//! different ones, a sketch of them from then on.
+//!
+//! Number, range, mean and standard deviation are exact in either case (Welford's method, Knuth,
+//! TAOCP vol. 2, section 4.2.2). Mode, median and the histogram of a sketch are those of its
+//! cells, which are 1/128 as wide as their values or narrower (`hdrhistogram`).
+
+use std::collections::HashMap;
+
+use hdrhistogram::Histogram as Sketch;
+
+/// Different values counted one by one, at most: as many as the paper's histograms have cells.
+const MOST_VALUES: usize = 4096;
+/// Significant decimal digits of a sketch.
+const DIGITS: u8 = 2;
+
+/// A distribution that grows.
+#[derive(Debug, Clone)]
+pub struct Distribution {
+    number: u64,
+    least: u64,
+    most: u64,
+    mean: f64,
+    squares: f64,
+    values: Values,
+}
+
+#[derive(Debug, Clone)]
+enum Values {
+    Exact(HashMap<u64, u64>),
+    Sketch(Sketch<u64>),
+}
+
+impl Default for Distribution {
+    fn default() -> Distribution {
+        Distribution {
+            number: 0,
+            least: u64::MAX,
+            most: 0,
+            mean: 0.0,
+            squares: 0.0,
+            values: Values::Exact(HashMap::new()),
+        }
+    }
+}
+
+impl Distribution {
+    /// Adds a value.
+    pub fn add(&mut self, value: u64) {
+        self.number += 1;
+        self.least = self.least.min(value);
+        self.most = self.most.max(value);
+        let away = value as f64 - self.mean;
+        self.mean += away / self.number as f64;
+        self.squares += away * (value as f64 - self.mean);
+        match &mut self.values {
+            Values::Exact(counts) => {
+                *counts.entry(value).or_default() += 1;
+                if counts.len() > MOST_VALUES {
+                    self.values = sketch(counts);
+                }
+            }
+            Values::Sketch(sketch) => record(sketch, value, 1),
+        }
+    }
+
+    /// How many values.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The least and the most; `None` of nothing.
+    pub fn range(&self) -> Option<(u64, u64)> {
+        (self.number > 0).then_some((self.least, self.most))
+    }
+
+    /// The mean; `None` of nothing.
+    pub fn mean(&self) -> Option<f64> {
+        (self.number > 0).then_some(self.mean)
+    }
+
+    /// The standard deviation of a sample; `None` of fewer than two values.
+    pub fn standard_deviation(&self) -> Option<f64> {
+        (self.number > 1).then(|| (self.squares / (self.number - 1) as f64).sqrt())
+    }
+
+    /// Whether mode and median are those of all values.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.values, Values::Exact(_))
+    }
+
+    /// The most frequent value, the least of them where there are several.
+    pub fn mode(&self) -> Option<u64> {
+        self.counts()
+            .into_iter()
+            .max_by(|(a, many), (b, more)| many.cmp(more).then(b.cmp(a)))
+            .map(|(value, _)| value)
+    }
+
+    /// The value that half of the values do not exceed.
+    pub fn median(&self) -> Option<u64> {
+        let half = self.number.div_ceil(2);
+        let mut below = 0;
+        self.counts()
+            .into_iter()
+            .find(|(_, count)| {
+                below += count;
+                below >= half
+            })
+            .map(|(value, _)| value)
+    }
+
+    /// The values, or the middles of a sketch's cells, in order, each with how often it occurs.
+    pub fn counts(&self) -> Vec<(u64, u64)> {
+        match &self.values {
+            Values::Exact(counts) => {
+                let mut counts: Vec<(u64, u64)> = counts
+                    .iter()
+                    .map(|(value, count)| (*value, *count))
+                    .collect();
+                counts.sort_unstable();
+                counts
+            }
+            Values::Sketch(sketch) => sketch
+                .iter_recorded()
+                .map(|cell| {
+                    let value = sketch.median_equivalent(cell.value_iterated_to());
+                    let value = value.clamp(self.least, self.most);
+                    (value, cell.count_at_value())
+                })
+                .collect(),
+        }
+    }
+
+    /// The same without the zeros.
+    pub fn without_zeros(&self) -> Distribution {
+        let zeros = self
+            .counts()
+            .first()
+            .map_or(0, |(value, count)| if *value == 0 { *count } else { 0 });
+        let number = self.number - zeros;
+        if zeros == 0 || number == 0 {
+            return if zeros == 0 {
+                self.clone()
+            } else {
+                Distribution::default()
+            };
+        }
+        let mut values = self.values.clone();
+        match &mut values {
+            Values::Exact(counts) => {
+                counts.remove(&0);
+            }
+            Values::Sketch(sketch) => {
+                let _ = sketch.subtract(zeros_of(sketch, zeros));
+            }
+        }
+        // The zeros taken back out of mean and squares: the method of Chan, Golub and LeVeque.
+        let (all, rest) = (self.number as f64, number as f64);
+        let mean = self.mean * all / rest;
+        let squares = self.squares - mean * mean * zeros as f64 * rest / all;
+        let mut less = Distribution {
+            number,
+            least: self.least,
+            most: self.most,
+            mean,
+            squares: squares.max(0.0),
+            values,
+        };
+        less.least = less.counts().first().map_or(0, |(value, _)| *value);
+        less
+    }
+}
+
+fn sketch(counts: &HashMap<u64, u64>) -> Values {
+    // Two digits are always allowed; a histogram that resizes takes any value.
+    match Sketch::new(DIGITS) {
+        Ok(mut sketch) => {
+            sketch.auto(true);
+            for (value, count) in counts {
+                record(&mut sketch, *value, *count);
+            }
+            Values::Sketch(sketch)
+        }
+        Err(_) => Values::Exact(counts.clone()),
+    }
+}
+
+/// Adds to a sketch, which grows to take the value; one too large for any counts as its largest.
+fn record(sketch: &mut Sketch<u64>, value: u64, count: u64) {
+    if sketch.record_n(value, count).is_err() {
+        sketch.saturating_record_n(value, count);
+    }
+}
+
+fn zeros_of(like: &Sketch<u64>, zeros: u64) -> Sketch<u64> {
+    let mut only = Sketch::new_from(like);
+    only.saturating_record_n(0, zeros);
+    only
+}
+
+#[cfg(test)]
+mod tests {
+    use statrs::statistics::{Data, Distribution as _, Max, Median, Min};
+
+    use super::Distribution;
+
+    fn of(values: &[u64]) -> Distribution {
+        let mut distribution = Distribution::default();
+        values.iter().for_each(|value| distribution.add(*value));
+        distribution
+    }
+
+    #[test]
+    fn of_nothing_there_is_nothing_to_say() {
+        let nothing = Distribution::default();
+        assert_eq!((nothing.range(), nothing.mean()), (None, None));
+        assert_eq!((nothing.mode(), nothing.median()), (None, None));
+        assert_eq!(nothing.standard_deviation(), None);
+    }
+
+    /// A value for each number, of no pattern (Knuth's multiplicative hash).
+    fn scattered(n: u64) -> u64 {
+        (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) * n
+    }
+
+    #[test]
+    fn few_values_are_exact() {
+        let values: Vec<u64> = (0..2001).map(|n| scattered(n) % 97).collect();
+        let ours = of(&values);
+        let theirs = Data::new(values.iter().map(|v| *v as f64).collect::<Vec<_>>());
+        assert!(ours.is_exact());
+        assert_eq!(ours.median().map(|m| m as f64), Some(theirs.median()));
+        let range = ours.range().map(|(a, b)| (a as f64, b as f64));
+        assert_eq!(range, Some((theirs.min(), theirs.max())));
+        let close = |a: Option<f64>, b: Option<f64>| (a.unwrap() - b.unwrap()).abs() < 1e-9;
+        assert!(close(ours.mean(), theirs.mean()));
+        assert!(close(ours.standard_deviation(), theirs.std_dev()));
+    }
+
+    #[test]
+    fn many_values_are_sketched_within_a_128th() {
+        let values: Vec<u64> = (1..100_001).map(scattered).collect();
+        let ours = of(&values);
+        assert!(!ours.is_exact());
+        let theirs = Data::new(values.iter().map(|v| *v as f64).collect::<Vec<_>>());
+        let near = |a: f64, b: f64, within: f64| assert!((a - b).abs() <= within * b, "{a} {b}");
+        near(ours.median().unwrap() as f64, theirs.median(), 1.0 / 128.0);
+        near(ours.mean().unwrap(), theirs.mean().unwrap(), 1e-9);
+        let deviation = ours.standard_deviation().unwrap();
+        near(deviation, theirs.std_dev().unwrap(), 1e-9);
+        assert_eq!(ours.counts().iter().map(|(_, n)| n).sum::<u64>(), 100_000);
+        assert!(ours.counts().len() < 10_000);
+    }
+
+    #[test]
+    fn zeros_can_be_taken_out_again() {
+        for many in [100, 20_000] {
+            let values: Vec<u64> = (1..=many).map(scattered).collect();
+            let mut with = of(&values);
+            (0..500).for_each(|_| with.add(0));
+            let (without, expected) = (with.without_zeros(), of(&values));
+            assert_eq!(without.number(), many);
+            assert_eq!(without.median(), expected.median());
+            assert_eq!(without.range().map(|r| r.1), expected.range().map(|r| r.1));
+            let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-6 * b, "{a} {b}");
+            near(without.mean().unwrap(), expected.mean().unwrap());
+            near(
+                without.standard_deviation().unwrap(),
+                expected.standard_deviation().unwrap(),
+            );
+        }
+        assert_eq!(of(&[0, 0]).without_zeros().number(), 0);
+    }
+
+    #[test]
+    fn the_mode_is_the_least_of_the_most_frequent() {
+        assert_eq!(of(&[5, 3, 3, 5, 9]).mode(), Some(3));
+    }
+}

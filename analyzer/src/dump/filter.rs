@@ -1,0 +1,108 @@
+//! Which messages a dump shows.
+
+use x11prof_trace::ConnectionId;
+
+/// Which messages are shown; by default all.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DumpFilter {
+    /// Those of this connection only.
+    pub connection: Option<ConnectionId>,
+    /// Those whose name one of these patterns matches; all where there is none. `*` stands for
+    /// any characters, `?` for one. An error is found by its request's name as well.
+    pub messages: Vec<String>,
+    /// Those from this many seconds after the start on.
+    pub from: Option<f64>,
+    /// Those up to this many seconds after the start.
+    pub to: Option<f64>,
+}
+
+impl DumpFilter {
+    /// Whether a line of `connection` (`None`: of the whole trace) at `seconds` is shown.
+    pub(super) fn place(&self, connection: Option<ConnectionId>, seconds: f64) -> bool {
+        (self.connection.is_none() || connection == self.connection)
+            && self.from.is_none_or(|from| seconds >= from)
+            && !self.past(seconds)
+    }
+
+    /// Whether nothing from `seconds` on is shown.
+    pub(super) fn past(&self, seconds: f64) -> bool {
+        self.to.is_some_and(|to| seconds > to)
+    }
+
+    /// Whether what is no message is shown.
+    pub(super) fn shows_control(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Whether a message of one of these names is shown.
+    pub(super) fn message<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> bool {
+        self.messages.is_empty()
+            || names.into_iter().any(|name| {
+                self.messages
+                    .iter()
+                    .any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
+            })
+    }
+}
+
+/// Whether `pattern` matches all of `name`: each `*` takes as little as it can, and more when
+/// what follows does not match.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut in_name) = (0, 0);
+    let mut star = None;
+    while in_name < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, in_name));
+                at += 1;
+            }
+            Some(&byte) if byte == b'?' || byte == name[in_name] => {
+                at += 1;
+                in_name += 1;
+            }
+            _ => {
+                let Some((star_at, taken)) = star else {
+                    return false;
+                };
+                star = Some((star_at, taken + 1));
+                at = star_at + 1;
+                in_name = taken + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DumpFilter, matches};
+    use x11prof_trace::ConnectionId;
+
+    #[test]
+    fn patterns() {
+        let matches = |pattern: &str, name: &str| matches(pattern.as_bytes(), name.as_bytes());
+        assert!(matches("RENDER:*", "RENDER:Composite"));
+        assert!(matches("*Image*", "MIT-SHM:PutImage"));
+        assert!(matches("Poly?ine", "PolyLine"));
+        assert!(matches("*a*b", "xaabab"));
+        assert!(!matches("Poly", "PolyLine"));
+        assert!(!matches("*a*b", "xaaba"));
+        assert!(matches("*", ""));
+        assert!(!matches("?", ""));
+    }
+
+    #[test]
+    fn connections_and_times() {
+        let filter = DumpFilter {
+            connection: Some(ConnectionId(2)),
+            from: Some(1.0),
+            to: Some(2.0),
+            ..DumpFilter::default()
+        };
+        assert!(filter.place(Some(ConnectionId(2)), 1.5));
+        assert!(!filter.place(Some(ConnectionId(1)), 1.5));
+        assert!(!filter.place(None, 1.5));
+        assert!(!filter.place(Some(ConnectionId(2)), 0.5));
+        assert!(filter.past(2.5) && !filter.past(2.0));
+    }
+}

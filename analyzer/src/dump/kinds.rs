@@ -1,0 +1,185 @@
+//! What the numbers in a message's fields stand for, by the names of the fields.
+
+/// What a number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A number.
+    Plain,
+    /// A resource's id.
+    Id,
+    /// An atom.
+    Atom,
+}
+
+/// What the numbers in `field` of the message `message` are. `of_type` is the property type beside
+/// them, for a property's data.
+pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> Kind {
+    match field {
+        // Protocol, appendix B: the predefined atoms ATOM is 4, WINDOW 33; other ids between.
+        "data" | "value" => match of_type {
+            Some(4) => Kind::Atom,
+            Some(5 | 7 | 8 | 18 | 20 | 33) => Kind::Id,
+            _ => Kind::Plain,
+        },
+        "type" if message.ends_with("Property") => Kind::Atom,
+        "type" if message == "ClientMessage" => Kind::Atom,
+        "target" if message.contains("Selection") => Kind::Atom,
+        // RENDER's and the cursor's masks; elsewhere a mask is bits.
+        "mask" if message.contains("Composite") || message == "CreateCursor" => Kind::Id,
+        "context" | "mode" | "modes" | "id" | "format" | "time" => Kind::Plain,
+        // Names that are no text are atoms (XFIXES, RANDR, XKB).
+        "name" | "groups" | "kt_level_names" => Kind::Atom,
+        field if ATOMS.contains(&field) => Kind::Atom,
+        field if IDS.contains(&field) => Kind::Id,
+        _ => Kind::Plain,
+    }
+}
+
+static ATOMS: &[&str] = &[
+    "atom",
+    "atoms",
+    "attribute",
+    "compat_name",
+    "cursor_atom",
+    "dev_type",
+    "device_type",
+    "geometry_name",
+    "indicator",
+    "indicator_names",
+    "keycodes_name",
+    "label",
+    "labels",
+    "phys_symbols_name",
+    "properties",
+    "property",
+    "radio_group_names",
+    "resource_type",
+    "selection",
+    "symbols_name",
+    "type_names",
+    "types_name",
+    "virtual_mod_names",
+];
+
+static IDS: &[&str] = &[
+    "above_sibling",
+    "affected_window",
+    "alarm",
+    "alphamap",
+    "background_pixmap",
+    "bad_value",
+    "barrier",
+    "bitmap",
+    "border_pixmap",
+    "child",
+    "children",
+    "cid",
+    "clip_mask",
+    "clipmask",
+    "clones",
+    "cmap",
+    "cmaps",
+    "colormap",
+    "confine_to",
+    "counter",
+    "crtc",
+    "crtcs",
+    "cursor",
+    "damage",
+    "default_colormap",
+    "dest",
+    "destination",
+    "destination_window",
+    "drawable",
+    "drawables",
+    "dst",
+    "dst_drawable",
+    "dst_gc",
+    "dst_win",
+    "dst_window",
+    "event",
+    "event_window",
+    "existing",
+    "fbconfig",
+    "fence",
+    "fence_list",
+    "fid",
+    "focus",
+    "font",
+    "gc",
+    "glx_pixmap",
+    "glx_window",
+    "glxwindow",
+    "glyphset",
+    "grab_window",
+    "gsid",
+    "idle_fence",
+    "mask_font",
+    "mask_format",
+    "mid",
+    "output",
+    "outputs",
+    "overlay_win",
+    "owner",
+    "parent",
+    "parts",
+    "pbuffer",
+    "pid",
+    "picture",
+    "pixmap",
+    "provider",
+    "providers",
+    "read_drawable",
+    "region",
+    "repair",
+    "request_window",
+    "requestor",
+    "resource_id_base",
+    "resource_id_mask",
+    "root",
+    "root_visual",
+    "saver_window",
+    "share_list",
+    "shmseg",
+    "sibling",
+    "source",
+    "source1",
+    "source2",
+    "source_bitmap",
+    "source_font",
+    "source_window",
+    "src",
+    "src_cmap",
+    "src_drawable",
+    "src_gc",
+    "src_win",
+    "src_window",
+    "stipple",
+    "syncobj",
+    "target_crtc",
+    "tile",
+    "update",
+    "update_region",
+    "valid",
+    "valid_region",
+    "visual",
+    "visual_id",
+    "wait_fence",
+    "wid",
+    "window",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, kind};
+
+    #[test]
+    fn fields_that_mean_several_things_go_by_their_message() {
+        assert_eq!(kind("ChangeProperty", "type", None), Kind::Atom);
+        assert_eq!(kind("XTEST:FakeInput", "type", None), Kind::Plain);
+        assert_eq!(kind("RENDER:Composite", "mask", None), Kind::Id);
+        assert_eq!(kind("XKEYBOARD:SetMap", "mask", None), Kind::Plain);
+        assert_eq!(kind("ChangeProperty", "data", Some(4)), Kind::Atom);
+        assert_eq!(kind("ChangeProperty", "data", Some(6)), Kind::Plain);
+    }
+}

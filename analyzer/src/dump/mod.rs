@@ -1,0 +1,367 @@
+//! The dump: one line for each message and each control record.
+
+mod filter;
+mod kinds;
+mod names;
+mod show;
+
+use std::io;
+
+use serde_json::{Value as Json, json};
+use thiserror::Error;
+use x11prof_protocol::{Message, SetupStatus, Value};
+use x11prof_trace::{ConnectionId, Control, Reader, Timestamp, TraceError};
+
+pub use filter::DumpFilter;
+
+use crate::pipeline::{Observation, Pipeline, Seen};
+use crate::table::plain;
+use names::Names;
+use show::Show;
+
+/// How a dump looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DumpFormat {
+    /// For people and for grep: seconds, connection, direction, message, fields by name.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Why a dump ended early.
+#[derive(Debug, Error)]
+pub enum DumpError {
+    /// The trace could not be read on.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The dump could not be written.
+    #[error("cannot write the dump: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// Writes what `reader` has and `filter` lets through to `out`.
+pub fn dump<R: io::Read>(
+    reader: &mut Reader<R>,
+    out: &mut dyn io::Write,
+    format: DumpFormat,
+    filter: DumpFilter,
+) -> Result<(), DumpError> {
+    let mut pipeline = Pipeline::new();
+    let mut dump = Dump::new(format, filter);
+    while let Some(record) = reader.next()? {
+        let mut written = Ok(());
+        pipeline.feed(&record, |observation| {
+            if written.is_ok() {
+                written = dump.observe(observation, out);
+            }
+        });
+        written?;
+        if dump.past {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Writes each observation as a line. Times count from the first one.
+#[derive(Default)]
+pub struct Dump {
+    format: DumpFormat,
+    filter: DumpFilter,
+    start: Option<Timestamp>,
+    names: Names,
+    /// The time that the filter ends with has come.
+    past: bool,
+}
+
+/// A message in words.
+struct Described<'a> {
+    kind: &'static str,
+    name: &'a str,
+    /// The request that it answers.
+    of: Option<&'a str>,
+    sequence: Option<u64>,
+    bytes: u64,
+}
+
+impl Dump {
+    /// A dump that has written nothing.
+    pub fn new(format: DumpFormat, filter: DumpFilter) -> Dump {
+        Dump {
+            format,
+            filter,
+            ..Dump::default()
+        }
+    }
+
+    /// Writes the next observation of a pass.
+    pub fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        match observation {
+            Observation::Message(seen) => {
+                self.names.observe(seen);
+                self.message(seen, out)
+            }
+            Observation::Control(time, control) => self.control(*time, control, out),
+            Observation::Lost(block) => {
+                let seconds = self.seconds(block.time);
+                if !self.filter.place(Some(block.connection), seconds)
+                    || !self.filter.shows_control()
+                {
+                    return Ok(());
+                }
+                let (connection, bytes) = (block.connection.0, block.wire_len);
+                match self.format {
+                    DumpFormat::Text => {
+                        writeln!(
+                            out,
+                            "{seconds:>13.6} #{connection} ?? {bytes} bytes behind a hole"
+                        )
+                    }
+                    DumpFormat::Json => {
+                        let line = json!({
+                            "seconds": seconds, "connection": connection, "kind": "lost",
+                            "bytes": bytes,
+                        });
+                        writeln!(out, "{line}")
+                    }
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Seconds since the first observation.
+    fn seconds(&mut self, time: Timestamp) -> f64 {
+        let start = *self.start.get_or_insert(time);
+        let seconds = time.since(start).as_nanos() as f64 / 1e9;
+        self.past |= self.filter.past(seconds);
+        seconds
+    }
+
+    fn control(
+        &mut self,
+        time: Timestamp,
+        control: &Control,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let seconds = self.seconds(time);
+        if !self.filter.shows_control() || !self.filter.place(connection_of(control), seconds) {
+            return Ok(());
+        }
+        match self.format {
+            DumpFormat::Text => {
+                // As it is in the file.
+                let control = serde_json::to_string(control)?;
+                writeln!(out, "{seconds:>13.6} -- {}", plain(&control))
+            }
+            DumpFormat::Json => {
+                let line = json!({
+                    "seconds": seconds, "kind": "control",
+                    "control": serde_json::to_value(control)?,
+                });
+                writeln!(out, "{line}")
+            }
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let seconds = self.seconds(seen.time);
+        let described = describe(seen.message);
+        let names = [Some(described.name), described.of];
+        if !self.filter.place(Some(seen.connection), seconds)
+            || !self.filter.message(names.into_iter().flatten())
+        {
+            return Ok(());
+        }
+        let to_server = matches!(seen.message, Message::ClientSetup(_) | Message::Request(_));
+        let connection = seen.connection.0;
+        let fields = seen.message.fields(seen.extensions);
+        let show = Show {
+            names: &self.names,
+            message: described.name,
+        };
+        match self.format {
+            DumpFormat::Text => {
+                let arrow = match described.kind {
+                    "malformed" => "??",
+                    _ if to_server => "->",
+                    _ => "<-",
+                };
+                let name = plain(described.name);
+                write!(out, "{seconds:>13.6} #{connection} {arrow} {name}")?;
+                if !matches!(described.kind, "request" | "setup" | "malformed") {
+                    write!(out, " {}", described.kind)?;
+                }
+                if let Some(of) = described.of {
+                    write!(out, " of {}", plain(of))?;
+                }
+                if let Some(sequence) = described.sequence {
+                    write!(out, " {sequence}")?;
+                }
+                write!(out, ", {} bytes", described.bytes)?;
+                match &fields {
+                    Ok(Value::Fields(none)) if none.is_empty() => writeln!(out),
+                    Ok(fields) => writeln!(out, ": {}", show.text(fields)),
+                    Err(why) => writeln!(out, " ({})", plain(&why.to_string())),
+                }
+            }
+            DumpFormat::Json => {
+                let direction = match described.kind {
+                    "malformed" => Json::Null,
+                    _ if to_server => "to-server".into(),
+                    _ => "to-client".into(),
+                };
+                let ((fields, named), undecoded) = match &fields {
+                    Ok(fields) => (show.json(fields), None),
+                    Err(why) => (Default::default(), Some(why.to_string())),
+                };
+                let (opcode, has_reply) = match seen.message {
+                    Message::Request(request) => (
+                        Some((request.major, request.minor)),
+                        Some(request.has_reply),
+                    ),
+                    _ => (None, None),
+                };
+                let line = json!({
+                    "seconds": seconds, "connection": connection,
+                    "direction": direction, "kind": described.kind, "name": described.name,
+                    "opcode": opcode, "has_reply": has_reply, "of": described.of, "sequence": described.sequence,
+                    "bytes": described.bytes, "fields": fields, "names": named,
+                    "undecoded": undecoded, "operation": seen.operation.map(show::operation),
+                });
+                writeln!(out, "{line}")
+            }
+        }
+    }
+}
+
+/// The connection that a control record is about; `None` where it is about the trace.
+fn connection_of(control: &Control) -> Option<ConnectionId> {
+    match control {
+        Control::Opened(opened) => Some(opened.connection),
+        Control::Closed { connection, .. } => Some(*connection),
+        _ => None,
+    }
+}
+
+fn describe<'a>(message: &Message<'a>) -> Described<'a> {
+    let (kind, name, of, sequence, bytes) = match message {
+        Message::ClientSetup(setup) => ("setup", "setup", None, None, setup.wire_len),
+        Message::ServerSetup(setup) => {
+            let name = match setup.status {
+                SetupStatus::Success => "setup accepted",
+                SetupStatus::Failed => "setup refused",
+                SetupStatus::Authenticate => "setup needs authentication",
+            };
+            ("setup", name, None, None, setup.wire_len)
+        }
+        Message::Request(request) => {
+            let sequence = Some(request.sequence.0);
+            (
+                "request",
+                request.name.as_str(),
+                None,
+                sequence,
+                request.wire_len,
+            )
+        }
+        Message::Reply(reply) => {
+            let name = reply.request.map_or("unpaired", |request| request.as_str());
+            ("reply", name, None, Some(reply.sequence.0), reply.wire_len)
+        }
+        Message::Event(event) => {
+            let sequence = event.sequence.map(|sequence| sequence.0);
+            ("event", event.name.as_str(), None, sequence, event.wire_len)
+        }
+        Message::Error(error) => {
+            let of = Some(error.request.as_str());
+            let sequence = Some(error.sequence.0);
+            (
+                "error",
+                error.name.as_str(),
+                of,
+                sequence,
+                error.bytes.len() as u64,
+            )
+        }
+        Message::Malformed(malformed) => ("malformed", "malformed", None, None, malformed.wire_len),
+    };
+    Described {
+        kind,
+        name,
+        of,
+        sequence,
+        bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dump, DumpFilter, DumpFormat};
+    use crate::pipeline::Pipeline;
+    use crate::testing::*;
+
+    fn dumped(trace: &Synthetic, format: DumpFormat) -> String {
+        filtered(trace, format, DumpFilter::default())
+    }
+
+    fn filtered(trace: &Synthetic, format: DumpFormat, filter: DumpFilter) -> String {
+        let (mut pipeline, mut dump) = (Pipeline::new(), Dump::new(format, filter));
+        let mut out = Vec::new();
+        for record in &trace.records {
+            pipeline.feed(record, |observation| {
+                dump.observe(observation, &mut out).unwrap()
+            });
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_line_for_each_message() {
+        let mut trace = Synthetic::new();
+        trace
+            .wait(250)
+            .client_sends(&[poly_fill_rectangle(1), get_input_focus()]);
+        trace
+            .wait(50)
+            .server_sends(&[bad_window(1, 70), reply(2), expose(2)])
+            .end();
+        insta::assert_snapshot!("dump_text", dumped(&trace, DumpFormat::Text));
+        let json = dumped(&trace, DumpFormat::Json);
+        assert_eq!(
+            json.lines().count(),
+            dumped(&trace, DumpFormat::Text).lines().count()
+        );
+        for line in json.lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap();
+        }
+        insta::assert_snapshot!("dump_json", json);
+    }
+
+    #[test]
+    fn only_the_messages_asked_for() {
+        let mut trace = Synthetic::new();
+        trace
+            .wait(250)
+            .client_sends(&[poly_fill_rectangle(1), get_input_focus()]);
+        trace
+            .wait(50)
+            .server_sends(&[bad_window(1, 70), reply(2), expose(2)])
+            .end();
+        let only = |patterns: &[&str], from| DumpFilter {
+            messages: patterns.iter().map(|text| (*text).to_owned()).collect(),
+            from,
+            ..DumpFilter::default()
+        };
+        let lines = |filter| filtered(&trace, DumpFormat::Text, filter).lines().count();
+        // The request, and the error that it got.
+        assert_eq!(lines(only(&["PolyFill*"], None)), 2);
+        assert_eq!(lines(only(&["GetInputFocus", "Expose"], None)), 3);
+        assert_eq!(lines(only(&["GetInputFocus", "Expose"], Some(0.000_28))), 2);
+    }
+}

@@ -1,0 +1,212 @@
+//! The names of atoms, windows and fonts, as the messages tell them.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::{ByteOrder, Message, Reply, Request, ServerSetup};
+use x11prof_trace::ConnectionId;
+
+use super::kinds::Kind;
+use crate::pipeline::Seen;
+
+/// Core opcodes that give something a name, and predefined atoms (protocol, appendix B).
+const INTERN_ATOM: u8 = 16;
+const GET_ATOM_NAME: u8 = 17;
+const CHANGE_PROPERTY: u8 = 18;
+const OPEN_FONT: u8 = 45;
+const WM_NAME: u32 = 39;
+const WM_CLASS: u32 = 67;
+
+/// Names of one kind remembered at most; beyond that they are learnt anew.
+const MOST: usize = 1 << 16;
+/// The longest name kept, in bytes.
+const LONGEST: usize = 256;
+
+/// What a reply will tell.
+enum Asked {
+    /// The atom of this name.
+    Atom(String),
+    /// The name of this atom.
+    Name(u32),
+}
+
+/// The names known so far.
+#[derive(Default)]
+pub(super) struct Names {
+    atoms: HashMap<u32, String>,
+    resources: HashMap<u32, String>,
+    asked: HashMap<(ConnectionId, u64), Asked>,
+}
+
+impl Names {
+    /// The name of a number of this kind.
+    pub(super) fn name(&self, kind: Kind, number: u32) -> Option<&str> {
+        match kind {
+            Kind::Plain => None,
+            Kind::Id => self.resources.get(&number).map(String::as_str),
+            Kind::Atom => match number {
+                1..=68 => Some(PREDEFINED_ATOMS[number as usize - 1]),
+                _ => self.atoms.get(&number).map(String::as_str),
+            },
+        }
+    }
+
+    /// Learns what a message tells. Call it before the message is shown.
+    pub(super) fn observe(&mut self, seen: &Seen<'_>) {
+        // What is cut off or nonsense tells no name.
+        let _ = match seen.message {
+            Message::Request(request) => self.request(seen.connection, request),
+            Message::Reply(reply) => self.reply(seen.connection, reply),
+            Message::ServerSetup(setup) => self.setup(setup),
+            _ => None,
+        };
+    }
+
+    fn request(&mut self, connection: ConnectionId, request: &Request<'_>) -> Option<()> {
+        let body = request.bytes.get(request.header_len..)?;
+        let order = request.order;
+        let key = (connection, request.sequence.0);
+        match request.major {
+            INTERN_ATOM => {
+                let name = text(body, 4, order.u16(body, 0)?.into())?;
+                put(&mut self.asked, key, Asked::Atom(name));
+            }
+            GET_ATOM_NAME => put(&mut self.asked, key, Asked::Name(order.u32(body, 0)?)),
+            OPEN_FONT => {
+                let name = text(body, 8, order.u16(body, 4)?.into())?;
+                put(&mut self.resources, order.u32(body, 0)?, name);
+            }
+            CHANGE_PROPERTY => self.property(order, body)?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// ICCCM, sections 4.1.2.1 and 4.1.2.5; a window without a name goes by its class.
+    fn property(&mut self, order: ByteOrder, body: &[u8]) -> Option<()> {
+        let (window, property) = (order.u32(body, 0)?, order.u32(body, 4)?);
+        let named = match property {
+            WM_NAME => true,
+            WM_CLASS => false,
+            _ if self.name(Kind::Atom, property) == Some("_NET_WM_NAME") => true,
+            _ => return None,
+        };
+        if body.get(12) == Some(&8) && (named || !self.resources.contains_key(&window)) {
+            let len = usize::try_from(order.u32(body, 16)?).ok()?;
+            let value = text(body, 20, len)?;
+            let value = value.split('\0').next().unwrap_or_default();
+            put(&mut self.resources, window, value.to_owned());
+        }
+        Some(())
+    }
+
+    fn reply(&mut self, connection: ConnectionId, reply: &Reply<'_>) -> Option<()> {
+        if !matches!(reply.opcode?.0, INTERN_ATOM | GET_ATOM_NAME) {
+            return None;
+        }
+        let order = reply.order;
+        let (atom, name) = match self.asked.remove(&(connection, reply.sequence.0))? {
+            Asked::Atom(name) => (order.u32(reply.bytes, 8)?, name),
+            Asked::Name(atom) => {
+                let len = order.u16(reply.bytes, 8)?;
+                (atom, text(reply.bytes, 32, len.into())?)
+            }
+        };
+        // An atom that does not exist is None, 0.
+        if atom != 0 {
+            put(&mut self.atoms, atom, name);
+        }
+        Some(())
+    }
+
+    fn setup(&mut self, setup: &ServerSetup<'_>) -> Option<()> {
+        for screen in setup.decode().ok()?.roots {
+            put(&mut self.resources, screen.root, "root".to_owned());
+        }
+        Some(())
+    }
+}
+
+fn text(bytes: &[u8], at: usize, len: usize) -> Option<String> {
+    let text = bytes.get(at..)?.get(..len)?;
+    let text = &text[..text.len().min(LONGEST)];
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+fn put<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, key: K, value: V) {
+    if map.len() >= MOST {
+        map.clear();
+    }
+    map.insert(key, value);
+}
+
+/// The atoms from 1 on that every server has (protocol, appendix B).
+static PREDEFINED_ATOMS: [&str; 68] = [
+    "PRIMARY",
+    "SECONDARY",
+    "ARC",
+    "ATOM",
+    "BITMAP",
+    "CARDINAL",
+    "COLORMAP",
+    "CURSOR",
+    "CUT_BUFFER0",
+    "CUT_BUFFER1",
+    "CUT_BUFFER2",
+    "CUT_BUFFER3",
+    "CUT_BUFFER4",
+    "CUT_BUFFER5",
+    "CUT_BUFFER6",
+    "CUT_BUFFER7",
+    "DRAWABLE",
+    "FONT",
+    "INTEGER",
+    "PIXMAP",
+    "POINT",
+    "RECTANGLE",
+    "RESOURCE_MANAGER",
+    "RGB_COLOR_MAP",
+    "RGB_BEST_MAP",
+    "RGB_BLUE_MAP",
+    "RGB_DEFAULT_MAP",
+    "RGB_GRAY_MAP",
+    "RGB_GREEN_MAP",
+    "RGB_RED_MAP",
+    "STRING",
+    "VISUALID",
+    "WINDOW",
+    "WM_COMMAND",
+    "WM_HINTS",
+    "WM_CLIENT_MACHINE",
+    "WM_ICON_NAME",
+    "WM_ICON_SIZE",
+    "WM_NAME",
+    "WM_NORMAL_HINTS",
+    "WM_SIZE_HINTS",
+    "WM_ZOOM_HINTS",
+    "MIN_SPACE",
+    "NORM_SPACE",
+    "MAX_SPACE",
+    "END_SPACE",
+    "SUPERSCRIPT_X",
+    "SUPERSCRIPT_Y",
+    "SUBSCRIPT_X",
+    "SUBSCRIPT_Y",
+    "UNDERLINE_POSITION",
+    "UNDERLINE_THICKNESS",
+    "STRIKEOUT_ASCENT",
+    "STRIKEOUT_DESCENT",
+    "ITALIC_ANGLE",
+    "X_HEIGHT",
+    "QUAD_WIDTH",
+    "WEIGHT",
+    "POINT_SIZE",
+    "RESOLUTION",
+    "COPYRIGHT",
+    "NOTICE",
+    "FONT_NAME",
+    "FAMILY_NAME",
+    "FULL_NAME",
+    "CAP_HEIGHT",
+    "WM_CLASS",
+    "WM_TRANSIENT_FOR",
+];

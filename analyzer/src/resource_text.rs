@@ -1,0 +1,98 @@
+//! The resource profile for people.
+
+use crate::resource_report::{ClientResources, KindResources, RemainderReport, ResourceReport};
+use crate::table::{Table, plain};
+use crate::text::counted;
+
+/// Groups of what remained that are shown for each client.
+const SHOWN: usize = 5;
+
+impl ResourceReport {
+    /// The section of a report.
+    pub fn text(&self) -> String {
+        let clients = self
+            .clients
+            .iter()
+            .filter(|client| !client.kinds.is_empty());
+        clients.map(client_text).collect()
+    }
+}
+
+fn client_text(client: &ClientResources) -> String {
+    let ids = client
+        .id_base
+        .map_or_else(String::new, |base| format!(", ids from 0x{base:08x}"));
+    let mut text = format!(
+        "\nResources in the server of {}{ids}:\n",
+        plain(&client.name)
+    );
+    let mut table = Table::new([
+        "Kind",
+        "Held at end",
+        "Bytes",
+        "Most held",
+        "Most bytes",
+        "Most at (s)",
+        "Created",
+        "Freed",
+        "At once",
+    ]);
+    for of in &client.kinds {
+        table.row([
+            of.kind.clone(),
+            of.held.to_string(),
+            of.held_bytes.to_string(),
+            of.most.to_string(),
+            of.most_bytes.to_string(),
+            format!("{:.3}", of.most_at_ms / 1e3),
+            of.created.to_string(),
+            of.freed.to_string(),
+            of.freed_at_once.to_string(),
+        ]);
+    }
+    text.push_str(&table.to_string());
+    for of in client.kinds.iter().filter(|of| of.grows) {
+        text.push_str(&growth(of));
+    }
+    let mut remained: Vec<(&KindResources, &RemainderReport)> = client
+        .kinds
+        .iter()
+        .flat_map(|of| of.remained.iter().map(move |group| (of, group)))
+        .filter(|(_, group)| group.bytes > 0)
+        .collect();
+    remained.sort_by_key(|(_, group)| std::cmp::Reverse(group.bytes));
+    for (of, group) in remained.iter().take(SHOWN) {
+        text.push_str(&format!("  at the end {}\n", remainder(of, group)));
+    }
+    text
+}
+
+fn growth(of: &KindResources) -> String {
+    let newest = of
+        .remained
+        .iter()
+        .max_by(|a, b| a.last_ms.total_cmp(&b.last_ms));
+    let newest = newest.map_or_else(String::new, |group| {
+        format!("; the newest are of {}", remainder(of, group))
+    });
+    format!(
+        "  Warning: it holds steadily more of kind {}{newest}\n",
+        of.kind
+    )
+}
+
+fn remainder(of: &KindResources, group: &RemainderReport) -> String {
+    let size = if group.width > 0 {
+        format!(" {}x{}x{}", group.width, group.height, group.depth)
+    } else {
+        String::new()
+    };
+    format!(
+        "{}{size} by {}, {} bytes, created from {:.3} s to {:.3} s",
+        counted(group.count, &of.kind),
+        plain(&group.request),
+        group.bytes,
+        group.first_ms / 1e3,
+        group.last_ms / 1e3
+    )
+}

@@ -1,0 +1,166 @@
+//! What if: requests priced at a multiple of their cost, or left out.
+//!
+//! A factor is a hypothetical server's: it multiplies the server's time for the operation and
+//! nothing else. At 0 the request is left out: it is not counted, crosses no wire, and neither
+//! wakes the server nor has a reply.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use x11prof_protocol::Symbol;
+
+/// One rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scale {
+    /// A request's name, in which `*` stands for anything.
+    pub pattern: String,
+    /// What its server time is multiplied by.
+    pub factor: f64,
+}
+
+/// Why a text is no rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScaleError {
+    /// No `=` in it.
+    #[error("expected REQUEST=FACTOR, such as PolyFillRectangle=0.5 or 'MIT-SHM:*=0'")]
+    Form,
+    /// The factor is no number that a time can be multiplied by.
+    #[error("{0:?} is no factor: expected a number from 0 on")]
+    Factor(String),
+}
+
+impl Scale {
+    /// Reads a rule.
+    pub fn parse(text: &str) -> Result<Scale, ScaleError> {
+        let (pattern, factor) = text.rsplit_once('=').ok_or(ScaleError::Form)?;
+        let pattern = pattern.trim();
+        if pattern.is_empty() {
+            return Err(ScaleError::Form);
+        }
+        match factor.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(Scale {
+                pattern: pattern.to_owned(),
+                factor: number,
+            }),
+            _ => Err(ScaleError::Factor(factor.trim().to_owned())),
+        }
+    }
+}
+
+/// What a rule came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScaleReport {
+    /// The rule's pattern.
+    pub pattern: String,
+    /// Its factor; 0 leaves the requests out.
+    pub factor: f64,
+    /// How many requests it was applied to.
+    pub requests: u64,
+}
+
+/// All rules; where several fit a request, the last one counts.
+#[derive(Debug, Clone, Default)]
+pub struct Scales {
+    rules: Vec<(Scale, u64)>,
+    /// Which rule a name falls under.
+    known: HashMap<Symbol, Option<usize>>,
+}
+
+impl Scales {
+    /// The rules in the order given.
+    pub fn new(rules: impl IntoIterator<Item = Scale>) -> Scales {
+        Scales {
+            rules: rules.into_iter().map(|rule| (rule, 0)).collect(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The factor for `request`: 1 where no rule fits.
+    pub(crate) fn factor(&mut self, request: Symbol) -> f64 {
+        self.rule(request).map_or(1.0, |rule| rule.0.factor)
+    }
+
+    /// Counts a request that is now priced, or left out.
+    pub(crate) fn count(&mut self, request: Symbol) {
+        if let Some(rule) = self.rule(request) {
+            rule.1 += 1;
+        }
+    }
+
+    fn rule(&mut self, request: Symbol) -> Option<&mut (Scale, u64)> {
+        if self.rules.is_empty() {
+            return None;
+        }
+        let rules = &self.rules;
+        let at = *self.known.entry(request).or_insert_with(|| {
+            let fits = |(rule, _): &(Scale, u64)| fits(&rule.pattern, request.as_str());
+            rules.iter().rposition(fits)
+        });
+        at.and_then(|at| self.rules.get_mut(at))
+    }
+
+    /// What each rule came to.
+    pub fn report(&self) -> Vec<ScaleReport> {
+        let report = |(rule, requests): &(Scale, u64)| ScaleReport {
+            pattern: rule.pattern.clone(),
+            factor: rule.factor,
+            requests: *requests,
+        };
+        self.rules.iter().map(report).collect()
+    }
+}
+
+/// Whether `name` is what `pattern` says, `*` standing for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((before, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut left) = name.strip_prefix(before) else {
+        return false;
+    };
+    // Taking each piece at its first place leaves the most to the pieces behind it.
+    let mut pieces = rest.split('*').peekable();
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return left.ends_with(piece);
+        }
+        match left.find(piece) {
+            Some(at) => left = &left[at + piece.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scale, ScaleError, Scales, fits};
+
+    #[test]
+    fn patterns() {
+        assert!(fits("PolyLine", "PolyLine"));
+        assert!(!fits("PolyLine", "PolyLines"));
+        assert!(fits("MIT-SHM:*", "MIT-SHM:PutImage"));
+        assert!(!fits("MIT-SHM:*", "PutImage"));
+        assert!(fits("*Image*", "MIT-SHM:PutImage"));
+        assert!(fits("*", ""));
+        assert!(fits("a*b*c", "axxbyybzc"));
+        assert!(!fits("ab*ba", "aba"));
+    }
+
+    #[test]
+    fn rules_are_read_and_the_last_one_counts() {
+        assert_eq!(Scale::parse("PolyLine"), Err(ScaleError::Form));
+        assert!(matches!(
+            Scale::parse("PolyLine=-1"),
+            Err(ScaleError::Factor(_))
+        ));
+        let rules = ["Poly*=0.5", "PolyLine=0"].map(|text| Scale::parse(text).unwrap());
+        let mut scales = Scales::new(rules);
+        assert_eq!(scales.factor("PolyLine".into()), 0.0);
+        assert_eq!(scales.factor("PolyArc".into()), 0.5);
+        assert_eq!(scales.factor("CopyArea".into()), 1.0);
+        scales.count("PolyArc".into());
+        assert_eq!(scales.report()[0].requests, 1);
+    }
+}

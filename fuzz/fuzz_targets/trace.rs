@@ -1,0 +1,17 @@
+//! Any bytes as a trace: read, and recovered into one that is whole.
+#![no_main]
+
+use x11prof_trace::{Reader, recover};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(mut reader) = Reader::new(bytes) {
+        while let Ok(Some(_)) = reader.next() {}
+    }
+    let mut whole = Vec::new();
+    if let Ok(recovery) = recover(bytes, &mut whole) {
+        let mut reader = Reader::new(&whole[..]).expect("what was recovered is a trace");
+        while reader.next().expect("and whole").is_some() {}
+        assert!(reader.is_complete());
+        assert!(recovery.records > 0);
+    }
+});

@@ -1,0 +1,350 @@
+//! The layouts that `x11rb-protocol` cannot be given: those with file descriptors, which a trace
+//! has none of, and SYNC's two Awaits, which it reads for ever where they wait for several things.
+
+use super::Value;
+use crate::{ByteOrder, DecodeError};
+
+/// What a field is made of.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// CARD8.
+    U8,
+    /// BOOL.
+    Bool,
+    /// CARD16.
+    U16,
+    /// CARD32 or a resource's id.
+    U32,
+    /// CARD64, of which no half comes first.
+    U64,
+    /// SYNC's INT64: the high half first.
+    HighLow,
+    /// As many bytes that mean nothing.
+    Unused(usize),
+}
+use Kind::{Bool, HighLow, U8, U16, U32, U64, Unused};
+
+type Field = (&'static str, Kind);
+
+/// A message with fields one after the other.
+pub(crate) struct Layout {
+    /// The message's second byte, where it is a field.
+    second: Option<&'static str>,
+    /// What follows the header.
+    fields: &'static [Field],
+    list: List,
+}
+
+/// What follows the fields.
+enum List {
+    /// Nothing.
+    None,
+    /// Groups of fields to the end of the message.
+    ToTheEnd(&'static str, &'static [Field]),
+    /// DRI3 section "BuffersFromPixmap": as many strides, then offsets, as the second byte says.
+    StridesAndOffsets,
+}
+
+/// The layout of a request of an extension, where it is one of those here.
+pub(crate) fn request(extension: &str, minor: u8) -> Option<&'static Layout> {
+    Some(match (extension, minor) {
+        ("DRI3", 2) => &PIXMAP_FROM_BUFFER,
+        ("DRI3", 4) => &FENCE_FROM_FD,
+        ("DRI3", 7) => &PIXMAP_FROM_BUFFERS,
+        ("DRI3", 10) => &IMPORT_SYNCOBJ,
+        ("MIT-SHM", 6) => &ATTACH_FD,
+        ("SYNC", 7) => &AWAIT,
+        ("SYNC", 19) => &AWAIT_FENCE,
+        _ => return None,
+    })
+}
+
+/// The layout of a reply, likewise.
+pub(crate) fn reply(extension: &str, minor: u8) -> Option<&'static Layout> {
+    Some(match (extension, minor) {
+        ("DRI3", 3) => &BUFFER_FROM_PIXMAP,
+        ("DRI3", 8) => &BUFFERS_FROM_PIXMAP,
+        ("DRI3", 1 | 5) | ("MIT-SHM", 7) | ("RANDR", 45) => &DESCRIPTORS,
+        _ => return None,
+    })
+}
+
+const fn plain(fields: &'static [Field]) -> Layout {
+    Layout {
+        second: None,
+        fields,
+        list: List::None,
+    }
+}
+
+// DRI3 protocol, section "Requests".
+static PIXMAP_FROM_BUFFER: Layout = plain(&[
+    ("pixmap", U32),
+    ("drawable", U32),
+    ("size", U32),
+    ("width", U16),
+    ("height", U16),
+    ("stride", U16),
+    ("depth", U8),
+    ("bpp", U8),
+]);
+static FENCE_FROM_FD: Layout = plain(&[
+    ("drawable", U32),
+    ("fence", U32),
+    ("initially_triggered", Bool),
+]);
+static PIXMAP_FROM_BUFFERS: Layout = plain(&[
+    ("pixmap", U32),
+    ("window", U32),
+    ("num_buffers", U8),
+    ("", Unused(3)),
+    ("width", U16),
+    ("height", U16),
+    ("stride0", U32),
+    ("offset0", U32),
+    ("stride1", U32),
+    ("offset1", U32),
+    ("stride2", U32),
+    ("offset2", U32),
+    ("stride3", U32),
+    ("offset3", U32),
+    ("depth", U8),
+    ("bpp", U8),
+    ("", Unused(2)),
+    ("modifier", U64),
+]);
+static IMPORT_SYNCOBJ: Layout = plain(&[("syncobj", U32), ("drawable", U32)]);
+static BUFFER_FROM_PIXMAP: Layout = Layout {
+    second: Some("nfd"),
+    fields: &[
+        ("size", U32),
+        ("width", U16),
+        ("height", U16),
+        ("stride", U16),
+        ("depth", U8),
+        ("bpp", U8),
+    ],
+    list: List::None,
+};
+static BUFFERS_FROM_PIXMAP: Layout = Layout {
+    second: Some("nfd"),
+    fields: &[
+        ("width", U16),
+        ("height", U16),
+        ("", Unused(4)),
+        ("modifier", U64),
+        ("depth", U8),
+        ("bpp", U8),
+        ("", Unused(6)),
+    ],
+    list: List::StridesAndOffsets,
+};
+/// DRI3 Open and FDFromFence, MIT-SHM CreateSegment, RANDR CreateLease: the descriptors alone.
+static DESCRIPTORS: Layout = Layout {
+    second: Some("nfd"),
+    fields: &[],
+    list: List::None,
+};
+// MIT-SHM protocol 1.2, "AttachFd".
+static ATTACH_FD: Layout = plain(&[("shmseg", U32), ("read_only", Bool)]);
+// SYNC protocol, sections "Await" and "AwaitFence".
+static AWAIT: Layout = Layout {
+    second: None,
+    fields: &[],
+    list: List::ToTheEnd(
+        "wait_list",
+        &[
+            ("counter", U32),
+            ("wait_type", U32),
+            ("wait_value", HighLow),
+            ("test_type", U32),
+            ("event_threshold", HighLow),
+        ],
+    ),
+};
+static AWAIT_FENCE: Layout = Layout {
+    second: None,
+    fields: &[],
+    list: List::ToTheEnd("fence_list", &[("fence", U32)]),
+};
+
+impl Layout {
+    /// The fields of the message `bytes`, whose own part begins at `at`.
+    pub(crate) fn read(
+        &self,
+        order: ByteOrder,
+        bytes: &[u8],
+        wire_len: u64,
+        at: usize,
+    ) -> Result<Value, DecodeError> {
+        if bytes.len() as u64 != wire_len {
+            return Err(DecodeError::Omitted);
+        }
+        self.values(Cursor { order, bytes, at })
+            .map(Value::Fields)
+            .ok_or(DecodeError::Lists)
+    }
+
+    fn values(&self, mut cursor: Cursor<'_>) -> Option<Vec<(String, Value)>> {
+        let mut values = Vec::new();
+        let second = cursor.bytes.get(1).copied()?;
+        if let Some(name) = self.second {
+            values.push((name.to_owned(), Value::Number(second.into())));
+        }
+        values.extend(cursor.group(self.fields)?);
+        match self.list {
+            List::None => {}
+            List::ToTheEnd(name, fields) => {
+                let mut list = Vec::new();
+                while cursor.at < cursor.bytes.len() {
+                    let mut group = cursor.group(fields)?;
+                    list.push(match group.len() {
+                        1 => group.remove(0).1,
+                        _ => Value::Fields(group),
+                    });
+                }
+                values.push((name.to_owned(), Value::List(list)));
+            }
+            List::StridesAndOffsets => {
+                for name in ["strides", "offsets"] {
+                    let numbers = (0..second)
+                        .map(|_| cursor.value(U32))
+                        .collect::<Option<_>>()?;
+                    values.push((name.to_owned(), Value::List(numbers)));
+                }
+            }
+        }
+        Some(values)
+    }
+}
+
+/// A place in a message.
+struct Cursor<'a> {
+    order: ByteOrder,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn group(&mut self, fields: &[Field]) -> Option<Vec<(String, Value)>> {
+        let mut values = Vec::new();
+        for (name, kind) in fields {
+            let value = self.value(*kind)?;
+            if !name.is_empty() {
+                values.push(((*name).to_owned(), value));
+            }
+        }
+        Some(values)
+    }
+
+    fn value(&mut self, kind: Kind) -> Option<Value> {
+        let byte = || self.bytes.get(self.at).copied();
+        let half = |at: usize| self.order.u32(self.bytes, self.at + at);
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let (value, len) = match kind {
+            U8 => (Value::Number(byte()?.into()), 1),
+            Bool => (Value::Bool(byte()? != 0), 1),
+            U16 => (
+                Value::Number(self.order.u16(self.bytes, self.at)?.into()),
+                2,
+            ),
+            U32 => (Value::Number(half(0)?.into()), 4),
+            U64 => {
+                let number = match self.order {
+                    ByteOrder::Little => pair(half(4)?, half(0)?),
+                    ByteOrder::Big => pair(half(0)?, half(4)?),
+                };
+                (Value::Number(number.into()), 8)
+            }
+            HighLow => {
+                let number = pair(half(0)?, half(4)?).cast_signed();
+                (Value::Number(number.into()), 8)
+            }
+            Unused(len) => {
+                self.bytes.get(self.at..self.at + len)?;
+                (Value::Cut, len)
+            }
+        };
+        self.at += len;
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{reply, request};
+    use crate::{ByteOrder, DecodeError, Value};
+
+    #[test]
+    fn a_pixmap_from_a_descriptor_in_either_byte_order() {
+        let layout = request("DRI3", 2).unwrap();
+        let little = [
+            150, 2, 6, 0, 1, 0, 0x40, 0, 2, 0, 0x40, 0, 0, 0x10, 0, 0, 32, 0, 16, 0, 128, 0, 24, 32,
+        ];
+        let big = [
+            150, 2, 0, 6, 0, 0x40, 0, 1, 0, 0x40, 0, 2, 0, 0, 0x10, 0, 0, 32, 0, 16, 0, 128, 24, 32,
+        ];
+        let expected = Value::fields([
+            ("pixmap", Value::Number(0x40_0001)),
+            ("drawable", Value::Number(0x40_0002)),
+            ("size", Value::Number(4096)),
+            ("width", Value::Number(32)),
+            ("height", Value::Number(16)),
+            ("stride", Value::Number(128)),
+            ("depth", Value::Number(24)),
+            ("bpp", Value::Number(32)),
+        ]);
+        assert_eq!(
+            layout.read(ByteOrder::Little, &little, 24, 4),
+            Ok(expected.clone())
+        );
+        assert_eq!(layout.read(ByteOrder::Big, &big, 24, 4), Ok(expected));
+        let short = layout.read(ByteOrder::Little, &little[..20], 20, 4);
+        assert_eq!(short, Err(DecodeError::Lists));
+    }
+
+    #[test]
+    fn an_await_of_two_counters() {
+        let mut bytes = vec![134, 7, 15, 0];
+        for counter in [9_u32, 10] {
+            for word in [counter, 0, 1, 2, 3, u32::MAX, u32::MAX] {
+                bytes.extend(word.to_le_bytes());
+            }
+        }
+        let read = request("SYNC", 7)
+            .unwrap()
+            .read(ByteOrder::Little, &bytes, 60, 4)
+            .unwrap();
+        let Some(Value::List(list)) = read.get("wait_list") else {
+            panic!("{read:?}");
+        };
+        assert_eq!(list.len(), 2);
+        assert_eq!(list[1].get("counter"), Some(&Value::Number(10)));
+        assert_eq!(
+            list[1].get("wait_value"),
+            Some(&Value::Number((1 << 32) + 2))
+        );
+        assert_eq!(list[1].get("event_threshold"), Some(&Value::Number(-1)));
+    }
+
+    #[test]
+    fn strides_and_offsets_as_many_as_descriptors() {
+        let layout = reply("DRI3", 8).unwrap();
+        let mut bytes = vec![1, 2, 1, 0, 4, 0, 0, 0, 64, 0, 32, 0, 0, 0, 0, 0];
+        bytes.extend(5_u64.to_le_bytes());
+        bytes.extend([24, 32, 0, 0, 0, 0, 0, 0]);
+        for word in [256_u32, 128, 0, 8192] {
+            bytes.extend(word.to_le_bytes());
+        }
+        let read = layout.read(ByteOrder::Little, &bytes, 48, 8).unwrap();
+        let list = |numbers: [i128; 2]| Value::List(numbers.map(Value::Number).to_vec());
+        assert_eq!(read.get("modifier"), Some(&Value::Number(5)));
+        assert_eq!(read.get("strides"), Some(&list([256, 128])));
+        assert_eq!(read.get("offsets"), Some(&list([0, 8192])));
+        bytes[1] = 200;
+        assert_eq!(
+            layout.read(ByteOrder::Little, &bytes, 48, 8),
+            Err(DecodeError::Lists)
+        );
+    }
+}

@@ -1,0 +1,354 @@
+//! Values from the text that `#[derive(Debug)]` makes.
+
+use std::fmt::{self, Debug, Write as _};
+
+use super::Value;
+use crate::ByteOrder;
+
+/// Text of a message that is read at most, in bytes: an image's pixels would fill a book.
+const LONGEST: usize = 1 << 13;
+/// Values within values followed at most. The deepest layouts of the protocol have 6.
+const DEEPEST: u32 = 32;
+
+/// Lists of bytes under these names are characters.
+const TEXTS: &[&str] = &[
+    "name",
+    "string",
+    "pattern",
+    "vendor",
+    "reason",
+    "driver_name",
+    "device_name",
+    "keycodes_spec",
+    "client_vendor_string",
+];
+
+/// The fields of `decoded`.
+pub(crate) fn read(decoded: &impl Debug) -> Value {
+    let mut clipped = Clipped::default();
+    // It fails where the text is cut off, which ends the formatting early as well.
+    let _ = write!(clipped, "{decoded:?}");
+    let mut parser = Parser {
+        rest: &clipped.0,
+        depth: 0,
+    };
+    let mut value = parser.value();
+    name_texts(&mut value);
+    value
+}
+
+/// Takes text up to `LONGEST` bytes, then fails.
+#[derive(Default)]
+struct Clipped(String);
+
+impl fmt::Write for Clipped {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+/// Reads values off the front of the text. Text that ends early ends its values with a `Cut`.
+struct Parser<'a> {
+    rest: &'a str,
+    depth: u32,
+}
+
+impl<'a> Parser<'a> {
+    fn value(&mut self) -> Value {
+        if self.depth == DEEPEST {
+            self.rest = "";
+        }
+        self.depth += 1;
+        let value = self.any();
+        self.depth -= 1;
+        value
+    }
+
+    fn any(&mut self) -> Value {
+        self.space();
+        match self.rest.chars().next() {
+            None => Value::Cut,
+            Some('[') => self.list(']'),
+            Some('(') => self.list(')'),
+            Some('{') => self.fields(),
+            Some('"') => self.quoted(),
+            Some(first) if first.is_ascii_digit() || first == '-' => self.number(),
+            Some(_) => self.named(),
+        }
+    }
+
+    /// A number, or flags that begin with one.
+    fn number(&mut self) -> Value {
+        let text = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.'));
+        if self.rest.starts_with(" | ") {
+            return self.flags(text);
+        }
+        match text.parse() {
+            Ok(number) => Value::Number(number),
+            Err(_) => text
+                .parse()
+                .map_or_else(|_| Value::Name(text.to_owned()), Value::Real),
+        }
+    }
+
+    /// A constant, flags, a struct or a variant.
+    fn named(&mut self) -> Value {
+        let name = self.take(|c| c.is_alphanumeric() || matches!(c, '_' | ':'));
+        if name.is_empty() {
+            // No such text comes from a derived Debug; end here.
+            self.rest = "";
+            return Value::Cut;
+        }
+        if self.rest.starts_with(" | ") {
+            return self.flags(name);
+        }
+        match (name, self.rest.chars().next()) {
+            ("true", _) => Value::Bool(true),
+            ("false", _) => Value::Bool(false),
+            (_, Some('(')) => match self.list(')') {
+                // What is cut off inside is marked there.
+                Value::List(mut list) if list.len() == 1 || list.get(1) == Some(&Value::Cut) => {
+                    list.remove(0)
+                }
+                list => list,
+            },
+            _ if self.rest.starts_with(" {") => {
+                self.space();
+                self.fields()
+            }
+            // A struct whose name is all that there is has no fields.
+            _ if name.ends_with("Request") || name.ends_with("Reply") => Value::Fields(Vec::new()),
+            _ => Value::Name(name.to_owned()),
+        }
+    }
+
+    fn flags(&mut self, first: &str) -> Value {
+        let more = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '|' | ' '));
+        Value::Name(format!("{first}{}", more.trim_end()))
+    }
+
+    fn quoted(&mut self) -> Value {
+        self.rest = &self.rest[1..];
+        let mut text = String::new();
+        let mut escaped = false;
+        for (at, c) in self.rest.char_indices() {
+            match c {
+                '"' if !escaped => {
+                    self.rest = &self.rest[at + 1..];
+                    return Value::Text(text);
+                }
+                '\\' if !escaped => escaped = true,
+                c => {
+                    text.push(c);
+                    escaped = false;
+                }
+            }
+        }
+        self.rest = "";
+        Value::Text(text)
+    }
+
+    /// Values up to `close`; the opening bracket comes next.
+    fn list(&mut self, close: char) -> Value {
+        self.rest = &self.rest[1..];
+        let mut list = Vec::new();
+        loop {
+            self.separator();
+            if self.ends(close) {
+                return Value::List(list);
+            }
+            list.push(self.value());
+            if self.rest.is_empty() {
+                if list.last() != Some(&Value::Cut) {
+                    list.push(Value::Cut);
+                }
+                return Value::List(list);
+            }
+        }
+    }
+
+    /// Names and values up to the brace.
+    fn fields(&mut self) -> Value {
+        self.rest = &self.rest[1..];
+        let mut fields = Vec::new();
+        loop {
+            self.separator();
+            if self.ends('}') || self.rest.is_empty() {
+                return Value::Fields(fields);
+            }
+            let name = self.take(|c| c.is_alphanumeric() || c == '_');
+            if !self.ends(':') {
+                self.rest = "";
+                return Value::Fields(fields);
+            }
+            // What is an Option and not set is not in the message.
+            match self.value() {
+                Value::Name(none) if none == "None" => {}
+                value => fields.push((name.trim_end_matches('_').to_owned(), value)),
+            }
+        }
+    }
+
+    fn separator(&mut self) {
+        self.rest = self.rest.trim_start_matches([',', ' ']);
+    }
+
+    fn space(&mut self) {
+        self.rest = self.rest.trim_start_matches(' ');
+    }
+
+    fn ends(&mut self, with: char) -> bool {
+        match self.rest.strip_prefix(with) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn take(&mut self, part: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|c| !part(c)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken
+    }
+}
+
+/// Makes text of the lists of bytes that are characters, and numbers of a property's bytes.
+fn name_texts(value: &mut Value) {
+    match value {
+        Value::Fields(fields) => {
+            // ChangeProperty and GetProperty: the format tells what the data are.
+            let format = fields
+                .iter()
+                .find(|(name, _)| name == "format")
+                .and_then(|(_, format)| format.as_u32());
+            for (name, value) in fields {
+                let format = match name.as_str() {
+                    name if TEXTS.contains(&name) => Some(8),
+                    "data" | "value" => format,
+                    _ => None,
+                };
+                match (format, value.as_bytes()) {
+                    (Some(format), Some(bytes)) => in_format(value, format, &bytes),
+                    _ => name_texts(value),
+                }
+            }
+        }
+        Value::List(list) => list.iter_mut().for_each(name_texts),
+        _ => {}
+    }
+}
+
+/// Makes of `value`, a list of bytes, what `format` says that they are.
+fn in_format(value: &mut Value, format: u32, bytes: &[u8]) {
+    let cut = matches!(value, Value::List(list) if list.last() == Some(&Value::Cut));
+    let order = ByteOrder::native();
+    let mut numbers: Vec<Value> = match format {
+        16 => (0..bytes.len())
+            .step_by(2)
+            .filter_map(|at| order.u16(bytes, at))
+            .map(|number| Value::Number(number.into()))
+            .collect(),
+        32 => (0..bytes.len())
+            .step_by(4)
+            .filter_map(|at| order.u32(bytes, at))
+            .map(|number| Value::Number(number.into()))
+            .collect(),
+        8 => {
+            let Value::Text(mut text) = Value::of_text(bytes) else {
+                return;
+            };
+            if cut {
+                text.push('…');
+            }
+            *value = Value::Text(text);
+            return;
+        }
+        _ => return,
+    };
+    if cut {
+        numbers.push(Value::Cut);
+    }
+    *value = Value::List(numbers);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, read};
+    use crate::Value;
+
+    #[derive(Debug)]
+    #[allow(dead_code, reason = "read through Debug")]
+    struct Outer<'a> {
+        window: u32,
+        name: &'a [u8],
+        type_: Option<i16>,
+        unset: Option<u8>,
+        inner: Vec<Inner>,
+        on: bool,
+    }
+    #[derive(Debug)]
+    #[allow(dead_code, reason = "read through Debug")]
+    enum Inner {
+        Unit,
+        Tuple(u8),
+        Two(f32, i64),
+    }
+    #[derive(Debug)]
+    struct EmptyRequest;
+
+    #[test]
+    fn fields_by_name() {
+        let outer = Outer {
+            window: 4_194_305,
+            name: b"WM_NAME",
+            type_: Some(-3),
+            unset: None,
+            inner: vec![Inner::Unit, Inner::Tuple(7), Inner::Two(0.5, -9)],
+            on: true,
+        };
+        let expected = Value::fields([
+            ("window", Value::Number(4_194_305)),
+            ("name", Value::Text("WM_NAME".into())),
+            ("type", Value::Number(-3)),
+            (
+                "inner",
+                Value::List(vec![
+                    Value::Name("Unit".into()),
+                    Value::Number(7),
+                    Value::List(vec![Value::Real(0.5), Value::Number(-9)]),
+                ]),
+            ),
+            ("on", Value::Bool(true)),
+        ]);
+        assert_eq!(read(&outer), expected);
+        assert_eq!(read(&Some(EmptyRequest)), Value::Fields(Vec::new()));
+    }
+
+    #[test]
+    fn flags_and_constants_keep_their_names() {
+        use x11rb_protocol::protocol::xproto::{EventMask, GX};
+        assert_eq!(read(&GX::COPY), Value::Name("COPY".into()));
+        let mask = EventMask::EXPOSURE | EventMask::KEY_PRESS;
+        assert_eq!(read(&mask), Value::Name("KEY_PRESS | EXPOSURE".into()));
+        let odd = EventMask::from(1 << 31 | 1_u32);
+        assert_eq!(read(&odd), Value::Name("2147483648 | KEY_PRESS".into()));
+    }
+
+    #[test]
+    fn long_lists_are_cut_off() {
+        match read(&vec![255_u8; LONGEST]) {
+            Value::List(list) => {
+                assert!(list.len() > LONGEST / 6 && list.len() < LONGEST / 4);
+                assert_eq!(list.last(), Some(&Value::Cut));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The fields of any message, by name: what a dump shows, whatever the message's type.
+//!
+//! What `x11rb-protocol` decodes is read off its types' `Debug` text, which names every field,
+//! flag and constant; the few layouts that it cannot be given are tables here.
+
+mod by_hand;
+mod debug_text;
+mod value;
+
+pub use value::Value;
+
+use crate::{DecodeError, ErrorMessage, Event, Extensions, Message, Reply, Request, ServerSetup};
+
+/// Core opcodes of the messages with pixels (protocol, appendix B).
+const PUT_IMAGE: u8 = 72;
+const GET_IMAGE: u8 = 73;
+/// The longest message that is made up to its length, in bytes; a server takes 16 MiB at most.
+const LONGEST_FILLED: u64 = 1 << 26;
+
+/// A message whose pixels were left out, with zeros for them, so that its other fields can be
+/// decoded. `None` where it is whole, or where more than pixels is missing.
+fn filled(bytes: &[u8], wire_len: u64) -> Option<Vec<u8>> {
+    // Header and fields of either message.
+    let fits = bytes.len() >= 32 && wire_len > bytes.len() as u64 && wire_len <= LONGEST_FILLED;
+    let len = usize::try_from(wire_len).ok().filter(|_| fits)?;
+    let mut filled = bytes.to_vec();
+    filled.resize(len, 0);
+    Some(filled)
+}
+
+/// The pixels were left out: none are shown.
+fn without_pixels(mut fields: Value) -> Value {
+    if let Value::Fields(fields) = &mut fields
+        && let Some((_, data)) = fields.iter_mut().find(|(name, _)| name == "data")
+    {
+        *data = Value::List(vec![Value::Cut]);
+    }
+    fields
+}
+
+impl Message<'_> {
+    /// The message's fields by name. Lists longer than a page are cut off (`Value::Cut`).
+    pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
+        match self {
+            Message::ClientSetup(setup) => Ok(Value::fields([
+                ("byte_order", Value::Name(format!("{:?}", setup.order))),
+                (
+                    "protocol_major_version",
+                    Value::Number(setup.version.0.into()),
+                ),
+                (
+                    "protocol_minor_version",
+                    Value::Number(setup.version.1.into()),
+                ),
+                (
+                    "authorization_protocol_name",
+                    Value::of_text(setup.authorization),
+                ),
+            ])),
+            Message::ServerSetup(setup) => setup.fields(),
+            Message::Request(request) => request.fields(extensions),
+            Message::Reply(reply) => reply.fields(extensions),
+            Message::Event(event) => event.fields(extensions),
+            Message::Error(error) => Ok(error.fields()),
+            Message::Malformed(malformed) => {
+                Ok(Value::fields([("why", Value::Text(malformed.why.into()))]))
+            }
+        }
+    }
+}
+
+impl Request<'_> {
+    /// The request's fields by name.
+    pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
+        if let Some(extension) = extensions.by_major(self.major)
+            && let Some(layout) = by_hand::request(extension.name.as_str(), self.minor)
+        {
+            return layout.read(self.order, self.bytes, self.wire_len, self.header_len);
+        }
+        if self.major == PUT_IMAGE
+            && let Some(bytes) = filled(self.bytes, self.wire_len)
+        {
+            let bytes = bytes.as_slice();
+            let fields = debug_text::read(&Request { bytes, ..*self }.decode(extensions)?);
+            return Ok(without_pixels(fields));
+        }
+        Ok(debug_text::read(&self.decode(extensions)?))
+    }
+}
+
+impl Reply<'_> {
+    /// The reply's fields by name.
+    pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
+        if let Some((major, minor)) = self.opcode
+            && let Some(extension) = extensions.by_major(major)
+            && let Some(layout) = by_hand::reply(extension.name.as_str(), minor)
+        {
+            return layout.read(self.order, self.bytes, self.wire_len, 8);
+        }
+        let filled = match self.opcode {
+            Some((GET_IMAGE, _)) => filled(self.bytes, self.wire_len),
+            _ => None,
+        };
+        let mut fields = match filled {
+            Some(bytes) => {
+                let bytes = bytes.as_slice();
+                without_pixels(debug_text::read(
+                    &Reply { bytes, ..*self }.decode(extensions)?,
+                ))
+            }
+            None => debug_text::read(&self.decode(extensions)?),
+        };
+        fields.remove(&["sequence", "length"]);
+        Ok(fields)
+    }
+}
+
+impl Event<'_> {
+    /// The event's fields by name.
+    pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
+        let mut fields = debug_text::read(&self.decode(extensions)?);
+        fields.remove(&[
+            "response_type",
+            "sequence",
+            "length",
+            "extension",
+            "event_type",
+        ]);
+        Ok(fields)
+    }
+}
+
+impl ErrorMessage<'_> {
+    /// The error's fields by name, in either byte order.
+    fn fields(&self) -> Value {
+        let byte = |at| Value::Number(self.bytes.get(at).copied().unwrap_or(0).into());
+        let minor = self.order.u16(self.bytes, 8).unwrap_or(0);
+        Value::fields([
+            ("bad_value", Value::Number(self.bad_value.into())),
+            ("minor_opcode", Value::Number(minor.into())),
+            ("major_opcode", byte(10)),
+        ])
+    }
+}
+
+impl ServerSetup<'_> {
+    fn fields(&self) -> Result<Value, DecodeError> {
+        if let Some(reason) = self.reason() {
+            return Ok(Value::fields([("reason", Value::of_text(reason))]));
+        }
+        let mut fields = debug_text::read(&self.decode()?);
+        fields.remove(&["status", "length"]);
+        Ok(fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ByteOrder, Extensions, Request, SequenceNumber, Symbol, Value};
+
+    #[test]
+    fn an_image_without_its_pixels() {
+        let mut bytes = vec![72, 2];
+        bytes.extend(2054_u16.to_le_bytes());
+        for word in [0x40_0001_u32, 0x40_0002] {
+            bytes.extend(word.to_le_bytes());
+        }
+        for half in [64_u16, 32, 1, 2, 24 << 8] {
+            bytes.extend(half.to_le_bytes());
+        }
+        bytes.extend([0; 10]);
+        let request = Request {
+            sequence: SequenceNumber(1),
+            name: Symbol::new("PutImage"),
+            major: 72,
+            minor: 2,
+            order: ByteOrder::Little,
+            bytes: &bytes,
+            wire_len: 2054 * 4,
+            header_len: 4,
+            has_reply: false,
+        };
+        let fields = request.fields(&Extensions::new()).unwrap();
+        assert_eq!(fields.get("height"), Some(&Value::Number(32)));
+        assert_eq!(fields.get("data"), Some(&Value::List(vec![Value::Cut])));
+    }
+}

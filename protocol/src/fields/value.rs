@@ -1,0 +1,80 @@
+//! A field's value, whatever its type.
+
+/// A value in a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number, or a resource's id.
+    Number(i128),
+    /// A real number (GLX has them).
+    Real(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A constant or flags by name: `COPY`, `EXPOSURE | KEY_PRESS`.
+    Name(String),
+    /// Characters.
+    Text(String),
+    /// Values of one type.
+    List(Vec<Value>),
+    /// Values with names, in the order of the protocol.
+    Fields(Vec<(String, Value)>),
+    /// What follows in this list was not read: it is too long to show.
+    Cut,
+}
+
+impl Value {
+    /// Values with these names.
+    pub fn fields<const N: usize>(fields: [(&str, Value); N]) -> Value {
+        Value::Fields(
+            fields
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
+    }
+
+    /// The bytes as characters: X11's strings are ISO 8859-1, and many clients write UTF-8.
+    pub fn of_text(bytes: &[u8]) -> Value {
+        Value::Text(match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+        })
+    }
+
+    /// The field of this name; `None` where there is none or this is no set of fields.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        match self {
+            Value::Fields(fields) => fields
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The number, where it is one that fits into a CARD32.
+    pub fn as_u32(&self) -> Option<u32> {
+        match self {
+            Value::Number(number) => u32::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
+    /// Removes the fields of these names.
+    pub(crate) fn remove(&mut self, names: &[&str]) {
+        if let Value::Fields(fields) = self {
+            fields.retain(|(name, _)| !names.contains(&name.as_str()));
+        }
+    }
+
+    /// A list of bytes as the bytes; `None` for anything else.
+    pub(crate) fn as_bytes(&self) -> Option<Vec<u8>> {
+        match self {
+            Value::List(list) => list
+                .iter()
+                .filter(|value| **value != Value::Cut)
+                .map(|value| value.as_u32().and_then(|number| u8::try_from(number).ok()))
+                .collect(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Core messages of the other byte order, turned into this machine's for `x11rb-protocol`.
+//!
+//! A layout is text: a digit is a number of so many bytes, `|` the 32nd byte, where a reply's
+//! lists begin, and what is in parentheses repeats to the message's end. What a layout does not
+//! cover (names, pixels) stays as it is. Whatever the bytes, nothing beyond them is touched.
+
+mod layouts;
+
+use crate::ByteOrder;
+use layouts::{EVENTS, REPLIES, REQUESTS, SETUP_DEPTH, SETUP_FIXED, SETUP_SCREEN, SETUP_VISUAL};
+
+/// Core opcodes whose layout depends on their contents (protocol, appendix B).
+const CHANGE_PROPERTY: u8 = 18;
+const GET_PROPERTY: u8 = 20;
+const SEND_EVENT: u8 = 25;
+const QUERY_FONT: u8 = 47;
+const LIST_FONTS_WITH_INFO: u8 = 50;
+const LIST_HOSTS: u8 = 110;
+const CLIENT_MESSAGE: u8 = 33;
+const KEYMAP_NOTIFY: u8 = 11;
+
+/// A request of the core protocol; `header_len` is 8 where a BIG-REQUESTS length follows.
+pub(crate) fn request(bytes: &[u8], header_len: usize) -> Vec<u8> {
+    let mut swap = Swap::new(bytes, 1);
+    swap.numbers("12");
+    if header_len == 8 {
+        swap.numbers("4");
+    }
+    let major = bytes.first().copied().unwrap_or(0);
+    let layout = REQUESTS.get(usize::from(major)).copied().unwrap_or("");
+    swap.layout(layout);
+    match major {
+        CHANGE_PROPERTY => {
+            // Window, property, type, then the format and three unused bytes, and the length.
+            let format = bytes.get(header_len + 12).copied().unwrap_or(8);
+            swap.list_of(format);
+        }
+        SEND_EVENT => {
+            let at = swap.at;
+            swap.event(at);
+        }
+        _ => {}
+    }
+    swap.bytes
+}
+
+/// A reply to the core request `major`.
+pub(crate) fn reply(order: ByteOrder, bytes: &[u8], major: u8) -> Vec<u8> {
+    let mut swap = Swap::new(bytes, 2);
+    swap.numbers("24");
+    let layout = REPLIES
+        .iter()
+        .find(|(known, _)| *known == major)
+        .map_or("", |(_, layout)| *layout);
+    swap.layout(layout);
+    match major {
+        GET_PROPERTY => {
+            swap.at = 32;
+            swap.list_of(bytes.get(1).copied().unwrap_or(8));
+        }
+        QUERY_FONT | LIST_FONTS_WITH_INFO => {
+            // Section "QueryFont": the count of FONTPROPs is at 46; characters follow them.
+            let properties = order.u16(bytes, 46).unwrap_or(0);
+            (0..properties).for_each(|_| swap.numbers("44"));
+            if major == QUERY_FONT {
+                swap.layout("(2)");
+            }
+        }
+        LIST_HOSTS => {
+            swap.at = 32;
+            // A HOST: family, unused, the address's length, the address, padding.
+            while let Some(len) = order.u16(bytes, swap.at.saturating_add(2)) {
+                swap.numbers("112");
+                swap.at += usize::from(len).next_multiple_of(4);
+            }
+        }
+        _ => {}
+    }
+    swap.bytes
+}
+
+/// An event of the core protocol.
+pub(crate) fn event(bytes: &[u8]) -> Vec<u8> {
+    let mut swap = Swap::new(bytes, 0);
+    swap.event(0);
+    swap.bytes
+}
+
+/// The server's answer to a setup, when it accepts.
+pub(crate) fn setup(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
+    let count = |at| usize::from(bytes.get(at).copied().unwrap_or(0));
+    let mut swap = Swap::new(bytes, 0);
+    swap.layout(SETUP_FIXED);
+    let vendor = usize::from(order.u16(bytes, 24).unwrap_or(0));
+    let (screens, formats) = (count(28), count(29));
+    swap.at = 40 + vendor.next_multiple_of(4) + formats * 8;
+    for _ in 0..screens {
+        let depths = count(swap.at + 39);
+        swap.numbers(SETUP_SCREEN);
+        for _ in 0..depths {
+            let visuals = order.u16(bytes, swap.at + 2).unwrap_or(0);
+            swap.numbers(SETUP_DEPTH);
+            (0..visuals).for_each(|_| swap.numbers(SETUP_VISUAL));
+        }
+    }
+    swap.bytes
+}
+
+/// A message on its way from one order to the other.
+struct Swap {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Swap {
+    fn new(bytes: &[u8], at: usize) -> Swap {
+        Swap {
+            bytes: bytes.to_vec(),
+            at,
+        }
+    }
+
+    /// Turns the numbers of a layout, and those that repeat behind them.
+    fn layout(&mut self, layout: &str) {
+        let (once, repeated) = match layout.split_once('(') {
+            Some((once, repeated)) => (once, repeated.trim_end_matches(')')),
+            None => (layout, ""),
+        };
+        self.numbers(once);
+        while !repeated.is_empty() && self.at < self.bytes.len() {
+            self.numbers(repeated);
+        }
+    }
+
+    fn numbers(&mut self, layout: &str) {
+        for kind in layout.bytes() {
+            let len = match kind {
+                b'|' => {
+                    self.at = 32;
+                    continue;
+                }
+                digit => usize::from(digit - b'0'),
+            };
+            let end = self.at.saturating_add(len);
+            if let Some(number) = self.bytes.get_mut(self.at..end) {
+                number.reverse();
+            }
+            self.at = end;
+        }
+    }
+
+    /// Turns numbers of `bits` bits to the end.
+    fn list_of(&mut self, bits: u8) {
+        match bits {
+            16 => self.layout("(2)"),
+            32 => self.layout("(4)"),
+            _ => {}
+        }
+    }
+
+    /// Turns the event at `at`.
+    fn event(&mut self, at: usize) {
+        let code = self.bytes.get(at).copied().unwrap_or(0) & 0x7F;
+        self.at = at + 1;
+        if code == KEYMAP_NOTIFY {
+            return;
+        }
+        self.numbers("12");
+        let layout = EVENTS.get(usize::from(code)).copied().unwrap_or("");
+        self.numbers(layout);
+        if code == CLIENT_MESSAGE {
+            // The format is the second byte.
+            match self.bytes.get(at + 1) {
+                Some(16) => self.numbers("2222222222"),
+                Some(32) => self.numbers("44444"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLIENT_MESSAGE, event, reply, request};
+    use crate::ByteOrder;
+
+    /// A message in both orders from numbers of 1, 2 or 4 bytes.
+    fn both(fields: &[(u32, u8)]) -> (Vec<u8>, Vec<u8>) {
+        let (mut little, mut big) = (Vec::new(), Vec::new());
+        for (number, len) in fields {
+            let len = usize::from(*len);
+            little.extend(&number.to_le_bytes()[..len]);
+            big.extend(&number.to_be_bytes()[4 - len..]);
+        }
+        (little, big)
+    }
+
+    fn native<'a>(little: &'a [u8], big: &'a [u8]) -> (ByteOrder, &'a [u8], &'a [u8]) {
+        match ByteOrder::native() {
+            ByteOrder::Little => (ByteOrder::Big, big, little),
+            ByteOrder::Big => (ByteOrder::Little, little, big),
+        }
+    }
+
+    #[test]
+    fn rectangles_a_property_of_32_bits_and_a_sent_event() {
+        let rectangles = both(&[
+            (70, 1),
+            (0, 1),
+            (5, 2),
+            (0x40_0001, 4),
+            (0x40_0002, 4),
+            (1, 2),
+            (2, 2),
+            (300, 2),
+            (400, 2),
+        ]);
+        let property = both(&[
+            (18, 1),
+            (0, 1),
+            (7, 2),
+            (9, 4),
+            (39, 4),
+            (4, 4),
+            (32, 1),
+            (0, 1),
+            (0, 2),
+            (1, 4),
+            (0x0102_0304, 4),
+        ]);
+        let sent = both(&[
+            (25, 1),
+            (0, 1),
+            (11, 2),
+            (9, 4),
+            (0x8000, 4),
+            (u32::from(CLIENT_MESSAGE), 1),
+            (16, 1),
+            (0, 2),
+            (9, 4),
+            (300, 4),
+            (1, 2),
+            (2, 2),
+            (3, 2),
+            (4, 2),
+            (5, 2),
+            (6, 2),
+            (7, 2),
+            (8, 2),
+            (9, 2),
+            (10, 2),
+        ]);
+        for (little, big) in [rectangles, property, sent] {
+            let (_, foreign, own) = native(&little, &big);
+            assert_eq!(request(foreign, 4), own);
+        }
+    }
+
+    #[test]
+    fn answers() {
+        let geometry = both(&[
+            (1, 1),
+            (24, 1),
+            (7, 2),
+            (0, 4),
+            (0x123, 4),
+            (1, 2),
+            (2, 2),
+            (300, 2),
+            (400, 2),
+            (5, 2),
+        ]);
+        let (order, foreign, own) = native(&geometry.0, &geometry.1);
+        assert_eq!(reply(order, foreign, 14), own);
+        let expose = both(&[
+            (12, 1),
+            (0, 1),
+            (7, 2),
+            (0x40_0001, 4),
+            (1, 2),
+            (2, 2),
+            (300, 2),
+            (400, 2),
+            (0, 2),
+        ]);
+        let (_, foreign, own) = native(&expose.0, &expose.1);
+        assert_eq!(event(foreign), own);
+    }
+
+    #[test]
+    fn short_messages_are_left_as_they_are() {
+        for len in 0..12 {
+            let bytes = vec![70; len];
+            assert_eq!(request(&bytes, 4).len(), len);
+            assert_eq!(reply(ByteOrder::Big, &bytes, 47).len(), len);
+            assert_eq!(event(&bytes).len(), len);
+            assert_eq!(super::setup(ByteOrder::Big, &bytes).len(), len);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What of one connection goes to the recorder: each read as a block, without what is left out.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use x11prof_trace::{Block, ConnectionId, Direction, Gap, Timestamp};
+
+use crate::images::ImageRequests;
+use crate::kept::KeptBytes;
+use crate::omission::Omission;
+use crate::tap::{Entry, Tap};
+
+/// A connection's way into the trace. It runs on the relay's thread, because what is left out
+/// there needs no memory, and leaves the read buffer in the caches.
+pub(crate) struct ConnectionTap<'a> {
+    connection: ConnectionId,
+    tap: &'a Tap,
+    kept: &'a RefCell<KeptBytes>,
+    state: RefCell<State>,
+}
+
+struct State {
+    omission: Omission,
+    /// Bytes so far, to the server and to the client.
+    offsets: [u64; 2],
+    gaps: Vec<Gap>,
+}
+
+impl<'a> ConnectionTap<'a> {
+    pub(crate) fn new(
+        connection: ConnectionId,
+        tap: &'a Tap,
+        kept: &'a RefCell<KeptBytes>,
+        images: ImageRequests,
+    ) -> ConnectionTap<'a> {
+        ConnectionTap {
+            connection,
+            tap,
+            kept,
+            state: RefCell::new(State {
+                omission: Omission::new(images),
+                offsets: [0; 2],
+                gaps: Vec::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn connection(&self) -> ConnectionId {
+        self.connection
+    }
+
+    pub(crate) fn tap(&self) -> &Tap {
+        self.tap
+    }
+
+    /// Adds what was read at `time`; `secret` is left out in any case.
+    pub(crate) fn crossed(
+        &self,
+        time: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        fds: usize,
+        secret: &Range<usize>,
+    ) {
+        let mut state = self.state.borrow_mut();
+        let State {
+            omission,
+            offsets,
+            gaps,
+        } = &mut *state;
+        let pressed = omission.gaps(direction, bytes, secret, self.tap.level(), gaps);
+        if pressed {
+            let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
+            self.tap.left_out_under_pressure(left);
+        }
+        let [to_server, to_client] = offsets;
+        let offset = match direction {
+            Direction::ToServer => to_server,
+            Direction::ToClient => to_client,
+        };
+        let block = Block {
+            time,
+            connection: self.connection,
+            direction,
+            offset: *offset,
+            // A read is far below 4 GiB.
+            wire_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+            fds: u16::try_from(fds).unwrap_or(u16::MAX),
+            bytes: self.kept.borrow_mut().keep(bytes, gaps),
+            gaps: gaps.clone(),
+        };
+        *offset += bytes.len() as u64;
+        self.tap.push(Entry::Block(block));
+    }
+}

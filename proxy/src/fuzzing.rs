@@ -1,0 +1,72 @@
+//! Ways for the fuzz targets to what takes bytes of strangers. Not for other use.
+
+use std::net::Ipv4Addr;
+
+use x11prof_trace::{Direction, ExtensionOpcodes};
+
+use crate::authority::{self, Peer};
+use crate::images::ImageRequests;
+use crate::omission::{Level, Omission};
+use crate::setup_exchange::{self, Progress};
+
+/// A client's setup as far as it has come, and what is made of it.
+pub fn setup(bytes: &[u8]) {
+    match setup_exchange::progress(bytes) {
+        Ok(Progress::Whole(layout)) => {
+            let ours = authority::Cookie::of([7; 16]);
+            // Refused or not, it can be rewritten.
+            let _ = setup_exchange::check(bytes, &layout, &ours);
+            let rewritten = setup_exchange::rewrite(bytes, &layout, Some(&ours));
+            let again = setup_exchange::progress(&rewritten);
+            assert!(matches!(again, Ok(Progress::Whole(layout)) if layout.len == rewritten.len()));
+        }
+        Ok(Progress::Needs(needed)) => assert!(needed > bytes.len()),
+        Err(_) => {}
+    }
+}
+
+/// An authority file.
+pub fn authority(bytes: &[u8]) {
+    for peer in [Peer::Local, Peer::Address(Ipv4Addr::LOCALHOST.into())] {
+        let _ = authority::find(bytes, &peer, b"host", 0);
+    }
+}
+
+/// Two streams cut out of `bytes`: whether a read is the server's, and the read.
+pub fn reads(bytes: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let (&first, after) = rest.split_first()?;
+        let len = usize::from(first >> 1) * 4;
+        let (read, after) = after.split_at(len.min(after.len()));
+        rest = after;
+        Some((first & 1 == 1, read))
+    })
+}
+
+/// What is left out of the reads: gaps that lie in their reads, in order.
+pub fn omission(bytes: &[u8]) {
+    let extensions =
+        [("RENDER", 139), ("XVideo", 150), ("XFIXES", 138)].map(|(name, major)| ExtensionOpcodes {
+            name: name.to_owned(),
+            major,
+            first_event: 0,
+            first_error: 0,
+        });
+    let mut omission = Omission::new(ImageRequests::of(&extensions));
+    let levels = [Level::Images, Level::LongBodies, Level::Bodies];
+    let mut gaps = Vec::new();
+    for ((server, read), level) in reads(bytes).zip(levels.into_iter().cycle()) {
+        let direction = match server {
+            true => Direction::ToClient,
+            false => Direction::ToServer,
+        };
+        omission.gaps(direction, read, &(0..0), level, &mut gaps);
+        let mut end = 0;
+        for gap in &gaps {
+            assert!(gap.len > 0 && u64::from(gap.at) >= end);
+            end = u64::from(gap.at) + u64::from(gap.len);
+        }
+        assert!(end <= read.len() as u64);
+    }
+}

@@ -1,0 +1,59 @@
+//! Who is at the other end of a Unix socket.
+
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// The process that connected or listens, as the kernel noted it then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// None where it is in another pid namespace.
+    pub(crate) pid: Option<u32>,
+    pub(crate) uid: u32,
+}
+
+impl Peer {
+    /// The peer of a Unix socket; of other sockets there is none.
+    pub(crate) fn of(socket: impl AsFd) -> Option<Peer> {
+        let mut credentials = libc::ucred {
+            pid: 0,
+            uid: 0,
+            gid: 0,
+        };
+        let mut len = libc::socklen_t::try_from(size_of::<libc::ucred>()).ok()?;
+        // rustix has this call too, but a pid of 0, of another namespace, is none to it.
+        // SAFETY: the kernel writes at most `len` bytes of plain integers into `credentials`.
+        #[expect(unsafe_code, reason = "a pid of 0 must be told from others")]
+        let got = unsafe {
+            libc::getsockopt(
+                socket.as_fd().as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERCRED,
+                (&raw mut credentials).cast(),
+                &raw mut len,
+            )
+        };
+        // A socket without credentials, such as a TCP one, has the user of nobody at all.
+        (got == 0 && credentials.uid != u32::MAX).then_some(Peer {
+            pid: u32::try_from(credentials.pid).ok().filter(|&pid| pid != 0),
+            uid: credentials.uid,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Peer;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn the_peer_of_a_unix_socket_is_known_and_that_of_a_tcp_socket_is_not() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        let peer = Peer::of(&one).unwrap();
+        assert_eq!(peer.pid, Some(std::process::id()));
+        assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        assert_eq!(Peer::of(&client), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Atoms and their names, and who owns the selections that some of them name.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use x11prof_protocol::Reply;
+
+use crate::body::latin1;
+use crate::ids::{By, ClientId, IdHasher, IdMap};
+
+/// Atoms kept at most: a name takes up to 64 KiB on the wire.
+const MOST: usize = 1 << 16;
+/// The longest name kept, in bytes; of a longer one so much.
+const LONGEST: usize = 256;
+/// Selections kept at most.
+const MOST_SELECTIONS: usize = 1 << 12;
+
+/// The atoms and selections of a display.
+#[derive(Debug, Default)]
+pub(crate) struct Atoms {
+    names: HashMap<u32, Box<str>, BuildHasherDefault<IdHasher>>,
+    selections: IdMap<(u32, Option<By>)>,
+}
+
+/// The name of an atom as a request to intern it has it.
+pub(crate) fn name(bytes: &[u8]) -> Box<str> {
+    latin1(bytes.get(..LONGEST).unwrap_or(bytes)).into_boxed_str()
+}
+
+impl Atoms {
+    /// The name of an atom; `None` where the recording does not tell it.
+    pub(crate) fn name(&self, atom: u32) -> Option<&str> {
+        match atom
+            .checked_sub(1)
+            .and_then(|at| PREDEFINED.get(at as usize))
+        {
+            Some(name) => Some(name),
+            None => self.names.get(&atom).map(|name| &**name),
+        }
+    }
+
+    /// The reply to InternAtom of `name`. Atom 0 is None: there is none of that name.
+    pub(crate) fn interned(&mut self, name: Box<str>, reply: &Reply<'_>) -> Option<()> {
+        let atom = reply.order.u32(reply.bytes, 8).filter(|atom| *atom != 0)?;
+        self.keep(atom, name);
+        Some(())
+    }
+
+    /// The reply to GetAtomName of `atom`.
+    pub(crate) fn named(&mut self, atom: u32, reply: &Reply<'_>) -> Option<()> {
+        let length = usize::from(reply.order.u16(reply.bytes, 8)?);
+        self.keep(atom, name(reply.bytes.get(32..32 + length)?));
+        Some(())
+    }
+
+    fn keep(&mut self, atom: u32, name: Box<str>) {
+        if self.names.len() < MOST || self.names.contains_key(&atom) {
+            self.names.insert(atom, name);
+        }
+    }
+
+    /// The window that owns a selection, by the requests and replies seen.
+    pub(crate) fn owner(&self, selection: u32) -> Option<u32> {
+        self.selections.get(selection).map(|(owner, _)| *owner)
+    }
+
+    /// SetSelectionOwner, or the reply to GetSelectionOwner; window 0 is nobody.
+    pub(crate) fn own(&mut self, selection: u32, owner: u32, by: Option<By>) {
+        if owner == 0 {
+            self.selections.remove(selection);
+        } else if self.selections.len() < MOST_SELECTIONS {
+            self.selections.insert(selection, (owner, by));
+        }
+    }
+
+    /// The selections that a client took are nobody's now.
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        self.selections
+            .retain(|(_, by)| by.is_none_or(|by| by.client != client));
+    }
+}
+
+/// The atoms that every server has, from 1 on (protocol, appendix "Predefined Atoms").
+const PREDEFINED: [&str; 68] = [
+    "PRIMARY",
+    "SECONDARY",
+    "ARC",
+    "ATOM",
+    "BITMAP",
+    "CARDINAL",
+    "COLORMAP",
+    "CURSOR",
+    "CUT_BUFFER0",
+    "CUT_BUFFER1",
+    "CUT_BUFFER2",
+    "CUT_BUFFER3",
+    "CUT_BUFFER4",
+    "CUT_BUFFER5",
+    "CUT_BUFFER6",
+    "CUT_BUFFER7",
+    "DRAWABLE",
+    "FONT",
+    "INTEGER",
+    "PIXMAP",
+    "POINT",
+    "RECTANGLE",
+    "RESOURCE_MANAGER",
+    "RGB_COLOR_MAP",
+    "RGB_BEST_MAP",
+    "RGB_BLUE_MAP",
+    "RGB_DEFAULT_MAP",
+    "RGB_GRAY_MAP",
+    "RGB_GREEN_MAP",
+    "RGB_RED_MAP",
+    "STRING",
+    "VISUALID",
+    "WINDOW",
+    "WM_COMMAND",
+    "WM_HINTS",
+    "WM_CLIENT_MACHINE",
+    "WM_ICON_NAME",
+    "WM_ICON_SIZE",
+    "WM_NAME",
+    "WM_NORMAL_HINTS",
+    "WM_SIZE_HINTS",
+    "WM_ZOOM_HINTS",
+    "MIN_SPACE",
+    "NORM_SPACE",
+    "MAX_SPACE",
+    "END_SPACE",
+    "SUPERSCRIPT_X",
+    "SUPERSCRIPT_Y",
+    "SUBSCRIPT_X",
+    "SUBSCRIPT_Y",
+    "UNDERLINE_POSITION",
+    "UNDERLINE_THICKNESS",
+    "STRIKEOUT_ASCENT",
+    "STRIKEOUT_DESCENT",
+    "ITALIC_ANGLE",
+    "X_HEIGHT",
+    "QUAD_WIDTH",
+    "WEIGHT",
+    "POINT_SIZE",
+    "RESOLUTION",
+    "COPYRIGHT",
+    "NOTICE",
+    "FONT_NAME",
+    "FAMILY_NAME",
+    "FULL_NAME",
+    "CAP_HEIGHT",
+    "WM_CLASS",
+    "WM_TRANSIENT_FOR",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{Atoms, name};
+
+    #[test]
+    fn predefined_atoms_have_their_names() {
+        let atoms = Atoms::default();
+        assert_eq!(atoms.name(1), Some("PRIMARY"));
+        assert_eq!(atoms.name(18), Some("FONT"));
+        assert_eq!(atoms.name(39), Some("WM_NAME"));
+        assert_eq!(atoms.name(68), Some("WM_TRANSIENT_FOR"));
+        assert_eq!((atoms.name(0), atoms.name(69)), (None, None));
+    }
+
+    #[test]
+    fn names_are_latin_1_and_bounded() {
+        assert_eq!(&*name(b"caf\xE9"), "café");
+        assert_eq!(name(&[b'a'; 1000]).len(), 256);
+    }
+}

@@ -1,0 +1,89 @@
+//! What the requests of extensions do to the state of a session.
+
+use x11rb_protocol::protocol::{composite, damage, dri3, shm, xfixes};
+
+use crate::body::Body;
+use crate::drawables::Pixmap;
+use crate::ids::By;
+use crate::names::ExtensionKind;
+use crate::session::State;
+
+impl State {
+    /// Does what a request of an extension does; gives the id of what it makes.
+    pub(crate) fn extension(
+        &mut self,
+        by: By,
+        extension: ExtensionKind,
+        minor: u8,
+        body: &Body<'_>,
+    ) -> Option<u32> {
+        let own = match extension {
+            ExtensionKind::Render => self.render.apply(by, minor, body, &self.drawables),
+            ExtensionKind::Xfixes => self.fixes(by, minor, body),
+            ExtensionKind::Shm if minor == shm::CREATE_PIXMAP_REQUEST => {
+                self.pixmap(by, body, 8, body.u8(12))
+            }
+            ExtensionKind::Dri3 => self.buffers(by, minor, body),
+            ExtensionKind::Composite if minor == composite::NAME_WINDOW_PIXMAP_REQUEST => {
+                let (window, id) = (body.u32(0)?, body.u32(4)?);
+                self.drawables.name_window_pixmap(by, window, id)
+            }
+            ExtensionKind::Damage if minor == damage::SUBTRACT_REQUEST => {
+                // What was damaged goes into the region of parts.
+                self.regions.doubt(body.u32(8)?, by);
+                None
+            }
+            _ => None,
+        };
+        own.or_else(|| self.extras.extension(by, extension, minor, body))
+    }
+
+    /// Pixmaps from buffers of the graphics card.
+    fn buffers(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
+        match minor {
+            dri3::PIXMAP_FROM_BUFFER_REQUEST => self.pixmap(by, body, 12, body.u8(18)),
+            dri3::PIXMAP_FROM_BUFFERS_REQUEST => self.pixmap(by, body, 12, body.u8(48)),
+            _ => None,
+        }
+    }
+
+    /// A pixmap whose id is at the beginning, and whose width and height are at `size`.
+    fn pixmap(&mut self, by: By, body: &Body<'_>, size: usize, depth: Option<u8>) -> Option<u32> {
+        let (id, width, height) = (body.u32(0)?, body.u16(size)?, body.u16(size + 2)?);
+        self.drawables.add_pixmap(
+            id,
+            Pixmap {
+                width,
+                height,
+                depth,
+                by,
+            },
+        )
+    }
+
+    fn fixes(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
+        match minor {
+            xfixes::SET_GC_CLIP_REGION_REQUEST => {
+                let region = self.regions.as_clip(body.u32(4)?);
+                let origin = (body.u16(8)?, body.u16(10)?);
+                self.gcs.set_clip_region(body.u32(0)?, region, origin);
+                None
+            }
+            xfixes::SET_PICTURE_CLIP_REGION_REQUEST => {
+                let region = self.regions.as_clip(body.u32(4)?);
+                let origin = (body.i16(8)?, body.i16(10)?);
+                let pictures = &mut self.render.pictures;
+                pictures.set_clip_region(body.u32(0)?, region, origin);
+                None
+            }
+            xfixes::CHANGE_SAVE_SET_REQUEST => {
+                self.clients
+                    .change_save_set(by.client, body.u8(0)? == 0, body.u32(4)?);
+                None
+            }
+            // The two ways to make and end a barrier are an extra's.
+            xfixes::CREATE_POINTER_BARRIER_REQUEST | xfixes::DELETE_POINTER_BARRIER_REQUEST => None,
+            _ => self.regions.apply(by, minor, body),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What a session learns from replies.
+
+use x11prof_session::{DrawableKind, Effect, ResourceKind};
+
+use crate::harness::{Bytes, Display, GC, ROOT, STRANGER, WINDOW};
+
+/// What is left of 1000 by 1000.
+fn drawn(display: &mut Display, drawable: u32) -> (f64, Effect) {
+    let fill = display.request(0, 70, 0, |b| {
+        b.u32(drawable).u32(GC).i16s(&[0, 0]).u16(1000).u16(1000)
+    });
+    (fill.op_size, fill.effect)
+}
+
+fn geometry(display: &mut Display, drawable: u32, width: u16, height: u16) {
+    display.request(0, 14, 0, |b| b.u32(drawable));
+    display.reply(24, |b| {
+        b.u32(ROOT)
+            .i16s(&[3, 4])
+            .u16(width)
+            .u16(height)
+            .u16(0)
+            .u16(0)
+    });
+}
+
+fn attributes(display: &mut Display, window: u32, map_state: u8) {
+    display.request(0, 3, 0, |b| b.u32(window));
+    display.reply(0, |b| b.zeros(18).u8(map_state).zeros(17));
+}
+
+#[test]
+fn a_drawable_from_before_the_recording_is_what_replies_tell() {
+    let mut display = Display::ready();
+    assert_eq!(
+        drawn(&mut display, STRANGER),
+        (1_000_000.0, Effect::Unknown)
+    );
+    geometry(&mut display, STRANGER, 20, 10);
+    assert_eq!(
+        drawn(&mut display, STRANGER),
+        (200.0, Effect::Unknown),
+        "a pixmap, or a window that may not show"
+    );
+    let known = display.session.drawable(STRANGER).unwrap();
+    assert_eq!((known.kind, known.depth), (DrawableKind::Unknown, Some(24)));
+    attributes(&mut display, STRANGER, 2);
+    assert_eq!(drawn(&mut display, STRANGER), (200.0, Effect::Full));
+    // Unmapped, configured and mapped again: whether it shows now is not known.
+    display.request(0, 10, 0, |b| b.u32(STRANGER));
+    assert_eq!(drawn(&mut display, STRANGER), (200.0, Effect::Nothing));
+    display.request(0, 12, 0, |b| b.u32(STRANGER).u16(1 << 2).u16(0).u32(30));
+    display.request(0, 8, 0, |b| b.u32(STRANGER));
+    assert_eq!(drawn(&mut display, STRANGER), (300.0, Effect::Unknown));
+    display.request(0, 4, 0, |b| b.u32(STRANGER));
+    assert_eq!(
+        drawn(&mut display, STRANGER),
+        (1_000_000.0, Effect::Unknown)
+    );
+}
+
+#[test]
+fn a_reply_corrects_a_window_unless_it_is_out_of_date() {
+    let mut display = Display::ready();
+    geometry(&mut display, WINDOW, 50, 50);
+    assert_eq!(drawn(&mut display, WINDOW), (2500.0, Effect::Full));
+    attributes(&mut display, WINDOW, 0);
+    assert_eq!(drawn(&mut display, WINDOW), (2500.0, Effect::Nothing));
+    // Asked before the window was mapped again, answered after.
+    display.request(0, 3, 0, |b| b.u32(WINDOW));
+    let asked = display.last(0);
+    display.request(0, 8, 0, |b| b.u32(WINDOW));
+    display.reply_to(asked, 0, |b| b.zeros(36));
+    assert_eq!(drawn(&mut display, WINDOW).1, Effect::Full);
+}
+
+#[test]
+fn windows_of_others_are_told_by_events() {
+    let mut display = Display::ready();
+    let now = display.last(0);
+    // CreateNotify: 30 by 30 under the root; MapNotify.
+    display.answer(0, 16, 0, now, |b| {
+        let b = b.u32(ROOT).u32(STRANGER).i16s(&[0, 0]);
+        b.u16(30).u16(30).u16(0).u8(0)
+    });
+    assert_eq!(drawn(&mut display, STRANGER), (900.0, Effect::Nothing));
+    display.answer(0, 19, 0, now, |b| b.u32(ROOT).u32(STRANGER));
+    assert_eq!(drawn(&mut display, STRANGER), (900.0, Effect::Full));
+    let window = display
+        .session
+        .resources()
+        .find(|resource| resource.id == STRANGER)
+        .unwrap();
+    assert_eq!(
+        (window.kind, window.made, window.size),
+        (ResourceKind::Window, None, Some((30, 30)))
+    );
+}
+
+#[test]
+fn atoms_get_their_names() {
+    let mut display = Display::ready();
+    display.request(0, 16, 0, |b| b.u16(8).u16(0).raw(b"WM_STATE"));
+    display.reply(0, |b| b.u32(400));
+    display.request(0, 17, 0, |b| b.u32(401));
+    display.reply(0, |b| b.u16(5).zeros(22).raw(b"UTF8!"));
+    // only_if_exists, and there is none.
+    display.request(0, 16, 1, |b| b.u16(4).u16(0).raw(b"NONE"));
+    display.reply(0, |b| b.u32(0));
+    let name = |atom| display.session.atom_name(atom);
+    assert_eq!(name(400), Some("WM_STATE"));
+    assert_eq!(name(401), Some("UTF8!"));
+    assert_eq!(
+        (name(39), name(0), name(402)),
+        (Some("WM_NAME"), None, None)
+    );
+}
+
+#[test]
+fn selections_have_owners() {
+    let mut display = Display::ready();
+    let owner = |display: &Display| display.session.selection_owner(1);
+    display.request(0, 22, 0, |b| b.u32(WINDOW).u32(1).u32(0));
+    assert_eq!(owner(&display), Some(WINDOW));
+    display.request(0, 23, 0, |b| b.u32(1));
+    display.reply(0, |b| b.u32(STRANGER));
+    assert_eq!(owner(&display), Some(STRANGER));
+    display.request(0, 22, 0, |b| b.u32(0).u32(1).u32(0));
+    assert_eq!(owner(&display), None);
+}
+
+/// Bytes 8 to 60 of QueryFont's reply, with one property: FONT is atom 500.
+fn metrics(bytes: Bytes, last: u32) -> Bytes {
+    let bytes = bytes.zeros(16).i16s(&[0, 0, 9, 0, 0]).zeros(6);
+    let bytes = bytes.u16(32).u16(126).u16(0).u16(1);
+    let bytes = bytes.zeros(4).i16s(&[11, 2]).u32(last);
+    bytes.u32(18).u32(500)
+}
+
+#[test]
+fn fonts_get_their_metrics_by_id_and_by_name() {
+    let mut display = Display::ready();
+    let font = 0x20_0010;
+    display.open_font(font, "fixed");
+    assert!(display.session.font_metrics(font).is_none());
+    let query = display.request(0, 47, 0, |b| b.u32(font));
+    assert_eq!(query.attributes.to_string(), "fontname=fixed");
+    display.reply(0, |b| metrics(b, 95).zeros(95 * 12));
+    let known = display.session.font_metrics(font).unwrap();
+    assert_eq!((known.ascent, known.descent), (11, 2));
+    assert_eq!((known.max_width, known.characters), (9, 95));
+    assert_eq!(known.full_name, Some(500));
+    display.open_font(font + 1, "fixed");
+    assert_eq!(display.session.font_metrics(font + 1), Some(known));
+    // ListFontsWithInfo: one font, then the end of the list.
+    display.request(0, 50, 0, |b| b.u16(9).u16(1).raw(b"*"));
+    display.reply(4, |b| metrics(b, 0).raw(b"tiny"));
+    display.reply(0, |b| b.zeros(52));
+    display.open_font(font + 2, "tiny");
+    let tiny = display.session.font_metrics(font + 2).unwrap();
+    assert_eq!((tiny.characters, tiny.max_width), (95, 9));
+}

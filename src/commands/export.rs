@@ -1,0 +1,30 @@
+//! `x11prof export`: a recording in another program's format.
+
+use x11prof_analyzer::PcapNg;
+
+use crate::args::{Export, ExportFormat};
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::{Emit, emit};
+
+/// Writes the recording in the format asked for.
+pub(crate) fn run(arguments: &Export) -> Outcome {
+    match arguments.to {
+        ExportFormat::Pcapng => pcapng(arguments),
+    }
+}
+
+fn pcapng(arguments: &Export) -> Outcome {
+    let path = &arguments.trace;
+    let mut reader = input::trace(path)?;
+    emit(Some(&arguments.output), |out| {
+        let mut capture = PcapNg::new(out)?;
+        while let Some(record) = reader
+            .next()
+            .map_err(|error| Emit::Command(CommandError::file(path, error)))?
+        {
+            capture.record(&record, out)?;
+        }
+        Ok(())
+    })
+}

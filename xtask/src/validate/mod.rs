@@ -1,0 +1,22 @@
+//! `cargo xtask validate …`: checks of the results against truths that we did not make, too long
+//! for a test.
+
+mod accuracy;
+mod coverage;
+mod resources;
+mod workloads;
+
+/// Runs the validation that `arguments` names.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    match arguments.first().map(String::as_str) {
+        Some("accuracy") => accuracy::validate(&arguments[1..]),
+        Some("coverage") => coverage::validate(),
+        Some("resources") => resources::validate(),
+        _ => Err(
+            "usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]\n       \
+             cargo xtask validate coverage\n       \
+             cargo xtask validate resources"
+                .to_owned(),
+        ),
+    }
+}

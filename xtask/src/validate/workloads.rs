@@ -1,0 +1,131 @@
+//! Programs that can be repeated, each with enough work for a server to be measured by.
+
+use crate::packages::Needed;
+
+/// A workload: a shell command that runs by itself, at the display in its environment, and ends.
+pub(crate) struct Workload {
+    /// What it is called in the table.
+    pub(crate) name: &'static str,
+    /// The command.
+    pub(crate) shell: &'static str,
+}
+
+const fn workload(name: &'static str, shell: &'static str) -> Workload {
+    Workload { name, shell }
+}
+
+/// What they run beside what the tests need.
+pub(crate) const PACKAGES: &[Needed] = &[
+    Needed {
+        program: "xdotool",
+        package: "xdotool",
+    },
+    Needed {
+        program: "gtk3-widget-factory",
+        package: "gtk-3-examples",
+    },
+    Needed {
+        program: "mousepad",
+        package: "mousepad",
+    },
+    Needed {
+        program: "mupdf",
+        package: "mupdf",
+    },
+    Needed {
+        program: "featherpad",
+        package: "featherpad",
+    },
+];
+
+/// All workloads. What a person would do is done by xdotool, with pauses.
+pub(crate) const WORKLOADS: &[Workload] = &[
+    workload(
+        "x11perf drawing",
+        "x11perf -repeat 1 -time 1 -rect10 -rect100 -srect10 -line100 -seg10 -dline100 -circle10 \
+         -fcircle10 -triangle10",
+    ),
+    workload(
+        "x11perf text",
+        "x11perf -repeat 1 -time 1 -ftext -f9text -fitext -f9itext -tr10text",
+    ),
+    workload(
+        "x11perf images",
+        "x11perf -repeat 1 -time 1 -putimage10 -putimage100 -putimage500 -getimage100",
+    ),
+    workload(
+        "x11perf copies",
+        "x11perf -repeat 1 -time 1 -scroll100 -copywinwin10 -copywinwin100 -copypixwin100",
+    ),
+    workload(
+        "x11perf windows",
+        "x11perf -repeat 1 -time 1 -create -map -unmap -destroy -resize -umove",
+    ),
+    workload(
+        "x11perf round trips",
+        "x11perf -repeat 1 -time 1 -prop -getimage10 -gc",
+    ),
+    workload(
+        "xterm long text",
+        "xterm -e 'for i in 1 2 3; do seq 1 60000; done'",
+    ),
+    workload(
+        "xterm jump scroll off",
+        "xterm +j -e 'ls -laR /usr/share/doc | head -12000'",
+    ),
+    workload(
+        "xclock",
+        "for i in 1 2 3 4; do timeout 6 xclock -update 0.01 & done; wait",
+    ),
+    workload(
+        "mupdf",
+        "python3 -c '
+import sys
+page = b\"BT /F1 12 Tf 40 800 Td 14 TL \" + b\"\".join(
+    b\"(The quick brown fox jumps over the lazy dog, line %d) Tj T* \" % i for i in range(50)) + b\"ET\"
+pages = 20
+out = [b\"%PDF-1.4\\n\"]; at = []
+def put(body):
+    at.append(sum(map(len, out))); out.append(b\"%d 0 obj %s endobj\\n\" % (len(at), body))
+put(b\"<</Type/Catalog/Pages 2 0 R>>\")
+put(b\"<</Type/Pages/Count %d/Kids[%s]>>\" % (pages, b\" \".join(b\"%d 0 R\" % (5 + i) for i in range(pages))))
+put(b\"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>\")
+put(b\"<</Length %d>>stream\\n%s\\nendstream\" % (len(page), page))
+for i in range(pages):
+    put(b\"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F1 3 0 R>>>>>>\")
+start = sum(map(len, out))
+out.append(b\"xref\\n0 %d\\n0000000000 65535 f \\n\" % (len(at) + 1) + b\"\".join(b\"%010d 00000 n \\n\" % a for a in at))
+out.append(b\"trailer<</Size %d/Root 1 0 R>>\\nstartxref\\n%d\\n%%%%EOF\" % (len(at) + 1, start))
+open(\"pages.pdf\", \"wb\").write(b\"\".join(out))'
+         mupdf pages.pdf & sleep 1.5
+         for i in $(seq 1 60); do xdotool key Next; sleep 0.05; xdotool key space; sleep 0.05;
+           [ $((i % 15)) = 0 ] && xdotool key g; done
+         xdotool key q; wait",
+    ),
+    workload(
+        "gtk3-widget-factory",
+        "gtk3-widget-factory & p=$!; sleep 2
+         for i in 1 2 3 4 5 6; do for x in 100 300 500 700; do
+           xdotool mousemove $x $((100 * i)); sleep 0.1; xdotool click 1; sleep 0.1
+           xdotool click 5; xdotool key Tab; sleep 0.1; done; done
+         kill $p; wait",
+    ),
+    workload(
+        "mousepad",
+        "mousepad & p=$!; sleep 2
+         for i in 1 2 3; do xdotool type --delay 40 'The quick brown fox jumps over the lazy dog. '
+           xdotool key Return; sleep 0.2; done
+         kill $p; wait",
+    ),
+    workload(
+        "featherpad (Qt)",
+        "featherpad & p=$!; sleep 2
+         for i in 1 2 3; do xdotool type --delay 40 'The quick brown fox jumps over the lazy dog. '
+           xdotool key Return; sleep 0.2; done
+         kill $p; wait",
+    ),
+    workload(
+        "small programs",
+        "for i in $(seq 1 60); do xlsfonts >/dev/null; xdpyinfo >/dev/null; xset q >/dev/null; done",
+    ),
+];
