@@ -165,7 +165,7 @@ pub(crate) fn sample(
         if pass % 2 == 1 {
             order.reverse();
         }
-        executor.place(if pass % 3 == 2 {
+        executor.place(if plan.is_apart(pass) {
             Place::Other
         } else {
             Place::Usual
