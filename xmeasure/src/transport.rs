@@ -18,17 +18,18 @@ use crate::workload::{Sync, Workload};
 /// the caches; the least of these is taken, and whatever a request costs more for how it is read
 /// stays in its own price.
 const LONG: [u16; 3] = [4096, 16384, u16::MAX];
-/// Bytes of the property behind a long reply.
-const LONG_REPLY: u32 = 8192;
+/// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
+/// taken, as for reading.
+const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
 
 /// The loads that transport costs come from; they stand first in the list of all loads.
 const NO_OPERATION: usize = 0;
 const LONG_NO_OPERATIONS: usize = 1;
 const INPUT_FOCUS: usize = 4;
 const SHORT_REPLY: usize = 5;
-const LONG_REPLY_LOAD: usize = 6;
-const SILENT_CHANGE: usize = 7;
-const TOLD_CHANGE: usize = 8;
+const LONG_REPLY_LOADS: usize = 6;
+const SILENT_CHANGE: usize = 9;
+const TOLD_CHANGE: usize = 10;
 
 /// Requests measured alone; those of another place follow after these.
 const LONE_KINDS: usize = 2;
@@ -50,7 +51,7 @@ pub(crate) fn loads(
             data: vec![b'x'; length as usize].into(),
         })
     };
-    stage.send_bytes(&change(stage.window, LONG_REPLY))?;
+    stage.send_bytes(&change(stage.window, LONG_REPLIES[2]))?;
     let get = |bytes: u32| {
         wire::core(GetPropertyRequest {
             delete: false,
@@ -71,7 +72,9 @@ pub(crate) fn loads(
         repeated(&wire::no_operation(LONG[2])),
         repeated(&focus),
         repeated(&get(4)),
-        repeated(&get(LONG_REPLY)),
+        repeated(&get(LONG_REPLIES[0])),
+        repeated(&get(LONG_REPLIES[1])),
+        repeated(&get(LONG_REPLIES[2])),
         repeated(&silent),
         repeated(&told),
     ];
@@ -144,9 +147,13 @@ impl Figures {
             least = least.min(longer / (f64::from(words) * 4.0 - 4.0));
         }
         figures.byte_read = least.max(0.0);
-        let reply_bytes = f64::from(LONG_REPLY) - 4.0;
-        let written = each(&figures, LONG_REPLY_LOAD)? - each(&figures, SHORT_REPLY)?;
-        figures.byte_written = (written / reply_bytes).max(0.0);
+        let short = each(&figures, SHORT_REPLY)?;
+        let mut least = f64::INFINITY;
+        for (at, length) in LONG_REPLIES.into_iter().enumerate() {
+            let longer = each(&figures, LONG_REPLY_LOADS + at)? - short;
+            least = least.min(longer / (f64::from(length) - 4.0));
+        }
+        figures.byte_written = least.max(0.0);
         // GetInputFocus is a NoOperation with a reply of 32 bytes.
         let focus = each(&figures, INPUT_FOCUS)?;
         figures.reply = (focus - no_operation - 32.0 * figures.byte_written).max(0.0);
