@@ -36,6 +36,14 @@ pub(crate) enum Command {
     Params(Params),
     /// Make a complete trace of one whose recorder was killed
     Recover(Recover),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum, value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
 }
 
 /// Without COMMAND it serves until Ctrl-C and prints the DISPLAY and XAUTHORITY to set.
@@ -247,6 +255,42 @@ pub(crate) enum Params {
         /// A file, or a name from `params list`
         #[arg(value_name = "P")]
         params: String,
+    },
+    /// Check a parameter file, and say what limits it
+    Check {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+    },
+    /// Show where two servers differ most
+    Diff {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        first: String,
+        /// Another one
+        #[arg(value_name = "P")]
+        second: String,
+        /// How many differences to show
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        top: usize,
+    },
+    /// Turn a description in Xprof's own language into a parameter file
+    Import {
+        /// The description
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The parameter file to write [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Write a parameter file in Xprof's own language: rates on the wall, no more
+    Export {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+        /// The file to write [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Price one request: x11prof params price sun4-ipc 'PolyLine gxmode=GXcopy …' 100
     Price {

@@ -15,8 +15,9 @@ use crate::watch::Watch;
 
 /// How long the recorder lets entries gather.
 const PATIENCE: Duration = Duration::from_millis(25);
-/// How often the open chunk is closed: with `PATIENCE`, a killed recorder loses 250 ms at most.
-const FLUSH_EVERY: Duration = Duration::from_millis(200);
+/// How often the open chunk is closed. A killed recorder loses this and `PATIENCE`, and is to lose
+/// 250 ms at most where the system lets it wait for a processor or the disk as well.
+const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Entries dealt with before their memory is given back to the relay.
 const RELEASE_EVERY: usize = 64;
 

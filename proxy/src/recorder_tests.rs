@@ -120,7 +120,7 @@ fn cookie_and_long_images_are_gaps_and_offsets_go_on_across_them() {
         read,
         [
             (0, 32, gap(16, 16), 16),
-            (32, 100, gap(64, 36), 64),
+            (32, 100, gap(24, 76), 24),
             (132, 9900, gap(0, 9900), 0),
             (10_032, 4, vec![], 4),
         ]
