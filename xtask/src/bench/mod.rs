@@ -3,8 +3,8 @@
 mod analyze;
 mod plain_relay;
 mod proxy;
-mod x11perf;
-mod x_server;
+pub(crate) mod x11perf;
+pub(crate) mod x_server;
 
 /// Runs the bench that `arguments` names.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
@@ -13,6 +13,6 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         Some("proxy") => proxy::bench(&arguments[1..]),
         // Not for people: the relay that `bench proxy` compares with, as a process of its own.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
-        _ => Err("usage: cargo xtask bench proxy [ROUNDS [TEST…]]".to_owned()),
+        _ => Err("usage: cargo xtask bench analyze | proxy [ROUNDS [TEST…]]".to_owned()),
     }
 }
