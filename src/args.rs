@@ -36,6 +36,14 @@ pub(crate) enum Command {
     Params(Params),
     /// Make a complete trace of one whose recorder was killed
     Recover(Recover),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum, value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
 }
 
 /// Without COMMAND it serves until Ctrl-C and prints the DISPLAY and XAUTHORITY to set.
@@ -54,6 +62,14 @@ pub(crate) struct Record {
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
+    /// Show the profile as it grows. SIGUSR1 prints what came so far to standard error, SIGUSR2
+    /// starts the counts afresh and reads the parameters again, also where there is no terminal
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// The server's parameters for --live: a file, or a name from `params list`
+    /// [default: those that match the server]
+    #[arg(long, value_name = "P", requires = "live")]
+    pub(crate) params: Option<String>,
     /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
     pub(crate) tcp: Option<String>,
@@ -142,6 +158,9 @@ pub(crate) struct Stats {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
+    /// Your own operations, which decide op-sizes (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
     /// Show this kind of message only, beside the four categories (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
@@ -236,6 +255,42 @@ pub(crate) enum Params {
         /// A file, or a name from `params list`
         #[arg(value_name = "P")]
         params: String,
+    },
+    /// Check a parameter file, and say what limits it
+    Check {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+    },
+    /// Show where two servers differ most
+    Diff {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        first: String,
+        /// Another one
+        #[arg(value_name = "P")]
+        second: String,
+        /// How many differences to show
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        top: usize,
+    },
+    /// Turn a description in Xprof's own language into a parameter file
+    Import {
+        /// The description
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The parameter file to write [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Write a parameter file in Xprof's own language: rates on the wall, no more
+    Export {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+        /// The file to write [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Price one request: x11prof params price sun4-ipc 'PolyLine gxmode=GXcopy …' 100
     Price {

@@ -9,6 +9,8 @@ mod args;
 mod commands;
 mod error;
 mod input;
+mod live;
+mod live_screen;
 mod output;
 
 use std::process::ExitCode;
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),
         Command::Params(arguments) => commands::params::run(&arguments),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man => commands::manual::man(),
         Command::Recover(arguments) => commands::recover::run(&arguments),
     };
     done.unwrap_or_else(|error| {

@@ -8,6 +8,8 @@ mod attribute;
 mod built_in;
 mod clocks;
 mod cost;
+mod description;
+mod difference;
 mod file;
 mod hashing;
 mod interpolate;
@@ -17,6 +19,7 @@ mod merge;
 mod network;
 mod parameters;
 mod price;
+mod review;
 mod server_clock;
 mod substitute;
 mod substitutions;
@@ -27,6 +30,8 @@ mod writing;
 
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
+pub use description::DescriptionError;
+pub use difference::{Difference, differences};
 pub use file::ParameterError;
 pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
@@ -36,6 +41,7 @@ pub use parameters::{
     ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
+pub use review::review;
 pub use server_clock::ServerClock;
 pub use substitutions::{SubstitutionError, Substitutions};
 pub use table::CostTable;

@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod dump;
 pub(crate) mod export;
+pub(crate) mod manual;
 pub(crate) mod measure;
 pub(crate) mod needed;
 pub(crate) mod params;

@@ -1,9 +1,11 @@
-//! `x11prof params`: what comes with the program, and single prices.
+//! `x11prof params`: what comes with the program, checks and comparisons, Xprof's own language,
+//! and single prices.
 
 use std::path::Path;
 
 use x11prof_cost_model::{
-    Basis, CostTable, Doubt, Price, ServerParameters, Substitutions, built_in,
+    Basis, CostTable, Difference, Doubt, Price, ServerParameters, Substitutions, built_in,
+    differences, review,
 };
 use x11prof_session::{Operation, Value};
 
@@ -20,6 +22,13 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
             // Only what can be used is shown.
             input::parameters(params)?;
             emit_text(None, &input::parameter_text(params)?)
+        }
+        Params::Check { params } => check(params),
+        Params::Diff { first, second, top } => diff(first, second, *top),
+        Params::Import { file, output } => import(file, output.as_deref()),
+        Params::Export { params, output } => {
+            let description = input::parameters(params)?.to_description();
+            emit_text(output.as_deref(), &description)
         }
         Params::Price {
             params,
@@ -48,6 +57,63 @@ fn list() -> Outcome {
         ));
     }
     emit_text(None, &text)
+}
+
+/// A file that can be read is in order; what limits it is said.
+fn check(params: &str) -> Outcome {
+    let parameters = input::parameters(params)?;
+    let points: usize = parameters.requests.iter().map(|it| it.points.len()).sum();
+    let entries = parameters.requests.len();
+    let mut text = format!("{params}: in order, {entries} entries, {points} points\n");
+    for remark in review(&parameters) {
+        text.push_str(&format!("  {remark}\n"));
+    }
+    emit_text(None, &text)
+}
+
+fn diff(first: &str, second: &str, top: usize) -> Outcome {
+    let (one, other) = (input::parameters(first)?, input::parameters(second)?);
+    let all = differences(&one, &other);
+    if all.is_empty() {
+        return Err(CommandError::failed(format_args!(
+            "{first} and {second} have no point in common: same request, attributes and size"
+        )));
+    }
+    let name = |name: &str| name.chars().take(14).collect::<String>();
+    let mut text = format!(
+        "{:>8} {:>14} {:>14}  request\n",
+        "ratio",
+        name(&one.server.name),
+        name(&other.server.name)
+    );
+    for it in all.iter().take(top) {
+        let (ratio, one, other) = (it.ratio(), it.first.as_ms(), it.second.as_ms());
+        let what = format!("{} {}", it.request, it.attributes);
+        text.push_str(&format!(
+            "{ratio:>8.3} {:>11} ms {:>11} ms  {} {}\n",
+            milliseconds(one),
+            milliseconds(other),
+            what.trim_end(),
+            it.size
+        ));
+    }
+    let mut ratios: Vec<f64> = all.iter().map(Difference::ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
+    text.push_str(&format!(
+        "{median:>8.3} in the median of {} points\n",
+        all.len()
+    ));
+    emit_text(None, &text)
+}
+
+fn import(file: &Path, output: Option<&Path>) -> Outcome {
+    let text = std::fs::read_to_string(file).map_err(|error| CommandError::file(file, error))?;
+    let name = output.or(Some(file)).and_then(Path::file_stem);
+    let name = name.map_or_else(|| "imported".into(), |name| name.to_string_lossy());
+    let parameters = ServerParameters::from_description(&text, &name)
+        .map_err(|error| CommandError::file(file, error))?;
+    emit_text(output, &parameters.to_toml())
 }
 
 /// The operation that `PolyLine gxmode=GXcopy linewidth=0` names.

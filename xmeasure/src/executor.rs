@@ -28,6 +28,7 @@ pub(crate) struct LiveServer {
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
     pin: Option<Pin>,
+    place: Place,
 }
 
 impl LiveServer {
@@ -48,7 +49,27 @@ impl LiveServer {
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
             pin,
+            place: Place::Usual,
         }
+    }
+
+    /// Moves the sender, where both processes are pinned and there is a place to move to.
+    fn move_to(&self, place: Place) -> io::Result<()> {
+        match (self.pin, place) {
+            (Some(pin), Place::Usual) => Pinned::move_sender(pin.both),
+            (
+                Some(Pin {
+                    other: Some(other), ..
+                }),
+                Place::Other,
+            ) => Pinned::move_sender(other),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the sender is apart from the server, if they are pinned and can be.
+    fn apart(&self) -> Option<bool> {
+        self.pin?.other.map(|_| self.place == Place::Other)
     }
 
     fn sync(&self, sync: Sync) -> Vec<u8> {
@@ -89,6 +110,7 @@ impl LiveServer {
         let wall = start.elapsed();
         let mut reading = self.since(before, wall);
         (reading.requests, reading.syncs) = (requests, 1);
+        reading.apart = self.apart();
         Ok((reading, answers))
     }
 
@@ -112,6 +134,12 @@ impl LiveServer {
 }
 
 impl Executor for LiveServer {
+    fn place(&mut self, place: Place) -> io::Result<()> {
+        self.move_to(place)?;
+        self.place = place;
+        Ok(())
+    }
+
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
         let mut all = Vec::new();
         for phase in &workload.phases {
@@ -167,10 +195,7 @@ impl Executor for LiveServer {
         count: u32,
         place: Place,
     ) -> io::Result<Reading> {
-        let elsewhere = self.pin.filter(|_| place == Place::Other);
-        if let Some(other) = elsewhere.and_then(|pin| pin.other) {
-            Pinned::move_sender(other)?;
-        }
+        self.move_to(place)?;
         let load = Load {
             unit: request,
             times: 1,
@@ -193,9 +218,7 @@ impl Executor for LiveServer {
         thread::sleep(PAUSE);
         let mut reading = self.since(before, wall);
         reading.requests = u64::from(count);
-        if let Some(pin) = elsewhere {
-            Pinned::move_sender(pin.both)?;
-        }
+        self.move_to(self.place)?;
         // Events that came meanwhile are taken in before anything else is measured.
         self.timed(&[], 0, 0, Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)

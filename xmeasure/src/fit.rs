@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use x11prof_cost_model::{AttributeValue, Measured, Micros, Point, RequestCosts};
+use x11prof_cost_model::{AttributeValue, Clock, Measured, Micros, Point, RequestCosts};
 use x11prof_session::{Effect, Operation, Value};
 
 use crate::raw_connection::Answers;
 use crate::sampler::{Reading, Readings};
 use crate::statistics::{Estimate, estimate};
-use crate::transport::{Clock, Transport, measured};
+use crate::transport::{Transport, measured};
 use crate::workload::{Phase, Workload};
 
 /// What one request of a phase costs beyond its transport.

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use x11prof_cost_model::Clock;
+
 use crate::plan::Plan;
 use crate::raw_connection::Answers;
 use crate::statistics::estimate;
@@ -25,6 +27,10 @@ pub(crate) struct Reading {
     pub(crate) requests: u64,
     /// Synchronisations.
     pub(crate) syncs: u64,
+    /// Whether the sender was kept on another processor than the server: then the wall counts.
+    /// If it was kept on the same one, the server's own clock does: it is steadier there, but
+    /// the wall holds the sender's time as well. `None` where neither was.
+    pub(crate) apart: Option<bool>,
 }
 
 impl Reading {
@@ -34,6 +40,15 @@ impl Reading {
         self.wall += other.wall;
         self.requests += other.requests;
         self.syncs += other.syncs;
+        self.apart = other.apart;
+    }
+
+    /// The time on `clock`, where it counts.
+    pub(crate) fn time(&self, clock: Clock) -> Option<f64> {
+        match clock {
+            Clock::Cpu => self.cpu.filter(|_| self.apart != Some(true)),
+            Clock::Wall => Some(self.wall).filter(|_| self.apart != Some(false)),
+        }
     }
 }
 
@@ -48,6 +63,8 @@ pub(crate) enum Place {
 
 /// What is measured. The real one is a server; tests have one whose costs are known.
 pub(crate) trait Executor {
+    /// Puts the sender there for what follows, if it can be put there.
+    fn place(&mut self, place: Place) -> io::Result<()>;
     /// Runs a load once, to learn what it is answered with: for each phase, what one unit brings.
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>>;
     /// Runs a load's units that many times: a reading for each phase.
@@ -148,6 +165,11 @@ pub(crate) fn sample(
         if pass % 2 == 1 {
             order.reverse();
         }
+        executor.place(if plan.is_apart(pass) {
+            Place::Other
+        } else {
+            Place::Usual
+        })?;
         for (sync, all) in Sync::ALL.into_iter().zip(&mut readings.syncs) {
             all.push(executor.synchronise(sync, SYNCHRONISATIONS)?);
         }
@@ -207,10 +229,18 @@ impl Readings {
             return true;
         }
         let narrow = |readings: &Vec<Reading>| {
-            let each: Vec<f64> = readings
-                .iter()
-                .map(|reading| reading.cpu.unwrap_or(reading.wall) / reading.requests.max(1) as f64)
-                .collect();
+            let each = |clock| -> Vec<f64> {
+                let times = readings
+                    .iter()
+                    .filter_map(|it| Some(it.time(clock)? / it.requests.max(1) as f64));
+                times.collect()
+            };
+            let cpu = each(Clock::Cpu);
+            let each = if cpu.is_empty() {
+                each(Clock::Wall)
+            } else {
+                cpu
+            };
             estimate(&each)
                 .and_then(|it| it.spread())
                 .is_some_and(|spread| spread <= plan.aim())

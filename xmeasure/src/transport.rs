@@ -1,6 +1,6 @@
 //! What messages cost beside the operations in them, from loads made for that.
 
-use x11prof_cost_model::{Measured, Micros, TransportCosts};
+use x11prof_cost_model::{Clock, Measured, Micros, TransportCosts};
 use x11rb_protocol::protocol::xproto::{
     AtomEnum, ChangePropertyRequest, GetInputFocusRequest, GetPropertyRequest, PropMode,
 };
@@ -13,21 +13,23 @@ use crate::statistics::{Estimate, estimate};
 use crate::wire;
 use crate::workload::{Sync, Workload};
 
-/// Words of the long NoOperation: the longest that needs no BIG-REQUESTS. A server reads a long
-/// request straight into a buffer of its size, which is the least that a byte can cost; what
-/// short requests cost more for being read in pieces of 4 to 16 KiB stays in their own price.
-const LONG: u16 = u16::MAX;
-/// Bytes of the property behind a long reply.
-const LONG_REPLY: u32 = 8192;
+/// Words of long NoOperations, up to the longest that needs no BIG-REQUESTS. A server reads a
+/// long request straight into a buffer of its size. What a byte costs depends on what lies in
+/// the caches; the least of these is taken, and whatever a request costs more for how it is read
+/// stays in its own price.
+const LONG: [u16; 3] = [4096, 16384, u16::MAX];
+/// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
+/// taken, as for reading.
+const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
 
 /// The loads that transport costs come from; they stand first in the list of all loads.
 const NO_OPERATION: usize = 0;
-const LONG_NO_OPERATION: usize = 1;
-const INPUT_FOCUS: usize = 2;
-const SHORT_REPLY: usize = 3;
-const LONG_REPLY_LOAD: usize = 4;
-const SILENT_CHANGE: usize = 5;
-const TOLD_CHANGE: usize = 6;
+const LONG_NO_OPERATIONS: usize = 1;
+const INPUT_FOCUS: usize = 4;
+const SHORT_REPLY: usize = 5;
+const LONG_REPLY_LOADS: usize = 6;
+const SILENT_CHANGE: usize = 9;
+const TOLD_CHANGE: usize = 10;
 
 /// Requests measured alone; those of another place follow after these.
 const LONE_KINDS: usize = 2;
@@ -49,7 +51,7 @@ pub(crate) fn loads(
             data: vec![b'x'; length as usize].into(),
         })
     };
-    stage.send_bytes(&change(stage.window, LONG_REPLY))?;
+    stage.send_bytes(&change(stage.window, LONG_REPLIES[2]))?;
     let get = |bytes: u32| {
         wire::core(GetPropertyRequest {
             delete: false,
@@ -65,10 +67,14 @@ pub(crate) fn loads(
     let repeated = |bytes: &[u8]| Workload::repeated(bytes, Sync::RoundTrip);
     let loads = vec![
         repeated(&wire::no_operation(1)),
-        repeated(&wire::no_operation(LONG)),
+        repeated(&wire::no_operation(LONG[0])),
+        repeated(&wire::no_operation(LONG[1])),
+        repeated(&wire::no_operation(LONG[2])),
         repeated(&focus),
         repeated(&get(4)),
-        repeated(&get(LONG_REPLY)),
+        repeated(&get(LONG_REPLIES[0])),
+        repeated(&get(LONG_REPLIES[1])),
+        repeated(&get(LONG_REPLIES[2])),
         repeated(&silent),
         repeated(&told),
     ];
@@ -88,13 +94,6 @@ pub(crate) fn loads(
         }
     }
     Ok((loads, lone))
-}
-
-/// Which of the two clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clock {
-    Cpu,
-    Wall,
 }
 
 /// Transport costs on one clock, in microseconds.
@@ -118,7 +117,7 @@ impl Figures {
     /// still being sent, does so behind a real client as well: that is part of reading.
     pub(crate) fn each(&self, reading: &Reading, sync: Sync, clock: Clock) -> Option<f64> {
         let kind = usize::from(sync == Sync::RoundTrip);
-        let time = time(reading, clock)? - reading.syncs as f64 * self.sync[kind];
+        let time = reading.time(clock)? - reading.syncs as f64 * self.sync[kind];
         Some(time / reading.requests.max(1) as f64)
     }
 
@@ -128,11 +127,11 @@ impl Figures {
         for (kind, all) in readings.syncs.iter().enumerate().take(2) {
             let reading = all.get(pass)?;
             let syncs = reading.syncs.max(1) as f64;
-            figures.sync[kind] = time(reading, clock)? / syncs;
+            figures.sync[kind] = reading.time(clock)? / syncs;
         }
         let lone = |kind: usize, place: usize| {
             let reading = readings.lone.get(place * LONE_KINDS + kind)?.get(pass)?;
-            Some(time(reading, clock)? / reading.requests.max(1) as f64)
+            Some(reading.time(clock)? / reading.requests.max(1) as f64)
         };
         let each = |figures: &Figures, load: usize| {
             figures.each(
@@ -142,11 +141,19 @@ impl Figures {
             )
         };
         let no_operation = each(&figures, NO_OPERATION)?;
-        let longer = each(&figures, LONG_NO_OPERATION)? - no_operation;
-        figures.byte_read = (longer / (f64::from(LONG) * 4.0 - 4.0)).max(0.0);
-        let reply_bytes = f64::from(LONG_REPLY) - 4.0;
-        let written = each(&figures, LONG_REPLY_LOAD)? - each(&figures, SHORT_REPLY)?;
-        figures.byte_written = (written / reply_bytes).max(0.0);
+        let mut least = f64::INFINITY;
+        for (at, words) in LONG.into_iter().enumerate() {
+            let longer = each(&figures, LONG_NO_OPERATIONS + at)? - no_operation;
+            least = least.min(longer / (f64::from(words) * 4.0 - 4.0));
+        }
+        figures.byte_read = least.max(0.0);
+        let short = each(&figures, SHORT_REPLY)?;
+        let mut least = f64::INFINITY;
+        for (at, length) in LONG_REPLIES.into_iter().enumerate() {
+            let longer = each(&figures, LONG_REPLY_LOADS + at)? - short;
+            least = least.min(longer / (f64::from(length) - 4.0));
+        }
+        figures.byte_written = least.max(0.0);
         // GetInputFocus is a NoOperation with a reply of 32 bytes.
         let focus = each(&figures, INPUT_FOCUS)?;
         figures.reply = (focus - no_operation - 32.0 * figures.byte_written).max(0.0);
@@ -168,13 +175,6 @@ impl Figures {
     }
 }
 
-fn time(reading: &Reading, clock: Clock) -> Option<f64> {
-    match clock {
-        Clock::Cpu => reading.cpu,
-        Clock::Wall => Some(reading.wall),
-    }
-}
-
 /// The transport costs of a server on one clock: the median of each figure, and all passes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transport {
@@ -190,10 +190,9 @@ impl Transport {
         let cpu = Transport::new(readings, Clock::Cpu);
         let mut wall = Transport::new(readings, Clock::Wall);
         if let (Some(cpu), Some(wall)) = (&cpu, &mut wall) {
-            let pairs = wall.passes.iter_mut().zip(&cpu.passes);
-            for (wall, cpu) in pairs.chain([(&mut wall.median, &cpu.median)]) {
-                wall.byte_read = cpu.byte_read;
-                wall.byte_written = cpu.byte_written;
+            for wall in wall.passes.iter_mut().chain([&mut wall.median]) {
+                wall.byte_read = cpu.median.byte_read;
+                wall.byte_written = cpu.median.byte_written;
             }
         }
         (cpu, wall)

@@ -23,6 +23,7 @@ usage: cargo xtask TASK
   bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side;
           analyze: requests per second of each stage of the analysis, beside tshark and xtrace
   validate  accuracy [ROUNDS [SERVER…]]: estimates against the kernel's CPU clocks, real programs;
+          measure [quick]: two calibrations of one server, sizes between, x11perf's rates;
           coverage: programs of many kinds, decoded, beside tshark;
           resources: what programs hold in the server, beside what X-Resource says
   test    install what is missing and run every test, unit and end to end

@@ -28,6 +28,10 @@ fn parts(load: &Workload) -> (u8, f64) {
 }
 
 impl Executor for Mock {
+    fn place(&mut self, _: Place) -> io::Result<()> {
+        Ok(())
+    }
+
     fn rehearse(&mut self, _: &Workload) -> io::Result<Vec<Answers>> {
         Ok(vec![Answers::default()])
     }
@@ -41,6 +45,7 @@ impl Executor for Mock {
             wall: time,
             requests,
             syncs: 1,
+            apart: None,
         }])
     }
 
@@ -70,6 +75,7 @@ fn describe(load: &Workload) -> Option<Operation> {
         .attributes
         .set("gxmode".into(), Value::parse(gxmode));
     operation.items = vec![size];
+    operation.op_size = size;
     Some(operation)
 }
 

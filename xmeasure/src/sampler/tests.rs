@@ -32,7 +32,9 @@ fn request(kind: u8) -> (f64, u64, u64, u64) {
         127 => (0.01, 0, 0, 0),
         43 => (0.01, 1, 32, 0),
         20 => (0.4, 1, 36, 0),
-        21 => (0.4, 1, 32 + 8192, 0),
+        21 => (0.4, 1, 32 + 2048, 0),
+        22 => (0.4, 1, 32 + 16384, 0),
+        23 => (0.4, 1, 32 + 131_072, 0),
         18 => (0.5, 0, 0, 0),
         19 => (0.5, 0, 0, 1),
         70 => (2.0, 0, 0, 0),
@@ -54,11 +56,16 @@ impl Mock {
             wall: time,
             requests,
             syncs: 1,
+            apart: None,
         })
     }
 }
 
 impl Executor for Mock {
+    fn place(&mut self, _: Place) -> io::Result<()> {
+        Ok(())
+    }
+
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
         let answers = workload.phases.iter().map(|phase| {
             let kind = phase.unit.first().copied().unwrap_or(0);
@@ -97,6 +104,7 @@ impl Executor for Mock {
             wall: time,
             requests: 0,
             syncs: times,
+            apart: None,
         })
     }
 
@@ -117,6 +125,7 @@ impl Executor for Mock {
             wall: time,
             requests,
             syncs: 0,
+            apart: None,
         })
     }
 }
@@ -132,10 +141,14 @@ fn loads() -> (Vec<Workload>, Vec<Lone>) {
     let cycle = [70, 71].map(|kind| Phase::new(vec![vec![kind, 0, 0, 0]; 50], Sync::RoundTrip));
     let loads = vec![
         of_kind(127, 4),
+        of_kind(127, 16_384),
+        of_kind(127, 65_536),
         of_kind(127, 262_140),
         of_kind(43, 4),
         of_kind(20, 24),
         of_kind(21, 24),
+        of_kind(22, 24),
+        of_kind(23, 24),
         of_kind(18, 28),
         of_kind(19, 28),
         of_kind(70, 20),
@@ -176,7 +189,7 @@ fn known_costs_are_found_again() {
     sample(
         &mut mock,
         &loads,
-        7,
+        11,
         &lone,
         &plan,
         &mut readings,
@@ -189,7 +202,7 @@ fn known_costs_are_found_again() {
     // The one that was refused is not tried again; the others are the same in every pass.
     let others = loads.len() - 1;
     assert_eq!(steps, others * plan.least_passes() + 1);
-    assert_eq!(readings.refused, [9]);
+    assert_eq!(readings.refused, [13]);
 
     let (cpu, wall) = Transport::both(&readings);
     let costs = transport::costs(cpu.as_ref(), wall.as_ref()).unwrap();
@@ -216,7 +229,9 @@ fn known_costs_are_found_again() {
         .iter()
         .map(|sample| sample.cpu.unwrap().median)
         .collect();
-    let expected = [0.01, 0.01, 0.01, 0.4, 0.4, 0.5, 0.5, 2.0, 2.0, 7.0];
+    let expected = [
+        0.01, 0.01, 0.01, 0.01, 0.01, 0.4, 0.4, 0.4, 0.4, 0.5, 0.5, 2.0, 2.0, 7.0,
+    ];
     assert_eq!(times.len(), expected.len());
     for (found, expected) in times.into_iter().zip(expected) {
         close(found, expected);
@@ -235,7 +250,7 @@ fn what_was_read_before_the_server_died_is_kept() {
     let error = sample(
         &mut mock,
         &loads,
-        7,
+        11,
         &lone,
         &plan,
         &mut readings,
@@ -253,12 +268,12 @@ fn stopped_it_keeps_what_it_has() {
     let (loads, lone) = loads();
     let mut readings = Readings::default();
     let mut mock = Mock { left: u64::MAX };
-    let mut go_on = |step: Step| step.done < 15;
+    let mut go_on = |step: Step| step.done < 19;
     let plan = Plan::default();
     sample(
         &mut mock,
         &loads,
-        7,
+        11,
         &lone,
         &plan,
         &mut readings,
@@ -266,5 +281,5 @@ fn stopped_it_keeps_what_it_has() {
     )
     .unwrap();
     assert_eq!(readings.cut, Some(Cut::Stopped));
-    assert_eq!(readings.loads[8][0].len(), 2);
+    assert_eq!(readings.loads[12][0].len(), 2);
 }

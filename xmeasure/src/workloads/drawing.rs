@@ -24,6 +24,10 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             if plain && style.fill != COMMON.fill {
                 continue;
             }
+            let common = matches!(shape, Shape::FillRectangle | Shape::Line | Shape::Segment);
+            if plan.quick && !common && style != COMMON {
+                continue;
+            }
             let gc = styles.gc(stage, style)?;
             loads.series.push(series(shape, plan, window, gc));
             let (size, count) = shape.several();

@@ -1,6 +1,7 @@
 //! Requests of extensions, as programs send them; what a server lacks is noted.
 
 mod composite;
+mod glyphs;
 mod input;
 mod memory;
 mod regions;

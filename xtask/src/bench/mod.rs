@@ -3,8 +3,8 @@
 mod analyze;
 mod plain_relay;
 mod proxy;
-mod x11perf;
-mod x_server;
+pub(crate) mod x11perf;
+pub(crate) mod x_server;
 
 /// Runs the bench that `arguments` names.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {

@@ -47,6 +47,11 @@ impl XServer {
         format!(":{}", self.number)
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The path of its socket.
     pub(crate) fn socket(&self) -> String {
         format!("/tmp/.X11-unix/X{}", self.number)

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod coverage;
+mod measure;
 mod resources;
 mod workloads;
 
@@ -11,10 +12,12 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("accuracy") => accuracy::validate(&arguments[1..]),
         Some("coverage") => coverage::validate(),
+        Some("measure") => measure::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         _ => Err(
             "usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]\n       \
              cargo xtask validate coverage\n       \
+             cargo xtask validate measure [quick]\n       \
              cargo xtask validate resources"
                 .to_owned(),
         ),

@@ -2,14 +2,14 @@
 //! rectangles, trapezoids, triangles, text.
 
 use x11rb_protocol::protocol::render::{
-    CompositeGlyphs8Request, CompositeGlyphs16Request, CompositeGlyphs32Request, CompositeRequest,
-    CreatePictureAux, FillRectanglesRequest, Linefix, PictOp, Pointfix, Repeat, Trapezoid,
-    TrapezoidsRequest, Triangle, TrianglesRequest,
+    CompositeRequest, CreatePictureAux, FillRectanglesRequest, Linefix, PictOp, Pointfix, Repeat,
+    Trapezoid, TrapezoidsRequest, Triangle, TrianglesRequest,
 };
 use x11rb_protocol::protocol::xproto::Rectangle;
 
 use super::super::place;
 use super::super::shapes::boxes;
+use super::glyphs;
 use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
 use crate::error::MeasureError;
 use crate::loads::{Loads, Series};
@@ -23,6 +23,8 @@ const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// The side at which the number of items is varied, and that number.
 const ITEM: u16 = 10;
 const ITEMS: usize = 16;
+/// How many of the kinds of layers below a quick run takes: the common ones come first.
+const QUICK: usize = 8;
 /// Operators that programs use beside Over and Src.
 const OTHERS: [PictOp; 6] = [
     PictOp::CLEAR,
@@ -32,10 +34,6 @@ const OTHERS: [PictOp; 6] = [
     PictOp::ADD,
     PictOp::ATOP,
 ];
-/// Glyphs in a text to start from, and the sides of glyphs.
-const GLYPHS: [u16; 3] = [1, 8, 32];
-const GLYPH_SIDES: [u16; 2] = [8, 16];
-
 /// What is composited with what.
 #[derive(Debug, Clone, Copy)]
 struct Layers {
@@ -134,6 +132,9 @@ pub(super) fn add(
         },
     ];
     all.extend(OTHERS.map(|op| Layers { op, ..base }));
+    if plan.quick {
+        all.truncate(QUICK);
+    }
     for layers in all {
         let sides = plan.sizes(&SIDES).copied();
         loads.series.push(Series::new(sides, move |side| {
@@ -173,7 +174,13 @@ pub(super) fn add(
         loads.push(fill(ITEM, ITEMS));
     }
     edges(plan, loads, render, &pictures);
-    text(stage, plan, loads, render, &pictures)
+    glyphs::add(
+        stage,
+        plan,
+        loads,
+        render,
+        [pictures.opaque, pictures.window],
+    )
 }
 
 fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError> {
@@ -331,137 +338,5 @@ fn edges(plan: &Plan, loads: &mut Loads, render: Render, pictures: &Pictures) {
     for count in [1, ITEMS] {
         loads.push(traps(ITEM, count));
         loads.push(triangles(ITEM, count));
-    }
-}
-
-/// Which of the three text requests: glyphs named by one, two or four bytes.
-#[derive(Debug, Clone, Copy)]
-enum Width {
-    One,
-    Two,
-    Four,
-}
-
-fn text(
-    stage: &mut Stage,
-    plan: &Plan,
-    loads: &mut Loads,
-    render: Render,
-    pictures: &Pictures,
-) -> Result<(), MeasureError> {
-    let (src, dst) = (pictures.opaque, pictures.window);
-    for side in GLYPH_SIDES {
-        let set = render.glyph_set(stage, side, 96)?;
-        for width in [Width::One, Width::Two, Width::Four] {
-            // With a mask format the text is put together first; without, glyph by glyph.
-            for mask in [0, render.a8] {
-                let draw = move |count: u16, strings: usize| {
-                    let work = usize::from(count) * strings * usize::from(side) * 40;
-                    Workload::varied(Sync::ReadBack, work, |index| {
-                        let (x, y) = place(index, SIDE, side);
-                        let y = y + side.cast_signed();
-                        let commands = commands(width, index, x, y, count, strings);
-                        glyphs(render.major, width, src, dst, mask, set, commands)
-                    })
-                };
-                let counts = plan.sizes(&GLYPHS).copied();
-                loads
-                    .series
-                    .push(Series::new(counts, move |count| draw(count, 1)));
-                loads.push(draw(8, 1));
-                loads.push(draw(8, 4));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The glyph elements: each a count, padding, how far to move, and the glyphs, padded.
-fn commands(width: Width, index: usize, x: i16, y: i16, count: u16, strings: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for string in 0..strings {
-        let (dx, dy) = if string == 0 { (x, y) } else { (0, 0) };
-        bytes.extend([u8::try_from(count).unwrap_or(254), 0, 0, 0]);
-        bytes.extend(dx.to_ne_bytes());
-        bytes.extend(dy.to_ne_bytes());
-        for at in 0..usize::from(count) {
-            let glyph = ((index + string + at) % 96) as u32;
-            match width {
-                Width::One => bytes.push(glyph as u8),
-                Width::Two => bytes.extend((glyph as u16).to_ne_bytes()),
-                Width::Four => bytes.extend(glyph.to_ne_bytes()),
-            }
-        }
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-    }
-    bytes
-}
-
-fn glyphs(
-    major: u8,
-    width: Width,
-    src: u32,
-    dst: u32,
-    mask_format: u32,
-    glyphset: u32,
-    commands: Vec<u8>,
-) -> Vec<u8> {
-    let (op, src_x, src_y) = (PictOp::OVER, 0, 0);
-    let glyphcmds = commands.into();
-    match width {
-        Width::One => extension(
-            CompositeGlyphs8Request {
-                op,
-                src,
-                dst,
-                mask_format,
-                glyphset,
-                src_x,
-                src_y,
-                glyphcmds,
-            },
-            major,
-        ),
-        Width::Two => extension(
-            CompositeGlyphs16Request {
-                op,
-                src,
-                dst,
-                mask_format,
-                glyphset,
-                src_x,
-                src_y,
-                glyphcmds,
-            },
-            major,
-        ),
-        Width::Four => extension(
-            CompositeGlyphs32Request {
-                op,
-                src,
-                dst,
-                mask_format,
-                glyphset,
-                src_x,
-                src_y,
-                glyphcmds,
-            },
-            major,
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Width, commands};
-
-    #[test]
-    fn strings_are_padded_to_words() {
-        assert_eq!(commands(Width::One, 0, 1, 2, 3, 1).len(), 8 + 4);
-        assert_eq!(commands(Width::Two, 0, 1, 2, 3, 2).len(), 2 * (8 + 8));
-        assert_eq!(
-            commands(Width::Four, 5, 1, 2, 1, 1)[8..],
-            5_u32.to_ne_bytes()
-        );
     }
 }

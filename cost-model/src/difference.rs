@@ -1,0 +1,90 @@
+//! Where two servers differ: what both have measured, the greatest ratio first.
+
+use std::collections::BTreeMap;
+
+use crate::{AttributeValue, Clock, Micros, ServerParameters};
+
+/// What one request of one size costs two servers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The request.
+    pub request: String,
+    /// Its attributes, as in `gxmode=GXcopy linewidth=0`.
+    pub attributes: String,
+    /// The op-size.
+    pub size: f64,
+    /// The clock that both times are of.
+    pub clock: Clock,
+    /// What it costs the first server.
+    pub first: Micros,
+    /// What it costs the second.
+    pub second: Micros,
+}
+
+impl Difference {
+    /// How many times as long the second takes.
+    pub fn ratio(&self) -> f64 {
+        self.second.0 / self.first.0
+    }
+}
+
+/// The points that two files have in common, by how far they are apart; points of no time, which
+/// are apart by no factor, are left out.
+pub fn differences(first: &ServerParameters, second: &ServerParameters) -> Vec<Difference> {
+    let others: BTreeMap<(&str, &BTreeMap<String, AttributeValue>), _> = second
+        .requests
+        .iter()
+        .map(|costs| ((costs.name.as_str(), &costs.attributes), costs))
+        .collect();
+    let mut all = Vec::new();
+    for costs in &first.requests {
+        let Some(other) = others.get(&(costs.name.as_str(), &costs.attributes)) else {
+            continue;
+        };
+        let both = [Clock::Cpu, Clock::Wall].into_iter();
+        let mut both =
+            both.filter(|it| costs.clock(*it) == Some(*it) && other.clock(*it) == Some(*it));
+        let Some(clock) = both.next() else {
+            continue;
+        };
+        for point in &costs.points {
+            let same = other.points.iter().find(|it| it.size == point.size);
+            let times = point.time(clock).zip(same.and_then(|it| it.time(clock)));
+            if let Some((first, second)) = times
+                && first.0 > 0.0
+                && second.0 > 0.0
+            {
+                all.push(Difference {
+                    request: costs.name.clone(),
+                    attributes: costs.attribute_set().to_string(),
+                    size: point.size,
+                    clock,
+                    first,
+                    second,
+                });
+            }
+        }
+    }
+    all.sort_by(|one, other| other.ratio().ln().abs().total_cmp(&one.ratio().ln().abs()));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::differences;
+    use crate::built_in;
+
+    #[test]
+    fn the_papers_slowest_machine_stands_out() {
+        let named = |name: &str| {
+            let file = built_in().iter().find(|file| file.name == name);
+            file.unwrap().parameters().unwrap()
+        };
+        let (sun, hp) = (named("sun4-ipc"), named("hp9000-350"));
+        let all = differences(&sun, &hp);
+        assert!(!all.is_empty());
+        let far = |it: &super::Difference| it.ratio().ln().abs();
+        assert!(all.windows(2).all(|pair| far(&pair[0]) >= far(&pair[1])));
+        assert!(differences(&sun, &sun).iter().all(|it| it.ratio() == 1.0));
+    }
+}

@@ -1,0 +1,85 @@
+//! What a careful reader would remark on a file that is well formed.
+
+use crate::{Clock, RequestCosts, ServerParameters};
+
+/// A spread above this is worth a remark: the aim of a measurement is 0.03.
+const WIDE: f64 = 0.1;
+
+/// Remarks on a file: nothing that makes it unusable, but what limits what it can say.
+pub fn review(parameters: &ServerParameters) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if parameters.transport.is_none() {
+        remarks.push("no transport costs: wakeups, reading and replies count as no time".into());
+    }
+    let server = &parameters.server;
+    if server.executable.is_none() && server.vendor.is_none() {
+        remarks.push("neither executable nor vendor: no recording is matched to this file".into());
+    }
+    let mut count = |what: &str, is: &dyn Fn(&RequestCosts) -> bool| {
+        let found: Vec<String> = parameters
+            .requests
+            .iter()
+            .filter(|costs| is(costs))
+            .map(|costs| [costs.name.clone(), costs.attribute_set().to_string()].join(" "))
+            .collect();
+        if let Some(first) = found.first() {
+            remarks.push(format!(
+                "{} entries {what}, such as {}",
+                found.len(),
+                first.trim_end()
+            ));
+        }
+    };
+    count("have a point whose spread is over 10 %", &|costs| {
+        costs
+            .points
+            .iter()
+            .any(|it| it.spread.is_some_and(|spread| spread > WIDE))
+    });
+    count("have a point of no time", &|costs| {
+        let clock = costs.clock(Clock::Cpu).unwrap_or(Clock::Wall);
+        costs
+            .points
+            .iter()
+            .any(|it| it.time(clock).is_some_and(|time| time.0 == 0.0))
+    });
+    count(
+        "cost less at a greater size by more than their spreads",
+        &falls,
+    );
+    count(
+        "have one size only, which is not 0",
+        &|costs| matches!(costs.points.as_slice(), [only] if only.size != 0.0),
+    );
+    remarks
+}
+
+fn falls(costs: &RequestCosts) -> bool {
+    let clock = costs.clock(Clock::Cpu).unwrap_or(Clock::Wall);
+    costs.points.windows(2).any(|pair| {
+        let [one, other] = pair else {
+            return false;
+        };
+        let (one, other) = (one.cost(clock), other.cost(clock));
+        one.zip(other)
+            .is_some_and(|(one, other)| one.low.0 > other.high.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::review;
+    use crate::ServerParameters;
+
+    #[test]
+    fn remarks_name_an_entry() {
+        let text = "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[[request]]\nname = \"A\"\n\
+                    points = [{ size = 1, cpu_us = 2, spread = 0.2 }, { size = 2, cpu_us = 1 }]\n";
+        let remarks = review(&ServerParameters::from_toml(text).unwrap());
+        assert_eq!(remarks.len(), 3, "{remarks:?}");
+        assert!(
+            remarks[1].contains("1 entries have a point whose spread") && remarks[1].ends_with('A')
+        );
+        assert!(remarks[2].contains("less at a greater size"));
+    }
+}
