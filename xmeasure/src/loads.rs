@@ -29,7 +29,7 @@ impl Series {
 
 impl Series {
     /// With intervals halved as often as this at most.
-    pub(crate) fn to_depth(mut self, deepest: usize) -> Series {
+    pub(crate) fn halved_to(mut self, deepest: usize) -> Series {
         self.deepest = deepest;
         self
     }

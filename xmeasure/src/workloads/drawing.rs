@@ -33,7 +33,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             let deepest = if style == COMMON { 3 } else { 2 };
             loads
                 .series
-                .push(series(shape, plan, window, gc).to_depth(deepest));
+                .push(series(shape, plan, window, gc).halved_to(deepest));
             let (size, count) = shape.several();
             if shape == Shape::FillPoly {
                 // It has one item: the fixed part is what it costs on a window that is not mapped.
@@ -51,7 +51,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             let (size, count) = shape.several();
             loads.candidates.push(Candidate {
                 probe: shape.load(window, gc, 100, 1),
-                series: series(shape, plan, window, gc).to_depth(1),
+                series: series(shape, plan, window, gc).halved_to(1),
                 single: vec![
                     shape.load(window, gc, size, 1),
                     shape.load(window, gc, size, count),
