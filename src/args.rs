@@ -62,6 +62,14 @@ pub(crate) struct Record {
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
+    /// Show the profile as it grows. SIGUSR1 prints what came so far to standard error, SIGUSR2
+    /// starts the counts afresh and reads the parameters again, also where there is no terminal
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// The server's parameters for --live: a file, or a name from `params list`
+    /// [default: those that match the server]
+    #[arg(long, value_name = "P", requires = "live")]
+    pub(crate) params: Option<String>,
     /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
     pub(crate) tcp: Option<String>,
@@ -150,6 +158,9 @@ pub(crate) struct Stats {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
+    /// Your own operations, which decide op-sizes (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
     /// Show this kind of message only, beside the four categories (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,

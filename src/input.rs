@@ -7,7 +7,7 @@ use std::path::Path;
 use x11prof_analyzer::identity;
 use x11prof_cost_model::{Host, ServerIdentity, ServerParameters, best_match, built_in};
 use x11prof_session::{Definitions, Session};
-use x11prof_trace::Reader;
+use x11prof_trace::{Reader, Server, Started};
 
 use crate::error::CommandError;
 
@@ -30,22 +30,33 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
 /// server in it best. Says on standard error which they are.
 pub(crate) fn matching_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
     let mut reader = trace(path)?;
-    let started = reader.started();
+    let started = reader.started().clone();
+    let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
+    parameters_for(&started, server.as_ref())
+}
+
+/// The parameters that fit a server and the machine that it was recorded on best. Says on
+/// standard error which they are.
+pub(crate) fn parameters_for(
+    started: &Started,
+    server: Option<&Server>,
+) -> Result<ServerParameters, CommandError> {
     let host = Host {
         cpu_model: Some(started.cpu_model.clone()).filter(|model| !model.is_empty()),
         cpus: Some(started.cpus),
         kernel: Some(started.kernel.clone()),
     };
-    let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
-    let server = server.map_or_else(ServerIdentity::default, |server| ServerIdentity {
-        name: server.display,
-        executable: server.executable,
-        arguments: server.arguments,
-        vendor: Some(server.vendor),
-        release: Some(server.release),
-        depth: Some(server.depth),
-        screen: Some(server.screen),
-    });
+    let server = server
+        .cloned()
+        .map_or_else(ServerIdentity::default, |server| ServerIdentity {
+            name: server.display,
+            executable: server.executable,
+            arguments: server.arguments,
+            vendor: Some(server.vendor),
+            release: Some(server.release),
+            depth: Some(server.depth),
+            screen: Some(server.screen),
+        });
     let known = built_in()
         .iter()
         .map(|known| known.parameters())

@@ -9,6 +9,8 @@ mod args;
 mod commands;
 mod error;
 mod input;
+mod live;
+mod live_screen;
 mod output;
 
 use std::process::ExitCode;

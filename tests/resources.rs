@@ -2,7 +2,8 @@
 //! X-Resource extension.
 #![allow(
     clippy::expect_used,
-    reason = "a test that cannot go on says why and fails"
+    clippy::print_stdout,
+    reason = "a test that cannot go on says why and fails; with --nocapture it shows its figures"
 )]
 
 mod harness;

@@ -1,8 +1,8 @@
 //! How many requests a second each stage of the analysis takes: `stages TRACE [memory|file] [PARAMETERS]`.
 //!
-//! Prints a line a stage: its name, requests, seconds. Each stage does the work of those before it
-//! as well. The stages in memory begin with the trace's records, the last one with its file; `file`
-//! runs that one only, once, and prints the peak of resident memory as well.
+//! Prints a line a stage: its name, requests, seconds of processor time. Each stage does the work of
+//! those before it as well. The stages in memory begin with the trace's records, the last one with its
+//! file; `file` runs that one only, once, and prints the peak of resident memory as well.
 #![allow(clippy::print_stdout, reason = "a command-line tool")]
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::error::Error;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::BufReader;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use x11prof_analyzer::{Blocking, Observation, Pipeline, Profile, profile_trace};
 use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
@@ -19,8 +19,12 @@ use x11prof_trace::{ConnectionId, Direction, Part, Reader, Record};
 
 /// Rounds of each stage; the fastest counts, for what disturbs only ever slows down.
 const ROUNDS: usize = 3;
+/// Bytes of records that are read ahead, so that reading is not measured and memory is bounded.
+const BATCH: usize = 64 << 20;
 
-fn main() -> Result<(), Box<dyn Error>> {
+type Failure = Box<dyn Error>;
+
+fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let trace = arguments
         .next()
@@ -31,34 +35,104 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(known) => known.parameters()?,
         None => ServerParameters::from_toml(&std::fs::read_to_string(&name)?)?,
     };
-    let open = || Ok::<_, Box<dyn Error>>(Reader::new(BufReader::new(File::open(&trace)?))?);
     if what == "memory" {
-        let mut reader = open()?;
-        let mut records = Vec::new();
-        while let Some(record) = reader.next()? {
-            records.push(record);
-        }
-        stage("framing", ROUNDS, || framing(&records, false));
-        stage("decoding", ROUNDS, || framing(&records, true));
-        stage("operations", ROUNDS, || operations(&records));
-        stage("prices", ROUNDS, || prices(&records, &parameters));
+        stage("framing", || {
+            let mut frames = Frames::default();
+            let took = batches(&trace, |record| frames.record(record, false))?;
+            Ok((frames.requests, took))
+        })?;
+        stage("decoding", || {
+            let mut frames = Frames::default();
+            let took = batches(&trace, |record| frames.record(record, true))?;
+            Ok((frames.requests, took))
+        })?;
+        stage("operations", || {
+            let (mut pipeline, mut requests) = (Pipeline::new(), 0);
+            let took = batches(&trace, |record| {
+                pipeline.feed(record, |observation| {
+                    if let Observation::Message(seen) = observation {
+                        requests += u64::from(seen.operation.is_some());
+                    }
+                });
+            })?;
+            Ok((requests, took))
+        })?;
+        stage("prices", || {
+            let (mut pipeline, mut profile) = (Pipeline::new(), profile(&parameters));
+            let took = batches(&trace, |record| {
+                pipeline.feed(record, |observation| profile.observe(observation));
+            })?;
+            Ok((count(&profile), took))
+        })?;
     }
-    let mut failed = None;
-    stage("prices, from the file", 1, || {
-        let count = || {
-            let mut profiles = [profile(&parameters)];
-            profile_trace(&mut open()?, &mut profiles)?;
-            Ok::<u64, Box<dyn Error>>(count(&profiles[0]))
-        };
-        count().unwrap_or_else(|error| {
-            failed = Some(error);
-            0
-        })
-    });
+    let from_file = || {
+        let start = processor_time()?;
+        let mut profiles = [profile(&parameters)];
+        profile_trace(&mut open(&trace)?, &mut profiles)?;
+        Ok((count(&profiles[0]), processor_time()?.saturating_sub(start)))
+    };
     if what == "file" {
+        let (requests, took) = from_file()?;
+        print("prices, from the file", requests, took);
         println!("peak\t{}", peak()?);
+        return Ok(());
     }
-    failed.map_or(Ok(()), Err)
+    stage("prices, from the file", from_file)
+}
+
+fn open(trace: &str) -> Result<Reader<BufReader<File>>, Failure> {
+    Ok(Reader::new(BufReader::new(File::open(trace)?))?)
+}
+
+/// Runs a stage a few times and prints its best.
+fn stage(
+    name: &str,
+    mut run: impl FnMut() -> Result<(u64, Duration), Failure>,
+) -> Result<(), Failure> {
+    let (mut requests, mut best) = run()?;
+    for _ in 1..ROUNDS {
+        let (again, took) = run()?;
+        (requests, best) = (again, best.min(took));
+    }
+    print(name, requests, best);
+    Ok(())
+}
+
+fn print(name: &str, requests: u64, took: Duration) {
+    println!("{name}\t{requests}\t{}", took.as_secs_f64());
+}
+
+/// Hands all records of the trace to `on`, and gives the processor time that it took for them.
+fn batches(trace: &str, mut on: impl FnMut(&Record)) -> Result<Duration, Failure> {
+    let mut reader = open(trace)?;
+    let mut took = Duration::ZERO;
+    let mut batch = Vec::new();
+    loop {
+        let mut bytes = 0;
+        while bytes < BATCH
+            && let Some(record) = reader.next()?
+        {
+            if let Record::Block(block) = &record {
+                bytes += block.bytes.len();
+            }
+            batch.push(record);
+        }
+        if batch.is_empty() {
+            return Ok(took);
+        }
+        let start = processor_time()?;
+        batch.iter().for_each(&mut on);
+        took += processor_time()?.saturating_sub(start);
+        batch.clear();
+    }
+}
+
+/// Processor time of this thread, the only one (proc(5), schedstat): what other processes do on a busy
+/// machine does not count in it.
+fn processor_time() -> Result<Duration, Failure> {
+    let text = std::fs::read_to_string("/proc/self/schedstat")?;
+    let nanos = text.split(' ').next().ok_or("no /proc/self/schedstat")?;
+    Ok(Duration::from_nanos(nanos.parse()?))
 }
 
 /// The peak of resident memory so far, in bytes (proc(5), VmHWM).
@@ -69,39 +143,33 @@ fn peak() -> Result<u64, Box<dyn Error>> {
     Ok(kib.ok_or("no VmHWM in /proc/self/status")? * 1024)
 }
 
-fn stage(name: &str, rounds: usize, mut run: impl FnMut() -> u64) {
-    let mut best = Duration::MAX;
-    let mut requests = 0;
-    for _ in 0..rounds {
-        let start = Instant::now();
-        requests = black_box(run());
-        best = best.min(start.elapsed());
-    }
-    println!("{name}\t{requests}\t{}", best.as_secs_f64());
+/// Message boundaries, names, numbers and pairs; and each request's fields too with `decode`.
+#[derive(Default)]
+struct Frames {
+    connections: HashMap<ConnectionId, Connection>,
+    extensions: Extensions,
+    requests: u64,
 }
 
-/// Message boundaries, names, numbers and pairs; and each request's fields too with `decode`.
-fn framing(records: &[Record], decode: bool) -> u64 {
-    let mut connections: HashMap<ConnectionId, Connection> = HashMap::new();
-    let mut extensions = Extensions::new();
-    let mut requests = 0;
-    for record in records {
+impl Frames {
+    fn record(&mut self, record: &Record, decode: bool) {
         let Record::Block(block) = record else {
-            continue;
+            return;
         };
         let side = match block.direction {
             Direction::ToServer => Side::Client,
             Direction::ToClient => Side::Server,
         };
-        let connection = connections.entry(block.connection).or_default();
+        let connection = self.connections.entry(block.connection).or_default();
         for part in block.parts() {
             let input = match part {
                 Part::Kept(bytes) => Input::Bytes(bytes),
                 Part::Left(len) => Input::Omitted(len),
             };
-            connection.feed(side, input, &mut extensions, |message, extensions| {
+            let requests = &mut self.requests;
+            connection.feed(side, input, &mut self.extensions, |message, extensions| {
                 if let Message::Request(request) = message {
-                    requests += 1;
+                    *requests += 1;
                     if decode {
                         let _ = black_box(request.decode(extensions));
                     }
@@ -109,31 +177,6 @@ fn framing(records: &[Record], decode: bool) -> u64 {
             });
         }
     }
-    requests
-}
-
-fn operations(records: &[Record]) -> u64 {
-    let mut pipeline = Pipeline::new();
-    let mut requests = 0;
-    for record in records {
-        pipeline.feed(record, |observation| {
-            if let Observation::Message(seen) = observation
-                && seen.operation.is_some()
-            {
-                requests += 1;
-            }
-        });
-    }
-    requests
-}
-
-fn prices(records: &[Record], parameters: &ServerParameters) -> u64 {
-    let mut pipeline = Pipeline::new();
-    let mut profile = profile(parameters);
-    for record in records {
-        pipeline.feed(record, |observation| profile.observe(observation));
-    }
-    count(&profile)
 }
 
 fn profile(parameters: &ServerParameters) -> Profile {

@@ -11,6 +11,7 @@ use x11prof_trace::{
     ConnectionId, Control, CpuTime, Opened, Reader, Record, Server, Started, Timestamp, TraceError,
 };
 
+use crate::activity::{Activity, ActivityFigures};
 use crate::pipeline::{Observation, Seen};
 use crate::warnings::{Warning, WarningKind};
 
@@ -79,15 +80,17 @@ pub struct Facts {
     lost_bytes: u64,
     troubles: Vec<String>,
     ended: bool,
+    activity: Activity,
 }
 
 impl Facts {
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.activity.observe(observation);
         match observation {
             Observation::BlockStart(block) => {
                 self.record(block.time);
-                self.activity(block.time);
+                self.acted(block.time);
             }
             Observation::Lost(block) => {
                 self.record(block.time);
@@ -114,7 +117,7 @@ impl Facts {
         self.last = self.last.max(time);
     }
 
-    fn activity(&mut self, time: Timestamp) {
+    fn acted(&mut self, time: Timestamp) {
         self.first_opened.get_or_insert(time);
         self.last_activity = self.last_activity.max(time);
     }
@@ -124,11 +127,11 @@ impl Facts {
             Control::Started(started) => self.started = Some(started.clone()),
             Control::Server(server) => self.server = Some(server.clone()),
             Control::Opened(opened) => {
-                self.activity(time);
+                self.acted(time);
                 self.opened(opened);
             }
             Control::Closed { connection, .. } => {
-                self.activity(time);
+                self.acted(time);
                 self.open.remove(connection);
             }
             Control::CpuTime(reading) => self.cpu_time(reading),
@@ -208,6 +211,26 @@ impl Facts {
             let step = low.wrapping_sub(connection.last_sequence as u16);
             connection.last_sequence = connection.last_sequence.saturating_add(u64::from(step));
         }
+    }
+
+    /// Starts times and counts afresh; who is connected, and what was counted of each connection
+    /// to check it by, stays.
+    pub fn start_afresh(&mut self) {
+        self.first = None;
+        self.records = 0;
+        self.first_opened = None;
+        for meter in self.cpu.values_mut() {
+            meter.used = 0;
+            meter.readings = meter.readings.min(1);
+        }
+        self.malformed = 0;
+        self.lost_bytes = 0;
+        self.activity.start_afresh();
+    }
+
+    /// What the context switches tell; `None` where the trace has none.
+    pub fn activity(&self) -> Option<ActivityFigures> {
+        self.activity.figures()
     }
 
     /// The recording's first record.

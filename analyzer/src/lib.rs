@@ -6,6 +6,7 @@
 //! `session`'s to say and what it costs is `cost-model`'s; here they are put together in the
 //! order of the trace, in bounded memory.
 
+mod activity;
 mod atoms;
 mod body;
 mod comparison;
@@ -20,6 +21,7 @@ mod grabs_tests;
 mod groups;
 mod histogram;
 mod history;
+mod live;
 #[cfg(test)]
 mod paper_tests;
 mod partition;
@@ -53,6 +55,7 @@ mod warnings;
 #[cfg(test)]
 mod what_if_tests;
 
+pub use activity::ActivityFigures;
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use distribution::Distribution;
 pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
@@ -60,6 +63,7 @@ pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use groups::By;
 pub use histogram::Cell;
+pub use live::LiveProfile;
 pub use partition::PartitionReport;
 pub use pcapng::PcapNg;
 pub use pipeline::{Observation, Pipeline, Seen};

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::activity::ActivityFigures;
 use crate::report::TotalReport;
+use crate::reporting::duration_ms;
 
 /// Table 8's line. Times are milliseconds; null where the kernel's figure is not in the trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,12 @@ pub struct PartitionReport {
     pub overlap_ms: Option<f64>,
     /// By how much the wall clock is more than the sum: time in which neither worked.
     pub idle_ms: Option<f64>,
+    /// How long clients and server ran at once, by the context switches.
+    pub measured_overlap_ms: Option<f64>,
+    /// How often a client that waited was woken by events alone.
+    pub event_wakeups: Option<u64>,
+    /// How long clients ran from such a wakeup until they waited again.
+    pub event_client_ms: Option<f64>,
     /// `sum_ms` in per cent of the wall clock.
     pub percent_of_wall: Option<f64>,
     /// CPU time of the server by the kernel.
@@ -35,7 +43,11 @@ pub struct PartitionReport {
 
 impl PartitionReport {
     /// From a profile's totals and what of the server's time is for events.
-    pub(crate) fn new(total: &TotalReport, events_ms: f64) -> PartitionReport {
+    pub(crate) fn new(
+        total: &TotalReport,
+        events_ms: f64,
+        activity: Option<ActivityFigures>,
+    ) -> PartitionReport {
         let sum = total.client_cpu_ms.map(|client| client + total.server_ms);
         let wall = total.wall_ms;
         let ratio = |whole: f64| (whole > 0.0).then_some(whole);
@@ -48,6 +60,9 @@ impl PartitionReport {
             wall_ms: wall,
             overlap_ms: sum.map(|sum| (sum - wall).max(0.0)),
             idle_ms: sum.map(|sum| (wall - sum).max(0.0)),
+            measured_overlap_ms: activity.map(|activity| duration_ms(activity.both)),
+            event_wakeups: activity.map(|activity| activity.event_wakeups),
+            event_client_ms: activity.map(|activity| duration_ms(activity.for_events)),
             percent_of_wall: sum.and_then(|sum| ratio(wall).map(|wall| 100.0 * sum / wall)),
             server_cpu_ms: total.server_cpu_ms,
             estimate_ratio: total
@@ -76,6 +91,17 @@ impl std::fmt::Display for PartitionReport {
                 f,
                 "Total profile: {sum:.3} ms; overlap at least {overlap:.3} ms, idle at least \
                  {idle:.3} ms"
+            )?;
+        }
+        if let (Some(both), Some(wakeups), Some(events)) = (
+            self.measured_overlap_ms,
+            self.event_wakeups,
+            self.event_client_ms,
+        ) {
+            writeln!(
+                f,
+                "By context switches: both at once {both:.3} ms; clients woken by events alone \
+                 {wakeups} times, and ran {events:.3} ms"
             )?;
         }
         let part = self

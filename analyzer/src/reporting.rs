@@ -40,7 +40,7 @@ impl ProfileReport {
             requests: shares(requests.collect(), &total),
             groups: groups(profile, facts, network, &total),
             events: events(profile, network),
-            client_and_server: PartitionReport::new(&total, transport.event_ms),
+            client_and_server: PartitionReport::new(&total, transport.event_ms, facts.activity()),
             scaled: profile.scales().report(),
             resources: None,
             grabs: None,

@@ -22,8 +22,11 @@ fn client_text(client: &ClientResources) -> String {
     let ids = client
         .id_base
         .map_or_else(String::new, |base| format!(", ids from 0x{base:08x}"));
+    let gone = client
+        .closed_ms
+        .map_or_else(String::new, |ms| format!(", gone at {:.3} s", ms / 1e3));
     let mut text = format!(
-        "\nResources in the server of {}{ids}:\n",
+        "\nResources in the server of {}{ids}{gone}:\n",
         plain(&client.name)
     );
     let mut table = Table::new([

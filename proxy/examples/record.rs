@@ -19,6 +19,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
         recorder: "x11prof example".to_owned(),
+        watch: None,
     };
     let recorded = record(&config, |notice| eprintln!("{notice:?}"))?;
     eprintln!("{recorded:?}");

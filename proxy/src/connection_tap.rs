@@ -68,7 +68,7 @@ impl<'a> ConnectionTap<'a> {
             offsets,
             gaps,
         } = &mut *state;
-        let pressed = omission.gaps(direction, bytes, secret, self.tap.level(), gaps);
+        let pressed = omission.gaps(direction, bytes, secret, self.tap.level(time), gaps);
         if pressed {
             let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
             self.tap.left_out_under_pressure(left);

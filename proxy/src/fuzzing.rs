@@ -54,7 +54,12 @@ pub fn omission(bytes: &[u8]) {
             first_error: 0,
         });
     let mut omission = Omission::new(ImageRequests::of(&extensions));
-    let levels = [Level::Images, Level::LongBodies, Level::Bodies];
+    let levels = [
+        Level::Images,
+        Level::AllImages,
+        Level::LongBodies,
+        Level::Bodies,
+    ];
     let mut gaps = Vec::new();
     for ((server, read), level) in reads(bytes).zip(levels.into_iter().cycle()) {
         let direction = match server {

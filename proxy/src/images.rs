@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use x11prof_protocol::{ByteOrder, Head};
 use x11prof_trace::ExtensionOpcodes;
 
-use crate::omission::{KEPT_OF_LONG, START};
+use crate::omission::START;
 
 /// Core opcodes (protocol encoding, "Requests").
 const PUT_IMAGE: u8 = 72;
@@ -57,8 +57,9 @@ impl ImageRequests {
     ) -> Option<u64> {
         match (head.code, head.data) {
             (0, _) => None,
-            (PUT_IMAGE, _) => Some(KEPT_OF_LONG),
-            (major, XV_PUT_IMAGE) if major == self.xvideo => Some(KEPT_OF_LONG),
+            // What precedes the pixels: five CARD32s, in XVideo nine.
+            (PUT_IMAGE, _) => Some(u64::from(head.header_len) + 20),
+            (major, XV_PUT_IMAGE) if major == self.xvideo => Some(u64::from(head.header_len) + 36),
             // Glyphs have sizes, which decide what drawing them costs: glyphset, count, then an id
             // and 12 bytes of metrics for each.
             (major, RENDER_ADD_GLYPHS) if major == self.render => {
@@ -144,8 +145,8 @@ mod tests {
         let big = ByteOrder::Big;
         assert_eq!(kept(139, 20, 8, &start, big), Some(8 + 8 + 48));
         assert_eq!(kept(139, 8, 4, &start, big), None);
-        assert_eq!(kept(150, 18, 4, &start, big), Some(64));
-        assert_eq!(kept(72, 2, 4, &start, big), Some(64));
+        assert_eq!(kept(150, 18, 4, &start, big), Some(40));
+        assert_eq!(kept(72, 2, 8, &start, big), Some(28));
         assert_eq!(kept(0, 20, 4, &start, big), None);
         // Without the extension there is no such request.
         assert!(!requests.is_answered_with_image(0, 4));

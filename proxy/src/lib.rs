@@ -38,6 +38,7 @@ mod setup_exchange;
 mod socket;
 mod tap;
 mod tcp_listener;
+mod watch;
 
 pub use authority::Cookie;
 pub use display_name::{DisplayName, DisplayNameError, Endpoint};
@@ -48,3 +49,4 @@ pub use record::{RecordConfig, RecordError, Recorded, Target, record};
 pub use server_info::DisplayError;
 pub use server_kind::ServerKind;
 pub use tap::DEFAULT_QUEUE_BYTES;
+pub use watch::{Sight, Watch, Watched, watch};

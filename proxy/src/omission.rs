@@ -12,7 +12,9 @@ use crate::images::{ImageReplies, ImageRequests};
 /// Messages up to this long are kept whole, as long as the recorder keeps up.
 const LONGEST_KEPT: u64 = 4096;
 /// What is kept of a longer one: its header and its fixed fields, with some to spare.
-pub(crate) const KEPT_OF_LONG: u64 = 64;
+const KEPT_OF_LONG: u64 = 64;
+/// Messages up to this long have no body to leave out.
+const SHORT: u64 = 64;
 /// The first bytes of a message that are looked at.
 pub(crate) const START: usize = 16;
 
@@ -23,6 +25,8 @@ pub(crate) enum Level {
     Secrets,
     /// The bodies of long images.
     Images,
+    /// Those of short ones too: there are very many of them.
+    AllImages,
     /// All long bodies: the recorder falls behind.
     LongBodies,
     /// All bodies behind what is kept of long ones: it falls behind still.
@@ -116,7 +120,7 @@ impl Omission {
             if let Some(head) = piece.head
                 && piece.ends
                 && piece.offset == 0
-                && head.len <= KEPT_OF_LONG
+                && head.len <= SHORT
             {
                 if head.kind == HeadKind::Request {
                     replies.requested(requests.is_answered_with_image(head.code, head.data));
@@ -161,7 +165,7 @@ impl Omission {
             if let Some(head) = piece.head
                 && piece.ends
                 && piece.offset == 0
-                && head.len <= KEPT_OF_LONG
+                && head.len <= SHORT
             {
                 return;
             }
@@ -189,7 +193,7 @@ enum Rule {
 
 fn rule(level: Level, head: Head, image: bool) -> Rule {
     let long = head.len > LONGEST_KEPT;
-    if long && image && level >= Level::Images {
+    if image && (long && level >= Level::Images || level >= Level::AllImages) {
         Rule::Image
     } else if level == Level::Bodies || (long && level == Level::LongBodies) {
         Rule::Pressure
@@ -312,7 +316,7 @@ mod tests {
         ]
         .concat();
         let first = 12 + 4096 + 8000;
-        let expected = [(first + 64, 4100 - 64), (first + 4100 + 4 + 64, 9000 - 64)]
+        let expected = [(first + 24, 4100 - 24), (first + 4100 + 4 + 24, 9000 - 24)]
             .map(|(at, len)| Gap { at, len });
         for step in [1, 3, 63, 64, 65, 1000, stream.len()] {
             let gaps = |level| gaps(&mut new(), Direction::ToServer, &stream, step, level);
@@ -386,6 +390,27 @@ mod tests {
             ]
             .map(|(at, len)| Gap { at, len });
             assert_eq!(all, expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn where_there_are_very_many_short_images_lose_theirs_too() {
+        let stream = [SETUP.to_vec(), request(PUT_IMAGE, 424), request(70, 5000)].concat();
+        for step in [1, 25, 6000] {
+            let found = gaps(
+                &mut new(),
+                Direction::ToServer,
+                &stream,
+                step,
+                Level::AllImages,
+            );
+            assert_eq!(
+                found,
+                [Gap {
+                    at: 12 + 24,
+                    len: 400
+                }]
+            );
         }
     }
 

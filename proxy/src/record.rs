@@ -27,6 +27,7 @@ use crate::server_info::{self, DisplayError};
 use crate::server_kind::ServerKind;
 use crate::server_link::ServerLink;
 use crate::tap::{Tap, tap};
+use crate::watch::Watch;
 use crate::{clock, process_info};
 
 /// The display server that is recorded.
@@ -62,6 +63,8 @@ pub struct RecordConfig {
     pub queue_bytes: usize,
     /// The recording program with its version, for the trace.
     pub recorder: String,
+    /// Who else is given the records.
+    pub watch: Option<Watch>,
 }
 
 /// What was recorded.
@@ -287,11 +290,17 @@ fn begin(
         // Nobody listens any more while the recording is being closed.
         let _ = notices.send(Notice::Trouble(what));
     };
-    Recorder::start(file, config.output.clone(), started, drain, tell).map_err(|source| {
-        RecordError::Trace {
-            path: config.output.clone(),
-            source,
-        }
+    Recorder::start(
+        file,
+        config.output.clone(),
+        started,
+        drain,
+        config.watch.clone(),
+        tell,
+    )
+    .map_err(|source| RecordError::Trace {
+        path: config.output.clone(),
+        source,
     })
 }
 

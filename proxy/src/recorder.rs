@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use x11prof_trace::{Started, TraceError, Writer, last_words};
+use x11prof_trace::{Control, Record, Started, TraceError, Writer, last_words};
 
 use crate::clock;
 use crate::tap::{Drain, Entry};
+use crate::watch::Watch;
 
 /// How long the recorder lets entries gather.
 const PATIENCE: Duration = Duration::from_millis(25);
-/// How often the open chunk is closed: with `PATIENCE`, a killed recorder loses 250 ms at most.
-const FLUSH_EVERY: Duration = Duration::from_millis(200);
+/// How often the open chunk is closed. A killed recorder loses this and `PATIENCE`, and is to lose
+/// 250 ms at most where the system lets it wait for a processor or the disk as well.
+const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Entries dealt with before their memory is given back to the relay.
 const RELEASE_EVERY: usize = 64;
 
@@ -54,17 +56,24 @@ impl Recorder {
         path: PathBuf,
         started: Started,
         drain: Drain,
+        watch: Option<Watch>,
         tell: impl Fn(String) + Send + 'static,
     ) -> Result<Recorder, TraceError> {
+        let now = clock::now();
+        if let Some(watch) = &watch {
+            let started = started.clone();
+            watch.offer(0, || Record::Control(now, Control::Started(started)));
+        }
         let same = file.try_clone().map_err(TraceError::Write)?;
         let sink = BufWriter::new(UntilFailure::new(file));
-        let writer = Writer::new(sink, started, clock::now())?;
+        let writer = Writer::new(sink, started, now)?;
         let mut trace = Trace {
             safe: Safe::default(),
             writer: Some(writer),
             file: Some(same),
             written: Written::default(),
             path,
+            watch,
             tell,
         };
         trace.note_safe();
@@ -92,6 +101,7 @@ struct Trace<W: Write, F: Fn(String)> {
     safe: Safe,
     written: Written,
     path: PathBuf,
+    watch: Option<Watch>,
     tell: F,
 }
 
@@ -130,6 +140,9 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
     }
 
     fn entry(&mut self, entry: Entry) {
+        if let Some(watch) = &self.watch {
+            watch.offer(entry.cost(), || record(&entry));
+        }
         match entry {
             Entry::Block(block) => {
                 self.attempt(|writer| writer.write_block(&block.head(), block.parts()));
@@ -237,6 +250,16 @@ impl Write for UntilFailure {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+/// The record that an entry is written as.
+fn record(entry: &Entry) -> Record {
+    match entry {
+        // Its bytes are shared.
+        Entry::Block(block) => Record::Block(block.clone()),
+        Entry::Control(time, control) => Record::Control(*time, control.clone()),
+        Entry::Schedule(switches) => Record::Schedule(switches.clone()),
     }
 }
 

@@ -18,6 +18,9 @@ use crate::omission::Level;
 pub const DEFAULT_QUEUE_BYTES: usize = 256 << 20;
 /// The recorder is woken when this many bytes wait, while they are still in the caches.
 const WAKE_AT: usize = 1 << 20;
+/// How long the queue must have been short before short images are kept again. Without it, the
+/// recorder would compress as many of them as it can, on a processor that others need.
+const CALM_NS: u64 = 1_000_000_000;
 /// What an entry costs beside its bytes.
 const ENTRY_COST: usize = 128;
 
@@ -49,6 +52,8 @@ struct Shared {
     held: AtomicUsize,
     limit: usize,
     full: bool,
+    /// Short images are left out until then, in nanoseconds.
+    busy_until: AtomicU64,
     /// Bytes left out because the queue was filling.
     pressed: AtomicU64,
     /// Nanoseconds that the relay has waited for room.
@@ -109,16 +114,22 @@ impl Tap {
         self.push(Entry::Control(time, control));
     }
 
-    /// What is to be left out of what comes next. It rises with what the queue holds: from a
-    /// quarter of the limit on, long bodies go; from a half on, all bodies do.
-    pub(crate) fn level(&self) -> Level {
+    /// What is to be left out of what comes at `now`. It rises with what the queue holds: from a
+    /// 32nd of the limit on, and for a while from then, short images go as well as long ones; from
+    /// a quarter on, long bodies of all kinds do; from a half on, all bodies.
+    pub(crate) fn level(&self, now: Timestamp) -> Level {
         if self.0.full {
             return Level::Secrets;
         }
         let held = self.0.held.load(Ordering::Relaxed);
+        if held >= self.0.limit / 32 {
+            let until = now.as_nanos().saturating_add(CALM_NS);
+            self.0.busy_until.store(until, Ordering::Relaxed);
+        }
         match self.0.limit {
             limit if held >= limit / 2 => Level::Bodies,
             limit if held >= limit / 4 => Level::LongBodies,
+            _ if now.as_nanos() < self.0.busy_until.load(Ordering::Relaxed) => Level::AllImages,
             _ => Level::Images,
         }
     }
@@ -248,7 +259,7 @@ mod tests {
         let levels: Vec<Level> = (0..4)
             .map(|_| {
                 queue.push(entry(1000 - ENTRY_COST));
-                queue.level()
+                queue.level(Timestamp::from_nanos(5))
             })
             .collect();
         let expected = [
@@ -259,7 +270,13 @@ mod tests {
         ];
         assert_eq!(levels, expected);
         drain.release(3500);
-        assert_eq!(queue.level(), Level::Images);
+        let (soon, later) = (
+            Timestamp::from_nanos(6),
+            Timestamp::from_nanos(2_000_000_000),
+        );
+        drain.release(500);
+        assert_eq!(queue.level(soon), Level::AllImages);
+        assert_eq!(queue.level(later), Level::Images);
         assert_eq!(queue.toll(), None);
         queue.left_out_under_pressure(2_500_000);
         assert!(
@@ -269,7 +286,7 @@ mod tests {
                 .ends_with("2.5 MB of longer messages were left out")
         );
         let (queue, _drain) = tap(0, true);
-        assert_eq!(queue.level(), Level::Secrets);
+        assert_eq!(queue.level(soon), Level::Secrets);
     }
 
     #[test]

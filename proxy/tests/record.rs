@@ -27,6 +27,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
         recorder: "test".to_owned(),
+        watch: None,
     }
 }
 

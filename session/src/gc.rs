@@ -246,41 +246,45 @@ impl Gcs {
         }
     }
 
-    /// CopyGC. What comes from a GC that is not known is not known.
-    pub(crate) fn copy(&mut self, body: &Body<'_>) -> Option<()> {
+    /// CopyGC; gives the GC and what may have changed, as all of these do. What comes from a GC
+    /// that is not known is not known.
+    pub(crate) fn copy(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
         let (from, to, mask) = (body.u32(0)?, body.u32(4)?, body.u32(8)?);
         match self.0.get(from).cloned() {
             Some(from) => self.0.get_mut(to)?.copy(&from, mask),
             None => {
-                let to = self.0.get_mut(to)?;
+                let gc = self.0.get_mut(to)?;
                 let unknown = Gc {
                     known: 0,
                     font_name: None,
                     clip: Clip::Unknown,
-                    ..to.clone()
+                    ..gc.clone()
                 };
-                to.copy(&unknown, mask);
+                gc.copy(&unknown, mask);
             }
         }
-        Some(())
+        Some((to, mask))
     }
 
     /// SetDashes.
-    pub(crate) fn set_dashes(&mut self, body: &Body<'_>) -> Option<()> {
-        let gc = self.0.get_mut(body.u32(0)?)?;
+    pub(crate) fn set_dashes(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
+        let id = body.u32(0)?;
+        let gc = self.0.get_mut(id)?;
         gc.set(Component::DashOffset as usize, body.u16(4).map(u32::from));
         gc.set(Component::Dashes as usize, None);
-        Some(())
+        Some((id, Component::DashOffset.bit() | Component::Dashes.bit()))
     }
 
     /// SetClipRectangles.
-    pub(crate) fn set_clip_rectangles(&mut self, body: &Body<'_>) -> Option<()> {
-        let gc = self.0.get_mut(body.u32(0)?)?;
+    pub(crate) fn set_clip_rectangles(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
+        let id = body.u32(0)?;
+        let gc = self.0.get_mut(id)?;
         gc.set(Component::ClipXOrigin as usize, body.u16(4).map(u32::from));
         gc.set(Component::ClipYOrigin as usize, body.u16(6).map(u32::from));
         gc.set(Component::ClipMask as usize, None);
         gc.clip = Clip::to(Region::read(body, 8));
-        Some(())
+        let origin = Component::ClipXOrigin.bit() | Component::ClipYOrigin.bit();
+        Some((id, origin | Component::ClipMask.bit()))
     }
 
     /// XFIXES SetGCClipRegion: `None` is no clip, else a region, which may not be known.

@@ -33,7 +33,7 @@ impl By {
 
 /// Resources of one kind kept at most. A display server holds far fewer; a trace that goes
 /// on creating loses only knowledge.
-const MOST: usize = 1 << 20;
+const MOST: usize = 1 << 18;
 
 /// Resources of one kind by their ids.
 #[derive(Debug)]

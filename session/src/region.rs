@@ -4,7 +4,7 @@ use crate::body::Body;
 use crate::clip::Area;
 
 /// Rectangles of one region kept at most; those of one that has more give way to their bounds.
-const MOST: usize = 128;
+const MOST: usize = 64;
 
 /// A set of pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -302,18 +302,20 @@ impl State {
             }
             xproto::FREE_PIXMAP_REQUEST => self.drawables.free_pixmap(body.u32(0)?),
             xproto::CLOSE_FONT_REQUEST => self.fonts.close(body.u32(0)?),
-            xproto::CHANGE_GC_REQUEST => {
+            xproto::CHANGE_GC_REQUEST..=xproto::SET_CLIP_RECTANGLES_REQUEST => {
                 let known = Known {
                     fonts: &self.fonts,
                     drawables: &self.drawables,
                 };
-                let (gc, mask) = self.gcs.change(body, &known)?;
+                let (gc, mask) = match request.major {
+                    xproto::CHANGE_GC_REQUEST => self.gcs.change(body, &known)?,
+                    xproto::COPY_GC_REQUEST => self.gcs.copy(body)?,
+                    xproto::SET_DASHES_REQUEST => self.gcs.set_dashes(body)?,
+                    _ => self.gcs.set_clip_rectangles(body)?,
+                };
                 let deed = Deed::ChangedGc { gc, mask };
                 self.clients.did(by.client, by.sequence, deed);
             }
-            xproto::COPY_GC_REQUEST => self.gcs.copy(body)?,
-            xproto::SET_DASHES_REQUEST => self.gcs.set_dashes(body)?,
-            xproto::SET_CLIP_RECTANGLES_REQUEST => self.gcs.set_clip_rectangles(body)?,
             xproto::FREE_GC_REQUEST => self.gcs.free(body.u32(0)?),
             xproto::FREE_COLORMAP_REQUEST | xproto::FREE_CURSOR_REQUEST => {
                 self.extras.core(by, request.major, body);

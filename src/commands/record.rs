@@ -6,6 +6,7 @@ use x11prof_proxy::{DEFAULT_QUEUE_BYTES, Notice, RecordConfig, Recorded, Target,
 
 use crate::args::Record;
 use crate::error::{CommandError, Outcome};
+use crate::live::Live;
 
 /// Records until the command, or the user, ends it.
 pub(crate) fn run(arguments: Record) -> Outcome {
@@ -15,7 +16,13 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         (None, Some(display)) => Target::Display(display),
         (None, None) => Target::Environment,
     };
-    let config = RecordConfig {
+    let (live, watch) = if arguments.live {
+        let (live, watch) = Live::start(&arguments.output, arguments.params)?;
+        (Some(live), Some(watch))
+    } else {
+        (None, None)
+    };
+    let mut config = RecordConfig {
         output: arguments.output,
         target,
         listen: arguments.listen.map(u32::from),
@@ -27,8 +34,22 @@ pub(crate) fn run(arguments: Record) -> Outcome {
             mebibytes as usize * (1 << 20)
         }),
         recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
+        watch,
     };
-    let recorded = record(&config, |notice| say(&notice, serves)).map_err(CommandError::failed)?;
+    let recorded = record(&config, |notice| {
+        let said = words(&notice, serves);
+        match (&live, said) {
+            (_, None) => {}
+            (Some(live), Some(said)) => live.tell(said),
+            (None, Some(said)) => eprintln!("x11prof: {said}"),
+        }
+    });
+    // The view ends with its watch, and gives the terminal back before anything is said there.
+    config.watch = None;
+    if let Some(live) = live {
+        live.finish();
+    }
+    let recorded = recorded.map_err(CommandError::failed)?;
     let Recorded {
         exit_status,
         connections,
@@ -59,47 +80,45 @@ pub(crate) fn run(arguments: Record) -> Outcome {
     }
 }
 
-fn say(notice: &Notice, serves: bool) {
+/// What there is to say about a notice; `serves` where no command is recorded.
+fn words(notice: &Notice, serves: bool) -> Option<String> {
     match notice {
         Notice::Serving {
             display,
             authority,
             tcp,
-        } if serves => {
-            eprintln!("x11prof: recording what connects here, until Ctrl-C:");
-            eprintln!(
-                "  export DISPLAY={display} XAUTHORITY={}",
+        } => serves.then(|| {
+            let mut said = format!(
+                "recording what connects here, until Ctrl-C:\n  export DISPLAY={display} XAUTHORITY={}",
                 authority.display()
             );
             for address in tcp {
-                eprintln!("  by TCP at {address}");
+                said.push_str(&format!("\n  by TCP at {address}"));
             }
-        }
-        Notice::Serving { .. } => {}
+            said
+        }),
         Notice::Connected {
             connection,
             pid,
             name,
-        } if serves => {
+        } => serves.then(|| {
             let name = name.as_deref().unwrap_or("unknown");
             let pid = pid.map_or_else(String::new, |pid| format!(" ({pid})"));
-            eprintln!("x11prof: client {}: {name}{pid}", connection.0);
-        }
-        Notice::Connected { .. } => {}
+            format!("client {}: {name}{pid}", connection.0)
+        }),
+        // A client that ends is nothing to speak of.
+        Notice::Disconnected { by, .. } if by == "client" => None,
         Notice::Disconnected {
             connection,
             by,
             why,
         } => {
-            // A client that ends is nothing to speak of.
-            if by != "client" {
-                let why = why
-                    .as_deref()
-                    .map_or_else(String::new, |why| format!(": {why}"));
-                eprintln!("x11prof: client {} ended by {by}{why}", connection.0);
-            }
+            let why = why
+                .as_deref()
+                .map_or_else(String::new, |why| format!(": {why}"));
+            Some(format!("client {} ended by {by}{why}", connection.0))
         }
-        Notice::Trouble(what) => eprintln!("x11prof: {what}"),
+        Notice::Trouble(what) => Some(what.clone()),
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     let path = &arguments.trace;
     let mut reader = input::trace(path)?;
     let mut statistics = Statistics::new(arguments.message.clone());
-    Pipeline::new()
+    Pipeline::with_session(input::session(arguments.operations.as_deref())?)
         .run(&mut reader, |observation| statistics.observe(observation))
         .map_err(|error| CommandError::file(path, error))?;
     for name in statistics.missing() {

@@ -5,11 +5,15 @@
     reason = "a test that cannot go on says why and fails"
 )]
 
+pub(crate) mod raw;
+
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The longest that anything in a test may take.
@@ -242,18 +246,28 @@ pub(crate) struct Recording {
     pub(crate) display: String,
     pub(crate) authority: PathBuf,
     pub(crate) trace: PathBuf,
+    said: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Recording {
     /// Starts a recording at a private Xvfb, and waits for the display to be announced.
     pub(crate) fn start(place: &Place, more: &[&str]) -> Recording {
-        let trace = place.path("trace.mcap");
-        let mut command = place.x11prof(["record", "--server", "xvfb", "-o"]);
-        command
-            .arg(&trace)
-            .args(more)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
+        let words: Vec<&str> = ["--server", "xvfb"].iter().chain(more).copied().collect();
+        Recording::at(place, &place.path("trace.mcap"), &words)
+    }
+
+    /// Starts a recording at what the words say, into `trace`, and waits for the announcement.
+    pub(crate) fn at(place: &Place, trace: &Path, words: &[&str]) -> Recording {
+        Recording::of(
+            place.x11prof(["record"]).args(words).arg("-o").arg(trace),
+            trace,
+        )
+    }
+
+    /// Starts a recording with a whole command of its own, and waits for the announcement.
+    pub(crate) fn of(command: &mut Command, trace: &Path) -> Recording {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("x11prof starts");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         let (mut display, mut authority, mut seen) = (None, None, String::new());
@@ -274,12 +288,22 @@ impl Recording {
             seen.push('\n');
         }
         // The rest is read too, so that the recorder never waits for us.
-        std::thread::spawn(move || lines.for_each(drop));
+        let said = Arc::new(Mutex::new(seen));
+        let rest = Arc::clone(&said);
+        let reader = std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let mut said = rest.lock().expect("no panic there");
+                said.push_str(&line);
+                said.push('\n');
+            }
+        });
         Recording {
             child,
             display: display.expect("announced"),
             authority: authority.expect("announced"),
-            trace,
+            trace: trace.to_owned(),
+            said,
+            reader: Some(reader),
         }
     }
 
@@ -290,6 +314,27 @@ impl Recording {
             .env("DISPLAY", &self.display)
             .env("XAUTHORITY", &self.authority);
         command
+    }
+
+    /// All that it has said on standard error, once it has ended.
+    pub(crate) fn said(&mut self) -> String {
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("reading a pipe");
+        }
+        self.said.lock().expect("no panic there").clone()
+    }
+
+    /// The display's socket.
+    pub(crate) fn socket(&self) -> PathBuf {
+        let number = self.display.trim_start_matches(':');
+        PathBuf::from(format!("/tmp/.X11-unix/X{number}"))
+    }
+
+    /// A client of ours.
+    pub(crate) fn raw(&self, order: raw::Order) -> raw::Client {
+        let cookie = raw::cookie(&self.authority);
+        let socket = UnixStream::connect(self.socket()).expect("the display is there");
+        raw::Client::set_up(socket.into(), order, &cookie)
     }
 
     /// Sends a signal to the recorder and waits for its end.

@@ -369,3 +369,22 @@ fn requests_without_an_answer_do_not_pile_up() {
     assert_eq!(desk.connection.awaiting_reply(), 1 << 16);
     assert_eq!(desk.connection.last_sequence().0, 70_000);
 }
+
+#[test]
+fn a_reply_to_a_request_that_nothing_is_known_of_finds_it() {
+    let mut desk = Desk::open().with("NV-CONTROL", 150, 0, 0);
+    desk.client(&[150, 4, 1, 0, 150, 5, 1, 0, 43, 0, 1, 0]);
+    // Whether they have replies is not known: nothing waits for theirs.
+    assert_eq!(desk.connection.awaiting_reply(), 1);
+    let answer = |low| {
+        let mut bytes = vec![1, 0, low, 0];
+        bytes.resize(32, 0);
+        bytes
+    };
+    desk.server(&answer(2));
+    desk.server(&answer(3));
+    assert_eq!(
+        desk.said[3..],
+        ["2 -> NV-CONTROL:5 32/32", "3 -> GetInputFocus 32/32"]
+    );
+}

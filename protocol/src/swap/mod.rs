@@ -288,6 +288,34 @@ mod tests {
     }
 
     #[test]
+    fn a_setup_with_a_screen_a_depth_and_a_visual() {
+        let mut fields = vec![(1, 1), (0, 1), (11, 2), (0, 2), (30, 2)];
+        fields.extend([(12, 4), (0x20_0000, 4), (0x1F_FFFF, 4), (256, 4)]);
+        // The vendor has 4 letters; one screen, one format.
+        fields.extend([(4, 2), (65_535, 2), (1, 1), (1, 1), (0, 1), (0, 1)]);
+        fields.extend([(32, 1), (32, 1), (8, 1), (255, 1), (0, 4)]);
+        fields.extend([(b'T', 1), (b'e', 1), (b's', 1), (b't', 1)].map(|(n, l)| (u32::from(n), l)));
+        fields.extend([(24, 1), (32, 1), (32, 1), (0, 1), (0, 4)]);
+        fields.extend([(0x100, 4), (0x101, 4), (1, 4), (0, 4), (0, 4)]);
+        fields.extend([
+            (640, 2),
+            (480, 2),
+            (160, 2),
+            (120, 2),
+            (1, 2),
+            (1, 2),
+            (0x21, 4),
+        ]);
+        fields.extend([(0, 1), (0, 1), (24, 1), (1, 1)]);
+        fields.extend([(24, 1), (0, 1), (1, 2), (0, 4)]);
+        fields.extend([(0x21, 4), (4, 1), (8, 1), (256, 2)]);
+        fields.extend([(0xFF_0000, 4), (0xFF00, 4), (0xFF, 4), (0, 4)]);
+        let fields = both(&fields);
+        let (order, foreign, own) = native(&fields.0, &fields.1);
+        assert_eq!(super::setup(order, foreign), own);
+    }
+
+    #[test]
     fn short_messages_are_left_as_they_are() {
         for len in 0..12 {
             let bytes = vec![70; len];

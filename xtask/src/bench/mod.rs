@@ -13,6 +13,6 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         Some("proxy") => proxy::bench(&arguments[1..]),
         // Not for people: the relay that `bench proxy` compares with, as a process of its own.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
-        _ => Err("usage: cargo xtask bench proxy [ROUNDS [TEST…]]".to_owned()),
+        _ => Err("usage: cargo xtask bench analyze | proxy [ROUNDS [TEST…]]".to_owned()),
     }
 }

@@ -1,0 +1,347 @@
+//! When clients and server ran, from the context switches: how long at once, and how long clients
+//! ran for events alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use x11prof_protocol::Message;
+use x11prof_trace::{ConnectionId, Control, Direction, Switch, SwitchKind, Timestamp};
+
+use crate::pipeline::Observation;
+
+/// Switches are told in batches, some milliseconds late, and those of another processor may
+/// come in the next batch: what is younger than this is put in order first.
+const SETTLING: u64 = 100_000_000;
+/// Happenings that wait for that at most.
+const MOST_WAITING: usize = 1 << 17;
+/// Threads, processes and connections followed at most.
+const MOST: usize = 1 << 14;
+
+#[derive(Debug, Clone, Copy)]
+enum Happening {
+    Switch(Switch),
+    /// Bytes came for a process: events alone, or others too.
+    Delivery {
+        pid: u32,
+        events_alone: bool,
+    },
+    /// A process is not watched any more.
+    Gone(u32),
+}
+
+/// What a process is to do with what was delivered to it while it waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Task {
+    #[default]
+    None,
+    /// Events came, and nothing else; it does not run yet.
+    Events,
+    /// It runs, woken by them.
+    Handling,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Process {
+    running: u32,
+    task: Task,
+}
+
+/// What the context switches told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ActivityFigures {
+    /// How long a thread of any client ran.
+    pub clients: Duration,
+    /// How long the server ran.
+    pub server: Duration,
+    /// How long both did.
+    pub both: Duration,
+    /// How often a client that waited was woken by events alone.
+    pub event_wakeups: u64,
+    /// How long clients ran from such a wakeup until they waited again.
+    pub for_events: Duration,
+}
+
+/// Follows who runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Activity {
+    waiting: BTreeMap<(u64, u64), Happening>,
+    number: u64,
+    newest: u64,
+    server: Option<u32>,
+    clients: HashMap<ConnectionId, u32>,
+    /// The running threads, with their processes.
+    running: HashMap<u32, u32>,
+    /// The thread that each processor ran last.
+    on_cpu: HashMap<u16, u32>,
+    processes: HashMap<u32, Process>,
+    clients_running: u32,
+    since: u64,
+    figures: ActivityFigures,
+    switches: u64,
+    /// The current block: events in it, other messages in it.
+    block: (bool, bool),
+}
+
+impl Activity {
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Switches(switches) => {
+                for switch in *switches {
+                    self.switches += 1;
+                    self.put(switch.time, Happening::Switch(*switch));
+                }
+            }
+            Observation::BlockStart(_) => self.block = (false, false),
+            Observation::Message(seen) => match seen.message {
+                Message::Event(_) => self.block.0 = true,
+                _ => self.block.1 = true,
+            },
+            Observation::BlockEnd(block) if block.direction == Direction::ToClient => {
+                if let Some(pid) = self.clients.get(&block.connection).copied() {
+                    let events_alone = self.block.0 && !self.block.1;
+                    self.put(block.time, Happening::Delivery { pid, events_alone });
+                }
+            }
+            Observation::Control(time, Control::Server(server)) => {
+                self.server = server.pid;
+                self.newest = self.newest.max(time.as_nanos());
+            }
+            Observation::Control(_, Control::Opened(opened)) => {
+                if let Some(pid) = opened.pid
+                    && self.clients.len() < MOST
+                {
+                    self.clients.insert(opened.connection, pid);
+                }
+            }
+            Observation::Control(time, Control::Closed { connection, .. }) => {
+                if let Some(pid) = self.clients.remove(connection)
+                    && !self.clients.values().any(|other| *other == pid)
+                {
+                    self.put(*time, Happening::Gone(pid));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What was told so far; `None` where no switches are in the trace.
+    pub(crate) fn figures(&self) -> Option<ActivityFigures> {
+        if self.switches == 0 {
+            return None;
+        }
+        let mut settled = self.clone();
+        settled.settle(u64::MAX);
+        Some(settled.figures)
+    }
+
+    /// Forgets the figures, and knows still who runs.
+    pub(crate) fn start_afresh(&mut self) {
+        self.settle(u64::MAX);
+        self.figures = ActivityFigures::default();
+    }
+
+    fn put(&mut self, time: Timestamp, happening: Happening) {
+        let nanos = time.as_nanos();
+        self.number += 1;
+        self.waiting.insert((nanos, self.number), happening);
+        self.newest = self.newest.max(nanos);
+        if self.waiting.len() > MOST_WAITING {
+            self.settle(u64::MAX);
+        } else if self.number.is_multiple_of(1024) {
+            self.settle(self.newest.saturating_sub(SETTLING));
+        }
+    }
+
+    /// Deals with what happened before `until`.
+    fn settle(&mut self, until: u64) {
+        while let Some(first) = self.waiting.first_entry() {
+            let (time, _) = *first.key();
+            if time >= until {
+                return;
+            }
+            let happening = first.remove();
+            self.pass(time);
+            match happening {
+                Happening::Switch(switch) => self.switch(&switch),
+                Happening::Delivery { pid, events_alone } => self.delivery(pid, events_alone),
+                Happening::Gone(pid) => {
+                    let threads: Vec<u32> = self.threads(pid);
+                    threads.into_iter().for_each(|tid| self.stop(tid));
+                    self.processes.remove(&pid);
+                }
+            }
+        }
+    }
+
+    fn threads(&self, pid: u32) -> Vec<u32> {
+        let of = self.running.iter().filter(|(_, of)| **of == pid);
+        of.map(|(tid, _)| *tid).collect()
+    }
+
+    /// Time passes until `time` with those running that run.
+    fn pass(&mut self, time: u64) {
+        let passed = Duration::from_nanos(time.saturating_sub(self.since));
+        self.since = self.since.max(time);
+        let server = self.server.and_then(|pid| self.processes.get(&pid));
+        let server = server.is_some_and(|server| server.running > 0);
+        let clients = self.clients_running > 0;
+        let add = |to: &mut Duration, when: bool| {
+            if when {
+                *to = to.saturating_add(passed);
+            }
+        };
+        add(&mut self.figures.clients, clients);
+        add(&mut self.figures.server, server);
+        add(&mut self.figures.both, clients && server);
+        if clients {
+            let handling =
+                |process: &&Process| process.task == Task::Handling && process.running > 0;
+            let many = self.processes.values().filter(handling).count();
+            for _ in 0..many {
+                add(&mut self.figures.for_events, true);
+            }
+        }
+    }
+
+    fn switch(&mut self, switch: &Switch) {
+        if switch.kind != SwitchKind::In {
+            self.stop(switch.tid);
+            let process = self.processes.entry(switch.pid).or_default();
+            // Preempted, it goes on with what it did.
+            if switch.kind == SwitchKind::Blocked
+                && process.running == 0
+                && process.task == Task::Handling
+            {
+                process.task = Task::None;
+            }
+            return;
+        }
+        if self.running.len() >= MOST || self.processes.len() >= MOST {
+            return;
+        }
+        // The kernel tells no switch of a thread that ends: it is off when another is on.
+        if let Some(other) = self.on_cpu.insert(switch.cpu, switch.tid)
+            && other != switch.tid
+        {
+            self.stop(other);
+        }
+        if self.running.insert(switch.tid, switch.pid).is_none() {
+            let process = self.processes.entry(switch.pid).or_default();
+            process.running += 1;
+            if process.task == Task::Events {
+                process.task = Task::Handling;
+                self.figures.event_wakeups += 1;
+            }
+            if Some(switch.pid) != self.server {
+                self.clients_running += 1;
+            }
+        }
+    }
+
+    fn stop(&mut self, tid: u32) {
+        let Some(pid) = self.running.remove(&tid) else {
+            return;
+        };
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.running = process.running.saturating_sub(1);
+        }
+        if Some(pid) != self.server {
+            self.clients_running = self.clients_running.saturating_sub(1);
+        }
+    }
+
+    fn delivery(&mut self, pid: u32, events_alone: bool) {
+        if self.processes.len() >= MOST {
+            return;
+        }
+        let process = self.processes.entry(pid).or_default();
+        if process.running == 0 {
+            process.task = match (process.task, events_alone) {
+                (Task::None | Task::Events, true) => Task::Events,
+                // Preempted in the middle of it.
+                (Task::Handling, _) => Task::Handling,
+                (_, false) => Task::None,
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use x11prof_trace::{Record, Switch, SwitchKind, Timestamp};
+
+    use crate::facts::Facts;
+    use crate::pipeline::Pipeline;
+    use crate::testing::*;
+
+    /// Microseconds after the trace's beginning.
+    fn switch(pid: u32, micros: u64, kind: SwitchKind) -> Switch {
+        Switch {
+            time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+            pid,
+            tid: pid,
+            cpu: u16::from(pid == CLIENT_PID),
+            kind,
+        }
+    }
+
+    #[test]
+    fn who_ran_when_and_for_events() {
+        use SwitchKind::{Blocked, In, Preempted};
+        let mut trace = Synthetic::new();
+        trace.wait(100).server_sends(&[expose(0)]);
+        trace.wait(400).client_sends(&[get_input_focus()]);
+        trace.wait(100).server_sends(&[reply(1)]);
+        // Told late, and out of order between batches.
+        trace.records.push(Record::Schedule(vec![
+            switch(SERVER_PID, 50, In),
+            switch(CLIENT_PID, 120, In),
+            switch(CLIENT_PID, 150, Preempted),
+            switch(CLIENT_PID, 620, In),
+            switch(CLIENT_PID, 650, Blocked),
+        ]));
+        trace.records.push(Record::Schedule(vec![
+            switch(SERVER_PID, 130, Blocked),
+            switch(CLIENT_PID, 160, In),
+            switch(CLIENT_PID, 200, Blocked),
+        ]));
+        let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+        for record in &trace.records {
+            pipeline.feed(record, |observation| facts.observe(observation));
+        }
+        let figures = facts.activity().unwrap();
+        let micros = Duration::from_micros;
+        assert_eq!(figures.clients, micros(30 + 40 + 30));
+        assert_eq!(figures.server, micros(80));
+        assert_eq!(figures.both, micros(10));
+        // The reply's wakeup is not one by events alone.
+        assert_eq!(figures.event_wakeups, 1);
+        assert_eq!(figures.for_events, micros(30 + 40));
+    }
+
+    #[test]
+    fn a_thread_that_ended_does_not_run_for_ever() {
+        use SwitchKind::{Blocked, In};
+        let mut trace = Synthetic::new();
+        let ended = Switch {
+            tid: 21,
+            ..switch(CLIENT_PID, 10, In)
+        };
+        trace.records.push(Record::Schedule(vec![
+            ended,
+            switch(CLIENT_PID, 30, In),
+            switch(CLIENT_PID, 50, Blocked),
+            switch(SERVER_PID, 60, In),
+            switch(SERVER_PID, 90, Blocked),
+        ]));
+        let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+        for record in &trace.records {
+            pipeline.feed(record, |observation| facts.observe(observation));
+        }
+        let figures = facts.activity().unwrap();
+        assert_eq!(figures.clients, Duration::from_micros(40));
+        assert_eq!(figures.both, Duration::ZERO);
+    }
+}

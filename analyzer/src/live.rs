@@ -1,0 +1,128 @@
+//! The profile of a recording while it goes on: records in, a report of what came so far out,
+//! and a fresh start at any time.
+
+use x11prof_cost_model::{Network, ServerParameters, Substitutions};
+use x11prof_trace::Record;
+
+use crate::facts::Facts;
+use crate::grabs::{GrabReport, Grabs};
+use crate::pipeline::Pipeline;
+use crate::pricing::Blocking;
+use crate::profile::Profile;
+use crate::report::ProfileReport;
+use crate::resource_report::ResourceReport;
+use crate::resources::Resources;
+
+/// A profile that grows.
+pub struct LiveProfile {
+    pipeline: Pipeline,
+    facts: Facts,
+    profile: Profile,
+    resources: Resources,
+    grabs: Grabs,
+}
+
+impl LiveProfile {
+    /// A profile of nothing, on the server that `parameters` describe.
+    pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> LiveProfile {
+        LiveProfile {
+            pipeline: Pipeline::new(),
+            facts: Facts::default(),
+            profile: Profile::new(parameters, substitutions, Blocking::default()),
+            resources: Resources::default(),
+            grabs: Grabs::default(),
+        }
+    }
+
+    /// Takes the next record.
+    pub fn feed(&mut self, record: &Record) {
+        let LiveProfile {
+            pipeline,
+            facts,
+            profile,
+            resources,
+            grabs,
+        } = self;
+        pipeline.feed(record, |observation| {
+            facts.observe(observation);
+            profile.observe(observation);
+            resources.observe(observation);
+            grabs.observe(observation);
+        });
+    }
+
+    /// Starts all counts afresh, with `parameters` from now on. What the session is like, who is
+    /// connected and what is held stays known.
+    pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
+        self.profile = Profile::new(parameters, substitutions, Blocking::default());
+        self.facts.start_afresh();
+    }
+
+    /// What came so far; `path` names the trace, and with `held` it has resources and grabs.
+    pub fn report(&self, path: &str, network: &Network, held: bool) -> ProfileReport {
+        let mut report = ProfileReport::new(path, &self.facts, &self.profile, network);
+        // A recording that goes on has no end yet, which is nothing to warn of.
+        report
+            .warnings
+            .retain(|warning| warning.kind != crate::warnings::WarningKind::Incomplete);
+        report.trace.complete = true;
+        if held {
+            report.resources = Some(ResourceReport::new(&self.resources, &self.facts));
+            report.grabs = Some(GrabReport::new(&self.grabs, &self.facts));
+        }
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Network, ServerParameters, Substitutions};
+
+    use super::LiveProfile;
+    use crate::testing::*;
+
+    fn parameters(cost: &str) -> ServerParameters {
+        ServerParameters::from_toml(&format!(
+            "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"NoOperation\"\n\
+             points = [{{ size = 0.0, cpu_us = {cost} }}]\n"
+        ))
+        .unwrap()
+    }
+
+    #[test]
+    fn it_grows_and_starts_afresh_with_other_prices() {
+        let rules = Substitutions::default();
+        let mut trace = Synthetic::new();
+        trace.wait(10).client_sends(&[no_operation(1)]);
+        let mut live = LiveProfile::new(&parameters("1.0"), &rules);
+        let report = |live: &LiveProfile| live.report("it", &Network::NONE, true);
+        trace.records.iter().for_each(|record| live.feed(record));
+        let before = report(&live);
+        assert_eq!((before.total.count, before.total.server_ms), (1, 0.001));
+        assert!(before.trace.complete);
+
+        live.afresh(&parameters("3.0"), &rules);
+        let nothing = report(&live);
+        assert_eq!(
+            (nothing.total.count, nothing.trace.connection_count),
+            (0, 1)
+        );
+        assert_eq!(nothing.trace.duration_ms, 0.0);
+        let known = trace.records.len();
+        trace
+            .wait(20)
+            .client_sends(&[no_operation(1), no_operation(1)]);
+        trace.records[known..]
+            .iter()
+            .for_each(|record| live.feed(record));
+        let after = report(&live);
+        assert_eq!((after.total.count, after.total.server_ms), (2, 0.006));
+        // It is still the same client, whose earlier requests are not missing.
+        let missing = after.warnings.iter().map(|warning| warning.kind);
+        assert!(
+            !missing
+                .into_iter()
+                .any(|kind| kind == crate::WarningKind::MissingRequest)
+        );
+    }
+}

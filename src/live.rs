@@ -1,0 +1,216 @@
+//! `record --live`: the profile of the recording while it goes on, in the terminal and on the
+//! paper's two signals. It has a thread of its own, which the recording never waits for.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGUSR1, SIGUSR2};
+use x11prof_analyzer::LiveProfile;
+use x11prof_cost_model::{Network, ServerParameters, Substitutions};
+use x11prof_proxy::{Sight, Watch, Watched, watch};
+use x11prof_trace::{Control, Record, Server, Started};
+
+use crate::error::CommandError;
+use crate::input;
+use crate::live_screen::Screen;
+
+/// How often the screen is drawn.
+const REFRESH: Duration = Duration::from_millis(250);
+/// How long it waits for a record before it looks at the signals.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The running view.
+pub(crate) struct Live {
+    thread: JoinHandle<()>,
+    notices: Sender<String>,
+}
+
+impl Live {
+    /// Starts the view of a recording into `trace`, on the parameters of that name, or on those
+    /// that match the server. It ends when the watch is dropped.
+    pub(crate) fn start(
+        trace: &Path,
+        parameters: Option<String>,
+    ) -> Result<(Live, Watch), CommandError> {
+        // A wrong name is said before anything is recorded.
+        if let Some(name) = &parameters {
+            input::parameters(name)?;
+        }
+        let signal = |number| {
+            let flag = Arc::new(AtomicBool::new(false));
+            signal_hook::flag::register(number, Arc::clone(&flag))
+                .map(|_| flag)
+                .map_err(|error| CommandError::failed(format_args!("signals: {error}")))
+        };
+        let (watch, watched) = watch();
+        let (notices, told) = mpsc::channel();
+        let view = View {
+            watched,
+            told,
+            print: signal(SIGUSR1)?,
+            afresh: signal(SIGUSR2)?,
+            prices: Prices {
+                name: parameters,
+                started: None,
+                server: None,
+            },
+            trace: trace.to_owned(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("x11prof-live".to_owned())
+            .spawn(move || view.run())
+            .map_err(|error| CommandError::failed(format_args!("a thread: {error}")))?;
+        Ok((Live { thread, notices }, watch))
+    }
+
+    /// Says something to the user, on the screen where there is one.
+    pub(crate) fn tell(&self, notice: String) {
+        // Without a view there is nobody to tell, and it ends only with the recording.
+        let _ = self.notices.send(notice);
+    }
+
+    /// Waits for the end of the view, which comes once the watch is dropped.
+    pub(crate) fn finish(self) {
+        let _ = self.thread.join();
+    }
+}
+
+/// Where prices come from.
+struct Prices {
+    name: Option<String>,
+    started: Option<Started>,
+    server: Option<Server>,
+}
+
+impl Prices {
+    fn read(&self) -> Result<ServerParameters, CommandError> {
+        match (&self.name, &self.started) {
+            (Some(name), _) => input::parameters(name),
+            (None, Some(started)) => input::parameters_for(started, self.server.as_ref()),
+            (None, None) => Err(CommandError::failed("the recording has no beginning")),
+        }
+    }
+}
+
+struct View {
+    watched: Watched,
+    told: Receiver<String>,
+    print: Arc<AtomicBool>,
+    afresh: Arc<AtomicBool>,
+    prices: Prices,
+    trace: PathBuf,
+}
+
+impl View {
+    fn run(mut self) {
+        let Some((mut profile, first)) = self.begin() else {
+            return;
+        };
+        first.iter().for_each(|record| profile.feed(record));
+        let mut screen = if io::stderr().is_terminal() {
+            Screen::open().ok()
+        } else {
+            None
+        };
+        let mut drawn: Option<Instant> = None;
+        loop {
+            match self.watched.next(PATIENCE) {
+                Sight::Record(record) => profile.feed(&record),
+                Sight::Nothing => {}
+                Sight::End => break,
+            }
+            self.notices(screen.as_mut());
+            self.signals(&mut profile, screen.as_mut());
+            if let Some(screen) = &mut screen
+                && drawn.is_none_or(|drawn| drawn.elapsed() >= REFRESH)
+            {
+                let report = profile.report(&self.trace.to_string_lossy(), &Network::NONE, false);
+                screen.draw(&report, self.watched.missed());
+                drawn = Some(Instant::now());
+            }
+        }
+        if let Some(screen) = screen {
+            screen.close();
+        }
+        self.notices(None);
+    }
+
+    /// Waits until the server is known, and with it the prices.
+    fn begin(&mut self) -> Option<(LiveProfile, Vec<Record>)> {
+        let mut first = Vec::new();
+        loop {
+            let record = match self.watched.next(PATIENCE) {
+                Sight::Record(record) => record,
+                Sight::Nothing => continue,
+                Sight::End => return None,
+            };
+            let known = match &record {
+                Record::Control(_, Control::Started(started)) => {
+                    self.prices.started = Some(started.clone());
+                    false
+                }
+                Record::Control(_, Control::Server(server)) => {
+                    self.prices.server = Some(server.clone());
+                    true
+                }
+                // It comes before any byte.
+                Record::Block(_) => true,
+                _ => false,
+            };
+            first.push(record);
+            if known {
+                break;
+            }
+        }
+        match self.prices.read() {
+            Ok(parameters) => Some((
+                LiveProfile::new(&parameters, &Substitutions::default()),
+                first,
+            )),
+            Err(error) => {
+                eprintln!("x11prof: no live view: {}", error.message());
+                None
+            }
+        }
+    }
+
+    fn notices(&self, mut screen: Option<&mut Screen>) {
+        for notice in self.told.try_iter() {
+            match &mut screen {
+                Some(screen) => screen.notice(notice),
+                None => eprintln!("x11prof: {notice}"),
+            }
+        }
+    }
+
+    fn signals(&self, profile: &mut LiveProfile, screen: Option<&mut Screen>) {
+        let print = self.print.swap(false, Ordering::Relaxed);
+        let afresh = self.afresh.swap(false, Ordering::Relaxed);
+        let mut said = String::new();
+        if print {
+            let path = self.trace.to_string_lossy();
+            said = profile.report(&path, &Network::NONE, true).text(None);
+        }
+        if afresh {
+            match self.prices.read() {
+                Ok(parameters) => {
+                    profile.afresh(&parameters, &Substitutions::default());
+                    said.push_str("x11prof: the counts start afresh\n");
+                }
+                Err(error) => {
+                    said.push_str(&format!("x11prof: {}\n", error.message()));
+                }
+            }
+        }
+        match screen {
+            _ if said.is_empty() => {}
+            Some(screen) => screen.aside(|| eprint!("{said}")),
+            None => eprint!("{said}"),
+        }
+    }
+}
