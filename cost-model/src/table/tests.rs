@@ -1,0 +1,229 @@
+//! Prices of the paper's machines, and of entries made for what is tested.
+
+use x11prof_session::{Effect, Operation, Value};
+
+use super::{CostTable, MOST_REMEMBERED};
+use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitutions, built_in};
+
+fn operation(text: &str, size: f64) -> Operation {
+    let mut words = text.split_whitespace();
+    let mut operation = Operation::new(words.next().unwrap().into());
+    for (name, value) in words.map(|word| word.split_once('=').unwrap()) {
+        operation.attributes.set(name.into(), Value::parse(value));
+    }
+    operation.items = vec![size];
+    operation.op_size = size;
+    operation
+}
+
+fn table(server: &str) -> CostTable {
+    let file = built_in().iter().find(|file| file.name == server).unwrap();
+    CostTable::new(&file.parameters().unwrap(), &Substitutions::default())
+}
+
+fn ms(price: &Price, decimals: usize) -> String {
+    format!("{:.decimals$}", price.server.time.as_ms())
+}
+
+const SOLID: &str = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSolid linewidth=0";
+
+/// The three examples of the paper, section "Profiler details".
+#[test]
+fn the_papers_examples_come_out() {
+    let mut sun = table("sun4-ipc");
+    let exact = sun.price(&operation(SOLID, 100.0));
+    assert_eq!(
+        (ms(&exact, 4).as_str(), exact.basis),
+        ("0.0522", Basis::Exact)
+    );
+    assert_eq!(exact.clock, Some(Clock::Wall));
+    assert_eq!(exact.doubts, []);
+    assert_eq!(exact.server, Cost::exact(exact.server.time));
+
+    // The paper prints 0.07385, which its own rule does not give.
+    let between = sun.price(&operation(SOLID, 200.0));
+    assert_eq!(
+        (ms(&between, 4).as_str(), between.basis),
+        ("0.0740", Basis::Interpolated)
+    );
+    assert_eq!(between.doubts, []);
+
+    let stippled = sun.price(&operation(
+        "PolyLine gxmode=GXxor linestyle=LineDoubleDash fillstyle=FillStippled linewidth=10",
+        100.0,
+    ));
+    assert_eq!(
+        (ms(&stippled, 2).as_str(), stippled.basis),
+        ("22.07", Basis::Substituted)
+    );
+    let doubt = Doubt::Substituted {
+        attribute: "fillstyle".into(),
+        from: Some(Value::Name("FillStippled".into())),
+        to: Value::Name("FillOpaqueStippled".into()),
+    };
+    assert_eq!(stippled.doubts, [doubt]);
+}
+
+#[test]
+fn the_figures_of_table_1_come_out() {
+    let cases = [
+        ("PutImage depth=8", 90000.0, [89.45, 96.25, 537.63]),
+        (SOLID, 10.0, [0.035, 0.046, 0.105]),
+        ("ClearArea depth=8", 10000.0, [1.69, 1.48, 3.37]),
+        ("CopyArea depth=8", 10000.0, [1.86, 1.84, 4.81]),
+        (
+            "PolyFillRectangle fillstyle=FillSolid",
+            100.0,
+            [0.049, 0.055, 0.189],
+        ),
+    ];
+    for (index, server) in ["sun4-ipc", "decstation-3100", "hp9000-350"]
+        .iter()
+        .enumerate()
+    {
+        let mut table = table(server);
+        for (text, size, expected) in cases {
+            let price = table.price(&operation(text, size));
+            assert_eq!(price.basis, Basis::Exact, "{server} {text}");
+            assert!(
+                (price.server.time.as_ms() - expected[index]).abs() < 1e-9,
+                "{server} {text}"
+            );
+        }
+    }
+    let text = table("sun4-ipc").price(&operation("PolyText8 fontname=6x13", 32.0));
+    assert_eq!(ms(&text, 5), "1.06994"); // Figure 6's rate, not Table 1's 1.07 ms
+}
+
+#[test]
+fn what_has_no_cost_is_unpriced() {
+    let price = table("sun4-ipc").price(&operation("PolyArc", 1.0));
+    assert_eq!((price.basis, price.clock), (Basis::Unpriced, None));
+    assert_eq!(
+        (price.server, price.doubts),
+        (Cost::default(), vec![Doubt::Unpriced])
+    );
+}
+
+#[test]
+fn rules_that_allow_nothing_leave_an_operation_unpriced() {
+    let parameters = built_in()[2].parameters().unwrap();
+    let rules = Substitutions::parse("format = 1\n[attribute]\n").unwrap();
+    let mut table = CostTable::new(&parameters, &rules);
+    let price = table.price(&operation("PolyText8 fontname=9x15", 8.0));
+    assert_eq!(price.basis, Basis::Unpriced);
+    assert_eq!(
+        table
+            .price(&operation("PolyText8 fontname=6x13", 8.0))
+            .basis,
+        Basis::Exact
+    );
+}
+
+fn measured() -> ServerParameters {
+    ServerParameters::from_toml(
+        r#"format = 1
+        [server]
+        name = "test"
+        [[request]]
+        name = "PolyLine"
+        attributes = { gxmode = "GXcopy", linewidth = 0 }
+        fixed = { cpu_us = 1, wall_us = 2 }
+        points = [ { size = 10, cpu_us = 3, wall_us = 4, spread = 0.1 } ]
+        [[request]]
+        name = "PolyLine"
+        attributes = { gxmode = "GXcopy", linewidth = 10 }
+        fixed = { cpu_us = 1, wall_us = 2 }
+        points = [ { size = 10, cpu_us = 13, wall_us = 14, spread = 0.1 } ]
+        [[request]]
+        name = "PolyLine"
+        attributes = { gxmode = "GXxor", linewidth = 0 }
+        points = [ { size = 10, cpu_us = 6, wall_us = 7 } ]
+        [[request]]
+        name = "NoOperation"
+        points = [ { size = 0, wall_us = 9 } ]
+        "#,
+    )
+    .unwrap()
+}
+
+#[test]
+fn the_processor_clock_is_preferred_and_the_wall_can_be_asked_for() {
+    let line = operation("PolyLine gxmode=GXcopy linewidth=0", 10.0);
+    let noop = operation("NoOperation", 0.0);
+    let mut cpu = CostTable::new(&measured(), &Substitutions::default());
+    let price = cpu.price(&line);
+    assert_eq!(
+        (price.server.time, price.clock),
+        (Micros(3.0), Some(Clock::Cpu))
+    );
+    assert_eq!(cpu.price(&noop).clock, Some(Clock::Wall));
+    let mut wall = CostTable::with_clock(&measured(), &Substitutions::default(), Clock::Wall);
+    let price = wall.price(&line);
+    assert_eq!(
+        (price.server.time, price.clock),
+        (Micros(4.0), Some(Clock::Wall))
+    );
+}
+
+#[test]
+fn widths_between_measured_ones_are_interpolated() {
+    let mut table = CostTable::new(&measured(), &Substitutions::default());
+    let price = table.price(&operation("PolyLine gxmode=GXcopy linewidth=5", 10.0));
+    assert_eq!(
+        (price.server.time, price.basis),
+        (Micros(8.0), Basis::Interpolated)
+    );
+    assert!((price.server.low.0 - 7.2).abs() < 1e-9 && (price.server.high.0 - 8.8).abs() < 1e-9);
+    assert_eq!(price.doubts, []);
+}
+
+#[test]
+fn a_substitution_is_bounded_by_all_values_that_were_measured() {
+    let mut table = CostTable::new(&measured(), &Substitutions::default());
+    let price = table.price(&operation("PolyLine gxmode=GXand linewidth=0", 10.0));
+    assert_eq!(
+        (price.server.time, price.basis),
+        (Micros(6.0), Basis::Substituted)
+    );
+    assert!((price.server.low.0 - 2.7).abs() < 1e-9);
+    assert_eq!(price.server.high, Micros(6.0));
+}
+
+#[test]
+fn a_request_without_effect_costs_its_fixed_part() {
+    let mut table = CostTable::new(&measured(), &Substitutions::default());
+    let mut line = operation("PolyLine gxmode=GXcopy linewidth=0", 10.0);
+    assert_eq!(table.fixed(&line).server.time, Micros(1.0));
+    line.effect = Effect::Unknown;
+    assert_eq!(table.price(&line).server.time, Micros(3.0));
+    line.effect = Effect::Nothing;
+    let price = table.price(&line);
+    assert_eq!(
+        (price.server.time, price.basis),
+        (Micros(1.0), Basis::Exact)
+    );
+}
+
+#[test]
+fn several_items_without_a_fixed_part_are_one_item() {
+    let mut table = table("sun4-ipc");
+    let mut line = operation(SOLID, 100.0);
+    line.items = vec![50.0, 50.0];
+    let price = table.price(&line);
+    assert_eq!(
+        (ms(&price, 4).as_str(), price.doubts),
+        ("0.0522", vec![Doubt::OneItem])
+    );
+}
+
+#[test]
+fn what_is_remembered_is_bounded_and_changes_no_price() {
+    let mut table = table("sun4-ipc");
+    let first = table.price(&operation("PolyText8 fontname=6x13 depth=0", 8.0));
+    for depth in 1..=MOST_REMEMBERED + 10 {
+        let text = format!("PolyText8 fontname=6x13 depth={depth}");
+        assert_eq!(table.price(&operation(&text, 8.0)), first);
+    }
+    assert!(table.requests[&"PolyText8".into()].found.len() <= MOST_REMEMBERED);
+}
