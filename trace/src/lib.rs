@@ -10,6 +10,7 @@ mod block;
 mod error;
 mod format;
 mod last_words;
+mod lengths;
 mod messages;
 mod parts;
 mod reader;

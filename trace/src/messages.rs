@@ -11,6 +11,7 @@ use mcap::{McapError, McapResult, parse_record};
 
 use crate::error::damage;
 use crate::format::{COMPRESSION, MESSAGE_LIMIT, PROFILE, RECORD_LIMIT, Topic};
+use crate::lengths::strings_fit;
 use crate::source::Source;
 use crate::{Timestamp, TraceError};
 
@@ -230,6 +231,9 @@ fn look_in_file(opcode: u8, data: &[u8], chunk: &mut LinearReader) -> McapResult
     if !matches!(opcode, op::HEADER | op::CHUNK | op::FOOTER) {
         return Ok(Found::Nothing);
     }
+    if !strings_fit(opcode, data) {
+        return Err(McapError::UnexpectedEoc);
+    }
     Ok(match parse_record(opcode, data)? {
         McapRecord::Header(Header { profile, .. }) => Found::Header(profile),
         McapRecord::Chunk { header, .. } if header.compression != COMPRESSION => {
@@ -250,6 +254,9 @@ fn look_in_file(opcode: u8, data: &[u8], chunk: &mut LinearReader) -> McapResult
 fn look_in_chunk(opcode: u8, data: &[u8], arena: &mut BytesMut) -> McapResult<Found> {
     if !matches!(opcode, op::CHANNEL | op::MESSAGE) {
         return Ok(Found::Nothing);
+    }
+    if !strings_fit(opcode, data) {
+        return Err(McapError::UnexpectedEoc);
     }
     Ok(match parse_record(opcode, data)? {
         McapRecord::Channel(channel) => Found::Channel(channel),
