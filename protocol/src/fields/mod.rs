@@ -22,10 +22,9 @@ const LONGEST_RAW: usize = 1024;
 const LONGEST_FILLED: u64 = 1 << 26;
 
 /// A message whose pixels were left out, with zeros for them, so that its other fields can be
-/// decoded. `None` where it is whole, or where more than pixels is missing.
-fn filled(bytes: &[u8], wire_len: u64) -> Option<Vec<u8>> {
-    // Header and fields of either message.
-    let fits = bytes.len() >= 32 && wire_len > bytes.len() as u64 && wire_len <= LONGEST_FILLED;
+/// decoded. `None` where it is whole, or where some of the `before` bytes are missing as well.
+fn filled(bytes: &[u8], wire_len: u64, before: usize) -> Option<Vec<u8>> {
+    let fits = bytes.len() >= before && wire_len > bytes.len() as u64 && wire_len <= LONGEST_FILLED;
     let len = usize::try_from(wire_len).ok().filter(|_| fits)?;
     let mut filled = bytes.to_vec();
     filled.resize(len, 0);
@@ -95,7 +94,7 @@ impl Request<'_> {
             return layout.read(self.order, self.bytes, self.wire_len, self.header_len);
         }
         if self.major == PUT_IMAGE
-            && let Some(bytes) = filled(self.bytes, self.wire_len)
+            && let Some(bytes) = filled(self.bytes, self.wire_len, self.header_len + 20)
         {
             let bytes = bytes.as_slice();
             let fields = debug_text::read(&Request { bytes, ..*self }.decode(extensions)?);
@@ -124,7 +123,7 @@ impl Reply<'_> {
             return Ok(raw(self.bytes.get(8..).unwrap_or_default()));
         }
         let filled = match self.opcode {
-            Some((GET_IMAGE, _)) => filled(self.bytes, self.wire_len),
+            Some((GET_IMAGE, _)) => filled(self.bytes, self.wire_len, 32),
             _ => None,
         };
         let mut fields = match filled {
@@ -198,7 +197,7 @@ mod tests {
         for half in [64_u16, 32, 1, 2, 24 << 8] {
             bytes.extend(half.to_le_bytes());
         }
-        bytes.extend([0; 10]);
+        bytes.extend([0; 2]);
         let request = Request {
             sequence: SequenceNumber(1),
             name: Symbol::new("PutImage"),
