@@ -66,10 +66,10 @@ fn main() -> Result<(), Failure> {
         })?;
     }
     let from_file = || {
-        let start = processor_time()?;
+        let start = processor_time();
         let mut profiles = [profile(&parameters)];
         profile_trace(&mut open(&trace)?, &mut profiles)?;
-        Ok((count(&profiles[0]), processor_time()?.saturating_sub(start)))
+        Ok((count(&profiles[0]), processor_time().saturating_sub(start)))
     };
     if what == "file" {
         let (requests, took) = from_file()?;
@@ -120,19 +120,21 @@ fn batches(trace: &str, mut on: impl FnMut(&Record)) -> Result<Duration, Failure
         if batch.is_empty() {
             return Ok(took);
         }
-        let start = processor_time()?;
+        let start = processor_time();
         batch.iter().for_each(&mut on);
-        took += processor_time()?.saturating_sub(start);
+        took += processor_time().saturating_sub(start);
         batch.clear();
     }
 }
 
-/// Processor time of this thread, the only one (proc(5), schedstat): what other processes do on a busy
-/// machine does not count in it.
-fn processor_time() -> Result<Duration, Failure> {
-    let text = std::fs::read_to_string("/proc/self/schedstat")?;
-    let nanos = text.split(' ').next().ok_or("no /proc/self/schedstat")?;
-    Ok(Duration::from_nanos(nanos.parse()?))
+/// Processor time of this thread, the only one: what other processes do on a busy machine does not
+/// count in it.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec.unsigned_abs() as u32,
+    )
 }
 
 /// The peak of resident memory so far, in bytes (proc(5), VmHWM).

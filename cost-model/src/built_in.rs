@@ -33,6 +33,26 @@ pub fn built_in() -> &'static [BuiltIn] {
             name: "sun4-ipc",
             toml: include_str!("../../server-params/sun4-ipc.toml"),
         },
+        BuiltIn {
+            name: "xephyr",
+            toml: include_str!("../../server-params/xephyr.toml"),
+        },
+        BuiltIn {
+            name: "xorg-dummy",
+            toml: include_str!("../../server-params/xorg-dummy.toml"),
+        },
+        BuiltIn {
+            name: "xvfb-24",
+            toml: include_str!("../../server-params/xvfb-24.toml"),
+        },
+        BuiltIn {
+            name: "xvfb-8",
+            toml: include_str!("../../server-params/xvfb-8.toml"),
+        },
+        BuiltIn {
+            name: "xvnc",
+            toml: include_str!("../../server-params/xvnc.toml"),
+        },
     ]
 }
 

@@ -15,8 +15,13 @@ const FORMAT: u32 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
     /// It is not TOML, or has keys that it should not have.
-    #[error("not a file of operations: {0}")]
-    Toml(#[from] toml::de::Error),
+    #[error("not a file of operations: line {line}: {message}")]
+    Toml {
+        /// Where, counted from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
     /// It is of another version.
     #[error("operations of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
@@ -74,7 +79,13 @@ enum AttributeEntry {
 }
 
 pub(crate) fn parse(text: &str) -> Result<Definitions, DefinitionError> {
-    let file: File = toml::from_str(text)?;
+    let file: File = toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        DefinitionError::Toml {
+            line: 1 + before.unwrap_or_default().matches('\n').count(),
+            message: error.message().replace('\n', " "),
+        }
+    })?;
     if file.format != FORMAT {
         return Err(DefinitionError::Format(file.format));
     }
@@ -222,6 +233,9 @@ mod tests {
             "operation 2 (A): the request is defined twice"
         );
         let typo = error("format = 1\n[[operation]]\nrequest = \"A\"\nopsize = \"1\"");
-        assert!(typo.contains("opsize"), "{typo}");
+        assert!(
+            typo.contains("line 4: ") && typo.contains("opsize"),
+            "{typo}"
+        );
     }
 }

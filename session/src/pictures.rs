@@ -3,9 +3,10 @@
 use x11rb_protocol::protocol::render;
 
 use crate::body::Body;
-use crate::clip::Point;
+use crate::clip::{Area, Point};
 use crate::drawables::Drawables;
 use crate::ids::{By, ClientId, IdMap};
+use crate::operation::Effect;
 use crate::region::Region;
 use crate::resources::{Resource, ResourceKind};
 use crate::target::{Clip, Target};
@@ -65,6 +66,9 @@ pub(crate) struct Picture {
     pub(crate) component_alpha: bool,
     pub(crate) filter: Filter,
     pub(crate) transform: Transform,
+    /// The size of the pixmap that it is of, which lives as long as the picture does, whatever
+    /// becomes of its id (protocol, FreePixmap).
+    pixmap: Option<(u16, u16)>,
     clip: Clip,
     clip_origin: (i16, i16),
     by: By,
@@ -78,6 +82,7 @@ impl Picture {
             component_alpha: false,
             filter: Filter::default(),
             transform: Transform::default(),
+            pixmap: None,
             clip: Clip::None,
             clip_origin: (0, 0),
             by,
@@ -87,9 +92,21 @@ impl Picture {
     /// It as the destination of a request: nothing can be drawn on what is no drawable.
     pub(crate) fn target(&self, drawables: &Drawables) -> Target<'_> {
         let origin: Point = (i32::from(self.clip_origin.0), i32::from(self.clip_origin.1));
+        let target = match (self.source, self.pixmap) {
+            (_, Some((width, height))) => {
+                Target::new(Area::new(0, 0, width, height), None, Effect::Full)
+            }
+            (Source::Drawable { id, .. }, None) => drawables.target(Some(id)),
+            _ => return Target::UNKNOWN,
+        };
+        target.clipped(&self.clip, origin)
+    }
+
+    /// The width and height of what it is of, if that is known and no colour or gradient.
+    pub(crate) fn size(&self, drawables: &Drawables) -> Option<(u16, u16)> {
         match self.source {
-            Source::Drawable { id, .. } => drawables.target(Some(id)).clipped(&self.clip, origin),
-            _ => Target::UNKNOWN,
+            Source::Drawable { id, .. } => self.pixmap.or_else(|| drawables.size(id)),
+            _ => None,
         }
     }
 
@@ -156,6 +173,8 @@ impl Pictures {
         let mut picture = Picture::new(source, by);
         if minor == render::CREATE_PICTURE_REQUEST {
             picture.change(body, body.u32(12)?, 16, drawables);
+            let drawable = body.u32(4).filter(|id| drawables.is_pixmap(*id));
+            picture.pixmap = drawable.and_then(|id| drawables.size(id));
         }
         self.0.insert(id, picture);
         Some(id)

@@ -104,9 +104,9 @@ impl Render {
             Source::Linear(_) => plain(names.linear),
             Source::Radial(_) => plain(names.radial),
             Source::Conical(_) => plain(names.conical),
-            Source::Drawable { id, format } => {
+            Source::Drawable { format, .. } => {
                 let format = self.formats.get(format);
-                let size = drawables.size(id);
+                let size = picture.size(drawables);
                 // A pixel that repeats is one colour, to servers as well.
                 if size == Some((1, 1)) && picture.repeat != 0 {
                     return Paint {

@@ -118,7 +118,7 @@ impl Arc {
         if whole && self.radii.0 == self.radii.1 {
             return Some(self.radii.0 * self.extent.abs());
         }
-        if whole && self.extent.abs() == TAU {
+        if whole && self.extent.abs() > TAU - 1e-9 {
             return Some(circumference(self.radii));
         }
         let mut length = None;

@@ -193,10 +193,20 @@ pub(crate) struct Server {
 impl Server {
     /// Xvfb on a free display, ready.
     pub(crate) fn xvfb(more: &[&str]) -> Server {
+        let arguments: Vec<&OsStr> = ["-ac"].iter().chain(more).map(OsStr::new).collect();
+        Server::start(&arguments)
+    }
+
+    /// Xvfb that lets in only who has a cookie of that authority file.
+    pub(crate) fn xvfb_guarded(authority: &Path) -> Server {
+        Server::start(&[OsStr::new("-auth"), authority.as_os_str()])
+    }
+
+    fn start(arguments: &[&OsStr]) -> Server {
         needs("Xvfb", "xvfb");
         let mut child = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-ac"])
-            .args(more)
+            .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset"])
+            .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -160,7 +160,7 @@ impl Run<'_> {
             executor: server,
             describe: &mut |load| describe(mirror, load).into_iter().flatten().next(),
             batch: plan.batch() / 4,
-            until: Instant::now() + plan.limit() / 4,
+            until: Instant::now() + plan.limit() / 6,
             step: &mut |name| {
                 progress(Progress {
                     done: 0,

@@ -18,8 +18,6 @@ use crate::workload::Workload;
 const WORTH: f64 = 0.03;
 /// Short measurements of a load; their median counts and their range is the noise.
 const LOOKS: usize = 3;
-/// How often an interval between two sizes is halved at most.
-const DEEPEST: usize = 3;
 
 /// What exploring needs.
 pub(crate) struct Explorer<'a> {
@@ -73,8 +71,8 @@ impl Explorer<'_> {
         while let (Some((low, Some(below))), Some((high, Some(above)))) =
             (known.get(at.wrapping_sub(1)), known.get(at))
         {
-            let depth = depths.get(at).copied().unwrap_or(DEEPEST);
-            let middle = between(*low, *high).filter(|_| depth < DEEPEST);
+            let depth = depths.get(at).copied().unwrap_or(series.deepest);
+            let middle = between(*low, *high).filter(|_| depth < series.deepest);
             let found = match middle {
                 Some(middle) => self
                     .look(&(series.load)(middle))?

@@ -264,7 +264,7 @@ mod tests {
             [10.0, 100.0]
         );
         assert!((value(copy.fixed.unwrap().cpu_us) - 0.3).abs() < 1e-9);
-        assert!((copy.points[1].spread.unwrap() - 0.1 / 2.3).abs() < 1e-9);
+        assert_eq!(copy.points[1].spread, Some(0.043));
         assert_eq!(tables[1].fixed, None);
     }
 

@@ -7,6 +7,8 @@ use crate::workload::Workload;
 pub(crate) struct Series {
     /// The sizes to start from, in ascending order; the first and the last bound the series.
     pub(crate) sizes: Vec<u16>,
+    /// How often an interval between two sizes is halved at most.
+    pub(crate) deepest: usize,
     /// The load of one item of that size.
     pub(crate) load: Box<dyn Fn(u16) -> Workload>,
 }
@@ -19,8 +21,17 @@ impl Series {
     ) -> Series {
         Series {
             sizes: sizes.into_iter().collect(),
+            deepest: 2,
             load: Box::new(load),
         }
+    }
+}
+
+impl Series {
+    /// With intervals halved as often as this at most.
+    pub(crate) fn halved_to(mut self, deepest: usize) -> Series {
+        self.deepest = deepest;
+        self
     }
 }
 

@@ -95,12 +95,12 @@ impl Plan {
 
     /// How long the sampling may take.
     pub(crate) fn limit(&self) -> Duration {
-        Duration::from_secs(if self.quick { 24 } else { 360 })
+        Duration::from_secs(if self.quick { 24 } else { 450 })
     }
 
     /// How long one batch is to take at least.
     pub(crate) fn batch(&self) -> Duration {
-        Duration::from_micros(if self.quick { 1000 } else { 5000 })
+        Duration::from_micros(if self.quick { 1000 } else { 4000 })
     }
 
     /// How many requests are sent alone, one after the other, for the cost of a wakeup.

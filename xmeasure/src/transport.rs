@@ -246,9 +246,32 @@ pub(crate) fn costs(cpu: Option<&Transport>, wall: Option<&Transport>) -> Option
 /// is one, as prices are.
 pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<Measured> {
     let first = cpu.or(wall)?;
+    let time = |estimate: Estimate| Micros(rounded(estimate.median.max(0.0), 5));
     Some(Measured {
-        cpu_us: cpu.map(|estimate| Micros(estimate.median.max(0.0))),
-        wall_us: wall.map(|estimate| Micros(estimate.median.max(0.0))),
-        spread: first.spread(),
+        cpu_us: cpu.map(time),
+        wall_us: wall.map(time),
+        spread: first.spread().map(|spread| rounded(spread, 2)),
     })
+}
+
+/// `number` with so many significant digits: more would be noise, and a burden to readers.
+fn rounded(number: f64, digits: i32) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return number;
+    }
+    let unit = 10_f64.powi(digits - 1 - number.abs().log10().floor() as i32);
+    (number * unit).round() / unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn digits_are_significant_ones() {
+        assert_eq!(rounded(7.225_909_717, 5), 7.2259);
+        assert_eq!(rounded(0.000_075_409_92, 5), 0.000_075_41);
+        assert_eq!(rounded(1234.5678, 2), 1200.0);
+        assert_eq!(rounded(0.0, 5), 0.0);
+    }
 }

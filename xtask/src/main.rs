@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod calibrate;
 mod demo;
 mod packages;
 mod run;
@@ -26,6 +27,8 @@ usage: cargo xtask TASK
           measure [quick]: two calibrations of one server, sizes between, x11perf's rates;
           coverage: programs of many kinds, decoded, beside tshark;
           resources: what programs hold in the server, beside what X-Resource says
+  calibrate [KIND…]  measure private servers of all kinds (or these) here, at rest, and write the
+          parameter files that come with the program; some 8 minutes each
   test    install what is missing and run every test, unit and end to end
 ";
 
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("demo") => demo::demo(),
         Some("bench") => bench::bench(&arguments[1..]),
+        Some("calibrate") => calibrate::calibrate(&arguments[1..]),
         Some("test") => test::test(&arguments[1..]),
         Some("validate") => validate::validate(&arguments[1..]),
         Some("help" | "--help" | "-h") => {

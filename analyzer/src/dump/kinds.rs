@@ -26,6 +26,7 @@ pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> Kind {
         "target" if message.contains("Selection") => Kind::Atom,
         // RENDER's and the cursor's masks; elsewhere a mask is bits.
         "mask" if message.contains("Composite") || message == "CreateCursor" => Kind::Id,
+        "format" if message.starts_with("RENDER:") => Kind::Id,
         "context" | "mode" | "modes" | "id" | "format" | "time" => Kind::Plain,
         // Names that are no text are atoms (XFIXES, RANDR, XKB).
         "name" | "groups" | "kt_level_names" => Kind::Atom,

@@ -14,6 +14,7 @@ const DEEPEST: u32 = 32;
 const TEXTS: &[&str] = &[
     "name",
     "string",
+    "filter",
     "pattern",
     "vendor",
     "reason",

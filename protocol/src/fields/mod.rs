@@ -9,11 +9,15 @@ mod value;
 
 pub use value::Value;
 
+use x11rb_protocol::protocol;
+
 use crate::{DecodeError, ErrorMessage, Event, Extensions, Message, Reply, Request, ServerSetup};
 
 /// Core opcodes of the messages with pixels (protocol, appendix B).
 const PUT_IMAGE: u8 = 72;
 const GET_IMAGE: u8 = 73;
+/// Bytes shown of a message whose layout is not known.
+const LONGEST_RAW: usize = 1024;
 /// The longest message that is made up to its length, in bytes; a server takes 16 MiB at most.
 const LONGEST_FILLED: u64 = 1 << 26;
 
@@ -36,6 +40,19 @@ fn without_pixels(mut fields: Value) -> Value {
         *data = Value::List(vec![Value::Cut]);
     }
     fields
+}
+
+/// The bytes of a message whose layout is not known.
+fn raw(bytes: &[u8]) -> Value {
+    let mut data: Vec<Value> = bytes
+        .iter()
+        .take(LONGEST_RAW)
+        .map(|byte| Value::Number((*byte).into()))
+        .collect();
+    if bytes.len() > LONGEST_RAW {
+        data.push(Value::Cut);
+    }
+    Value::fields([("data", Value::List(data))])
 }
 
 impl Message<'_> {
@@ -84,7 +101,10 @@ impl Request<'_> {
             let fields = debug_text::read(&Request { bytes, ..*self }.decode(extensions)?);
             return Ok(without_pixels(fields));
         }
-        Ok(debug_text::read(&self.decode(extensions)?))
+        match self.decode(extensions)? {
+            protocol::Request::Unknown(_, body) => Ok(raw(&body)),
+            decoded => Ok(debug_text::read(&decoded)),
+        }
     }
 }
 
@@ -96,6 +116,12 @@ impl Reply<'_> {
             && let Some(layout) = by_hand::reply(extension.name.as_str(), minor)
         {
             return layout.read(self.order, self.bytes, self.wire_len, 8);
+        }
+        // Of an extension of which there are names only.
+        if let Some((major, minor)) = self.opcode
+            && extensions.opcode(major, minor).parser.is_none()
+        {
+            return Ok(raw(self.bytes.get(8..).unwrap_or_default()));
         }
         let filled = match self.opcode {
             Some((GET_IMAGE, _)) => filled(self.bytes, self.wire_len),
@@ -118,7 +144,11 @@ impl Reply<'_> {
 impl Event<'_> {
     /// The event's fields by name.
     pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
-        let mut fields = debug_text::read(&self.decode(extensions)?);
+        let decoded = self.decode(extensions)?;
+        if let protocol::Event::Unknown(bytes) = decoded {
+            return Ok(raw(bytes.get(4..).unwrap_or_default()));
+        }
+        let mut fields = debug_text::read(&decoded);
         fields.remove(&[
             "response_type",
             "sequence",

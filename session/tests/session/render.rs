@@ -128,6 +128,20 @@ fn sources_are_of_several_kinds() {
 }
 
 #[test]
+fn a_picture_keeps_its_pixmap_when_the_id_is_freed() {
+    let mut display = ready();
+    display.request(0, 54, 0, |b| b.u32(ONE_PIXEL));
+    display.request(0, 54, 0, |b| b.u32(ARGB_PIXMAP));
+    let dot = composite(&mut display, (DOT, 0, 0), 0, (0, 0), (10, 10));
+    assert!(dot.attributes.to_string().contains("srcformat=solid "));
+    let fill = display.request(0, RENDER, 26, |b| {
+        let b = b.u8(1).zeros(3).u32(ON_PIXMAP).zeros(8);
+        b.i16s(&[35, 0]).u16(10).u16(10)
+    });
+    assert_is(&fill, "dstformat=a8r8g8b8 op=Src", &[50.0]);
+}
+
+#[test]
 fn repeat_transform_and_filter_count_where_they_decide() {
     let mut display = ready();
     // Repeat: normal; but all that is used lies inside.

@@ -29,7 +29,11 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
                 continue;
             }
             let gc = styles.gc(stage, style)?;
-            loads.series.push(series(shape, plan, window, gc));
+            // What is used most is known best.
+            let deepest = if style == COMMON { 3 } else { 2 };
+            loads
+                .series
+                .push(series(shape, plan, window, gc).halved_to(deepest));
             let (size, count) = shape.several();
             if shape == Shape::FillPoly {
                 // It has one item: the fixed part is what it costs on a window that is not mapped.
@@ -47,7 +51,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             let (size, count) = shape.several();
             loads.candidates.push(Candidate {
                 probe: shape.load(window, gc, 100, 1),
-                series: series(shape, plan, window, gc),
+                series: series(shape, plan, window, gc).halved_to(1),
                 single: vec![
                     shape.load(window, gc, size, 1),
                     shape.load(window, gc, size, count),

@@ -20,7 +20,7 @@ const MEMORY_GOAL: u64 = 200 << 20;
 /// How often the long trace repeats the short one's tests.
 const LONG: &str = "4";
 /// Rounds of each test for the slower programs.
-const SHORT: &str = "200";
+const SHORT: &str = "5000";
 
 /// Tests of x11perf, a second of each. Not -noop: it would be most of the requests.
 const X11PERF: &[&str] = &[
@@ -175,7 +175,7 @@ fn children_seconds() -> Result<f64, String> {
 
 fn print_rate(what: &str, requests: f64, seconds: f64, note: &str) {
     println!(
-        "  {what:<28} {requests:>12.0} requests {seconds:>9.3} s {:>14.0} /s{note}",
+        "  {what:<32} {requests:>12.0} requests {seconds:>9.3} s {:>14.0} /s{note}",
         requests / seconds
     );
 }

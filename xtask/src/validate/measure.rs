@@ -43,9 +43,15 @@ const BETWEEN: &[(&str, &[f64])] = &[
         "PolyLine fillstyle=FillSolid gxmode=GXcopy linestyle=LineSolid linewidth=10",
         &[6.0, 34.0, 77.0, 222.0],
     ),
-    ("PolyText8 fontname=6x13", &[12.0, 25.0, 50.0, 70.0]),
+    (
+        "PolyText8 fillstyle=FillSolid fontname=6x13 gxmode=GXcopy",
+        &[12.0, 25.0, 50.0, 70.0],
+    ),
     ("ImageText8 fontname=6x13", &[12.0, 25.0, 50.0, 70.0]),
-    ("PolyText8 fontname=9x15", &[12.0, 25.0, 50.0]),
+    (
+        "PolyText8 fillstyle=FillSolid fontname=9x15 gxmode=GXcopy",
+        &[12.0, 25.0, 50.0],
+    ),
 ];
 
 /// Runs the validation; with `quick` the runs are quick ones, to try it out.

@@ -183,7 +183,7 @@ fn by_descriptor(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u
         };
         let request = AttachFdRequest {
             shmseg,
-            shm_fd: copy.into(),
+            shm_fd: copy,
             read_only: false,
         };
         extension(request, major)
