@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::trace_size;
 use super::x_server::XServer;
 use super::x11perf::rate;
 use crate::packages::{DEMO, TEST, ensure, on_path};
@@ -80,7 +81,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     print(&tests, &ways, &mut rates);
     let trace = std::fs::metadata(folder.join("bench.mcap")).map_or(0, |meta| meta.len());
     println!("the trace of all rounds: {} MB", trace / 1_000_000);
-    Ok(())
+    trace_size::print(&folder)
 }
 
 fn ways(server: &XServer, folder: &Path) -> Result<Vec<Way>, String> {
