@@ -1,6 +1,11 @@
 //! A program cannot tell the proxy from its server: real clients on every server, descriptors,
 //! byte orders, TCP, long requests.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
 mod harness;
 
 use std::io::Write;
