@@ -1,5 +1,10 @@
 //! Bad input gets one clear line and exit status 1; wrong usage gets 2.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
 mod harness;
 
 use harness::{Place, xterm_trace};

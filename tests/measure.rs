@@ -1,5 +1,10 @@
 //! `x11prof measure` and `x11prof params` against real servers.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
 mod harness;
 
 use harness::{Place, Server, xterm_trace};

@@ -1,5 +1,10 @@
 //! The user's own operations on the command line.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
 mod harness;
 
 use harness::Place;

@@ -1,5 +1,10 @@
 //! `params`: the paper's arithmetic.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
 mod harness;
 
 use harness::Place;

@@ -1,5 +1,10 @@
 //! `record`: a program cannot tell the proxy from its server, and nothing of it is lost.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
 mod harness;
 
 use harness::{Place, Ran, Recording, Server, needs, until};

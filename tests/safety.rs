@@ -1,6 +1,11 @@
 //! Whatever happens to the recorder, its disk or its clients: the program goes on, and what was
 //! recorded is there.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
 mod harness;
 
 use std::io::{Read, Write};
