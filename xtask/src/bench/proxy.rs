@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::trace_size;
 use super::x_server::XServer;
-use super::x11perf::rate;
+use super::x11perf::rates;
 use crate::packages::{DEMO, TEST, ensure, on_path};
 use crate::run::{cargo, run, target};
 
@@ -68,17 +68,19 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     let folder = target().join("bench");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let ways = ways(&server, &folder)?;
-    let mut rates = vec![vec![Vec::new(); ways.len()]; tests.len()];
+    let names: Vec<&str> = tests.iter().map(|(test, ..)| *test).collect();
+    let mut results = vec![vec![Vec::new(); ways.len()]; tests.len()];
     for round in 1..=rounds {
-        for (index, (test, ..)) in tests.iter().enumerate() {
-            for (way, rates) in ways.iter().zip(&mut rates[index]) {
-                eprint!("\rround {round} of {rounds}: {test} {:<12}", way.name);
-                rates.push(rate(test, &way.display, &way.authority, CLIENT_CPU)?);
+        for (at, way) in ways.iter().enumerate() {
+            eprint!("\rround {round} of {rounds}: {:<12}", way.name);
+            let measured = rates(&names, &way.display, &way.authority, CLIENT_CPU)?;
+            for (results, rate) in results.iter_mut().zip(measured) {
+                results[at].push(rate);
             }
         }
     }
     eprintln!();
-    print(&tests, &ways, &mut rates);
+    print(&tests, &ways, &mut results);
     let trace = std::fs::metadata(folder.join("bench.mcap")).map_or(0, |meta| meta.len());
     println!("the trace of all rounds: {} MB", trace / 1_000_000);
     trace_size::print(&folder)

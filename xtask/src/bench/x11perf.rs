@@ -5,27 +5,61 @@ use std::process::Command;
 
 /// Operations per second that x11perf prints for `test` at `display`, run once for about a second.
 pub(crate) fn rate(test: &str, display: &str, authority: &Path, cpu: &str) -> Result<f64, String> {
+    let rates = rates(&[test], display, authority, cpu)?;
+    rates
+        .first()
+        .copied()
+        .ok_or_else(|| format!("x11perf knows no test -{test}"))
+}
+
+/// The same for several tests, in their order, by one x11perf: it takes some seconds to set
+/// itself up.
+pub(crate) fn rates(
+    tests: &[&str],
+    display: &str,
+    authority: &Path,
+    cpu: &str,
+) -> Result<Vec<f64>, String> {
+    let flags = || tests.iter().map(|test| format!("-{test}"));
     let output = Command::new("taskset")
         .args([
             "-c", cpu, "x11perf", "-display", display, "-repeat", "1", "-time", "1",
         ])
-        .arg(format!("-{test}"))
+        .args(flags())
         .env("XAUTHORITY", authority)
         .output()
         .map_err(|error| format!("cannot run x11perf: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    parse(&text).ok_or_else(|| {
-        format!(
-            "x11perf -{test} at {display} printed no rate ({}): {text}{}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        )
-    })
+    tests
+        .iter()
+        .map(|test| {
+            parse(&text, &label(test)?).ok_or_else(|| {
+                format!(
+                    "x11perf -{test} at {display} printed no rate ({}): {text}{}",
+                    output.status,
+                    String::from_utf8_lossy(&output.stderr)
+                )
+            })
+        })
+        .collect()
+}
+
+/// What x11perf calls `test` in its output, which has an order of its own.
+fn label(test: &str) -> Result<String, String> {
+    let output = Command::new("x11perf")
+        .arg("-labels")
+        .arg(format!("-{test}"))
+        .output()
+        .map_err(|error| format!("cannot run x11perf: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The rate in a line such as `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`.
-fn parse(text: &str) -> Option<f64> {
-    let line = text.lines().find(|line| line.contains("/sec)"))?;
+fn parse(text: &str, label: &str) -> Option<f64> {
+    let line = text.lines().find(|line| {
+        line.split_once("/sec): ")
+            .is_some_and(|(_, of)| of == label)
+    })?;
     line.split_once('(')?
         .1
         .split_once("/sec)")?
@@ -42,7 +76,8 @@ mod tests {
     #[test]
     fn the_rate_is_the_figure_in_brackets() {
         let line = "x11perf\n\n  90000 reps @   0.0113 msec ( 88200.0/sec): GetProperty\n";
-        assert_eq!(parse(line), Some(88200.0));
-        assert_eq!(parse("90000000 trep @ 0.0 msec"), None);
+        assert_eq!(parse(line, "GetProperty"), Some(88200.0));
+        assert_eq!(parse(line, "GetImage"), None);
+        assert_eq!(parse("90000000 trep @ 0.0 msec", ""), None);
     }
 }
