@@ -181,3 +181,39 @@ fn sum(rows: &Value, field: &str) -> f64 {
         .map(|row| row[field].as_f64().expect("a number"))
         .sum()
 }
+
+#[test]
+fn real_programs_through_statistics_comparison_and_what_if() {
+    let place = Place::new();
+    for trace in real_programs() {
+        let trace = trace.to_string_lossy();
+        let json = |command: &[&str]| -> Value {
+            place.json([command, &["--format", "json", &trace]].concat())
+        };
+        let report = json(&["report", "--params", "sun4-ipc"]);
+        let requests = report["total"]["count"].as_u64();
+        assert!(requests > Some(300), "{report:#}");
+
+        let stats = json(&["stats"]);
+        let category = stats["categories"]
+            .as_array()
+            .and_then(|all| all.iter().find(|category| category["name"] == "Requests"));
+        let counted = category.map(|category| &category["bytes"]["number"]);
+        assert_eq!(counted.and_then(Value::as_u64), requests, "{stats:#}");
+        let text = place.ok(["stats", "--histograms", &trace]);
+        assert!(
+            text.contains("Statistics for Requests") && text.contains('#'),
+            "{text}"
+        );
+
+        let servers = ["compare", "--params", "sun4-ipc", "--params", "hp9000-350"];
+        let compared = json(&servers);
+        let first = &compared["servers"][0];
+        assert_eq!(first["name"], "sun4-ipc");
+        let (ours, theirs) = (&first["total_ms"], &report["total"]["time_ms"]);
+        assert_eq!(ours, theirs, "one server's total is its report's");
+
+        let without = json(&["report", "--params", "sun4-ipc", "--scale", "*=0"]);
+        assert_eq!(sum(&without["requests"], "server_ms"), 0.0);
+    }
+}
