@@ -11,8 +11,8 @@ use x11prof_trace::{ConnectionId, Control, Reader, Record, TraceError, Writer};
 
 use crate::run::{cargo, root, run, target};
 
-/// How long the trace is to be, in bytes of the file.
-const LENGTH: u64 = 1 << 30;
+/// How long the trace is to be by default, in MB of the file.
+const LENGTH: u64 = 1074;
 /// The most memory that a command may take, in KiB.
 const GOAL: u64 = 200 << 10;
 
@@ -24,14 +24,24 @@ const COMMANDS: &[&[&str]] = &[
     &["compare", "--params", "sun4-ipc", "--params", "hp9000-350"],
 ];
 
-/// Runs the validation.
-pub(crate) fn validate() -> Result<(), String> {
+/// Runs the validation; the first of `arguments` is another length of the trace, in MB.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    let length = match arguments.first() {
+        Some(number) => number
+            .parse()
+            .map_err(|_| format!("{number} is no number of megabytes"))?,
+        None => LENGTH,
+    };
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = target().join("validate");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let trace = folder.join("gigabyte.mcap");
-    let copies = repeat(&root().join("tests/data/xterm.mcap"), &trace)
-        .map_err(|error| format!("{}: {error}", trace.display()))?;
+    let copies = repeat(
+        &root().join("tests/data/xterm.mcap"),
+        &trace,
+        length * 1_000_000,
+    )
+    .map_err(|error| format!("{}: {error}", trace.display()))?;
     let length = std::fs::metadata(&trace).map_or(0, |meta| meta.len());
     println!("a trace of {} MB: {copies} clients", length / 1_000_000);
     let mut largest = 0;
@@ -59,7 +69,7 @@ pub(crate) fn validate() -> Result<(), String> {
 }
 
 /// Writes `source` to `sink` until that is long enough; gives how often.
-fn repeat(source: &Path, sink: &Path) -> Result<u32, TraceError> {
+fn repeat(source: &Path, sink: &Path, wanted: u64) -> Result<u32, TraceError> {
     let read = || {
         File::open(source)
             .map_err(TraceError::Read)
@@ -79,7 +89,7 @@ fn repeat(source: &Path, sink: &Path) -> Result<u32, TraceError> {
     let length = file.try_clone().map_err(TraceError::Write)?;
     let mut writer = Writer::new(BufWriter::new(file), started, time)?;
     let mut copies = 0;
-    while length.metadata().map_err(TraceError::Write)?.len() < LENGTH {
+    while length.metadata().map_err(TraceError::Write)?.len() < wanted {
         for record in &records {
             if let Some(record) = again(record, copies) {
                 writer.write(&record)?;

@@ -14,13 +14,13 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("accuracy") => accuracy::validate(&arguments[1..]),
         Some("coverage") => coverage::validate(),
         Some("measure") => measure::validate(&arguments[1..]),
-        Some("memory") => memory::validate(),
+        Some("memory") => memory::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         _ => Err(
             "usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate measure [quick]\n       \
-             cargo xtask validate memory\n       \
+             cargo xtask validate memory [MB]\n       \
              cargo xtask validate resources"
                 .to_owned(),
         ),
