@@ -30,10 +30,7 @@ pub(crate) fn name(bytes: &[u8]) -> Box<str> {
 impl Atoms {
     /// The name of an atom; `None` where the recording does not tell it.
     pub(crate) fn name(&self, atom: u32) -> Option<&str> {
-        match atom
-            .checked_sub(1)
-            .and_then(|at| PREDEFINED.get(at as usize))
-        {
+        match predefined_atom(atom) {
             Some(name) => Some(name),
             None => self.names.get(&atom).map(|name| &**name),
         }
@@ -78,6 +75,12 @@ impl Atoms {
         self.selections
             .retain(|(_, by)| by.is_none_or(|by| by.client != client));
     }
+}
+
+/// The name of an atom that every server has from its start, numbers 1 to 68; `None` for others.
+pub fn predefined_atom(atom: u32) -> Option<&'static str> {
+    let at = atom.checked_sub(1)?;
+    PREDEFINED.get(at as usize).copied()
 }
 
 /// The atoms that every server has, from 1 on (protocol, appendix "Predefined Atoms").

@@ -47,6 +47,7 @@ mod window_messages;
 mod window_operations;
 mod windows;
 
+pub use atoms::predefined_atom;
 pub use definitions::Definitions;
 pub use definitions_file::DefinitionError;
 pub use drawables::{Drawable, DrawableKind};

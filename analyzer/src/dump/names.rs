@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use x11prof_protocol::{ByteOrder, Message, Reply, Request, ServerSetup};
+use x11prof_session::predefined_atom;
 use x11prof_trace::ConnectionId;
 
 use super::kinds::Kind;
 use crate::pipeline::Seen;
 
-/// Core opcodes that give something a name, and predefined atoms (protocol, appendix B).
+/// Core opcodes that give something a name.
 const INTERN_ATOM: u8 = 16;
 const GET_ATOM_NAME: u8 = 17;
 const CHANGE_PROPERTY: u8 = 18;
@@ -43,10 +44,9 @@ impl Names {
         match kind {
             Kind::Plain => None,
             Kind::Id => self.resources.get(&number).map(String::as_str),
-            Kind::Atom => match number {
-                1..=68 => Some(PREDEFINED_ATOMS[number as usize - 1]),
-                _ => self.atoms.get(&number).map(String::as_str),
-            },
+            Kind::Atom => {
+                predefined_atom(number).or_else(|| self.atoms.get(&number).map(String::as_str))
+            }
         }
     }
 
@@ -138,75 +138,3 @@ fn put<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, key: K, value: V) {
     }
     map.insert(key, value);
 }
-
-/// The atoms from 1 on that every server has (protocol, appendix B).
-static PREDEFINED_ATOMS: [&str; 68] = [
-    "PRIMARY",
-    "SECONDARY",
-    "ARC",
-    "ATOM",
-    "BITMAP",
-    "CARDINAL",
-    "COLORMAP",
-    "CURSOR",
-    "CUT_BUFFER0",
-    "CUT_BUFFER1",
-    "CUT_BUFFER2",
-    "CUT_BUFFER3",
-    "CUT_BUFFER4",
-    "CUT_BUFFER5",
-    "CUT_BUFFER6",
-    "CUT_BUFFER7",
-    "DRAWABLE",
-    "FONT",
-    "INTEGER",
-    "PIXMAP",
-    "POINT",
-    "RECTANGLE",
-    "RESOURCE_MANAGER",
-    "RGB_COLOR_MAP",
-    "RGB_BEST_MAP",
-    "RGB_BLUE_MAP",
-    "RGB_DEFAULT_MAP",
-    "RGB_GRAY_MAP",
-    "RGB_GREEN_MAP",
-    "RGB_RED_MAP",
-    "STRING",
-    "VISUALID",
-    "WINDOW",
-    "WM_COMMAND",
-    "WM_HINTS",
-    "WM_CLIENT_MACHINE",
-    "WM_ICON_NAME",
-    "WM_ICON_SIZE",
-    "WM_NAME",
-    "WM_NORMAL_HINTS",
-    "WM_SIZE_HINTS",
-    "WM_ZOOM_HINTS",
-    "MIN_SPACE",
-    "NORM_SPACE",
-    "MAX_SPACE",
-    "END_SPACE",
-    "SUPERSCRIPT_X",
-    "SUPERSCRIPT_Y",
-    "SUBSCRIPT_X",
-    "SUBSCRIPT_Y",
-    "UNDERLINE_POSITION",
-    "UNDERLINE_THICKNESS",
-    "STRIKEOUT_ASCENT",
-    "STRIKEOUT_DESCENT",
-    "ITALIC_ANGLE",
-    "X_HEIGHT",
-    "QUAD_WIDTH",
-    "WEIGHT",
-    "POINT_SIZE",
-    "RESOLUTION",
-    "COPYRIGHT",
-    "NOTICE",
-    "FONT_NAME",
-    "FAMILY_NAME",
-    "FULL_NAME",
-    "CAP_HEIGHT",
-    "WM_CLASS",
-    "WM_TRANSIENT_FOR",
-];
