@@ -47,10 +47,6 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
         "cost less at a greater size by more than their spreads",
         &falls,
     );
-    count(
-        "have one size only, which is not 0",
-        &|costs| matches!(costs.points.as_slice(), [only] if only.size != 0.0),
-    );
     remarks
 }
 

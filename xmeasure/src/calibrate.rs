@@ -147,7 +147,7 @@ impl Run<'_> {
         let plan = self.plan;
         let mirror = &mut self.mirror;
         let mut wants = |load: &Workload| {
-            let mut operations = describe(mirror, load).into_iter().flatten();
+            let mut operations = mirror.describe(load).into_iter().flatten();
             operations.any(|operation| plan.wants(operation.request.as_str()))
         };
         loads.series.retain(|series| {
@@ -158,7 +158,7 @@ impl Run<'_> {
         let progress = &mut self.progress;
         let mut explorer = Explorer {
             executor: server,
-            describe: &mut |load| describe(mirror, load).into_iter().flatten().next(),
+            describe: &mut |load| mirror.describe(load).into_iter().flatten().next(),
             batch: plan.batch() / 4,
             until: Instant::now() + plan.limit() / 6,
             step: &mut |name| {
@@ -186,14 +186,14 @@ impl Run<'_> {
             lone,
         };
         for (index, load) in prepared.loads.iter().enumerate() {
-            let operations = describe(&mut self.mirror, load);
+            let operations = self.mirror.describe(load);
             // Some of these mix requests; all but NoOperation are among the others again.
             let filed = if index == 0 { operations } else { Vec::new() };
             prepared.operations.push(filed);
         }
         let described: Vec<_> = chosen
             .into_iter()
-            .map(|load| (describe(&mut self.mirror, &load), load))
+            .map(|load| (self.mirror.describe(&load), load))
             .collect();
         let needs = Needs::new(
             self.plan,
@@ -281,17 +281,6 @@ impl<'a> Needs<'a> {
 
 fn is_alike(one: &Operation, other: &Operation) -> bool {
     one.request == other.request && one.attributes == other.attributes
-}
-
-/// What a load's requests are as operations: by phase, by kind.
-fn describe(mirror: &mut Mirror, load: &Workload) -> Vec<Vec<Operation>> {
-    let phases = load.phases.iter();
-    phases
-        .map(|phase| {
-            let kinds = phase.kinds().into_iter();
-            kinds.flat_map(|bytes| mirror.client(bytes)).collect()
-        })
-        .collect()
 }
 
 impl Prepared {

@@ -18,8 +18,10 @@ use crate::wire;
 
 /// Side of the window that is drawn on, in pixels: x11perf's.
 pub(crate) const SIDE: u16 = 600;
-/// Side of the window in which windows come and go.
-const ARENA: u16 = 220;
+/// Side of the part of a window in which windows come and go; beyond it is room for others.
+pub(crate) const ARENA: u16 = 220;
+/// Side of a small window there.
+const SMALL: u16 = 30;
 
 /// The connection and what has been made over it.
 pub(crate) struct Stage {
@@ -75,7 +77,7 @@ impl Stage {
         }
         let shown = EventMask::STRUCTURE_NOTIFY | EventMask::EXPOSURE;
         stage.window = stage.create_window(0, SIDE, shown)?;
-        stage.arena = stage.create_window(SIDE.cast_signed(), ARENA, shown)?;
+        stage.arena = stage.create_window(SIDE.cast_signed(), ARENA + SMALL, shown)?;
         for window in [stage.window, stage.arena] {
             stage.send(MapWindowRequest { window })?;
             stage.synchronise()?;
@@ -218,10 +220,10 @@ impl Stage {
             depth: 0,
             wid,
             parent: self.arena,
-            x: 180,
-            y: 0,
-            width: 30,
-            height: 30,
+            x: ARENA.cast_signed(),
+            y: ARENA.cast_signed(),
+            width: SMALL,
+            height: SMALL,
             border_width: 0,
             class: WindowClass::INPUT_OUTPUT,
             visual: 0,

@@ -11,6 +11,7 @@ mod resources;
 mod shapes;
 mod styles;
 mod text;
+mod window_requests;
 mod windows;
 
 use x11rb_protocol::x11_utils::Request;
@@ -35,6 +36,7 @@ pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError>
     images::add(stage, plan, &mut loads)?;
     resources::add(stage, &mut loads)?;
     windows::add(stage, &mut loads)?;
+    window_requests::add(stage, &mut loads);
     properties::add(stage, plan, &mut loads)?;
     queries::add(stage, &mut loads)?;
     extensions::add(stage, plan, &mut loads)?;
