@@ -128,7 +128,11 @@ impl Run<'_> {
         self.notes.extend(prepared.refusals(&readings));
         match readings.cut {
             Some(Cut::Stopped) => self.notes.push("interrupted".into()),
-            Some(Cut::Time) => self.notes.push("ended by the time limit".into()),
+            Some(Cut::Time) => {
+                let passes = readings.syncs.first().map_or(0, Vec::len);
+                let note = format!("ended by the time limit in pass {passes}");
+                self.notes.push(note);
+            }
             None => {}
         }
         parameters.method = identity::method(self.plan, self.pinned, &self.notes);

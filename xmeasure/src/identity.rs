@@ -65,9 +65,7 @@ pub(crate) fn host(stage: &Stage) -> Host {
     }
     Host {
         cpu_model: process::cpu_model(),
-        cpus: std::thread::available_parallelism()
-            .ok()
-            .and_then(|n| u32::try_from(n.get()).ok()),
+        cpus: process::cpus(),
         kernel: process::kernel(),
     }
 }

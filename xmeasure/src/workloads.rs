@@ -25,7 +25,7 @@ use crate::workload::{Phase, Sync, Workload};
 
 /// How many resources a cycle makes before it frees them: as many as a program might have, for
 /// the length of the server's lists of them decides what finding one costs.
-const RESOURCES: usize = 256;
+const RESOURCES: usize = 1024;
 
 /// All loads that this server can be given.
 pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError> {
