@@ -14,6 +14,7 @@ mod comparison_text;
 mod csv_tables;
 mod distribution;
 mod dump;
+mod episodes;
 mod facts;
 mod grabs;
 #[cfg(test)]
@@ -59,6 +60,11 @@ pub use activity::ActivityFigures;
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use distribution::Distribution;
 pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
+pub use episodes::{
+    Asked, Cause, CumulativeReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
+    EpisodesReport, Findings, LandmarkReport, Owner, Parts, PartsReport, SummaryReport,
+    ThresholdError, Thresholds, Trigger,
+};
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use groups::By;
