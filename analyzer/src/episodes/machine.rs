@@ -78,6 +78,8 @@ pub(crate) struct Machine {
     open: Option<Open>,
     waiting: VecDeque<Waiting>,
     spans: Spans,
+    /// The first request since it was last quiet: events from there on are its own doing.
+    busy_from: Option<SequenceNumber>,
     /// When it last drew without a stimulus.
     last_frame: Option<u64>,
     names: Names,
@@ -108,6 +110,7 @@ impl Machine {
             open: Some(Open::new(None, names.startup, time, time)),
             waiting: VecDeque::new(),
             spans,
+            busy_from: None,
             last_frame: None,
             names,
         }
@@ -229,6 +232,7 @@ impl Machine {
             // It reads them now.
             if self.open.is_none() || quiet.is_some() {
                 self.close(done);
+                self.busy_from = None;
                 self.begin(time);
             }
             return;
@@ -237,12 +241,15 @@ impl Machine {
         let goes_on = match &self.open {
             // A wait for a reply, or not known to be quiet at all.
             Some(_) if quiet.is_none() => true,
+            // What came to nothing does not begin what comes now.
+            Some(open) if !open.counts() => false,
             // The answer to a request of its own, or its next frame.
             Some(open) => lingers && (fed || !open.draws),
             None => false,
         };
         if !goes_on {
             self.close(done);
+            self.busy_from = None;
             self.open = Some(Open::new(None, self.names.timer, time, time));
         }
     }
@@ -297,7 +304,10 @@ impl Machine {
             *fed = true;
         } else if !self.waiting.is_empty() {
             // It runs: it begins at once, unless it is busy with something that shows.
-            let idle = self.open.as_ref().is_none_or(|open| !open.counts());
+            // What the user does comes first.
+            let idle = self.open.as_ref().is_none_or(|open| {
+                !open.counts() || open.requests == 0 && !open.is_input() && self.input_waits()
+            });
             let answered = self.thread == Thread::Unknown
                 && self.outstanding.is_empty()
                 && self.open.as_ref().is_some_and(|open| open.requests > 0);
@@ -306,6 +316,11 @@ impl Machine {
                 self.begin(time);
             }
         }
+    }
+
+    fn input_waits(&self) -> bool {
+        let mut waiting = self.waiting.iter();
+        waiting.any(|one| one.stimulus.trigger == Trigger::Input)
     }
 
     fn stimulated(
@@ -321,8 +336,8 @@ impl Machine {
                 .is_none_or(|quiet| time.saturating_sub(quiet) <= self.spans.tick());
             let own = stimulus.trigger != Trigger::Input
                 && stimulus.shape != Shape::Frame
-                && open.first.is_some()
-                && stimulus.sequence >= open.first;
+                && self.busy_from.is_some()
+                && stimulus.sequence >= self.busy_from;
             let release = open.quiet_since().is_none()
                 && open.stimulus.is_some_and(|press| stimulus.releases(&press));
             if (own && lingers) || release {
@@ -341,13 +356,23 @@ impl Machine {
         let start = stimulus
             .server_time
             .map_or(delivered, |millis| clock.happened(millis, delivered));
-        self.waiting.push_back(Waiting {
+        let mut waiting = Waiting {
             stimulus: *stimulus,
             landmark,
             start: start.as_nanos(),
             delivered: time,
             events: 1,
-        });
+        };
+        if stimulus.trigger == Trigger::Input {
+            // What came right before it is about it: a device or a keyboard that changed.
+            while let Some(last) = self.waiting.back()
+                && last.stimulus.trigger != Trigger::Input
+            {
+                waiting.events += last.events;
+                self.waiting.pop_back();
+            }
+        }
+        self.waiting.push_back(waiting);
     }
 
     /// Without context switches: whether the wire has been silent for long enough.
@@ -358,6 +383,7 @@ impl Machine {
         });
         if over && self.outstanding.is_empty() {
             self.close(done);
+            self.busy_from = None;
             if !self.waiting.is_empty() {
                 self.begin(time);
             }
@@ -387,16 +413,26 @@ impl Machine {
         open.requests += sent.requests;
         open.bytes = open.bytes.saturating_add(sent.bytes);
         open.draws |= sent.draws;
-        if open.first.is_none() {
-            open.first = sent.first;
+        if self.busy_from.is_none() {
+            self.busy_from = sent.first;
         }
         for question in &sent.questions {
             if self.outstanding.len() < MOST_OUTSTANDING {
                 self.outstanding.push_back(*question);
             }
         }
-        // What it wrote ends what it did before it reads the next event.
-        if self.outstanding.is_empty() && !self.waiting.is_empty() {
+        if !self.outstanding.is_empty() {
+            return;
+        }
+        if let Thread::Blocked { wait, .. } = self.thread {
+            // It wrote before it blocked, and the relay read it afterwards.
+            if wait.is_none_or(|wait| wait == Wait::Poll)
+                && let Some(open) = &mut self.open
+            {
+                open.maybe_quiet(time);
+            }
+        } else if !self.waiting.is_empty() {
+            // What it wrote ends what it did before it reads the next event.
             self.close(done);
             self.begin(time);
         }

@@ -1,6 +1,6 @@
 //! An episode that goes on.
 
-use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::episode::{Episode, Owner, Parts, Trigger};
@@ -23,8 +23,6 @@ pub(crate) struct Open {
     at_quiet: Option<(u64, Parts)>,
     /// When it last sent something.
     pub(crate) last_sent: Option<u64>,
-    /// The first request that it sent.
-    pub(crate) first: Option<SequenceNumber>,
     pub(crate) draws: bool,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
@@ -53,7 +51,6 @@ impl Open {
             since_sent: Parts::default(),
             at_quiet: None,
             last_sent: None,
-            first: None,
             draws: false,
             round_trips: 0,
             requests: 0,
@@ -94,6 +91,11 @@ impl Open {
     /// Makes it one that a frame's tick began.
     pub(crate) fn is_frame(&mut self, landmark: Symbol) {
         (self.trigger, self.landmark) = (Trigger::Output, landmark);
+    }
+
+    /// Whether the user began it.
+    pub(crate) fn is_input(&self) -> bool {
+        self.trigger == Trigger::Input
     }
 
     /// Whether anybody would miss it: it has a stimulus, or did something.

@@ -105,6 +105,10 @@ impl Stimulus {
             }
             Some(_) => {}
         }
+        if stimulus.shape == Shape::Other {
+            // A crossing bears the time of the last device event, which may be long past.
+            stimulus.server_time = None;
+        }
         if event.sent && stimulus.trigger != Trigger::Input {
             stimulus.trigger = Trigger::Asynchronous;
         }
@@ -126,7 +130,7 @@ impl Stimulus {
             12..=27 => self.trigger = Trigger::Output,
             // PropertyNotify.
             28 => self.about_atom(event, 8),
-            29 | 30 | 31 => self.about_atom(event, if event.code == 30 { 16 } else { 12 }),
+            29..=31 => self.about_atom(event, if event.code == 30 { 16 } else { 12 }),
             33 => self.about_atom(event, 8),
             _ => {}
         }
