@@ -128,7 +128,11 @@ impl Run<'_> {
         self.notes.extend(prepared.refusals(&readings));
         match readings.cut {
             Some(Cut::Stopped) => self.notes.push("interrupted".into()),
-            Some(Cut::Time) => self.notes.push("ended by the time limit".into()),
+            Some(Cut::Time) => {
+                let passes = readings.syncs.first().map_or(0, Vec::len);
+                let note = format!("ended by the time limit in pass {passes}");
+                self.notes.push(note);
+            }
             None => {}
         }
         parameters.method = identity::method(self.plan, self.pinned, &self.notes);
@@ -147,7 +151,7 @@ impl Run<'_> {
         let plan = self.plan;
         let mirror = &mut self.mirror;
         let mut wants = |load: &Workload| {
-            let mut operations = describe(mirror, load).into_iter().flatten();
+            let mut operations = mirror.describe(load).into_iter().flatten();
             operations.any(|operation| plan.wants(operation.request.as_str()))
         };
         loads.series.retain(|series| {
@@ -158,7 +162,7 @@ impl Run<'_> {
         let progress = &mut self.progress;
         let mut explorer = Explorer {
             executor: server,
-            describe: &mut |load| describe(mirror, load).into_iter().flatten().next(),
+            describe: &mut |load| mirror.describe(load).into_iter().flatten().next(),
             batch: plan.batch() / 4,
             until: Instant::now() + plan.limit() / 6,
             step: &mut |name| {
@@ -186,14 +190,14 @@ impl Run<'_> {
             lone,
         };
         for (index, load) in prepared.loads.iter().enumerate() {
-            let operations = describe(&mut self.mirror, load);
+            let operations = self.mirror.describe(load);
             // Some of these mix requests; all but NoOperation are among the others again.
             let filed = if index == 0 { operations } else { Vec::new() };
             prepared.operations.push(filed);
         }
         let described: Vec<_> = chosen
             .into_iter()
-            .map(|load| (describe(&mut self.mirror, &load), load))
+            .map(|load| (self.mirror.describe(&load), load))
             .collect();
         let needs = Needs::new(
             self.plan,
@@ -281,17 +285,6 @@ impl<'a> Needs<'a> {
 
 fn is_alike(one: &Operation, other: &Operation) -> bool {
     one.request == other.request && one.attributes == other.attributes
-}
-
-/// What a load's requests are as operations: by phase, by kind.
-fn describe(mirror: &mut Mirror, load: &Workload) -> Vec<Vec<Operation>> {
-    let phases = load.phases.iter();
-    phases
-        .map(|phase| {
-            let kinds = phase.kinds().into_iter();
-            kinds.flat_map(|bytes| mirror.client(bytes)).collect()
-        })
-        .collect()
 }
 
 impl Prepared {

@@ -122,7 +122,12 @@ impl Figures {
     }
 
     /// The figures of one pass; `None` where it did not get that far, or lacks this clock.
-    fn of_pass(readings: &Readings, pass: usize, clock: Clock) -> Option<Figures> {
+    fn of_pass(
+        readings: &Readings,
+        pass: usize,
+        clock: Clock,
+        lengths: Lengths,
+    ) -> Option<Figures> {
         let mut figures = Figures::default();
         for (kind, all) in readings.syncs.iter().enumerate().take(2) {
             let reading = all.get(pass)?;
@@ -141,19 +146,11 @@ impl Figures {
             )
         };
         let no_operation = each(&figures, NO_OPERATION)?;
-        let mut least = f64::INFINITY;
-        for (at, words) in LONG.into_iter().enumerate() {
-            let longer = each(&figures, LONG_NO_OPERATIONS + at)? - no_operation;
-            least = least.min(longer / (f64::from(words) * 4.0 - 4.0));
-        }
-        figures.byte_read = least.max(0.0);
+        let longer = each(&figures, LONG_NO_OPERATIONS + lengths.read)? - no_operation;
+        figures.byte_read = (longer / Lengths::read_more(lengths.read)).max(0.0);
         let short = each(&figures, SHORT_REPLY)?;
-        let mut least = f64::INFINITY;
-        for (at, length) in LONG_REPLIES.into_iter().enumerate() {
-            let longer = each(&figures, LONG_REPLY_LOADS + at)? - short;
-            least = least.min(longer / (f64::from(length) - 4.0));
-        }
-        figures.byte_written = least.max(0.0);
+        let longer = each(&figures, LONG_REPLY_LOADS + lengths.written)? - short;
+        figures.byte_written = (longer / Lengths::written_more(lengths.written)).max(0.0);
         // GetInputFocus is a NoOperation with a reply of 32 bytes.
         let focus = each(&figures, INPUT_FOCUS)?;
         figures.reply = (focus - no_operation - 32.0 * figures.byte_written).max(0.0);
@@ -172,6 +169,45 @@ impl Figures {
             }
         }
         Some(figures)
+    }
+}
+
+/// Which of the lengths, read and written, a byte costs least at: by the medians of all passes, for
+/// the least of single passes would be the least of their noise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Lengths {
+    read: usize,
+    written: usize,
+}
+
+impl Lengths {
+    fn new(readings: &Readings, clock: Clock) -> Lengths {
+        let each = |load: usize| {
+            let all = readings.loads.get(load)?.first()?.iter();
+            let each = all.filter_map(|it| Some(it.time(clock)? / it.requests.max(1) as f64));
+            Some(estimate(&each.collect::<Vec<_>>())?.median)
+        };
+        let cheapest = |base: usize, loads: usize, more: fn(usize) -> f64| {
+            let base = each(base).unwrap_or(0.0);
+            let a_byte = |at: usize| each(loads + at).map(|time| (time - base) / more(at));
+            let all = (0..LONG.len()).filter_map(|at| Some((at, a_byte(at)?)));
+            all.min_by(|one, other| one.1.total_cmp(&other.1))
+                .map_or(0, |(at, _)| at)
+        };
+        Lengths {
+            read: cheapest(NO_OPERATION, LONG_NO_OPERATIONS, Lengths::read_more),
+            written: cheapest(SHORT_REPLY, LONG_REPLY_LOADS, Lengths::written_more),
+        }
+    }
+
+    /// How many bytes more a long NoOperation has than a short one.
+    fn read_more(at: usize) -> f64 {
+        f64::from(LONG.get(at).copied().unwrap_or(u16::MAX)) * 4.0 - 4.0
+    }
+
+    /// How many bytes more a long reply has than a short one.
+    fn written_more(at: usize) -> f64 {
+        f64::from(LONG_REPLIES.get(at).copied().unwrap_or(u32::MAX)) - 4.0
     }
 }
 
@@ -201,8 +237,9 @@ impl Transport {
     /// From what was read; `None` where not one pass is whole or the clock cannot be read.
     fn new(readings: &Readings, clock: Clock) -> Option<Transport> {
         let count = readings.syncs.first()?.len();
+        let lengths = Lengths::new(readings, clock);
         let passes: Vec<Figures> = (0..count)
-            .filter_map(|pass| Figures::of_pass(readings, pass, clock))
+            .filter_map(|pass| Figures::of_pass(readings, pass, clock, lengths))
             .collect();
         let median = |field: fn(&Figures) -> f64| {
             estimate(&passes.iter().map(field).collect::<Vec<_>>()).map(|e| e.median)

@@ -158,8 +158,9 @@ fn loads() -> (Vec<Workload>, Vec<Lone>) {
     let lone = [127_u8, 43].map(|kind| {
         let request = loads
             .iter()
-            .map(|load| load.phases[0].first_request())
-            .find(|r| r[0] == kind);
+            .map(|load| &load.phases[0])
+            .find(|phase| phase.unit[0] == kind)
+            .map(|phase| &phase.unit[..phase.bytes_each() as usize]);
         Lone {
             request: request.unwrap().to_vec(),
             answered: kind == 43,

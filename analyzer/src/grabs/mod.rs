@@ -6,6 +6,9 @@
 //! the server activates by itself, on a button or key that was grabbed passively or is held
 //! down, are not told on the wire and are not here.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +18,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 use crate::body::Body;
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Seen};
-use crate::reporting::duration_ms;
+use crate::profile::reporting::duration_ms;
 
 /// Grabs listed at most, the first ones.
 const MOST_LISTED: usize = 1000;

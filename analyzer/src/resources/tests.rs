@@ -4,8 +4,8 @@ use x11prof_protocol::Symbol;
 
 use crate::facts::Facts;
 use crate::pipeline::Pipeline;
-use crate::resource_report::{KindResources, ResourceReport};
 use crate::resources::Resources;
+use crate::resources::report::{KindResources, ResourceReport};
 use crate::testing::*;
 
 fn run(trace: &Synthetic) -> ResourceReport {

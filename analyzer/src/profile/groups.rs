@@ -8,13 +8,13 @@ use std::collections::{HashMap, VecDeque};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
-use crate::atoms::Atoms;
 use crate::body::Body;
 use crate::pipeline::{Observation, Seen};
-use crate::pixel_formats::PixelFormats;
-use crate::pricing::Charge;
-use crate::tally::{Line, Tally};
-use crate::target::{Target, event_window, target};
+use crate::profile::atoms::Atoms;
+use crate::profile::pricing::Charge;
+use crate::profile::tally::{Line, Tally};
+use crate::profile::target::{Target, event_window, target};
+use crate::resources::pixel_formats::PixelFormats;
 
 /// Groups kept at most; what comes after them is one more group.
 const MOST: usize = 100_000;

@@ -6,9 +6,9 @@ use x11prof_trace::{Direction, Reader};
 use crate::comparison::Comparison;
 use crate::dump::{DumpFormat, dump};
 use crate::facts::identity;
-use crate::pricing::{Blocking, TransportPart};
+use crate::profile::pricing::{Blocking, TransportPart};
+use crate::profile::report::ProfileReport;
 use crate::profile::{Profile, profile_trace};
-use crate::report::ProfileReport;
 use crate::testing::*;
 use crate::warnings::WarningKind;
 

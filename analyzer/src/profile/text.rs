@@ -4,9 +4,9 @@ use std::fmt::{self, Write};
 
 use x11prof_cost_model::Clock;
 
-use crate::comparison_text::scaled_text;
-use crate::report::{NetworkReport, ProfileReport, RequestReport};
-use crate::reporting::percent;
+use crate::comparison::text::scaled_text;
+use crate::profile::report::{NetworkReport, ProfileReport, RequestReport};
+use crate::profile::reporting::percent;
 use crate::table::{Table, plain};
 use crate::warnings::{Warning, WarningKind};
 

@@ -2,11 +2,11 @@
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 
-use crate::groups::By;
-use crate::pricing::{Blocking, TransportPart};
 use crate::profile::Profile;
-use crate::report::ProfileReport;
-use crate::scales::{Scale, Scales};
+use crate::profile::groups::By;
+use crate::profile::pricing::{Blocking, TransportPart};
+use crate::profile::report::ProfileReport;
+use crate::profile::scales::{Scale, Scales};
 use crate::testing::*;
 
 const SERVER: &str = r#"

@@ -5,14 +5,14 @@ use std::time::Duration;
 use x11prof_cost_model::{Cost, Micros, Network};
 
 use crate::facts::Facts;
-use crate::partition::PartitionReport;
-use crate::pricing::{Blocking, TransportPart};
 use crate::profile::Profile;
-use crate::report::{
+use crate::profile::partition::PartitionReport;
+use crate::profile::pricing::{Blocking, TransportPart};
+use crate::profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
     ServerReport, TotalReport, TraceReport, TransportReport,
 };
-use crate::tally::Line;
+use crate::profile::tally::Line;
 use crate::warnings::{Warning, WarningKind};
 
 /// The version of the JSON.

@@ -4,14 +4,16 @@
 //! total stands one over only those requests that every server here can price, and servers are
 //! ranked by that.
 
+pub(crate) mod text;
+
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Clock;
 
-use crate::report::{NetworkReport, ProfileReport};
-use crate::reporting::percent;
-use crate::scales::ScaleReport;
+use crate::profile::report::{NetworkReport, ProfileReport};
+use crate::profile::reporting::percent;
+use crate::profile::scales::ScaleReport;
 use crate::warnings::WarningKind;
 
 /// The version of the JSON.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::Distribution;
-use crate::histogram::{Cell, linear, logarithmic};
-use crate::stats::{Category, MessageStatistics, Statistics};
+use crate::statistics::distribution::Distribution;
+use crate::statistics::histogram::{Cell, linear, logarithmic};
+use crate::statistics::{Category, MessageStatistics, Statistics};
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;

@@ -1,8 +1,8 @@
 //! The resource profile for people.
 
-use crate::resource_report::{ClientResources, KindResources, RemainderReport, ResourceReport};
+use crate::profile::text::counted;
+use crate::resources::report::{ClientResources, KindResources, RemainderReport, ResourceReport};
 use crate::table::{Table, plain};
-use crate::text::counted;
 
 /// Groups of what remained that are shown for each client.
 const SHOWN: usize = 5;

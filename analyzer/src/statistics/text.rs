@@ -1,8 +1,10 @@
 //! Message statistics for people, laid out as the paper's Tables 4, 5 and 6.
 
-use crate::histogram::{Cell, bars};
-use crate::reporting::percent;
-use crate::stats_report::{CategoryReport, DistributionReport, MessageReport, StatisticsReport};
+use crate::profile::reporting::percent;
+use crate::statistics::histogram::{Cell, bars};
+use crate::statistics::report::{
+    CategoryReport, DistributionReport, MessageReport, StatisticsReport,
+};
 use crate::table::{Table, plain};
 
 impl StatisticsReport {

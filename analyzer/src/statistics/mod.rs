@@ -5,13 +5,18 @@
 //! together, at an inter-arrival time of zero. The first of its kind counts as one as well, so
 //! that there are as many points as messages.
 
+pub(crate) mod distribution;
+pub(crate) mod histogram;
+pub(crate) mod report;
+mod text;
+
 use std::collections::HashMap;
 
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::Timestamp;
 
-use crate::distribution::Distribution;
 use crate::pipeline::{Observation, Seen};
+use distribution::Distribution;
 
 /// Kinds of message kept at most; names come from the trace, and a trace may be made to have
 /// many. What comes after them counts in its category only.

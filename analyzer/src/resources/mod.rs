@@ -5,15 +5,24 @@
 //! frees what a client leaves behind when it closes. It counts what clients asked for; what a
 //! server allocates for itself (a backing pixmap, a cache of glyphs) is not on the wire.
 
+mod history;
+mod kind_use;
+pub(crate) mod pixel_formats;
+pub(crate) mod report;
+pub(crate) mod requests;
+#[cfg(test)]
+mod tests;
+mod text;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::pipeline::{Observation, Seen};
-use crate::pixel_formats::PixelFormats;
-use crate::resource_requests::{Action, ResourceKind, Shape, action, close_down_mode};
-use crate::resource_use::{Held, KindUse};
+use kind_use::{Held, KindUse};
+use pixel_formats::PixelFormats;
+use requests::{Action, ResourceKind, Shape, action, close_down_mode};
 
 /// Resources followed at once, at most.
 const MOST: usize = 1 << 20;

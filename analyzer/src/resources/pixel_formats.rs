@@ -2,7 +2,7 @@
 
 use x11prof_protocol::{ServerSetup, SetupStatus};
 
-use crate::resource_requests::{ResourceKind, Shape};
+use crate::resources::requests::{ResourceKind, Shape};
 
 /// The formats, and the depths of the root windows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl PixelFormats {
 #[cfg(test)]
 mod tests {
     use super::PixelFormats;
-    use crate::resource_requests::{ResourceKind, Shape};
+    use crate::resources::requests::{ResourceKind, Shape};
 
     #[test]
     fn rows_are_padded() {

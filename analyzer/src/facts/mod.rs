@@ -1,6 +1,8 @@
 //! What a trace says about itself: who was connected, for how long, what the kernel counted,
 //! and whether anything is missing in it.
 
+pub(crate) mod activity;
+
 use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
@@ -11,9 +13,9 @@ use x11prof_trace::{
     ConnectionId, Control, CpuTime, Opened, Reader, Record, Server, Started, Timestamp, TraceError,
 };
 
-use crate::activity::{Activity, ActivityFigures};
 use crate::pipeline::{Observation, Seen};
 use crate::warnings::{Warning, WarningKind};
+use activity::{Activity, ActivityFigures};
 
 /// Connections listed at most; those after them are only counted.
 const MOST_LISTED: usize = 10_000;

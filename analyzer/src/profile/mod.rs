@@ -1,5 +1,20 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
+pub(crate) mod atoms;
+pub(crate) mod groups;
+pub(crate) mod partition;
+pub(crate) mod pricing;
+pub(crate) mod report;
+pub(crate) mod reporting;
+pub(crate) mod scales;
+pub(crate) mod tally;
+pub(crate) mod target;
+#[cfg(test)]
+mod tests;
+pub(crate) mod text;
+#[cfg(test)]
+mod what_if_tests;
+
 use std::collections::HashMap;
 use std::io;
 
@@ -9,12 +24,12 @@ use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Reader, TraceError};
 
 use crate::facts::Facts;
-use crate::groups::{By, Groups};
 use crate::pipeline::{Observation, Pipeline};
-use crate::pricing::{Blocking, Charge, Pricer, TransportPart};
-use crate::scales::Scales;
-use crate::tally::{Line, Tally, less};
 use crate::warnings::Warnings;
+use groups::{By, Groups};
+use pricing::{Blocking, Charge, Pricer, TransportPart};
+use scales::Scales;
+use tally::{Line, Tally, less};
 
 /// What one part of transport adds up to.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,8 +1,8 @@
 //! A comparison for people: the paper's Table 7, and Figure 10 as a table.
 
 use crate::comparison::{ComparedServer, Comparison, share};
-use crate::reporting::percent;
-use crate::scales::ScaleReport;
+use crate::profile::reporting::percent;
+use crate::profile::scales::ScaleReport;
 use crate::table::{Table, plain};
 
 impl Comparison {

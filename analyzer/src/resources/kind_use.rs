@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use crate::history::History;
-use crate::resource_requests::{ResourceKind, Shape};
+use crate::resources::history::History;
+use crate::resources::requests::{ResourceKind, Shape};
 
 /// Sizes of a kind told apart for a client, at most.
 const MOST_SIZES: usize = 1024;

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Clock;
 
 use crate::grabs::GrabReport;
-use crate::partition::PartitionReport;
-use crate::resource_report::ResourceReport;
-use crate::scales::ScaleReport;
+use crate::profile::partition::PartitionReport;
+use crate::profile::scales::ScaleReport;
+use crate::resources::report::ResourceReport;
 use crate::warnings::Warning;
 
 /// An execution profile. Times are milliseconds, percentages 0 to 100.

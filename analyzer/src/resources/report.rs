@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::Timestamp;
 
 use crate::facts::Facts;
-use crate::reporting::duration_ms;
-use crate::resource_requests::ResourceKind;
-use crate::resource_use::KindUse;
+use crate::profile::reporting::duration_ms;
+use crate::resources::kind_use::KindUse;
+use crate::resources::requests::ResourceKind;
 use crate::resources::{ClientUse, Resources};
 
 /// Groups of a kind that are listed, the largest first.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::Distribution;
+use crate::statistics::distribution::Distribution;
 
 /// Cells of a linear histogram where no grain is given: what a terminal shows at once.
 const CELLS: u64 = 16;
@@ -122,7 +122,7 @@ pub(crate) fn bars(cells: &[Cell], edge: impl Fn(u64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Cell, bars, linear, logarithmic};
-    use crate::distribution::Distribution;
+    use crate::statistics::distribution::Distribution;
 
     fn of(values: &[u64]) -> Distribution {
         let mut distribution = Distribution::default();
