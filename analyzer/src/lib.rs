@@ -10,6 +10,7 @@ mod body;
 mod comparison;
 mod csv_tables;
 mod dump;
+mod episodes;
 mod export;
 mod facts;
 mod grabs;
@@ -27,6 +28,11 @@ mod warnings;
 
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
+pub use episodes::{
+    Asked, Cause, CumulativeReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
+    EpisodesReport, Findings, LandmarkReport, Owner, Parts, PartsReport, SummaryReport,
+    ThresholdError, Thresholds, Trigger,
+};
 pub use export::pcapng::PcapNg;
 pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};

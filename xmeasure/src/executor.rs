@@ -124,6 +124,57 @@ impl LiveServer {
         }
     }
 
+    fn set_the_scene(&mut self, workload: &Workload) -> io::Result<()> {
+        if !workload.before.is_empty() {
+            let until = Until::LastAnswered;
+            self.timed(&workload.before, 1, 1, Sync::RoundTrip, until)?;
+        }
+        Ok(())
+    }
+
+    /// The processor time that `requests` requests cost a server that slept for `pause`, in
+    /// microseconds; `None` where it cannot be read.
+    pub(crate) fn after_pause(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        answers: u64,
+        pause: Duration,
+    ) -> io::Result<Option<f64>> {
+        let load = Load {
+            unit: bytes,
+            times: 1,
+            tail: &[],
+            requests,
+        };
+        let until = match answers {
+            0 => Until::Sent,
+            some => Until::Answered(some),
+        };
+        let before = self.processor_time();
+        thread::sleep(pause);
+        self.raw.exchange(&load, until)?;
+        thread::sleep(PAUSE);
+        let time = self.since(before, Duration::ZERO).cpu;
+        // Events are taken in, or the socket would fill up.
+        self.timed(&[], 0, 0, Sync::RoundTrip, Until::LastAnswered)?;
+        Ok(time)
+    }
+
+    /// The processor time that `what` costs a server that slept for `pause`, in microseconds;
+    /// `None` where it cannot be read.
+    pub(crate) fn during<E>(
+        &self,
+        pause: Duration,
+        what: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Option<f64>, E> {
+        let before = self.processor_time();
+        thread::sleep(pause);
+        what()?;
+        thread::sleep(PAUSE);
+        Ok(self.since(before, Duration::ZERO).cpu)
+    }
+
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
         let requests = times * u64::from(phase.requests);
         let until = Until::Answered(times * answers.answered() + 1);
@@ -141,6 +192,7 @@ impl Executor for LiveServer {
     }
 
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+        self.set_the_scene(workload)?;
         let mut all = Vec::new();
         for phase in &workload.phases {
             let requests = u64::from(phase.requests);
@@ -161,6 +213,7 @@ impl Executor for LiveServer {
         answers: &[Answers],
         times: u64,
     ) -> io::Result<Vec<Reading>> {
+        self.set_the_scene(workload)?;
         if let ([phase], [answers]) = (workload.phases.as_slice(), answers) {
             return Ok(vec![self.phase(phase, answers, times)?]);
         }
