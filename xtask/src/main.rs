@@ -28,7 +28,7 @@ usage: cargo xtask TASK
           coverage: programs of many kinds, decoded, beside tshark;
           episodes [truth|screen]: latencies beside what programs measure of themselves, and beside
           what is seen on the screen;
-          memory: reports over a trace of a gigabyte;
+          memory [MB [WORD…]]: every analysis (or those with these words) over a long trace;
           resources: what programs hold in the server, beside what X-Resource says
   calibrate [KIND…]  measure private servers of all kinds (or these) here, at rest, and write the
           parameter files that come with the program; some 8 minutes each
