@@ -10,6 +10,7 @@ mod body;
 mod comparison;
 mod csv_tables;
 mod dump;
+mod episodes;
 mod export;
 mod facts;
 mod grabs;
@@ -27,6 +28,11 @@ mod warnings;
 
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
+pub use episodes::{
+    Asked, Cause, CumulativeReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
+    EpisodesReport, Findings, LandmarkReport, Owner, Parts, PartsReport, SummaryReport,
+    ThresholdError, Thresholds, Trigger,
+};
 pub use export::pcapng::PcapNg;
 pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
@@ -45,8 +51,8 @@ pub use profile::tally::Line;
 pub use profile::{Profile, TransportLine, profile_session, profile_trace};
 pub use resources::Resources;
 pub use resources::report::{
-    ClientResources, HeldOverTime, KindResources, PixelFormatReport, RemainderReport,
-    ResourceReport, SizeReport,
+    ClientResources, HeldOverTime, KindResources, OtherClients, OtherKinds, PixelFormatReport,
+    RemainderReport, ResourceReport, SizeReport,
 };
 pub use resources::requests::ResourceKind;
 pub use statistics::distribution::Distribution;

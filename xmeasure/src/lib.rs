@@ -48,6 +48,7 @@ mod stage;
 mod statistics;
 mod target;
 mod transport;
+mod wanted;
 mod wire;
 mod workload;
 mod workloads;

@@ -1,6 +1,6 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
-mod atoms;
+pub(crate) mod atoms;
 pub(crate) mod groups;
 pub(crate) mod partition;
 pub(crate) mod pricing;
@@ -8,7 +8,7 @@ pub(crate) mod report;
 pub(crate) mod reporting;
 pub(crate) mod scales;
 pub(crate) mod tally;
-mod target;
+pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
