@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use x11prof_analyzer::{By, Scale};
+use x11prof_analyzer::{By, Scale, Thresholds};
 use x11prof_cost_model::Network;
 use x11prof_proxy::ServerKind;
 
@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Print the statistics of a recording's messages: inter-arrival times and sizes
     Stats(Stats),
+    /// Print how long each action of the user took until its response was complete, and what took it
+    Episodes(Episodes),
     /// Print the messages of a recording, one line each
     Dump(Dump),
     /// Write a recording in another program's format
@@ -170,6 +172,35 @@ pub(crate) struct Stats {
     /// Show the histograms: logarithmic for time, linear for size
     #[arg(long)]
     pub(crate) histograms: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Episodes {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// From when on an episode is perceptible: MS, or TRIGGER=MS,… with input, output, asynchronous,
+    /// keyboard, mouse [default: 100,keyboard=150,mouse=195]
+    #[arg(long, value_name = "MS", value_parser = thresholds)]
+    pub(crate) threshold: Option<Thresholds>,
+    /// The length of a frame in an animation or a drag [default: 16.67, which is 60 a second]
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    pub(crate) frame_budget: Option<f64>,
+    /// Only the client of this number, or those whose name contains this
+    #[arg(long, value_name = "CLIENT")]
+    pub(crate) client: Option<String>,
+    /// Only the landmarks whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) landmark: Option<String>,
+    /// List the N longest episodes only
+    #[arg(long, value_name = "N")]
+    pub(crate) worst: Option<usize>,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
@@ -395,6 +426,17 @@ fn grain(text: &str) -> Result<(String, u64), String> {
     match grain.parse() {
         Ok(grain) if grain > 0 => Ok((name.to_owned(), grain)),
         _ => Err(expected.to_owned()),
+    }
+}
+
+fn thresholds(text: &str) -> Result<Thresholds, String> {
+    Thresholds::parse(text).map_err(|error| error.to_string())
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(ms) if ms > 0.0 && ms.is_finite() => Ok(ms),
+        _ => Err("expected a number of milliseconds above 0".to_owned()),
     }
 }
 

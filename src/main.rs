@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Stats(arguments) => commands::stats::run(&arguments),
+        Command::Episodes(arguments) => commands::episodes::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),

@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod dump;
+pub(crate) mod episodes;
 pub(crate) mod export;
 pub(crate) mod manual;
 pub(crate) mod measure;

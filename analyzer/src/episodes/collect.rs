@@ -1,0 +1,175 @@
+//! From the pipeline's observations to happenings, in the order of time.
+//!
+//! Context switches are written in batches, up to a quarter of a second late (docs/FORMAT.md,
+//! "Order"): what is younger is held back until they have come.
+
+use std::collections::BTreeMap;
+
+use x11prof_protocol::{Message, Symbol};
+use x11prof_trace::{Control, Direction, Timestamp};
+
+use super::happening::{Delivery, Happening, Sent, Wait};
+use super::stimulus::{Detail, Stimulus};
+use super::windows::WindowNames;
+use crate::pipeline::{Observation, Seen};
+
+/// How late switches may be, in nanoseconds.
+const SETTLING: u64 = 250_000_000;
+/// Happenings held back at most.
+const MOST: usize = 1 << 17;
+
+/// Turns observations into happenings.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    held: BTreeMap<(u64, u64), Happening>,
+    number: u64,
+    newest: u64,
+    windows: WindowNames,
+    delivery: Delivery,
+    sent: Sent,
+}
+
+impl Collector {
+    /// Takes the next observation, and hands out what is old enough to be in order.
+    pub(crate) fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        mut on: impl FnMut(u64, Happening),
+    ) {
+        match observation {
+            Observation::BlockStart(_) => {
+                self.delivery = Delivery::default();
+                self.sent = Sent::default();
+            }
+            Observation::Message(seen) => self.message(seen),
+            Observation::BlockEnd(block) => {
+                let client = block.connection;
+                let happening = match block.direction {
+                    Direction::ToServer => Happening::Sent(client, std::mem::take(&mut self.sent)),
+                    Direction::ToClient => {
+                        Happening::Delivered(client, std::mem::take(&mut self.delivery))
+                    }
+                };
+                self.hold(block.time, happening);
+            }
+            Observation::Control(time, control) => self.control(*time, control),
+            Observation::Switches(switches) => {
+                for switch in *switches {
+                    self.hold(switch.time, Happening::Switch(*switch));
+                }
+            }
+            Observation::Lost(_) => {}
+        }
+        let until = if self.held.len() > MOST {
+            u64::MAX
+        } else {
+            self.newest.saturating_sub(SETTLING)
+        };
+        self.release(until, &mut on);
+    }
+
+    /// Hands out all that is held back.
+    pub(crate) fn finish(&mut self, mut on: impl FnMut(u64, Happening)) {
+        self.release(u64::MAX, &mut on);
+    }
+
+    /// The last time seen.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    fn hold(&mut self, time: Timestamp, happening: Happening) {
+        self.put(time.as_nanos(), happening);
+    }
+
+    fn put(&mut self, nanos: u64, happening: Happening) {
+        self.number += 1;
+        self.newest = self.newest.max(nanos);
+        self.held.insert((nanos, self.number), happening);
+    }
+
+    fn release(&mut self, until: u64, on: &mut impl FnMut(u64, Happening)) {
+        while let Some(first) = self.held.first_entry() {
+            let (time, _) = *first.key();
+            if time >= until {
+                return;
+            }
+            on(time, first.remove());
+        }
+    }
+
+    fn control(&mut self, time: Timestamp, control: &Control) {
+        match control {
+            Control::Opened(opened) => self.hold(
+                time,
+                Happening::Opened {
+                    client: opened.connection,
+                    pid: opened.pid,
+                },
+            ),
+            Control::Closed { connection, .. } => self.hold(time, Happening::Closed(*connection)),
+            Control::Capture { pid, capture, .. } => self.hold(
+                time,
+                Happening::Captured {
+                    pid: *pid,
+                    switches: capture == "switches",
+                },
+            ),
+            // It is told late: it belongs right behind the switch that it is about.
+            Control::Waiting(waiting) => self.put(
+                waiting.since_ns.saturating_add(1),
+                Happening::Waits {
+                    tid: waiting.tid,
+                    since: waiting.since_ns,
+                    wait: Wait::of(waiting.syscall, waiting.wait_channel.as_deref()),
+                },
+            ),
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        self.windows.observe(seen);
+        match seen.message {
+            Message::Request(request) => {
+                let sent = &mut self.sent;
+                sent.requests += 1;
+                sent.bytes = sent.bytes.saturating_add(request.wire_len);
+                sent.first.get_or_insert(request.sequence);
+                if request.has_reply {
+                    sent.questions.push(request.sequence);
+                }
+                match request.name.as_str() {
+                    "GrabServer" => sent.grabs = Some(true),
+                    "UngrabServer" => sent.grabs = Some(false),
+                    _ => {}
+                }
+                sent.draws |= self.windows.shows(request);
+            }
+            Message::Reply(reply) if reply.last => self.delivery.answered.push(reply.sequence),
+            Message::Error(error) => self.delivery.answered.push(error.sequence),
+            Message::Event(event) => {
+                let stimulus = Stimulus::of(event);
+                let landmark = self.landmark(&stimulus);
+                self.delivery.events.push((stimulus, landmark));
+            }
+            _ => {}
+        }
+    }
+
+    /// Trigger, key or button, window.
+    fn landmark(&self, stimulus: &Stimulus) -> Symbol {
+        let mut text = stimulus.name.to_string();
+        match stimulus.detail {
+            Detail::None | Detail::Touch(_) => {}
+            Detail::Key(key) => text.push_str(&format!(" keycode {key}")),
+            Detail::Button(button) => text.push_str(&format!(" button {button}")),
+            Detail::Atom(atom) => text.push_str(&format!(" {}", self.windows.atom(atom))),
+        }
+        if let Some(window) = stimulus.window.and_then(|id| self.windows.call(id)) {
+            text.push_str(" in ");
+            text.push_str(&window);
+        }
+        Symbol::new(&text)
+    }
+}

@@ -1,0 +1,64 @@
+//! The episodes as CSV: a line each, with the JSON's fields.
+
+use ::csv::Writer;
+use serde::Serialize;
+
+use super::report::{EpisodeReport, EpisodesReport};
+
+#[derive(Serialize)]
+struct Row<'a> {
+    client: u32,
+    client_name: &'a str,
+    landmark: &'a str,
+    trigger: &'a str,
+    start_ms: f64,
+    latency_ms: f64,
+    perceptible: bool,
+    waiting_ms: f64,
+    client_ms: f64,
+    off_cpu_ms: f64,
+    server_ms: f64,
+    network_ms: f64,
+    round_trips: u64,
+    blocked_ms: f64,
+    culprit: &'a str,
+    requests: u64,
+    bytes: u64,
+    events: u64,
+}
+
+impl EpisodesReport {
+    /// The table of episodes.
+    pub fn csv(&self) -> String {
+        let mut out = Writer::from_writer(Vec::new());
+        for episode in &self.episodes {
+            // Writing to memory does not fail.
+            let _ = out.serialize(row(episode));
+        }
+        let bytes = out.into_inner().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+fn row(of: &EpisodeReport) -> Row<'_> {
+    Row {
+        client: of.client,
+        client_name: &of.client_name,
+        landmark: &of.landmark,
+        trigger: of.trigger,
+        start_ms: of.start_ms,
+        latency_ms: of.latency_ms,
+        perceptible: of.perceptible,
+        waiting_ms: of.parts.waiting_ms,
+        client_ms: of.parts.client_ms,
+        off_cpu_ms: of.parts.off_cpu_ms,
+        server_ms: of.parts.server_ms,
+        network_ms: of.parts.network_ms,
+        round_trips: of.round_trips,
+        blocked_ms: of.blocked_ms,
+        culprit: of.culprit,
+        requests: of.requests,
+        bytes: of.bytes,
+        events: of.events,
+    }
+}

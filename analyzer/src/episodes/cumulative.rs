@@ -1,0 +1,31 @@
+//! The cumulative latency distribution (LiLa, section 3.3): how many episodes took at least so long.
+
+use crate::statistics::distribution::Distribution;
+
+/// The latencies that it is told at, in milliseconds: Shneiderman's 100 and 1000 among them.
+pub(crate) const STEPS: [f64; 16] = [
+    0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0,
+    5000.0,
+];
+
+/// How many of `latencies`, which are nanoseconds, are at least `ms`.
+pub(crate) fn at_least(latencies: &Distribution, ms: f64) -> u64 {
+    let least = (ms * 1e6) as u64;
+    let counts = latencies.counts();
+    let long = counts.iter().filter(|(value, _)| *value >= least);
+    long.map(|(_, count)| count).sum()
+}
+
+/// The value that this share of the values does not exceed (nearest rank).
+pub(crate) fn percentile(values: &Distribution, share: f64) -> Option<u64> {
+    let rank = ((values.number() as f64 * share).ceil() as u64).max(1);
+    let mut below = 0;
+    let counts = values.counts().into_iter();
+    counts
+        .map(|(value, count)| {
+            below += count;
+            (value, below)
+        })
+        .find(|(_, below)| *below >= rank)
+        .map(|(value, _)| value)
+}

@@ -1,0 +1,197 @@
+//! A finished episode, and what its time is made of.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+/// What began an episode (thesis, section 4.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Trigger {
+    /// An event of a device: the user did something.
+    Input,
+    /// Something has to be drawn, or has been: Expose, ConfigureNotify, Present, a frame's tick.
+    Output,
+    /// Anything else: a message of another client, a timer, a file.
+    Asynchronous,
+}
+
+impl Trigger {
+    /// All of them.
+    pub const ALL: [Trigger; 3] = [Trigger::Input, Trigger::Output, Trigger::Asynchronous];
+
+    /// As it is named in results and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Trigger::Input => "input",
+            Trigger::Output => "output",
+            Trigger::Asynchronous => "asynchronous",
+        }
+    }
+}
+
+/// Who owns an instant of an episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Owner {
+    /// Nobody works on it yet.
+    Waiting,
+    /// The client runs.
+    Client,
+    /// The client does not run, for this reason.
+    OffCpu(Cause),
+    /// The server works for it, or is asked.
+    Server(Asked),
+    /// It is on the way between them.
+    Network,
+}
+
+/// Why a client does not run in the middle of an episode (thesis, section 4.3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// It could run, and another thread does.
+    Processor,
+    /// It sleeps of its own will.
+    Sleeping,
+    /// It waits for another of its threads: a lock, a condition.
+    Synchronisation,
+    /// It waits for a file, a process, a timer, or for what the trace does not tell.
+    Elsewhere,
+}
+
+/// Why an instant is the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Asked {
+    /// The client waits for a reply.
+    Reply,
+    /// The same, while another client has grabbed the server.
+    Grabbed,
+    /// It draws what was asked last.
+    Drawing,
+}
+
+/// Nanoseconds by owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Parts([u64; 10]);
+
+impl Parts {
+    /// Every owner.
+    pub const OWNERS: [Owner; 10] = [
+        Owner::Waiting,
+        Owner::Client,
+        Owner::OffCpu(Cause::Processor),
+        Owner::OffCpu(Cause::Sleeping),
+        Owner::OffCpu(Cause::Synchronisation),
+        Owner::OffCpu(Cause::Elsewhere),
+        Owner::Server(Asked::Reply),
+        Owner::Server(Asked::Grabbed),
+        Owner::Server(Asked::Drawing),
+        Owner::Network,
+    ];
+
+    fn index(owner: Owner) -> usize {
+        Parts::OWNERS
+            .iter()
+            .position(|one| *one == owner)
+            .unwrap_or(0)
+    }
+
+    /// Adds nanoseconds of an owner.
+    pub(crate) fn add(&mut self, owner: Owner, nanos: u64) {
+        let part = &mut self.0[Parts::index(owner)];
+        *part = part.saturating_add(nanos);
+    }
+
+    /// Adds all of `more`.
+    pub(crate) fn merge(&mut self, more: &Parts) {
+        for (part, more) in self.0.iter_mut().zip(more.0) {
+            *part = part.saturating_add(more);
+        }
+    }
+
+    /// Nanoseconds of an owner.
+    pub fn of(&self, owner: Owner) -> u64 {
+        self.0[Parts::index(owner)]
+    }
+
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.0.iter().fold(0, |sum, part| sum.saturating_add(*part))
+    }
+
+    fn sum(&self, of: impl Fn(&Owner) -> bool) -> u64 {
+        let owners = Parts::OWNERS.into_iter().filter(of);
+        owners.fold(0, |sum, owner| sum.saturating_add(self.of(owner)))
+    }
+
+    /// Nanoseconds off the processor, whatever the cause.
+    pub fn off_cpu(&self) -> u64 {
+        self.sum(|owner| matches!(owner, Owner::OffCpu(_)))
+    }
+
+    /// Nanoseconds of the server.
+    pub fn server(&self) -> u64 {
+        self.sum(|owner| matches!(owner, Owner::Server(_)))
+    }
+
+    /// Nanoseconds in which the client waited for replies.
+    pub fn blocked(&self) -> u64 {
+        self.of(Owner::Server(Asked::Reply))
+            + self.of(Owner::Server(Asked::Grabbed))
+            + self.of(Owner::Network)
+    }
+
+    /// The name of the largest part, the first of equals.
+    pub fn culprit(&self) -> &'static str {
+        let parts = [
+            ("waiting", self.of(Owner::Waiting)),
+            ("client", self.of(Owner::Client)),
+            ("off_cpu", self.off_cpu()),
+            ("server", self.server()),
+            ("network", self.of(Owner::Network)),
+        ];
+        let mut largest = parts[0];
+        for part in parts {
+            if part.1 > largest.1 {
+                largest = part;
+            }
+        }
+        largest.0
+    }
+}
+
+/// The handling of one stimulus by one client.
+#[derive(Debug, Clone)]
+pub struct Episode {
+    /// The client.
+    pub client: ConnectionId,
+    /// What it was about: the trigger, the window, the key or button.
+    pub landmark: Symbol,
+    /// What began it.
+    pub trigger: Trigger,
+    /// When it began.
+    pub start: Timestamp,
+    /// What its time is made of; together its latency.
+    pub parts: Parts,
+    /// How often the client waited for a reply.
+    pub round_trips: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Events that it handled.
+    pub events: u64,
+    /// Nanoseconds for which threads of the client could run, added up over the threads.
+    pub runnable: u64,
+    /// Whether context switches told the parts, or the wire alone.
+    pub scheduled: bool,
+}
+
+impl Episode {
+    /// Its latency in nanoseconds.
+    pub fn latency(&self) -> u64 {
+        self.parts.total()
+    }
+
+    /// When its response was complete.
+    pub fn end(&self) -> Timestamp {
+        Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.latency()))
+    }
+}

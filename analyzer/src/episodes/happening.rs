@@ -1,0 +1,90 @@
+//! What the state machines of episodes live on: what happened, each with its time.
+
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_trace::{ConnectionId, Switch};
+
+use super::stimulus::Stimulus;
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub(crate) enum Happening {
+    /// A client connected.
+    Opened {
+        client: ConnectionId,
+        pid: Option<u32>,
+    },
+    /// A connection ended.
+    Closed(ConnectionId),
+    /// A client's thread was seen to wait in this.
+    Waits { tid: u32, since: u64, wait: Wait },
+    /// Whether the switches of a process are recorded.
+    Captured { pid: u32, switches: bool },
+    /// A context switch.
+    Switch(Switch),
+    /// Bytes came for a client.
+    Delivered(ConnectionId, Delivery),
+    /// Bytes came from a client.
+    Sent(ConnectionId, Sent),
+}
+
+/// What a thread waits in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// For a descriptor: poll, select, epoll.
+    Poll,
+    /// For time to pass.
+    Sleep,
+    /// For another thread.
+    Lock,
+    /// Anything else.
+    Other,
+}
+
+impl Wait {
+    /// By the number of the system call on x86-64, or by the kernel's function.
+    pub(crate) fn of(syscall: i64, channel: Option<&str>) -> Wait {
+        let channel = channel.unwrap_or("");
+        let has = |part: &str| channel.contains(part);
+        if has("poll") || has("select") {
+            Wait::Poll
+        } else if has("nanosleep") {
+            Wait::Sleep
+        } else if has("futex") {
+            Wait::Lock
+        } else if !channel.is_empty() {
+            Wait::Other
+        } else {
+            match syscall {
+                // poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2.
+                7 | 23 | 232 | 270 | 271 | 281 | 441 => Wait::Poll,
+                35 | 230 => Wait::Sleep,
+                202 | 449 => Wait::Lock,
+                _ => Wait::Other,
+            }
+        }
+    }
+}
+
+/// The messages that came for a client in one piece.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Delivery {
+    /// The requests that were answered.
+    pub(crate) answered: Vec<SequenceNumber>,
+    /// The events, with their landmarks.
+    pub(crate) events: Vec<(Stimulus, Symbol)>,
+}
+
+/// The requests that came from a client in one piece.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sent {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    /// The first of them.
+    pub(crate) first: Option<SequenceNumber>,
+    /// Those that the protocol answers.
+    pub(crate) questions: Vec<SequenceNumber>,
+    /// Something is drawn on a window, or a window shown or moved.
+    pub(crate) draws: bool,
+    /// The server was grabbed (true) or let go.
+    pub(crate) grabs: Option<bool>,
+}

@@ -1,0 +1,66 @@
+//! The landmark profile: episodes added up by what they were about.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::Symbol;
+
+use super::episode::{Asked, Episode, Owner, Trigger};
+use crate::statistics::distribution::Distribution;
+
+/// Landmarks told apart at most; those after them are one.
+const MOST: usize = 2000;
+
+/// The episodes of one landmark, in nanoseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Landmark {
+    pub(crate) trigger: Trigger,
+    pub(crate) latencies: Distribution,
+    pub(crate) total: u64,
+    /// INP's phases: until it is begun with, until the last request, until that is drawn.
+    pub(crate) phases: [u64; 3],
+    pub(crate) perceptible: u64,
+}
+
+/// All landmarks.
+#[derive(Debug, Default)]
+pub(crate) struct Landmarks(HashMap<Symbol, Landmark>);
+
+/// INP's three phases of an episode: input delay, processing, presentation delay.
+pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
+    let delay = episode.parts.of(Owner::Waiting);
+    let presentation = episode.parts.of(Owner::Server(Asked::Drawing));
+    let rest = episode.latency() - delay - presentation;
+    [delay, rest, presentation]
+}
+
+impl Landmarks {
+    pub(crate) fn add(&mut self, episode: &Episode, perceptible: bool) {
+        let full = self.0.len() >= MOST && !self.0.contains_key(&episode.landmark);
+        let name = if full {
+            Symbol::new("(others)")
+        } else {
+            episode.landmark
+        };
+        let landmark = self.0.entry(name).or_insert_with(|| Landmark {
+            trigger: episode.trigger,
+            latencies: Distribution::default(),
+            total: 0,
+            phases: [0; 3],
+            perceptible: 0,
+        });
+        let latency = episode.latency();
+        landmark.latencies.add(latency);
+        landmark.total = landmark.total.saturating_add(latency);
+        for (sum, phase) in landmark.phases.iter_mut().zip(phases(episode)) {
+            *sum = sum.saturating_add(phase);
+        }
+        landmark.perceptible += u64::from(perceptible);
+    }
+
+    /// The landmarks, the most time first.
+    pub(crate) fn list(&self) -> Vec<(Symbol, &Landmark)> {
+        let mut list: Vec<_> = self.0.iter().map(|(name, of)| (*name, of)).collect();
+        list.sort_by(|(a, one), (b, other)| other.total.cmp(&one.total).then(a.cmp(b)));
+        list
+    }
+}

@@ -1,0 +1,125 @@
+//! Episodes: how long each action of a user took until its response was complete, and what took it.
+//!
+//! An episode is the handling of one stimulus by one client (LiLa; the thesis, chapter 4). This is
+//! the way of the data: [`collect`] puts what the pipeline sees into the order of time,
+//! [`follower`] hands it to a [`machine`] for each client, which opens and closes episodes;
+//! [`server`] adds the time of the last drawing; [`findings`] adds finished ones up, in bounded
+//! memory.
+
+mod clock;
+mod collect;
+mod csv;
+mod cumulative;
+mod episode;
+mod findings;
+mod follower;
+mod happening;
+mod landmarks;
+mod machine;
+mod open;
+mod report;
+mod server;
+mod stimulus;
+mod text;
+mod thresholds;
+mod windows;
+
+use x11prof_trace::Control;
+
+use crate::pipeline::Observation;
+use collect::Collector;
+use follower::Follower;
+use machine::Spans;
+
+pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger};
+pub use findings::Findings;
+pub use report::{
+    CumulativeReport, EpisodeReport, EpisodesReport, LandmarkReport, PartsReport, SummaryReport,
+};
+pub use thresholds::{ThresholdError, Thresholds};
+
+/// What a user can choose.
+#[derive(Debug, Clone)]
+pub struct EpisodeOptions {
+    /// From when on an episode is perceptible, by trigger.
+    pub thresholds: Thresholds,
+    /// The length of a frame, in milliseconds.
+    pub frame_ms: f64,
+    /// Only the clients whose name holds this, or whose number it is.
+    pub client: Option<String>,
+    /// Only the landmarks that hold this.
+    pub landmark: Option<String>,
+    /// List this many of the longest only.
+    pub worst: Option<usize>,
+}
+
+impl Default for EpisodeOptions {
+    fn default() -> EpisodeOptions {
+        EpisodeOptions {
+            thresholds: Thresholds::default(),
+            frame_ms: 1000.0 / 60.0,
+            client: None,
+            landmark: None,
+            worst: None,
+        }
+    }
+}
+
+/// Without context switches a client is quiet after this silence, in nanoseconds.
+const SILENCE: u64 = 50_000_000;
+
+/// Finds the episodes in what it observes.
+#[derive(Debug)]
+pub struct Episodes {
+    collector: Collector,
+    follower: Follower,
+    findings: Findings,
+}
+
+impl Episodes {
+    /// Nothing observed yet.
+    pub fn new(options: &EpisodeOptions) -> Episodes {
+        let frame = (options.frame_ms.clamp(0.1, 10_000.0) * 1e6) as u64;
+        Episodes {
+            collector: Collector::default(),
+            follower: Follower::new(Spans {
+                frame,
+                silence: SILENCE,
+            }),
+            findings: Findings::new(options),
+        }
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        let Episodes {
+            collector,
+            follower,
+            findings,
+        } = self;
+        if let Observation::Control(_, control) = observation {
+            match control {
+                Control::Server(server) => follower.set_server(server.pid),
+                Control::Opened(opened) => findings.opened(opened),
+                _ => {}
+            }
+        }
+        collector.observe(observation, |time, happening| {
+            follower.happened(time, &happening, &mut |episode| findings.add(&episode));
+        });
+    }
+
+    /// The trace has ended: what was found.
+    pub fn finish(mut self) -> Findings {
+        let Episodes {
+            collector,
+            follower,
+            findings,
+        } = &mut self;
+        collector.finish(|time, happening| {
+            follower.happened(time, &happening, &mut |episode| findings.add(&episode));
+        });
+        follower.finish(collector.newest(), &mut |episode| findings.add(&episode));
+        self.findings
+    }
+}

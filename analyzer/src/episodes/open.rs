@@ -1,0 +1,135 @@
+//! An episode that goes on.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::episode::{Episode, Owner, Parts, Trigger};
+use super::stimulus::Stimulus;
+
+/// An episode whose client has begun with it.
+#[derive(Debug, Clone)]
+pub(crate) struct Open {
+    pub(crate) stimulus: Option<Stimulus>,
+    landmark: Symbol,
+    trigger: Trigger,
+    start: u64,
+    /// Up to where `parts` and `since_sent` go.
+    pub(crate) since: u64,
+    /// Up to the last request.
+    parts: Parts,
+    /// From there on.
+    since_sent: Parts,
+    /// `since_sent` as it was when the client fell quiet.
+    at_quiet: Option<(u64, Parts)>,
+    /// When it last sent something.
+    pub(crate) last_sent: Option<u64>,
+    pub(crate) draws: bool,
+    pub(crate) round_trips: u64,
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) events: u64,
+    pub(crate) scheduled: bool,
+}
+
+impl Open {
+    /// An episode that began at `start` and that its client has begun with at `handled`.
+    pub(crate) fn new(
+        stimulus: Option<(Stimulus, Symbol)>,
+        landmark: Symbol,
+        start: u64,
+        handled: u64,
+    ) -> Open {
+        let mut parts = Parts::default();
+        parts.add(Owner::Waiting, handled.saturating_sub(start));
+        Open {
+            trigger: stimulus.map_or(Trigger::Asynchronous, |(stimulus, _)| stimulus.trigger),
+            landmark: stimulus.map_or(landmark, |(_, landmark)| landmark),
+            stimulus: stimulus.map(|(stimulus, _)| stimulus),
+            start,
+            since: handled.max(start),
+            parts,
+            since_sent: Parts::default(),
+            at_quiet: None,
+            last_sent: None,
+            draws: false,
+            round_trips: 0,
+            requests: 0,
+            bytes: 0,
+            events: u64::from(stimulus.is_some()),
+            scheduled: false,
+        }
+    }
+
+    /// Time passes until `time` with this owner.
+    pub(crate) fn pass(&mut self, time: u64, owner: Owner) {
+        self.since_sent.add(owner, time.saturating_sub(self.since));
+        self.since = self.since.max(time);
+    }
+
+    /// Something was sent at `time`: all until then belongs to the response.
+    pub(crate) fn sent(&mut self, time: u64) {
+        self.last_sent = Some(time);
+        self.parts.merge(&std::mem::take(&mut self.since_sent));
+        self.at_quiet = None;
+    }
+
+    /// The client may be quiet since `time`.
+    pub(crate) fn maybe_quiet(&mut self, time: u64) {
+        self.at_quiet = Some((time, self.since_sent));
+    }
+
+    /// It was not.
+    pub(crate) fn not_quiet(&mut self) {
+        self.at_quiet = None;
+    }
+
+    /// Since when it may be quiet.
+    pub(crate) fn quiet_since(&self) -> Option<u64> {
+        self.at_quiet.map(|(since, _)| since)
+    }
+
+    /// Makes it one that a frame's tick began.
+    pub(crate) fn is_frame(&mut self, landmark: Symbol) {
+        (self.trigger, self.landmark) = (Trigger::Output, landmark);
+    }
+
+    /// Whether the user began it.
+    pub(crate) fn is_input(&self) -> bool {
+        self.trigger == Trigger::Input
+    }
+
+    /// Whether anybody would miss it: it has a stimulus, or did something.
+    pub(crate) fn counts(&self) -> bool {
+        self.stimulus.is_some() || self.requests > 0
+    }
+
+    /// The episode, as far as the client goes, and when it ended.
+    pub(crate) fn finish(mut self, client: ConnectionId) -> (Episode, u64) {
+        // Without a request there is no response but the client's falling quiet.
+        let end = match (self.last_sent, self.at_quiet) {
+            (Some(sent), _) => sent,
+            (None, Some((quiet, parts))) => {
+                self.parts.merge(&parts);
+                quiet
+            }
+            (None, None) => {
+                self.parts.merge(&self.since_sent);
+                self.since
+            }
+        };
+        let episode = Episode {
+            client,
+            landmark: self.landmark,
+            trigger: self.trigger,
+            start: Timestamp::from_nanos(self.start),
+            parts: self.parts,
+            round_trips: self.round_trips,
+            requests: self.requests,
+            bytes: self.bytes,
+            events: self.events,
+            runnable: 0,
+            scheduled: self.scheduled,
+        };
+        (episode, end)
+    }
+}

@@ -1,0 +1,186 @@
+//! What an event asks of its client: events as stimuli, with what decides whether two of them are
+//! one to a person.
+
+use x11prof_protocol::{Event, SequenceNumber, Symbol};
+
+use super::episode::Trigger;
+use crate::profile::target::event_window;
+
+/// What a key or button event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Detail {
+    /// Nothing of the kind.
+    None,
+    /// A key, by its code.
+    Key(u32),
+    /// A pointer's button, by its number.
+    Button(u32),
+    /// A finger on a screen, by its number.
+    Touch(u32),
+    /// An atom: a property, a selection or a message's type.
+    Atom(u32),
+}
+
+/// How events of one kind follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A key or button went down.
+    Press,
+    /// It went up.
+    Release,
+    /// One of many that stand for one movement.
+    Motion,
+    /// A picture has been shown: the next one may be drawn.
+    Frame,
+    /// None of these.
+    Other,
+}
+
+/// An event that a client may have to do something for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stimulus {
+    pub(crate) trigger: Trigger,
+    /// The event's name without that of its extension.
+    pub(crate) name: Symbol,
+    pub(crate) shape: Shape,
+    pub(crate) detail: Detail,
+    /// The window that it was sent to.
+    pub(crate) window: Option<u32>,
+    /// The server's time in it, in milliseconds.
+    pub(crate) server_time: Option<u32>,
+    /// The last request that the server had handled.
+    pub(crate) sequence: Option<SequenceNumber>,
+    /// Buttons held, or modifiers with XI2: a drag is not a movement without.
+    pub(crate) held: u16,
+    /// The keyboard repeated it by itself.
+    pub(crate) repeated: bool,
+}
+
+/// The flag of an XI2 key event that repeats (XI2 protocol, `KeyRepeat`).
+const XI2_KEY_REPEAT: u32 = 1 << 16;
+/// The bits of the state in core events that are buttons (protocol, SETofKEYBUTMASK).
+const BUTTONS: u16 = 0x1F00;
+
+impl Stimulus {
+    /// The event as a stimulus.
+    pub(crate) fn of(event: &Event<'_>) -> Stimulus {
+        let (extension, name) = match event.name.as_str().split_once(':') {
+            Some((extension, name)) => (Some(extension), name),
+            None => (None, event.name.as_str()),
+        };
+        let word = |at: usize| event.order.u32(event.bytes, at);
+        let mut stimulus = Stimulus {
+            trigger: Trigger::Asynchronous,
+            name: Symbol::new(name),
+            shape: Shape::Other,
+            detail: Detail::None,
+            window: event_window(event),
+            server_time: None,
+            sequence: event.sequence,
+            held: 0,
+            repeated: false,
+        };
+        match extension {
+            None => stimulus.core(event),
+            Some("XInputExtension") if event.code == GENERIC => {
+                stimulus.device(name, word(16));
+                stimulus.server_time = word(12);
+                stimulus.window = word(24);
+                let flags = word(56).unwrap_or(0);
+                stimulus.repeated =
+                    matches!(stimulus.detail, Detail::Key(_)) && flags & XI2_KEY_REPEAT != 0;
+                if stimulus.shape == Shape::Motion {
+                    // The mask of buttons follows the fixed part.
+                    stimulus.held = event.order.u16(event.bytes, 80).unwrap_or(0);
+                }
+            }
+            Some("Present") => {
+                stimulus.trigger = Trigger::Output;
+                stimulus.window = word(16);
+                stimulus.shape = Shape::Frame;
+            }
+            Some("DAMAGE" | "MIT-SHM" | "GLX" | "DRI2" | "SHAPE") => {
+                stimulus.trigger = Trigger::Output;
+                stimulus.window = word(4);
+            }
+            Some(_) => {}
+        }
+        if stimulus.shape == Shape::Other {
+            // A crossing bears the time of the last device event, which may be long past.
+            stimulus.server_time = None;
+        }
+        if event.sent && stimulus.trigger != Trigger::Input {
+            stimulus.trigger = Trigger::Asynchronous;
+        }
+        stimulus
+    }
+
+    fn core(&mut self, event: &Event<'_>) {
+        let detail = event.bytes.get(1).copied().map(u32::from);
+        match event.code {
+            2..=8 => {
+                self.device(self.name.as_str(), detail);
+                self.server_time = event.order.u32(event.bytes, 4);
+                let state = event.order.u16(event.bytes, 28).unwrap_or(0);
+                if self.shape == Shape::Motion {
+                    self.held = state & BUTTONS;
+                }
+            }
+            // Expose to NoExposure, VisibilityNotify to CirculateRequest.
+            12..=27 => self.trigger = Trigger::Output,
+            // PropertyNotify.
+            28 => self.about_atom(event, 8),
+            29..=31 => self.about_atom(event, if event.code == 30 { 16 } else { 12 }),
+            33 => self.about_atom(event, 8),
+            _ => {}
+        }
+    }
+
+    fn about_atom(&mut self, event: &Event<'_>, at: usize) {
+        if let Some(atom) = event.order.u32(event.bytes, at) {
+            self.detail = Detail::Atom(atom);
+        }
+    }
+
+    /// An event of a device, core or XI2.
+    fn device(&mut self, name: &str, detail: Option<u32>) {
+        let key = detail.map_or(Detail::None, Detail::Key);
+        let button = detail.map_or(Detail::None, Detail::Button);
+        let touch = detail.map_or(Detail::None, Detail::Touch);
+        let (shape, detail) = match name {
+            "KeyPress" | "RawKeyPress" => (Shape::Press, key),
+            "KeyRelease" | "RawKeyRelease" => (Shape::Release, key),
+            "ButtonPress" | "RawButtonPress" => (Shape::Press, button),
+            "ButtonRelease" | "RawButtonRelease" => (Shape::Release, button),
+            "MotionNotify" | "Motion" | "RawMotion" => (Shape::Motion, Detail::None),
+            "TouchBegin" | "RawTouchBegin" => (Shape::Press, touch),
+            "TouchUpdate" | "RawTouchUpdate" => (Shape::Motion, touch),
+            "TouchEnd" | "RawTouchEnd" => (Shape::Release, touch),
+            "EnterNotify" | "LeaveNotify" | "Enter" | "Leave" => (Shape::Other, Detail::None),
+            _ => return,
+        };
+        (self.trigger, self.shape, self.detail) = (Trigger::Input, shape, detail);
+    }
+
+    /// The release of what `press` pressed.
+    pub(crate) fn releases(&self, press: &Stimulus) -> bool {
+        self.shape == Shape::Release && press.shape == Shape::Press && self.detail == press.detail
+    }
+
+    /// Whether a person sees this and `earlier`, which its client has not begun with, as one:
+    /// a movement that goes on, a key that repeats.
+    pub(crate) fn continues(&self, earlier: &Stimulus) -> bool {
+        let same = self.name == earlier.name
+            && self.window == earlier.window
+            && self.detail == earlier.detail;
+        match self.shape {
+            Shape::Motion => same && self.held == earlier.held,
+            Shape::Press => same && self.repeated,
+            Shape::Release => self.releases(earlier),
+            Shape::Frame | Shape::Other => same && self.trigger != Trigger::Input,
+        }
+    }
+}
+
+/// GenericEvent (protocol, X Generic Event Extension).
+const GENERIC: u8 = 35;

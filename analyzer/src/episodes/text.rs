@@ -1,0 +1,192 @@
+//! The report on episodes for people.
+
+use super::report::{CausesReport, EpisodeReport, EpisodesReport, PartsReport, SummaryReport};
+use crate::profile::reporting::percent;
+use crate::table::Table;
+
+/// Landmarks and episodes shown where the user did not say how many.
+const SHOWN: usize = 20;
+
+impl EpisodesReport {
+    /// The report for people.
+    pub fn text(&self) -> String {
+        let mut text = self.summary.text();
+        text.push_str("\nAt least so long:\n");
+        let mut table = Table::new(["ms", "Episodes", "Per second in episodes"]);
+        for step in &self.distribution {
+            table.row([
+                format!("{}", step.at_least_ms),
+                step.count.to_string(),
+                step.per_second.map_or_else(|| "-".to_owned(), two),
+            ]);
+        }
+        text.push_str(&table.to_string());
+        text.push_str(&self.characterisation());
+        text.push_str(&self.landmark_profile());
+        text.push_str(&self.worst());
+        text
+    }
+
+    fn characterisation(&self) -> String {
+        let mut text = "\nBy trigger and location, % of the time:\n".to_owned();
+        let mut table = Table::new([
+            "Trigger", "Episodes", "Waiting", "Client", "Off CPU", "Server", "Network",
+        ]);
+        for of in &self.triggers {
+            let mut cells = vec![of.trigger.to_owned(), of.count.to_string()];
+            cells.extend(shares(&of.parts));
+            table.row(cells);
+            if of.perceptible > 0 {
+                let mut cells = vec!["  perceptible".to_owned(), of.perceptible.to_string()];
+                cells.extend(shares(&of.perceptible_parts));
+                table.row(cells);
+            }
+        }
+        text.push_str(&table.to_string());
+        text.push_str("\nBy cause, % of the time that is neither waiting nor drawing:\n");
+        let mut table = Table::new([
+            "Trigger",
+            "Running",
+            "Processor",
+            "Reply",
+            "Grab",
+            "Sleeping",
+            "Lock",
+            "Elsewhere",
+        ]);
+        for of in &self.triggers {
+            let mut cells = vec![of.trigger.to_owned()];
+            cells.extend(causes(&of.causes));
+            table.row(cells);
+        }
+        text.push_str(&table.to_string());
+        text
+    }
+
+    fn landmark_profile(&self) -> String {
+        let mut text = "\nLandmarks (ms):\n".to_owned();
+        let mut table = Table::new([
+            "Landmark", "Calls", "Max", "Mean", "Min", "Total", "p75", "p98", "Delay", "Process",
+            "Present",
+        ]);
+        for of in self.landmarks.iter().take(SHOWN) {
+            table.row([
+                of.landmark.clone(),
+                of.count.to_string(),
+                ms(of.max_ms),
+                ms(of.mean_ms),
+                ms(of.min_ms),
+                ms(of.total_ms),
+                ms(of.p75_ms),
+                ms(of.p98_ms),
+                ms(of.phases.input_delay_ms),
+                ms(of.phases.processing_ms),
+                ms(of.phases.presentation_delay_ms),
+            ]);
+        }
+        text.push_str(&table.to_string());
+        if self.landmarks.len() > SHOWN {
+            text.push_str(&format!("… {} more\n", self.landmarks.len() - SHOWN));
+        }
+        text
+    }
+
+    fn worst(&self) -> String {
+        let mut longest: Vec<&EpisodeReport> = self.episodes.iter().collect();
+        longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
+        let mut text = "\nThe longest (ms):\n".to_owned();
+        let mut table = Table::new([
+            "Landmark", "Client", "At s", "Latency", "Waiting", "Client", "Off CPU", "Server",
+            "Network", "Trips", "Requests", "Culprit",
+        ]);
+        for of in longest.into_iter().take(SHOWN) {
+            let parts = &of.parts;
+            table.row([
+                of.landmark.clone(),
+                of.client_name.clone(),
+                format!("{:.3}", of.start_ms / 1000.0),
+                ms(of.latency_ms),
+                ms(parts.waiting_ms),
+                ms(parts.client_ms),
+                ms(parts.off_cpu_ms),
+                ms(parts.server_ms),
+                ms(parts.network_ms),
+                of.round_trips.to_string(),
+                of.requests.to_string(),
+                of.culprit.to_owned(),
+            ]);
+        }
+        text.push_str(&table.to_string());
+        text
+    }
+}
+
+impl SummaryReport {
+    fn text(&self) -> String {
+        let mut table = Table::new([
+            "E2E [s]",
+            "In-Eps [%]",
+            "< 3ms",
+            "≥ 3ms",
+            "≥ 100ms",
+            "Long/min",
+            "Perceptible",
+        ]);
+        table.row([
+            format!("{:.1}", self.end_to_end_ms / 1000.0),
+            format!("{:.1}", self.in_episode_percent),
+            self.under_3_ms.to_string(),
+            self.from_3_ms.to_string(),
+            self.from_100_ms.to_string(),
+            self.long_per_minute.map_or_else(|| "-".to_owned(), two),
+            self.perceptible.to_string(),
+        ]);
+        let basis = match self.basis {
+            "switches" => "",
+            "silence" => {
+                "No context switches in the trace: a client counts as quiet after 50 ms of \
+                 silence, and its time on and off the processor is not told apart\n"
+            }
+            _ => "Of some clients there are no context switches: silence stands for quiet there\n",
+        };
+        format!("{table}{basis}")
+    }
+}
+
+fn shares(parts: &PartsReport) -> Vec<String> {
+    let all = [
+        parts.waiting_ms,
+        parts.client_ms,
+        parts.off_cpu_ms,
+        parts.server_ms,
+        parts.network_ms,
+    ];
+    of_sum(&all)
+}
+
+fn causes(of: &CausesReport) -> Vec<String> {
+    of_sum(&[
+        of.running_ms,
+        of.processor_ms,
+        of.reply_ms,
+        of.grab_ms,
+        of.sleeping_ms,
+        of.lock_ms,
+        of.elsewhere_ms,
+    ])
+}
+
+fn of_sum(all: &[f64]) -> Vec<String> {
+    let sum: f64 = all.iter().sum();
+    all.iter()
+        .map(|part| format!("{:.1}", percent(*part, sum)))
+        .collect()
+}
+
+fn ms(ms: f64) -> String {
+    format!("{ms:.2}")
+}
+
+fn two(value: f64) -> String {
+    format!("{value:.2}")
+}

@@ -1,0 +1,75 @@
+//! From when on a person perceives a latency, by what began it.
+
+use super::episode::Trigger;
+
+/// What is wrong with a threshold on the command line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}: expected MS, or TRIGGER=MS with one of input, output, asynchronous, keyboard, mouse")]
+pub struct ThresholdError(String);
+
+/// Milliseconds from which on an episode is perceptible: 100 in general (Shneiderman); for the
+/// keyboard 150, for the mouse 195 (Dabrowski & Munson).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// In general.
+    pub general: f64,
+    /// Of each trigger, in the order of `Trigger::ALL`; `None`: the general one.
+    triggers: [Option<f64>; 3],
+    /// Of keys.
+    pub keyboard: f64,
+    /// Of the pointer.
+    pub mouse: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Thresholds {
+        Thresholds {
+            general: 100.0,
+            triggers: [None; 3],
+            keyboard: 150.0,
+            mouse: 195.0,
+        }
+    }
+}
+
+impl Thresholds {
+    /// Reads `100`, or `input=100,output=50,keyboard=150`. One number holds for everything.
+    pub fn parse(text: &str) -> Result<Thresholds, ThresholdError> {
+        let mut thresholds = Thresholds::default();
+        let wrong = || ThresholdError(text.to_owned());
+        for part in text.split(',') {
+            let (of, ms) = part.rsplit_once('=').unwrap_or(("", part));
+            let ms: f64 = ms.trim().parse().map_err(|_| wrong())?;
+            if !(ms > 0.0 && ms.is_finite()) {
+                return Err(wrong());
+            }
+            match of.trim() {
+                "" => {
+                    thresholds.general = ms;
+                    (thresholds.keyboard, thresholds.mouse) = (ms, ms);
+                }
+                "keyboard" => thresholds.keyboard = ms,
+                "mouse" => thresholds.mouse = ms,
+                name => {
+                    let at = Trigger::ALL.iter().position(|one| one.name() == name);
+                    let at = at.ok_or_else(wrong)?;
+                    thresholds.triggers[at] = Some(ms);
+                    if Trigger::ALL[at] == Trigger::Input {
+                        (thresholds.keyboard, thresholds.mouse) = (ms, ms);
+                    }
+                }
+            }
+        }
+        Ok(thresholds)
+    }
+
+    /// The threshold of an episode, in milliseconds; its landmark tells keys from the pointer.
+    pub fn of(&self, trigger: Trigger, landmark: &str) -> f64 {
+        let at = Trigger::ALL.iter().position(|one| *one == trigger);
+        if trigger == Trigger::Input {
+            let key = landmark.starts_with("Key") || landmark.starts_with("RawKey");
+            return if key { self.keyboard } else { self.mouse };
+        }
+        at.and_then(|at| self.triggers[at]).unwrap_or(self.general)
+    }
+}

@@ -1,0 +1,177 @@
+//! What windows are called: the class and the name of the top-level window that an event was for.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::{Message, Request, Symbol};
+
+use crate::body::Body;
+use crate::pipeline::Seen;
+use crate::profile::atoms::Atoms;
+use crate::profile::target::{Target, target};
+
+/// Windows known at most.
+const MOST: usize = 1 << 16;
+/// Ancestors looked at.
+const DEEPEST: usize = 64;
+/// The longest part of a name that is taken, in bytes.
+const LONGEST: usize = 60;
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Window {
+    parent: u32,
+    class: Option<Symbol>,
+    /// The first name: later ones tell what the window shows, not which it is.
+    name: Option<Symbol>,
+}
+
+/// The windows of a display by name.
+#[derive(Debug, Default)]
+pub(crate) struct WindowNames {
+    atoms: Atoms,
+    known: HashMap<u32, Window>,
+    /// The drawables that pictures are of.
+    pictures: HashMap<u32, u32>,
+}
+
+impl WindowNames {
+    /// Learns from the next message.
+    pub(crate) fn observe(&mut self, seen: &Seen<'_>) {
+        self.atoms.observe(seen);
+        if let Message::Request(request) = seen.message {
+            self.request(request);
+        }
+    }
+
+    fn request(&mut self, request: &Request<'_>) {
+        let body = Body::of(request);
+        match request.name.as_str() {
+            "CreateWindow" => {
+                if let (Some(id), Some(parent)) = (body.u32(0), body.u32(4))
+                    && (self.known.len() < MOST || self.known.contains_key(&id))
+                {
+                    let window = Window {
+                        parent,
+                        ..Window::default()
+                    };
+                    self.known.insert(id, window);
+                }
+            }
+            "ReparentWindow" => {
+                if let (Some(id), Some(parent)) = (body.u32(0), body.u32(4))
+                    && let Some(window) = self.known.get_mut(&id)
+                {
+                    window.parent = parent;
+                }
+            }
+            "DestroyWindow" => {
+                if let Some(id) = body.u32(0) {
+                    self.known.remove(&id);
+                }
+            }
+            "RENDER:CreatePicture" => {
+                if let (Some(id), Some(drawable)) = (body.u32(0), body.u32(4))
+                    && self.pictures.len() < MOST
+                {
+                    self.pictures.insert(id, drawable);
+                }
+            }
+            "RENDER:FreePicture" => {
+                if let Some(id) = body.u32(0) {
+                    self.pictures.remove(&id);
+                }
+            }
+            "ChangeProperty" => {
+                self.property(&body);
+            }
+            _ => {}
+        }
+    }
+
+    fn property(&mut self, body: &Body<'_>) -> Option<()> {
+        let (id, atom) = (body.u32(0)?, body.u32(4)?);
+        let property = self.atoms.name(atom).as_str();
+        if !matches!(property, "WM_CLASS" | "WM_NAME" | "_NET_WM_NAME") {
+            return None;
+        }
+        let len = usize::try_from(body.u32(16)?).ok()?;
+        let text = body.bytes(20, len)?;
+        let window = self.known.get_mut(&id)?;
+        if property == "WM_CLASS" {
+            // Instance and class, each with a zero behind it (ICCCM 4.1.2.5).
+            let class = text.split(|byte| *byte == 0).nth(1)?;
+            window.class = Some(symbol(class));
+        } else if window.name.is_none() {
+            window.name = Some(symbol(text));
+        }
+        Some(())
+    }
+
+    /// Whether a request changes what is on the screen: it draws on a window, or shows, moves or
+    /// hides one.
+    pub(crate) fn shows(&self, request: &Request<'_>) -> bool {
+        match request.name.as_str() {
+            "MapWindow" | "MapSubwindows" | "UnmapWindow" | "UnmapSubwindows"
+            | "ConfigureWindow" | "DestroyWindow" | "ClearArea" | "Present:Pixmap"
+            | "GLX:SwapBuffers" => true,
+            "CopyArea"
+            | "CopyPlane"
+            | "PutImage"
+            | "PolyPoint"
+            | "PolyLine"
+            | "PolySegment"
+            | "PolyRectangle"
+            | "PolyArc"
+            | "FillPoly"
+            | "PolyFillRectangle"
+            | "PolyFillArc"
+            | "PolyText8"
+            | "PolyText16"
+            | "ImageText8"
+            | "ImageText16"
+            | "MIT-SHM:PutImage"
+            | "RENDER:Composite"
+            | "RENDER:FillRectangles"
+            | "RENDER:Trapezoids"
+            | "RENDER:Triangles"
+            | "RENDER:CompositeGlyphs8"
+            | "RENDER:CompositeGlyphs16"
+            | "RENDER:CompositeGlyphs32" => self.on_window(request),
+            _ => false,
+        }
+    }
+
+    fn on_window(&self, request: &Request<'_>) -> bool {
+        let drawable = match target(request) {
+            Some(Target::Drawable(id)) => Some(id),
+            Some(Target::Picture(id)) => self.pictures.get(&id).copied(),
+            None => None,
+        };
+        drawable.is_some_and(|id| self.known.contains_key(&id))
+    }
+
+    /// What a window is called: class and name of the nearest of it and its ancestors that has
+    /// a name or a class.
+    pub(crate) fn call(&self, window: u32) -> Option<String> {
+        let mut id = window;
+        for _ in 0..DEEPEST {
+            let window = self.known.get(&id)?;
+            match (window.class, window.name) {
+                (Some(class), Some(name)) => return Some(format!("{class} \"{name}\"")),
+                (Some(class), None) => return Some(class.to_string()),
+                (None, Some(name)) => return Some(format!("\"{name}\"")),
+                (None, None) => id = window.parent,
+            }
+        }
+        None
+    }
+
+    /// The name of an atom.
+    pub(crate) fn atom(&self, atom: u32) -> Symbol {
+        self.atoms.name(atom)
+    }
+}
+
+fn symbol(text: &[u8]) -> Symbol {
+    let text = String::from_utf8_lossy(text.get(..text.len().min(LONGEST)).unwrap_or(text));
+    Symbol::new(text.trim_end_matches('\u{FFFD}'))
+}

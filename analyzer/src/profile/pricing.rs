@@ -1,0 +1,402 @@
+//! Observations priced: what each request, and each thing that its transport made the server
+//! do, costs one server.
+
+use std::collections::VecDeque;
+
+use x11prof_cost_model::{
+    Cost, CostTable, FastMap, Micros, Price, ServerClock, ServerParameters, Substitutions,
+    TransportPrices,
+};
+use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_session::Operation;
+use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
+
+use crate::pipeline::{Observation, Seen};
+
+/// Prices kept for each connection until an answer shows that their requests did not fail.
+/// A request that fails with more than this many behind it keeps its full price.
+const RECENT: usize = 4096;
+
+/// Which requests are charged the network's latency (equation 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Blocking {
+    /// All that the protocol answers with a reply, as the paper has it.
+    ByType,
+    /// Of those, the ones that were the last request of their client when the answer came; one
+    /// that was never answered counts by its type.
+    #[default]
+    Observed,
+}
+
+/// What makes up transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TransportPart {
+    /// The server was asleep and was woken.
+    Wakeup,
+    /// Bytes that it read, and what a request costs more whose code had left the caches.
+    Read,
+    /// A reply that it wrote.
+    Reply,
+    /// An event that it wrote.
+    Event,
+    /// An error that it wrote.
+    Error,
+    /// A connection setup: its bytes cross the wire, and the server takes a client in, whose end
+    /// is charged here as well.
+    Setup,
+}
+
+/// One amount on the bill, to be added up by whatever key an analysis is interested in. Times on
+/// the network follow from bytes and blocking by equation 7, so that they need no second pass.
+#[derive(Debug, Clone, Copy)]
+pub enum Charge<'a> {
+    /// A request.
+    Request {
+        /// Its connection.
+        connection: ConnectionId,
+        /// Its number there.
+        sequence: SequenceNumber,
+        /// When it had been read.
+        time: Timestamp,
+        /// What it does.
+        operation: &'a Operation,
+        /// Its bytes on the wire.
+        bytes: u64,
+        /// What it costs the server.
+        price: &'a Price,
+        /// Whether it is charged the network's latency, as far as can be told yet.
+        blocking: bool,
+    },
+    /// A request that was charged before failed.
+    Failed {
+        /// Its connection.
+        connection: ConnectionId,
+        /// Its number there.
+        sequence: SequenceNumber,
+        /// Its name.
+        request: Symbol,
+        /// What it was charged and what it should have been: its fixed part. `None` where its
+        /// price is no longer known.
+        correction: Option<(Cost, Cost)>,
+    },
+    /// A request that was charged latency before turns out not to have blocked its client.
+    Pipelined {
+        /// Its connection.
+        connection: ConnectionId,
+        /// Its name.
+        request: Symbol,
+    },
+    /// What a message costs beside its operation.
+    Transport {
+        /// The connection.
+        connection: ConnectionId,
+        /// When.
+        time: Timestamp,
+        /// What.
+        part: TransportPart,
+        /// Bytes on the wire that are not a request's.
+        bytes: u64,
+        /// The server's time.
+        server: Cost,
+        /// The request that caused it; `None` for a wakeup, whose `Blame` comes later, and where
+        /// no request did.
+        request: Option<Symbol>,
+    },
+    /// A wakeup that was charged before was for this request: the first to end behind it.
+    Blame {
+        /// The connection.
+        connection: ConnectionId,
+        /// The request.
+        request: Symbol,
+        /// The wakeup's cost.
+        server: Cost,
+    },
+}
+
+/// A price that an error may still correct.
+struct Recent {
+    sequence: SequenceNumber,
+    request: Symbol,
+    server: Cost,
+    fixed: Cost,
+    blocking: bool,
+}
+
+/// One connection, as far as prices go.
+#[derive(Default)]
+struct Stream {
+    latest: SequenceNumber,
+    recent: VecDeque<Recent>,
+    /// Wakeups charged for a request that has not ended yet.
+    unblamed: Option<Cost>,
+    /// The server wrote to this client, and no message of that write has ended yet: the first
+    /// one bears the write's cost.
+    written: bool,
+}
+
+/// Prices what it observes for one server.
+pub struct Pricer {
+    costs: CostTable,
+    transport: TransportPrices,
+    clock: ServerClock,
+    blocking: Blocking,
+    start: Option<Timestamp>,
+    streams: FastMap<ConnectionId, Stream>,
+    /// How long the server slept before its last wakeup.
+    asleep: Micros,
+    /// When, on the server's clock, a request of each name ran last.
+    ran: FastMap<Symbol, Micros>,
+    /// The last request's, used again.
+    price: Price,
+}
+
+impl Pricer {
+    /// Prices of the server that `parameters` describe.
+    pub fn new(
+        parameters: &ServerParameters,
+        substitutions: &Substitutions,
+        blocking: Blocking,
+    ) -> Pricer {
+        Pricer {
+            costs: CostTable::new(parameters, substitutions),
+            transport: TransportPrices::new(parameters),
+            clock: ServerClock::new(),
+            blocking,
+            start: None,
+            streams: FastMap::default(),
+            asleep: Micros::ZERO,
+            ran: FastMap::default(),
+            price: Price::default(),
+        }
+    }
+
+    /// Whether the server's transport costs are known; else transport counts as no time.
+    pub fn knows_transport(&self) -> bool {
+        self.transport.is_known()
+    }
+
+    /// Takes the next observation and hands what it costs to `on`.
+    pub fn observe(&mut self, observation: &Observation<'_>, mut on: impl FnMut(&Charge<'_>)) {
+        match observation {
+            Observation::BlockStart(block) if block.direction == Direction::ToServer => {
+                let start = *self.start.get_or_insert(block.time);
+                let at = Micros::from_nanos(block.time.since(start).as_nanos() as f64);
+                if let Some(asleep) = self.clock.arrive(at) {
+                    self.wakeup(block.connection, block.time, asleep, &mut on);
+                }
+            }
+            Observation::BlockStart(block) => {
+                self.streams.entry(block.connection).or_default().written = true;
+            }
+            Observation::Message(seen) => self.message(seen, &mut on),
+            Observation::Control(_, Control::Closed { connection, .. }) => {
+                self.streams.remove(connection);
+            }
+            _ => {}
+        }
+    }
+
+    fn wakeup(
+        &mut self,
+        connection: ConnectionId,
+        time: Timestamp,
+        asleep: Micros,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        self.asleep = asleep;
+        let server = self.transport.wakeup(asleep);
+        self.clock.serve(server.time);
+        let stream = self.streams.entry(connection).or_default();
+        stream.unblamed = Some(stream.unblamed.unwrap_or_default() + server);
+        on(&Charge::Transport {
+            connection,
+            time,
+            part: TransportPart::Wakeup,
+            bytes: 0,
+            server,
+            request: None,
+        });
+    }
+
+    /// What a request of that name costs beyond its price for not having run for a while.
+    fn cold(&mut self, request: Symbol) -> Cost {
+        let sleep = self.transport.sleep();
+        if !sleep.is_known() {
+            return Cost::default();
+        }
+        let now = self.clock.busy_until().unwrap_or_default();
+        let before = self.ran.insert(request, now);
+        sleep.first(before.map_or(Micros(f64::INFINITY), |before| now - before))
+    }
+
+    fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
+        use TransportPart::{Error, Event, Read, Reply, Setup};
+        let mut transport = |pricer: &mut Pricer, part, bytes, server: Cost, request| {
+            pricer.clock.serve(server.time);
+            let (connection, time) = (seen.connection, seen.time);
+            on(&Charge::Transport {
+                connection,
+                time,
+                part,
+                bytes,
+                server,
+                request,
+            });
+        };
+        match seen.message {
+            Message::ClientSetup(setup) => {
+                let read = self.transport.byte_read().times(setup.wire_len as f64);
+                let connection = self.transport.sleep().connection(self.asleep);
+                transport(self, Setup, setup.wire_len, read + connection, None);
+                // It was the setup that woke the server, not the first request.
+                if let Some(stream) = self.streams.get_mut(&seen.connection) {
+                    stream.unblamed = None;
+                }
+            }
+            Message::ServerSetup(setup) => {
+                self.flush(seen.connection);
+                transport(self, Setup, setup.wire_len, Cost::default(), None);
+            }
+            Message::Request(request) => {
+                let read = self.transport.byte_read().times(request.wire_len as f64);
+                let read = read + self.cold(request.name);
+                transport(self, Read, 0, read, Some(request.name));
+                if let Some(operation) = seen.operation {
+                    self.request(seen, request, operation, on);
+                }
+            }
+            Message::Reply(reply) => {
+                let cost = self.transport.reply(reply.wire_len) + self.flush(seen.connection);
+                transport(self, Reply, reply.wire_len, cost, reply.request);
+                let stream = self.streams.entry(seen.connection).or_default();
+                stream.answered(reply.sequence);
+                if let Some(request) = reply.request
+                    && reply.last
+                    && stream.latest != reply.sequence
+                    && self.blocking == Blocking::Observed
+                {
+                    on(&Charge::Pipelined {
+                        connection: seen.connection,
+                        request,
+                    });
+                }
+            }
+            Message::Event(event) => {
+                let cost = self.transport.event() + self.flush(seen.connection);
+                transport(self, Event, event.wire_len, cost, None);
+                if let Some(sequence) = event.sequence {
+                    self.streams
+                        .entry(seen.connection)
+                        .or_default()
+                        .answered(sequence);
+                }
+            }
+            Message::Error(error) => {
+                // An error is written as a reply of 32 bytes is.
+                let bytes = error.bytes.len() as u64;
+                let cost = self.transport.reply(bytes) + self.flush(seen.connection);
+                transport(self, Error, bytes, cost, Some(error.request));
+                self.failed(seen.connection, error.sequence, error.request, on);
+            }
+            Message::Malformed(_) => {}
+        }
+    }
+
+    /// The cost of the write that a message came with, for the first message of that write.
+    fn flush(&mut self, connection: ConnectionId) -> Cost {
+        let stream = self.streams.entry(connection).or_default();
+        if std::mem::take(&mut stream.written) {
+            self.transport.flush()
+        } else {
+            Cost::default()
+        }
+    }
+
+    fn request(
+        &mut self,
+        seen: &Seen<'_>,
+        request: &Request<'_>,
+        operation: &Operation,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        let price = &mut self.price;
+        let fixed = self.costs.price_into(operation, price);
+        self.clock.serve(price.server.time);
+
+        let connection = seen.connection;
+        let stream = self.streams.entry(connection).or_default();
+        if let Some(server) = stream.unblamed.take() {
+            on(&Charge::Blame {
+                connection,
+                request: request.name,
+                server,
+            });
+        }
+        stream.latest = request.sequence;
+        if stream.recent.len() == RECENT {
+            stream.recent.pop_front();
+        }
+        stream.recent.push_back(Recent {
+            sequence: request.sequence,
+            request: request.name,
+            server: price.server,
+            fixed,
+            blocking: request.has_reply,
+        });
+        on(&Charge::Request {
+            connection,
+            sequence: request.sequence,
+            time: seen.time,
+            operation,
+            bytes: request.wire_len,
+            price,
+            blocking: request.has_reply,
+        });
+    }
+
+    /// A request that failed costs its fixed part only (DESIGN, section 4).
+    fn failed(
+        &mut self,
+        connection: ConnectionId,
+        sequence: SequenceNumber,
+        request: Symbol,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        let observed = self.blocking == Blocking::Observed;
+        let stream = self.streams.entry(connection).or_default();
+        stream.answered(sequence);
+        let pipelined = stream.latest != sequence;
+        // A request fails once: taken out, it is corrected once.
+        let known = match stream.recent.front() {
+            Some(front) if front.sequence == sequence => stream.recent.pop_front(),
+            _ => None,
+        };
+        let correction = known.as_ref().map(|known| (known.server, known.fixed));
+        let request = known.as_ref().map_or(request, |known| known.request);
+        on(&Charge::Failed {
+            connection,
+            sequence,
+            request,
+            correction,
+        });
+        if known.is_some_and(|known| known.blocking) && pipelined && observed {
+            on(&Charge::Pipelined {
+                connection,
+                request,
+            });
+        }
+    }
+}
+
+impl Stream {
+    /// The server has got as far as `sequence`: nothing before it can fail any more.
+    fn answered(&mut self, sequence: SequenceNumber) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|front| front.sequence < sequence)
+        {
+            self.recent.pop_front();
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `x11prof episodes`: how long each action of the user took, and what took it.
+
+use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, Pipeline};
+
+use crate::args::{Episodes as Arguments, TableFormat};
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::{emit_json, emit_text};
+
+/// Finds the episodes of the trace and prints what they add up to.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let path = &arguments.trace;
+    let mut reader = input::trace(path)?;
+    let mut options = EpisodeOptions {
+        client: arguments.client.clone(),
+        landmark: arguments.landmark.clone(),
+        worst: arguments.worst,
+        ..EpisodeOptions::default()
+    };
+    if let Some(thresholds) = arguments.threshold {
+        options.thresholds = thresholds;
+    }
+    if let Some(frame) = arguments.frame_budget {
+        options.frame_ms = frame;
+    }
+    let mut facts = Facts::default();
+    let mut episodes = Episodes::new(&options);
+    Pipeline::new()
+        .run(&mut reader, |observation| {
+            facts.observe(observation);
+            episodes.observe(observation);
+        })
+        .map_err(|error| CommandError::file(path, error))?;
+    let findings = episodes.finish();
+    let report = EpisodesReport::new(&path.to_string_lossy(), &facts, &findings);
+    let to = arguments.output.as_deref();
+    match arguments.format {
+        TableFormat::Text => emit_text(to, &report.text()),
+        TableFormat::Json => emit_json(to, &report),
+        TableFormat::Csv => emit_text(to, &report.csv()),
+    }
+}
