@@ -124,6 +124,14 @@ impl LiveServer {
         }
     }
 
+    fn set_the_scene(&mut self, workload: &Workload) -> io::Result<()> {
+        if !workload.before.is_empty() {
+            let until = Until::LastAnswered;
+            self.timed(&workload.before, 1, 1, Sync::RoundTrip, until)?;
+        }
+        Ok(())
+    }
+
     /// The processor time that `requests` requests cost a server that slept for `pause`, in
     /// microseconds; `None` where it cannot be read.
     pub(crate) fn after_pause(
@@ -165,14 +173,6 @@ impl LiveServer {
         what()?;
         thread::sleep(PAUSE);
         Ok(self.since(before, Duration::ZERO).cpu)
-    }
-
-    fn set_the_scene(&mut self, workload: &Workload) -> io::Result<()> {
-        if !workload.before.is_empty() {
-            let until = Until::LastAnswered;
-            self.timed(&workload.before, 1, 1, Sync::RoundTrip, until)?;
-        }
-        Ok(())
     }
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
