@@ -272,6 +272,11 @@ pub(crate) struct Measure {
     /// done on a private server
     #[arg(long)]
     pub(crate) intrusive: bool,
+    /// How long it may take, in seconds; what is still unsure then keeps the spread that it has
+    /// [default: 525]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(30..=86_400))]
+    pub(crate) time_limit: Option<u64>,
     /// Leave the processors to the scheduler instead of pinning the server and x11prof to them
     #[arg(long)]
     pub(crate) no_pin: bool,

@@ -4,8 +4,8 @@ use csv::Writer;
 use serde::Serialize;
 
 use crate::comparison::Comparison;
-use crate::report::{ProfileReport, RequestReport};
-use crate::stats_report::{DistributionReport, StatisticsReport};
+use crate::profile::report::{ProfileReport, RequestReport};
+use crate::statistics::report::{DistributionReport, StatisticsReport};
 
 /// A line of a profile: a request or a group, a part of transport, or the total.
 #[derive(Serialize)]
@@ -53,7 +53,10 @@ impl ProfileReport {
                     time_ms,
                     server_ms: part.server_ms,
                     network_ms: part.network_ms,
-                    percent_of_time: crate::reporting::percent(time_ms, self.total.time_ms),
+                    percent_of_time: crate::profile::reporting::percent(
+                        time_ms,
+                        self.total.time_ms,
+                    ),
                     percent_of_count: None,
                     low_ms: None,
                     high_ms: None,

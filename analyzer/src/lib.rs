@@ -6,90 +6,60 @@
 //! `session`'s to say and what it costs is `cost-model`'s; here they are put together in the
 //! order of the trace, in bounded memory.
 
-mod activity;
-mod atoms;
 mod body;
 mod comparison;
-mod comparison_text;
 mod csv_tables;
-mod distribution;
 mod dump;
 mod episodes;
+mod export;
 mod facts;
 mod grabs;
-#[cfg(test)]
-mod grabs_tests;
-mod groups;
-mod histogram;
-mod history;
 mod live;
 #[cfg(test)]
 mod paper_tests;
-mod partition;
-mod pcapng;
 mod pipeline;
-mod pixel_formats;
-mod pricing;
 mod profile;
-#[cfg(test)]
-mod profile_tests;
-mod report;
-mod reporting;
-mod resource_report;
-mod resource_requests;
-#[cfg(test)]
-mod resource_tests;
-mod resource_text;
-mod resource_use;
 mod resources;
-mod scales;
-mod stats;
-mod stats_report;
-mod stats_text;
+mod statistics;
 mod table;
-mod tally;
-mod target;
 #[cfg(test)]
 mod testing;
-mod text;
 mod warnings;
-#[cfg(test)]
-mod what_if_tests;
 
-pub use activity::ActivityFigures;
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
-pub use distribution::Distribution;
 pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
 pub use episodes::{
     Asked, Cause, CumulativeReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
     EpisodesReport, Findings, LandmarkReport, Owner, Parts, PartsReport, SummaryReport,
     ThresholdError, Thresholds, Trigger,
 };
+pub use export::pcapng::PcapNg;
+pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
-pub use groups::By;
-pub use histogram::Cell;
 pub use live::LiveProfile;
-pub use partition::PartitionReport;
-pub use pcapng::PcapNg;
 pub use pipeline::{Observation, Pipeline, Seen};
-pub use pricing::{Blocking, Charge, Pricer, TransportPart};
-pub use profile::{Profile, TransportLine, profile_session, profile_trace};
-pub use report::{
+pub use profile::groups::By;
+pub use profile::partition::PartitionReport;
+pub use profile::pricing::{Blocking, Charge, Pricer, TransportPart};
+pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
     ServerReport, TotalReport, TraceReport, TransportReport,
 };
-pub use resource_report::{
-    ClientResources, HeldOverTime, KindResources, PixelFormatReport, RemainderReport,
-    ResourceReport, SizeReport,
-};
-pub use resource_requests::ResourceKind;
+pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
+pub use profile::tally::Line;
+pub use profile::{Profile, TransportLine, profile_session, profile_trace};
 pub use resources::Resources;
-pub use scales::{Scale, ScaleError, ScaleReport, Scales};
-pub use stats::{Category, MessageStatistics, Statistics};
-pub use stats_report::{
+pub use resources::report::{
+    ClientResources, HeldOverTime, KindResources, OtherClients, OtherKinds, PixelFormatReport,
+    RemainderReport, ResourceReport, SizeReport,
+};
+pub use resources::requests::ResourceKind;
+pub use statistics::distribution::Distribution;
+pub use statistics::histogram::Cell;
+pub use statistics::report::{
     BytesReport, CategoryReport, DistributionReport, HistogramOptions, MessageReport,
     StatisticsReport,
 };
-pub use tally::Line;
+pub use statistics::{Category, MessageStatistics, Statistics};
 pub use warnings::{Warning, WarningKind, Warnings};

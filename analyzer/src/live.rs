@@ -7,11 +7,11 @@ use x11prof_trace::Record;
 use crate::facts::Facts;
 use crate::grabs::{GrabReport, Grabs};
 use crate::pipeline::Pipeline;
-use crate::pricing::Blocking;
 use crate::profile::Profile;
-use crate::report::ProfileReport;
-use crate::resource_report::ResourceReport;
+use crate::profile::pricing::Blocking;
+use crate::profile::report::ProfileReport;
 use crate::resources::Resources;
+use crate::resources::report::ResourceReport;
 
 /// A profile that grows.
 pub struct LiveProfile {
@@ -56,6 +56,8 @@ impl LiveProfile {
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         self.profile = Profile::new(parameters, substitutions, Blocking::default());
         self.facts.start_afresh();
+        self.resources.start_afresh();
+        self.grabs.start_afresh();
     }
 
     /// What came so far; `path` names the trace, and with `held` it has resources and grabs.

@@ -4,12 +4,12 @@ use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 
 use crate::comparison::Comparison;
 use crate::pipeline::Pipeline;
-use crate::pricing::Blocking;
 use crate::profile::Profile;
-use crate::report::ProfileReport;
-use crate::reporting::percent;
-use crate::stats::Statistics;
-use crate::stats_report::{HistogramOptions, StatisticsReport};
+use crate::profile::pricing::Blocking;
+use crate::profile::report::ProfileReport;
+use crate::profile::reporting::percent;
+use crate::statistics::Statistics;
+use crate::statistics::report::{HistogramOptions, StatisticsReport};
 use crate::testing::*;
 
 /// Tables 2 and 5: 508 PolyFillRectangle of 21368 bytes in all, 7389 PolyText8 of 168964,

@@ -4,6 +4,8 @@ use crate::{Clock, RequestCosts, ServerParameters};
 
 /// A spread above this is worth a remark: the aim of a measurement is 0.03.
 const WIDE: f64 = 0.1;
+/// A server that was at work for less of the time than this waited for the sender, too.
+const BUSY: f64 = 0.95;
 
 /// Remarks on a file: nothing that makes it unusable, but what limits what it can say.
 pub fn review(parameters: &ServerParameters) -> Vec<String> {
@@ -15,6 +17,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     if server.executable.is_none() && server.vendor.is_none() {
         remarks.push("neither executable nor vendor: no recording is matched to this file".into());
     }
+    remarks.extend(sender(parameters));
     let mut count = |what: &str, is: &dyn Fn(&RequestCosts) -> bool| {
         let found: Vec<String> = parameters
             .requests
@@ -47,11 +50,21 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
         "cost less at a greater size by more than their spreads",
         &falls,
     );
-    count(
-        "have one size only, which is not 0",
-        &|costs| matches!(costs.points.as_slice(), [only] if only.size != 0.0),
-    );
     remarks
+}
+
+/// Whether the wall times are the server's own, as far as that was measured.
+fn sender(parameters: &ServerParameters) -> Option<String> {
+    let points = parameters.requests.iter().flat_map(|costs| &costs.points);
+    let shares: Vec<f64> = points.filter_map(|point| point.busy).collect();
+    let slack = shares.iter().filter(|busy| **busy < BUSY).count();
+    (slack > 0).then(|| {
+        format!(
+            "at {slack} of {} points the server was at work for less than 95 % of the time: there \
+             the wall times hold the sender's as well",
+            shares.len()
+        )
+    })
 }
 
 fn falls(costs: &RequestCosts) -> bool {

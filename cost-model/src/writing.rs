@@ -143,6 +143,7 @@ fn point(it: &Point) -> Vec<Field> {
         ("wall_us", it.wall_us.map(|time| time.0)),
         ("per_second", it.per_second),
         ("spread", it.spread),
+        ("busy", it.busy),
     ];
     numbers(&parts)
 }

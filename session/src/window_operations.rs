@@ -38,6 +38,12 @@ pub(crate) fn operation(
             }
             major => children(windows, id, client, major),
         });
+    if let Some(viewable) = taken_away(windows, body.u32(0), request.major) {
+        let value = if viewable { names.yes } else { names.no };
+        operation
+            .attributes
+            .append(names.viewable, Value::Name(value));
+    }
     if touched.is_none()
         && request.major == xproto::CONFIGURE_WINDOW_REQUEST
         && let Some(change) = body.u16(4).and_then(|mask| change(names, None, mask, body))
@@ -50,6 +56,22 @@ pub(crate) fn operation(
     operation.effect = effect;
     operation.op_size = f64::from(count);
     operation.items.push(operation.op_size);
+}
+
+/// Of a request that takes windows from where they are, whether any of them was to be seen
+/// there: what they hid has to be drawn then. `None` where that is not known, and for the others.
+fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
+    match major {
+        xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
+            windows.is_viewable(id?)
+        }
+        xproto::DESTROY_SUBWINDOWS_REQUEST => {
+            let is_mapped = |child: u32| windows.get(child).is_some_and(|child| child.mapped);
+            let viewable = windows.is_viewable(id?)?;
+            Some(viewable && windows.children(id?).into_iter().any(is_mapped))
+        }
+        _ => None,
+    }
 }
 
 /// Whether what is done to a window shows, which is what it costs.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use x11prof_cost_model::ServerParameters;
@@ -97,6 +98,7 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, wanted: Vec<Opera
             Some(known) if arguments.resume => known.requests.clone(),
             _ => Vec::new(),
         },
+        time_limit: arguments.time_limit.map(Duration::from_secs),
         pin: Pin::usual().filter(|_| !arguments.no_pin),
         // Nobody else uses a private server.
         intrusive: arguments.intrusive || arguments.server.is_some(),

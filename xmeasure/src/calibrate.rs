@@ -18,6 +18,7 @@ use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
 use crate::stage::Stage;
 use crate::target::Target;
 use crate::transport::{self, Transport};
+use crate::wanted::{self, Needs};
 use crate::workload::Workload;
 use crate::{fit, identity, workloads};
 
@@ -128,7 +129,11 @@ impl Run<'_> {
         self.notes.extend(prepared.refusals(&readings));
         match readings.cut {
             Some(Cut::Stopped) => self.notes.push("interrupted".into()),
-            Some(Cut::Time) => self.notes.push("ended by the time limit".into()),
+            Some(Cut::Time) => {
+                let passes = readings.syncs.first().map_or(0, Vec::len);
+                let note = format!("ended by the time limit in pass {passes}");
+                self.notes.push(note);
+            }
             None => {}
         }
         parameters.method = identity::method(self.plan, self.pinned, &self.notes);
@@ -147,7 +152,7 @@ impl Run<'_> {
         let plan = self.plan;
         let mirror = &mut self.mirror;
         let mut wants = |load: &Workload| {
-            let mut operations = describe(mirror, load).into_iter().flatten();
+            let mut operations = mirror.describe(load).into_iter().flatten();
             operations.any(|operation| plan.wants(operation.request.as_str()))
         };
         loads.series.retain(|series| {
@@ -155,10 +160,14 @@ impl Run<'_> {
             first.is_some_and(|size| wants(&(series.load)(*size)))
         });
         loads.candidates.retain(|candidate| wants(&candidate.probe));
+        wanted::tell_apart(&mut loads, mirror);
+        if !plan.wanted.is_empty() {
+            wanted::narrow(&mut loads, plan, mirror);
+        }
         let progress = &mut self.progress;
         let mut explorer = Explorer {
             executor: server,
-            describe: &mut |load| describe(mirror, load).into_iter().flatten().next(),
+            describe: &mut |load| mirror.describe(load).into_iter().flatten().next(),
             batch: plan.batch() / 4,
             until: Instant::now() + plan.limit() / 6,
             step: &mut |name| {
@@ -186,14 +195,14 @@ impl Run<'_> {
             lone,
         };
         for (index, load) in prepared.loads.iter().enumerate() {
-            let operations = describe(&mut self.mirror, load);
+            let operations = self.mirror.describe(load);
             // Some of these mix requests; all but NoOperation are among the others again.
             let filed = if index == 0 { operations } else { Vec::new() };
             prepared.operations.push(filed);
         }
         let described: Vec<_> = chosen
             .into_iter()
-            .map(|load| (describe(&mut self.mirror, &load), load))
+            .map(|load| (self.mirror.describe(&load), load))
             .collect();
         let needs = Needs::new(
             self.plan,
@@ -248,52 +257,6 @@ impl Run<'_> {
     }
 }
 
-/// What a plan needs of the operations that there are loads for.
-struct Needs<'a> {
-    plan: &'a Plan,
-    /// The wanted operations that no load has the attributes of: all of their request are taken.
-    out_of_reach: Vec<&'a Operation>,
-}
-
-impl<'a> Needs<'a> {
-    fn new<'b>(plan: &'a Plan, all: impl Iterator<Item = &'b Operation>) -> Needs<'a> {
-        let mut out_of_reach: Vec<&Operation> = plan.wanted.iter().collect();
-        for operation in all {
-            out_of_reach.retain(|wanted| !is_alike(wanted, operation));
-        }
-        Needs { plan, out_of_reach }
-    }
-
-    fn include(&self, operation: &Operation) -> bool {
-        let plan = self.plan;
-        if plan.wanted.is_empty() {
-            return plan.wants(operation.request.as_str());
-        }
-        let name = operation.request.as_str();
-        plan.only.iter().any(|only| only.eq_ignore_ascii_case(name))
-            || plan.wanted.iter().any(|wanted| is_alike(wanted, operation))
-            || self
-                .out_of_reach
-                .iter()
-                .any(|it| it.request == operation.request)
-    }
-}
-
-fn is_alike(one: &Operation, other: &Operation) -> bool {
-    one.request == other.request && one.attributes == other.attributes
-}
-
-/// What a load's requests are as operations: by phase, by kind.
-fn describe(mirror: &mut Mirror, load: &Workload) -> Vec<Vec<Operation>> {
-    let phases = load.phases.iter();
-    phases
-        .map(|phase| {
-            let kinds = phase.kinds().into_iter();
-            kinds.flat_map(|bytes| mirror.client(bytes)).collect()
-        })
-        .collect()
-}
-
 impl Prepared {
     /// True where the plan wants one of the transport's own loads.
     fn measures(&self, plan: &Plan) -> bool {
@@ -308,7 +271,7 @@ impl Prepared {
 
     /// Fits what was read into the parameters.
     fn fill(&self, parameters: &mut ServerParameters, readings: &Readings, plan: &Plan) {
-        let (cpu, wall) = Transport::both(readings);
+        let (cpu, wall) = Transport::both(readings, &self.loads);
         parameters.transport = transport::costs(cpu.as_ref(), wall.as_ref());
         let samples = fit::samples(
             &self.loads,

@@ -124,6 +124,14 @@ impl LiveServer {
         }
     }
 
+    fn set_the_scene(&mut self, workload: &Workload) -> io::Result<()> {
+        if !workload.before.is_empty() {
+            let until = Until::LastAnswered;
+            self.timed(&workload.before, 1, 1, Sync::RoundTrip, until)?;
+        }
+        Ok(())
+    }
+
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
         let requests = times * u64::from(phase.requests);
         let until = Until::Answered(times * answers.answered() + 1);
@@ -141,6 +149,7 @@ impl Executor for LiveServer {
     }
 
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+        self.set_the_scene(workload)?;
         let mut all = Vec::new();
         for phase in &workload.phases {
             let requests = u64::from(phase.requests);
@@ -161,6 +170,7 @@ impl Executor for LiveServer {
         answers: &[Answers],
         times: u64,
     ) -> io::Result<Vec<Reading>> {
+        self.set_the_scene(workload)?;
         if let ([phase], [answers]) = (workload.phases.as_slice(), answers) {
             return Ok(vec![self.phase(phase, answers, times)?]);
         }

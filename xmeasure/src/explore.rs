@@ -183,6 +183,7 @@ impl Look {
                 half_width: None,
             }),
             wall: None,
+            busy: None,
         }
     }
 }

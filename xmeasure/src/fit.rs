@@ -17,6 +17,8 @@ pub(crate) struct Sample {
     pub(crate) operation: Operation,
     pub(crate) cpu: Option<Estimate>,
     pub(crate) wall: Option<Estimate>,
+    /// The part of the wall time in which the server was at work.
+    pub(crate) busy: Option<f64>,
 }
 
 /// The samples of all phases that were measured and that an operation is known for.
@@ -47,11 +49,16 @@ pub(crate) fn samples(
                 estimate(&times)
             };
             let (cpu, wall) = (on(cpu, Clock::Cpu), on(wall, Clock::Wall));
+            let syncs = readings.syncs.get(phase.sync as usize);
+            let of_pass = all.iter().zip(syncs.into_iter().flatten());
+            let busy: Vec<f64> = of_pass.filter_map(|(it, sync)| it.busy(sync)).collect();
+            let busy = estimate(&busy).map(|it| it.median);
             if cpu.is_some() || wall.is_some() {
                 samples.extend(kinds.iter().map(|operation| Sample {
                     operation: operation.clone(),
                     cpu,
                     wall,
+                    busy,
                 }));
             }
         }
@@ -145,6 +152,7 @@ fn points(samples: &[&Sample]) -> Vec<Point> {
                 wall_us,
                 per_second: None,
                 spread,
+                busy: sample.busy.map(|busy| (busy * 100.0).round() / 100.0),
             });
         }
     }
@@ -241,6 +249,7 @@ mod tests {
                 half_width: Some(0.1),
             }),
             wall: None,
+            busy: None,
         }
     }
 

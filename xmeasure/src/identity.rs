@@ -37,18 +37,23 @@ pub(crate) fn server(stage: &Stage, target: &Target) -> ServerIdentity {
 }
 
 /// Arguments without what differs from run to run or names files of the user: the display's
-/// number and the authority file.
+/// number, and every path with the option that it belongs to.
 fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
-    let mut kept = Vec::new();
-    let mut skip = false;
+    let mut kept: Vec<String> = Vec::new();
     for argument in arguments {
-        if std::mem::take(&mut skip) || argument.starts_with(':') {
+        if argument.starts_with(':') {
             continue;
         }
-        skip = ["-auth", "-displayfd", "-rfbauth", "-logfile"].contains(&argument.as_str());
-        if !skip {
-            kept.push(argument);
+        let option = kept.last().filter(|last| last.starts_with(['-', '+']));
+        let is_path = argument.contains('/');
+        // A descriptor's number is as good as a path.
+        if is_path || option.is_some_and(|option| option == "-displayfd") {
+            if option.is_some() {
+                kept.pop();
+            }
+            continue;
         }
+        kept.push(argument);
     }
     kept
 }
@@ -60,9 +65,7 @@ pub(crate) fn host(stage: &Stage) -> Host {
     }
     Host {
         cpu_model: process::cpu_model(),
-        cpus: std::thread::available_parallelism()
-            .ok()
-            .and_then(|n| u32::try_from(n.get()).ok()),
+        cpus: process::cpus(),
         kernel: process::kernel(),
     }
 }
@@ -132,6 +135,11 @@ mod tests {
             "640x480x24",
             "-auth",
             "/home/u/.Xauthority",
+            "-displayfd",
+            "5",
+            "-rfbauth=/home/u/.vnc/passwd",
+            "-config",
+            "/tmp/private/xorg.conf",
             "-noreset",
         ];
         let kept = without_secrets(arguments.into_iter().map(String::from));

@@ -3,6 +3,8 @@
 use x11prof_protocol::{Connection, Extensions, Input, Side};
 use x11prof_session::{ClientId, Observed, Operation, Session};
 
+use crate::workload::{Phase, Workload};
+
 /// Follows one connection.
 pub(crate) struct Mirror {
     connection: Connection,
@@ -22,6 +24,15 @@ impl Mirror {
     /// Takes what the client sent, and gives the operations in it.
     pub(crate) fn client(&mut self, bytes: &[u8]) -> Vec<Operation> {
         self.feed(Side::Client, bytes)
+    }
+
+    /// What a load's requests are as operations: by phase, by kind. All of them are taken, as
+    /// the server will get them: what one costs may depend on what the others have made.
+    pub(crate) fn describe(&mut self, load: &Workload) -> Vec<Vec<Operation>> {
+        let phases = load.phases.iter();
+        phases
+            .map(|phase| by_kind(phase, &self.client(&phase.unit)))
+            .collect()
     }
 
     /// Takes what the server sent.
@@ -46,4 +57,34 @@ impl Mirror {
         );
         operations
     }
+}
+
+/// One operation for each kind of request in a phase.
+fn by_kind(phase: &Phase, all: &[Operation]) -> Vec<Operation> {
+    let step = phase.kinds.max(1) as usize;
+    (0..step)
+        .filter_map(|kind| typical(all.iter().skip(kind).step_by(step)))
+        .collect()
+}
+
+/// What stands for all of `operations`: the last, for the first may find things as they were
+/// before (a window that has not been moved yet), with the mean size where sizes differ.
+fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Option<Operation> {
+    let mut typical = operations.clone().last()?.clone();
+    let items = typical.items.len();
+    let alike = |it: &&Operation| {
+        it.items.len() == items
+            && it.effect == typical.effect
+            && it.attributes == typical.attributes
+    };
+    let alike: Vec<&Operation> = operations.filter(alike).collect();
+    let count = alike.len().max(1) as f64;
+    let mean = |at: usize| {
+        let sizes = alike.iter().filter_map(|it| it.items.get(at));
+        sizes.sum::<f64>() / count
+    };
+    let means: Vec<f64> = (0..items).map(mean).collect();
+    typical.items = means;
+    typical.op_size = alike.iter().map(|it| it.op_size).sum::<f64>() / count;
+    Some(typical)
 }

@@ -6,6 +6,9 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use x11prof_cost_model::RequestCosts;
 use x11prof_session::Operation;
 
+/// A spread that need not be improved on when a measurement is resumed.
+const ENOUGH: f64 = 0.1;
+
 /// What to measure.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
@@ -24,6 +27,10 @@ pub struct Plan {
     /// Requests as well that a user of the display would notice: grabs, the focus, the pointer,
     /// the keyboard's map, the screen saver. They are undone afterwards.
     pub intrusive: bool,
+    /// How long it may take in all; of its own accord a whole run ends within nine minutes, a
+    /// quick one within half a minute. What has not been measured often enough by then is
+    /// written down with the spread that it has.
+    pub time_limit: Option<Duration>,
 }
 
 /// Where the two processes run while they are measured; both are put back afterwards.
@@ -93,9 +100,13 @@ impl Plan {
         0.03
     }
 
-    /// How long the sampling may take.
+    /// How long the sampling may take; looking for sizes takes a sixth of that beside.
     pub(crate) fn limit(&self) -> Duration {
-        Duration::from_secs(if self.quick { 24 } else { 450 })
+        let usual = Duration::from_secs(if self.quick { 24 } else { 450 });
+        match self.time_limit {
+            Some(limit) => limit * 6 / 7,
+            None => usual,
+        }
     }
 
     /// How long one batch is to take at least.
@@ -139,10 +150,9 @@ impl Plan {
         self.known.iter().any(|entry| {
             entry.name == operation.request.as_str()
                 && entry.attribute_set() == operation.attributes
-                && entry
-                    .points
-                    .iter()
-                    .any(|point| point.size == size && point.spread.is_some())
+                && entry.points.iter().any(|point| {
+                    point.size == size && point.spread.is_some_and(|spread| spread <= ENOUGH)
+                })
         })
     }
 }

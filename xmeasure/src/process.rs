@@ -84,6 +84,16 @@ pub(crate) fn cpu_model() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
+/// How many processors the machine has, whichever of them this process may run on.
+pub(crate) fn cpus() -> Option<u32> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let of_one = |line: &&str| {
+        let number = line.strip_prefix("cpu");
+        number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
+    u32::try_from(text.lines().filter(of_one).count()).ok()
+}
+
 /// The kernel's name and release.
 pub(crate) fn kernel() -> Option<String> {
     let read = |name: &str| -> io::Result<String> {

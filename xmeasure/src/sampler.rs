@@ -7,7 +7,7 @@ use x11prof_cost_model::Clock;
 
 use crate::plan::Plan;
 use crate::raw_connection::Answers;
-use crate::statistics::estimate;
+use crate::statistics::{LEAST, estimate};
 use crate::workload::{Sync, Workload};
 
 /// Synchronisations measured together.
@@ -15,6 +15,13 @@ const SYNCHRONISATIONS: u64 = 30;
 /// The most that one batch sends, in requests and in bytes.
 const MOST_REQUESTS: u64 = 8_000_000;
 const MOST_BYTES: u64 = 1 << 28;
+
+/// How much longer the batches are that transport costs come from.
+const OWN: u32 = 3;
+/// Of a cycle of phases each is to take this part of a batch, unless another one takes this many
+/// whole batches by then.
+const PHASE: f64 = 0.25;
+const MOST_BATCHES: f64 = 4.0;
 
 /// What the clocks say of a batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -49,6 +56,15 @@ impl Reading {
             Clock::Cpu => self.cpu.filter(|_| self.apart != Some(true)),
             Clock::Wall => Some(self.wall).filter(|_| self.apart != Some(false)),
         }
+    }
+
+    /// The part of the wall time in which the server was at work, where it had a processor to
+    /// itself; without the synchronisations, of which `sync` were measured by themselves.
+    pub(crate) fn busy(&self, sync: &Reading) -> Option<f64> {
+        let cpu = self.cpu.filter(|_| self.apart == Some(true))?;
+        let syncs = self.syncs as f64 / sync.syncs.max(1) as f64;
+        let (cpu, wall) = (cpu - syncs * sync.cpu?, self.wall - syncs * sync.wall);
+        (wall > 0.0).then(|| (cpu / wall).clamp(0.0, 1.0))
     }
 }
 
@@ -207,7 +223,9 @@ pub(crate) fn sample(
                     answers.clear();
                     readings.refused.push(index);
                 } else {
-                    *times = repetitions(executor, load, answers, plan.batch())?;
+                    // What is taken off everything else had better be sure.
+                    let least = plan.batch() * if index < own { OWN } else { 1 };
+                    *times = repetitions(executor, load, answers, least)?;
                 }
             }
             if *times > 0 {
@@ -241,9 +259,8 @@ impl Readings {
             } else {
                 cpu
             };
-            estimate(&each)
-                .and_then(|it| it.spread())
-                .is_some_and(|spread| spread <= plan.aim())
+            let spread = estimate(&each).and_then(|it| it.spread());
+            each.len() >= LEAST && spread.is_some_and(|spread| spread <= plan.aim())
         };
         self.loads
             .get(load)
@@ -276,11 +293,16 @@ pub(crate) fn repetitions(
     loop {
         let readings = executor.run(load, answers, times)?;
         let wall: f64 = readings.iter().map(|reading| reading.wall).sum();
-        if wall >= least || times >= most {
+        let shortest = readings.iter().map(|reading| reading.wall);
+        let shortest = shortest.fold(f64::INFINITY, f64::min);
+        // How far from enough it is: for all phases together, and for the shortest.
+        let short = (least / wall.max(1.0)).max(least * PHASE / shortest.max(1.0));
+        let short = short.min(least * MOST_BATCHES / wall.max(1.0));
+        if short <= 1.0 || times >= most {
             return Ok(times);
         }
         // A tenth more than a batch this short promises, and no more than tenfold at once.
-        let factor = (least * 1.1 / wall.max(1.0)).clamp(1.1, 10.0);
+        let factor = (short * 1.1).clamp(1.1, 10.0);
         times = ((times as f64 * factor).ceil() as u64).min(most);
     }
 }

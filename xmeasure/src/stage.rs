@@ -18,8 +18,14 @@ use crate::wire;
 
 /// Side of the window that is drawn on, in pixels: x11perf's.
 pub(crate) const SIDE: u16 = 600;
-/// Side of the window in which windows come and go.
-const ARENA: u16 = 220;
+/// Side of the part of a window in which windows come and go; beyond it is room for others.
+pub(crate) const ARENA: u16 = 220;
+/// Side of a small window there, and of a small pixmap.
+const SMALL: u16 = 30;
+/// Side of a pixmap that is larger than all that a load makes the server allocate, in pixels.
+const LARGE: u16 = 2000;
+/// Small pixmaps that are as much as a load has at once.
+const MANY: usize = 2048;
 
 /// The connection and what has been made over it.
 pub(crate) struct Stage {
@@ -75,13 +81,14 @@ impl Stage {
         }
         let shown = EventMask::STRUCTURE_NOTIFY | EventMask::EXPOSURE;
         stage.window = stage.create_window(0, SIDE, shown)?;
-        stage.arena = stage.create_window(SIDE.cast_signed(), ARENA, shown)?;
+        stage.arena = stage.create_window(SIDE.cast_signed(), ARENA + SMALL, shown)?;
         for window in [stage.window, stage.arena] {
             stage.send(MapWindowRequest { window })?;
             stage.synchronise()?;
             // From here on its events would only disturb.
             stage.select(window, EventMask::NO_EVENT)?;
         }
+        stage.warm_up()?;
         stage.silent = stage.create_window(0, 10, EventMask::NO_EVENT)?;
         stage.told = stage.create_window(0, 10, EventMask::PROPERTY_CHANGE)?;
         stage.synchronise()?;
@@ -114,6 +121,23 @@ impl Stage {
             ),
         })?;
         Ok(wid)
+    }
+
+    /// Brings the server's memory into the state of one that has served programs for a while.
+    /// glibc returns the top of its heap to the system when much is freed there, and gives
+    /// large blocks pages of their own, until the first such block is freed (mallopt(3),
+    /// M_MMAP_THRESHOLD): before that, what allocates pays for new pages time and again.
+    fn warm_up(&mut self) -> Result<(), MeasureError> {
+        let large = self.pixmap(self.screen.root_depth, LARGE)?;
+        self.send(xproto::FreePixmapRequest { pixmap: large })?;
+        let mut many = Vec::new();
+        for _ in 0..MANY {
+            many.push(self.pixmap(self.screen.root_depth, SMALL)?);
+        }
+        for pixmap in many {
+            self.send(xproto::FreePixmapRequest { pixmap })?;
+        }
+        self.synchronise()
     }
 
     fn select(&mut self, window: Window, mask: EventMask) -> Result<(), MeasureError> {
@@ -218,10 +242,10 @@ impl Stage {
             depth: 0,
             wid,
             parent: self.arena,
-            x: 180,
-            y: 0,
-            width: 30,
-            height: 30,
+            x: ARENA.cast_signed(),
+            y: ARENA.cast_signed(),
+            width: SMALL,
+            height: SMALL,
             border_width: 0,
             class: WindowClass::INPUT_OUTPUT,
             visual: 0,

@@ -15,8 +15,8 @@ const CONSISTENCY: f64 = 0.6745;
 pub(crate) struct Estimate {
     /// The median.
     pub(crate) median: f64,
-    /// Half the width of its confidence interval, in the median's unit. `None` where there are
-    /// too few samples for an interval (fewer than six).
+    /// Half the width of its confidence interval, in the median's unit; half the samples' range
+    /// where they are too few for an interval (fewer than six), `None` of a single one.
     pub(crate) half_width: Option<f64>,
 }
 
@@ -44,7 +44,8 @@ pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
         sorted = kept;
     }
     let n = sorted.len();
-    let half_width = interval_rank(n).and_then(|rank| {
+    let rank = interval_rank(n).or((n > 1).then_some(0));
+    let half_width = rank.and_then(|rank| {
         let low = sorted.get(rank)?;
         let high = sorted.get(n - 1 - rank)?;
         Some((high - low) / 2.0)
@@ -56,7 +57,7 @@ pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
 }
 
 /// The least number of samples that have an interval.
-const LEAST: usize = 6;
+pub(crate) const LEAST: usize = 6;
 
 fn median(sorted: &[f64]) -> Option<f64> {
     let n = sorted.len();
@@ -117,9 +118,10 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_have_a_median_and_no_interval() {
+    fn few_samples_have_a_median_and_their_range() {
         let two = estimate(&[3.0, 1.0]).unwrap();
-        assert_eq!((two.median, two.half_width), (2.0, None));
+        assert_eq!((two.median, two.half_width), (2.0, Some(1.0)));
+        assert_eq!(estimate(&[3.0]).unwrap().half_width, None);
         assert!(estimate(&[]).is_none());
     }
 }

@@ -18,6 +18,8 @@ use crate::workload::{Sync, Workload};
 /// the caches; the least of these is taken, and whatever a request costs more for how it is read
 /// stays in its own price.
 const LONG: [u16; 3] = [4096, 16384, u16::MAX];
+/// Bytes from which on a request is long.
+const MANY_BYTES: f64 = 4096.0;
 /// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
 /// taken, as for reading.
 const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
@@ -122,7 +124,12 @@ impl Figures {
     }
 
     /// The figures of one pass; `None` where it did not get that far, or lacks this clock.
-    fn of_pass(readings: &Readings, pass: usize, clock: Clock) -> Option<Figures> {
+    fn of_pass(
+        readings: &Readings,
+        pass: usize,
+        clock: Clock,
+        lengths: Lengths,
+    ) -> Option<Figures> {
         let mut figures = Figures::default();
         for (kind, all) in readings.syncs.iter().enumerate().take(2) {
             let reading = all.get(pass)?;
@@ -141,19 +148,11 @@ impl Figures {
             )
         };
         let no_operation = each(&figures, NO_OPERATION)?;
-        let mut least = f64::INFINITY;
-        for (at, words) in LONG.into_iter().enumerate() {
-            let longer = each(&figures, LONG_NO_OPERATIONS + at)? - no_operation;
-            least = least.min(longer / (f64::from(words) * 4.0 - 4.0));
-        }
-        figures.byte_read = least.max(0.0);
+        let longer = each(&figures, LONG_NO_OPERATIONS + lengths.read)? - no_operation;
+        figures.byte_read = (longer / Lengths::read_more(lengths.read)).max(0.0);
         let short = each(&figures, SHORT_REPLY)?;
-        let mut least = f64::INFINITY;
-        for (at, length) in LONG_REPLIES.into_iter().enumerate() {
-            let longer = each(&figures, LONG_REPLY_LOADS + at)? - short;
-            least = least.min(longer / (f64::from(length) - 4.0));
-        }
-        figures.byte_written = least.max(0.0);
+        let longer = each(&figures, LONG_REPLY_LOADS + lengths.written)? - short;
+        figures.byte_written = (longer / Lengths::written_more(lengths.written)).max(0.0);
         // GetInputFocus is a NoOperation with a reply of 32 bytes.
         let focus = each(&figures, INPUT_FOCUS)?;
         figures.reply = (focus - no_operation - 32.0 * figures.byte_written).max(0.0);
@@ -175,6 +174,45 @@ impl Figures {
     }
 }
 
+/// Which of the lengths, read and written, a byte costs least at: by the medians of all passes, for
+/// the least of single passes would be the least of their noise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Lengths {
+    read: usize,
+    written: usize,
+}
+
+impl Lengths {
+    fn new(readings: &Readings, clock: Clock) -> Lengths {
+        let each = |load: usize| {
+            let all = readings.loads.get(load)?.first()?.iter();
+            let each = all.filter_map(|it| Some(it.time(clock)? / it.requests.max(1) as f64));
+            Some(estimate(&each.collect::<Vec<_>>())?.median)
+        };
+        let cheapest = |base: usize, loads: usize, more: fn(usize) -> f64| {
+            let base = each(base).unwrap_or(0.0);
+            let a_byte = |at: usize| each(loads + at).map(|time| (time - base) / more(at));
+            let all = (0..LONG.len()).filter_map(|at| Some((at, a_byte(at)?)));
+            all.min_by(|one, other| one.1.total_cmp(&other.1))
+                .map_or(0, |(at, _)| at)
+        };
+        Lengths {
+            read: cheapest(NO_OPERATION, LONG_NO_OPERATIONS, Lengths::read_more),
+            written: cheapest(SHORT_REPLY, LONG_REPLY_LOADS, Lengths::written_more),
+        }
+    }
+
+    /// How many bytes more a long NoOperation has than a short one.
+    fn read_more(at: usize) -> f64 {
+        f64::from(LONG.get(at).copied().unwrap_or(u16::MAX)) * 4.0 - 4.0
+    }
+
+    /// How many bytes more a long reply has than a short one.
+    fn written_more(at: usize) -> f64 {
+        f64::from(LONG_REPLIES.get(at).copied().unwrap_or(u32::MAX)) - 4.0
+    }
+}
+
 /// The transport costs of a server on one clock: the median of each figure, and all passes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transport {
@@ -183,13 +221,20 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// On both clocks. Seen from the wall, the sender's copying and the server's reading run at
+    /// On both clocks. A byte read costs no more than the bytes of any load: one that is cheaper
+    /// by the byte than a NoOperation says that it does not. Seen from the wall, the sender's copying and the server's reading run at
     /// once and cannot be told apart; so the wall's price of a byte is the processor's, where
     /// that is known, and what the sender takes longer stays with the requests.
-    pub(crate) fn both(readings: &Readings) -> (Option<Transport>, Option<Transport>) {
-        let cpu = Transport::new(readings, Clock::Cpu);
-        let mut wall = Transport::new(readings, Clock::Wall);
-        if let (Some(cpu), Some(wall)) = (&cpu, &mut wall) {
+    pub(crate) fn both(
+        readings: &Readings,
+        loads: &[Workload],
+    ) -> (Option<Transport>, Option<Transport>) {
+        let [mut cpu, mut wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
+            let mut transport = Transport::new(readings, clock)?;
+            transport.cap_byte_read(readings, loads, clock);
+            Some(transport)
+        });
+        if let (Some(cpu), Some(wall)) = (&mut cpu, &mut wall) {
             for wall in wall.passes.iter_mut().chain([&mut wall.median]) {
                 wall.byte_read = cpu.median.byte_read;
                 wall.byte_written = cpu.median.byte_written;
@@ -198,11 +243,31 @@ impl Transport {
         (cpu, wall)
     }
 
+    fn cap_byte_read(&mut self, readings: &Readings, loads: &[Workload], clock: Clock) {
+        let mut least = self.median.byte_read;
+        for (load, all) in loads.iter().zip(&readings.loads) {
+            let long = load.phases.iter().zip(all);
+            for (phase, all) in long.filter(|(it, _)| it.bytes_each() >= MANY_BYTES) {
+                let each = all
+                    .iter()
+                    .filter_map(|it| self.median.each(it, phase.sync, clock));
+                if let Some(each) = estimate(&each.collect::<Vec<_>>()) {
+                    least = least.min((each.median / phase.bytes_each()).max(0.0));
+                }
+            }
+        }
+        let factor = least / self.median.byte_read.max(f64::MIN_POSITIVE);
+        for figures in self.passes.iter_mut().chain([&mut self.median]) {
+            figures.byte_read *= factor.min(1.0);
+        }
+    }
+
     /// From what was read; `None` where not one pass is whole or the clock cannot be read.
     fn new(readings: &Readings, clock: Clock) -> Option<Transport> {
         let count = readings.syncs.first()?.len();
+        let lengths = Lengths::new(readings, clock);
         let passes: Vec<Figures> = (0..count)
-            .filter_map(|pass| Figures::of_pass(readings, pass, clock))
+            .filter_map(|pass| Figures::of_pass(readings, pass, clock, lengths))
             .collect();
         let median = |field: fn(&Figures) -> f64| {
             estimate(&passes.iter().map(field).collect::<Vec<_>>()).map(|e| e.median)

@@ -21,10 +21,8 @@ pub(crate) struct Phase {
     pub(crate) unit: Vec<u8>,
     /// How many they are.
     pub(crate) requests: u32,
-    /// The end of the first of them in `unit`.
-    pub(crate) first: usize,
-    /// The end of the second, where the two are of different kinds and follow each other in turn.
-    pub(crate) second: Option<usize>,
+    /// How many kinds of them there are, which follow each other in turn.
+    pub(crate) kinds: u32,
     /// How their end is told.
     pub(crate) sync: Sync,
 }
@@ -35,33 +33,14 @@ impl Phase {
         let mut phase = Phase {
             unit: Vec::new(),
             requests: 0,
-            first: 0,
-            second: None,
+            kinds: 1,
             sync,
         };
         for request in requests {
             phase.unit.extend_from_slice(&request);
             phase.requests += 1;
-            if phase.requests == 1 {
-                phase.first = phase.unit.len();
-            }
         }
         phase
-    }
-
-    /// The first of its requests.
-    pub(crate) fn first_request(&self) -> &[u8] {
-        self.unit.get(..self.first).unwrap_or_default()
-    }
-
-    /// One request of each kind.
-    pub(crate) fn kinds(&self) -> Vec<&[u8]> {
-        let second = self
-            .second
-            .and_then(|second| self.unit.get(self.first..second));
-        let mut kinds = vec![self.first_request()];
-        kinds.extend(second);
-        kinds
     }
 
     /// Bytes of one request, on the average.
@@ -74,6 +53,8 @@ impl Phase {
 /// (FreeGC and CreateGC) is the second phase of a cycle, so that both can be repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Workload {
+    /// A request that sets the scene for a batch of it and is not measured, if there is any.
+    pub(crate) before: Vec<u8>,
     pub(crate) phases: Vec<Phase>,
 }
 
@@ -96,11 +77,8 @@ impl Workload {
         let count = (UNIT / both.len().max(4)).clamp(1, MOST / 2);
         let mut phase = Phase::new((0..count).map(|_| both.clone()), Sync::RoundTrip);
         phase.requests *= 2;
-        phase.first = there.len();
-        phase.second = Some(both.len());
-        Workload {
-            phases: vec![phase],
-        }
+        phase.kinds = 2;
+        Workload::cycle([phase])
     }
 
     /// One request that takes long, by itself.
@@ -114,16 +92,20 @@ impl Workload {
         let length = request(0).len().max(4);
         let most = (LONG_WORK / work.max(1)).clamp(1, MOST);
         let count = (UNIT / length).clamp(1, most);
-        Workload {
-            phases: vec![Phase::new((0..count).map(request), sync)],
-        }
+        Workload::cycle([Phase::new((0..count).map(request), sync)])
     }
 
     /// A cycle of phases.
     pub(crate) fn cycle(phases: impl IntoIterator<Item = Phase>) -> Workload {
         Workload {
+            before: Vec::new(),
             phases: phases.into_iter().collect(),
         }
+    }
+
+    /// The same with a request sent before each batch.
+    pub(crate) fn after(self, before: Vec<u8>) -> Workload {
+        Workload { before, ..self }
     }
 }
 
@@ -134,10 +116,9 @@ mod tests {
     #[test]
     fn units_hold_many_short_requests_and_one_long_one() {
         let short = Workload::repeated(&[127, 0, 1, 0], Sync::RoundTrip);
-        assert_eq!((short.phases[0].requests, short.phases[0].first), (4096, 4));
+        assert_eq!((short.phases[0].requests, short.phases[0].kinds), (4096, 1));
         let turns = Workload::alternating(&[1, 0, 1, 0], &[2, 0, 1, 0]);
-        assert_eq!(turns.phases[0].kinds(), [[1, 0, 1, 0], [2, 0, 1, 0]]);
-        assert_eq!(turns.phases[0].requests, 4096);
+        assert_eq!((turns.phases[0].requests, turns.phases[0].kinds), (4096, 2));
         assert_eq!(turns.phases[0].bytes_each(), 4.0);
         let long = Workload::repeated(&[0; 100_000], Sync::RoundTrip);
         assert_eq!(long.phases[0].requests, 1);

@@ -11,6 +11,7 @@ mod resources;
 mod shapes;
 mod styles;
 mod text;
+mod window_requests;
 mod windows;
 
 use x11rb_protocol::x11_utils::Request;
@@ -24,7 +25,7 @@ use crate::workload::{Phase, Sync, Workload};
 
 /// How many resources a cycle makes before it frees them: as many as a program might have, for
 /// the length of the server's lists of them decides what finding one costs.
-const RESOURCES: usize = 256;
+const RESOURCES: usize = 1024;
 
 /// All loads that this server can be given.
 pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError> {
@@ -35,6 +36,7 @@ pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError>
     images::add(stage, plan, &mut loads)?;
     resources::add(stage, &mut loads)?;
     windows::add(stage, &mut loads)?;
+    window_requests::add(stage, &mut loads);
     properties::add(stage, plan, &mut loads)?;
     queries::add(stage, &mut loads)?;
     extensions::add(stage, plan, &mut loads)?;
@@ -52,6 +54,16 @@ fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     let x = index % columns * usize::from(width);
     let y = index / columns % rows * usize::from(height);
     (i16::try_from(x).unwrap_or(0), i16::try_from(y).unwrap_or(0))
+}
+
+/// What one has that differs from the common, or the other; `None` where they contradict each
+/// other.
+fn of_either<T: PartialEq>(common: T, one: T, other: T) -> Option<T> {
+    match (one == common, other == common) {
+        (_, true) => Some(one),
+        (true, _) => Some(other),
+        _ => None,
+    }
 }
 
 /// A request that draws nothing, again and again.

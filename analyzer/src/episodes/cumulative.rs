@@ -1,6 +1,6 @@
 //! The cumulative latency distribution (LiLa, section 3.3): how many episodes took at least so long.
 
-use crate::distribution::Distribution;
+use crate::statistics::distribution::Distribution;
 
 /// The latencies that it is told at, in milliseconds: Shneiderman's 100 and 1000 among them.
 pub(crate) const STEPS: [f64; 16] = [

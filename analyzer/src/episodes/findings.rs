@@ -8,7 +8,7 @@ use x11prof_trace::{ConnectionId, Opened};
 use super::EpisodeOptions;
 use super::episode::{Episode, Parts, Trigger};
 use super::landmarks::Landmarks;
-use crate::distribution::Distribution;
+use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
 const MOST_KEPT: usize = 50_000;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use x11prof_protocol::Symbol;
 
 use super::episode::{Asked, Episode, Owner, Trigger};
-use crate::distribution::Distribution;
+use crate::statistics::distribution::Distribution;
 
 /// Landmarks told apart at most; those after them are one.
 const MOST: usize = 2000;

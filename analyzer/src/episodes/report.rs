@@ -10,7 +10,7 @@ use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger};
 use super::findings::Findings;
 use super::landmarks::{Landmark, phases};
 use crate::facts::Facts;
-use crate::reporting::{duration_ms, percent};
+use crate::profile::reporting::{duration_ms, percent};
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;

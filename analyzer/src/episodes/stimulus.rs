@@ -4,7 +4,7 @@
 use x11prof_protocol::{Event, SequenceNumber, Symbol};
 
 use super::episode::Trigger;
-use crate::target::event_window;
+use crate::profile::target::event_window;
 
 /// What a key or button event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! The report on episodes for people.
 
 use super::report::{CausesReport, EpisodeReport, EpisodesReport, PartsReport, SummaryReport};
-use crate::reporting::percent;
+use crate::profile::reporting::percent;
 use crate::table::Table;
 
 /// Landmarks and episodes shown where the user did not say how many.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use x11prof_protocol::{Message, Request, Symbol};
 
-use crate::atoms::Atoms;
 use crate::body::Body;
 use crate::pipeline::Seen;
-use crate::target::{Target, target};
+use crate::profile::atoms::Atoms;
+use crate::profile::target::{Target, target};
 
 /// Windows known at most.
 const MOST: usize = 1 << 16;

@@ -20,7 +20,7 @@ fn load(style: u8, size: u16) -> Workload {
 }
 
 fn parts(load: &Workload) -> (u8, f64) {
-    let bytes = load.phases[0].first_request();
+    let bytes = &load.phases[0].unit;
     (
         bytes[0],
         f64::from(u16::from_ne_bytes([bytes[4], bytes[5]])),

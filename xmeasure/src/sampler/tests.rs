@@ -158,8 +158,9 @@ fn loads() -> (Vec<Workload>, Vec<Lone>) {
     let lone = [127_u8, 43].map(|kind| {
         let request = loads
             .iter()
-            .map(|load| load.phases[0].first_request())
-            .find(|r| r[0] == kind);
+            .map(|load| &load.phases[0])
+            .find(|phase| phase.unit[0] == kind)
+            .map(|phase| &phase.unit[..phase.bytes_each() as usize]);
         Lone {
             request: request.unwrap().to_vec(),
             answered: kind == 43,
@@ -204,7 +205,7 @@ fn known_costs_are_found_again() {
     assert_eq!(steps, others * plan.least_passes() + 1);
     assert_eq!(readings.refused, [13]);
 
-    let (cpu, wall) = Transport::both(&readings);
+    let (cpu, wall) = Transport::both(&readings, &loads);
     let costs = transport::costs(cpu.as_ref(), wall.as_ref()).unwrap();
     close(costs.wakeup.cpu_us.unwrap().0, WAKEUP);
     close(costs.byte_read.cpu_us.unwrap().0, BYTE);
@@ -259,7 +260,7 @@ fn what_was_read_before_the_server_died_is_kept() {
     .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     assert!(!readings.loads[0][0].is_empty());
-    let (cpu, _) = Transport::both(&readings);
+    let (cpu, _) = Transport::both(&readings, &loads);
     close(cpu.unwrap().median.byte_read, BYTE);
 }
 

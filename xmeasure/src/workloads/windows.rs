@@ -1,111 +1,128 @@
-//! Windows: making, mapping, moving, grabbing, and what is asked about them.
+//! Windows that come, go and change, by how many they are at a time, and whether they are seen.
+//!
+//! They stand among brothers and sisters, as a dialog's do: what a window's coming and going
+//! costs grows with those whose visible parts have to be worked out again.
 
 use std::borrow::Cow;
 
 use x11rb_protocol::protocol::xproto::{
-    ButtonIndex, ChangeWindowAttributesAux, ChangeWindowAttributesRequest, ConfigureWindowAux,
-    ConfigureWindowRequest, CreateWindowAux, CreateWindowRequest, DestroySubwindowsRequest,
-    DestroyWindowRequest, EventMask, GetGeometryRequest, GetWindowAttributesRequest,
-    GrabButtonRequest, GrabKeyRequest, GrabMode, MapSubwindowsRequest, MapWindowRequest, ModMask,
-    QueryPointerRequest, QueryTreeRequest, ReparentWindowRequest, SendEventRequest,
-    TranslateCoordinatesRequest, UngrabButtonRequest, UngrabKeyRequest, UnmapSubwindowsRequest,
-    UnmapWindowRequest, WindowClass,
+    Circulate, CirculateWindowRequest, ConfigureWindowAux, ConfigureWindowRequest, CreateWindowAux,
+    CreateWindowRequest, DestroySubwindowsRequest, DestroyWindowRequest, MapSubwindowsRequest,
+    MapWindowRequest, ReparentWindowRequest, StackMode, UnmapSubwindowsRequest, UnmapWindowRequest,
+    Window, WindowClass,
 };
 
-use super::{RESOURCES, cycle, plain};
 use crate::error::MeasureError;
 use crate::loads::Loads;
-use crate::stage::Stage;
+use crate::stage::{ARENA, Stage};
 use crate::wire::core;
 use crate::workload::{Phase, Sync, Workload};
 
-/// Side of a small child window, in pixels.
-const CHILD: u16 = 20;
-/// Children that are mapped with one request.
-const CHILDREN: usize = 8;
-/// Grabs on one window, each of another button or key with other modifiers: as many as an xterm
-/// makes.
-const GRABS: u16 = 48;
-/// Windows that have so many children.
-const FAMILIES: usize = 32;
+/// Side of the smallest window, in pixels, and of the place it has.
+const SIDE: u16 = 8;
+const PLACE: u16 = 10;
+/// Windows beside each other in one parent.
+const SIBLINGS: u16 = 16;
+/// Windows that come or go with their parent: in the middle of those that a dialog and that a
+/// large window of a toolkit without windows of its own has.
+const INFERIORS: [u16; 3] = [4, 16, 64];
+/// Times that a window is changed there and back in one unit.
+const CHANGES: usize = 16;
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let parent = stage.arena;
-    let ids = stage.ids(RESOURCES / 4);
-    let first = ids.first().copied().unwrap_or_default();
-    let create = |wid: u32| create(wid, parent, wid.wrapping_sub(first));
-    cycle(
-        loads,
-        &ids,
-        &[
-            &create,
-            &|window| core(MapWindowRequest { window }),
-            &|window| core(UnmapWindowRequest { window }),
-            &|window| core(DestroyWindowRequest { window }),
-        ],
-    );
-    let ids = stage.ids(RESOURCES / 4);
-    let silent = stage.silent;
-    cycle(
-        loads,
-        &ids,
-        &[
-            &create,
-            &|window| {
-                core(ReparentWindowRequest {
-                    window,
-                    parent: silent,
-                    x: 1,
-                    y: 1,
-                })
-            },
-            &|window| core(DestroyWindowRequest { window }),
-        ],
-    );
-    changes(stage, loads)?;
-    children(stage, loads)?;
-    questions(stage, loads);
-    grabs(stage, loads);
-    Ok(())
+    single(stage, loads, true)?;
+    single(stage, loads, false)?;
+    for inferiors in INFERIORS {
+        families(stage, loads, inferiors)?;
+    }
+    for children in [1].into_iter().chain(INFERIORS) {
+        subwindows(stage, loads, true, children)?;
+    }
+    subwindows(stage, loads, false, 1)?;
+    reparented(stage, loads, false)?;
+    reparented(stage, loads, true)?;
+    for inferiors in [0].into_iter().chain(INFERIORS) {
+        changes(stage, loads, true, inferiors)?;
+    }
+    changes(stage, loads, false, 0)?;
+    circulation(stage, loads)
 }
 
-/// Attributes and places of a window that is mapped.
-fn changes(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let window = stage.id();
-    stage.send_bytes(&create(window, stage.arena, 0))?;
-    stage.send(MapWindowRequest { window })?;
-    let attributes = ChangeWindowAttributesAux::new().event_mask(EventMask::NO_EVENT);
-    let value_list = Cow::Borrowed(&attributes);
-    plain(loads, ChangeWindowAttributesRequest { window, value_list });
-    // Back and forth, so that each request changes something; away from the other children.
-    loads.push(Workload::varied(Sync::RoundTrip, 2000, |index| {
-        let (there, size) = if index % 2 == 0 { (150, 30) } else { (160, 35) };
-        let value_list = ConfigureWindowAux::new()
-            .x(there)
-            .y(there)
-            .width(size)
-            .height(size);
-        core(ConfigureWindowRequest {
-            window,
-            value_list: Cow::Owned(value_list),
-        })
-    }));
-    Ok(())
+/// Where the windows of one load are; that one is on top while the load runs.
+#[derive(Debug, Clone, Copy)]
+struct Ground {
+    window: Window,
 }
 
-/// A request for a child of `parent`; the first hundred lie beside each other.
-fn create(wid: u32, parent: u32, index: u32) -> Vec<u8> {
-    let cell = |number: u32| i16::try_from(number % 10).unwrap_or(0) * CHILD.cast_signed();
-    let (x, y) = (cell(index), cell(index / 10));
+impl Ground {
+    /// A new one, whose windows are to be seen or not.
+    fn new(stage: &mut Stage, seen: bool) -> Result<Ground, MeasureError> {
+        let window = stage.id();
+        let parent = if seen { stage.arena } else { stage.silent };
+        stage.send_bytes(&create(window, parent, (0, 0), ARENA))?;
+        stage.send(MapWindowRequest { window })?;
+        Ok(Ground { window })
+    }
+
+    /// The load of these phases.
+    fn load(&self, phases: impl IntoIterator<Item = Phase>) -> Workload {
+        let values = ConfigureWindowAux::new().stack_mode(StackMode::ABOVE);
+        let raise = ConfigureWindowRequest {
+            window: self.window,
+            value_list: Cow::Owned(values),
+        };
+        Workload::cycle(phases).after(core(raise))
+    }
+}
+
+/// A window by its id, its parent, and which place of how wide a side it has there.
+#[derive(Debug, Clone, Copy)]
+struct Born {
+    id: Window,
+    parent: Window,
+    place: u16,
+    side: u16,
+}
+
+impl Born {
+    fn request(&self) -> Vec<u8> {
+        let (x, y) = cell(self.place, self.side, ARENA);
+        create(self.id, self.parent, (x, y), self.side - (PLACE - SIDE))
+    }
+}
+
+/// The corner of a place, of those that fill a square of side `whole` row by row, and are filled
+/// again from the start where there are more.
+fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
+    let columns = (whole / side.max(1)).max(1);
+    let at = |number: u16| (number * side).cast_signed();
+    (at(place % columns), at(place / columns % columns))
+}
+
+/// The side of the place for a window with so many children beside each other in a square.
+fn side_for(children: u16) -> u16 {
+    let mut columns = 1;
+    while columns * columns < children {
+        columns += 1;
+    }
+    columns * PLACE + PLACE - SIDE
+}
+
+/// The corner of a child in a window made for `children` of them.
+fn child_at(child: u16, children: u16) -> (i16, i16) {
+    cell(child, PLACE, side_for(children))
+}
+
+fn create(wid: Window, parent: Window, (x, y): (i16, i16), side: u16) -> Vec<u8> {
     core(CreateWindowRequest {
         depth: 0,
         wid,
         parent,
         x,
         y,
-        width: CHILD,
-        height: CHILD,
+        width: side,
+        height: side,
         border_width: 0,
         class: WindowClass::INPUT_OUTPUT,
         visual: 0,
@@ -113,109 +130,276 @@ fn create(wid: u32, parent: u32, index: u32) -> Vec<u8> {
     })
 }
 
-/// Windows with children, which are mapped, unmapped and destroyed by one request each.
-fn children(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let families = stage.ids(FAMILIES);
-    for (index, family) in (0..).zip(&families) {
-        stage.send_bytes(&create(*family, stage.arena, index))?;
-        stage.send(MapWindowRequest { window: *family })?;
+fn phase(requests: impl IntoIterator<Item = Vec<u8>>) -> Phase {
+    Phase::new(requests, Sync::RoundTrip)
+}
+
+fn map(window: &Window) -> Vec<u8> {
+    core(MapWindowRequest { window: *window })
+}
+
+fn unmap(window: &Window) -> Vec<u8> {
+    core(UnmapWindowRequest { window: *window })
+}
+
+fn destroy(window: &Window) -> Vec<u8> {
+    core(DestroyWindowRequest { window: *window })
+}
+
+/// As many mapped windows in `parent` as there is place for, each for so many children.
+fn parents(
+    stage: &mut Stage,
+    ground: Ground,
+    children: u16,
+    most: u16,
+) -> Result<Vec<Window>, MeasureError> {
+    let side = side_for(children);
+    let columns = ARENA / side;
+    let ids = stage.ids(usize::from((columns * columns).clamp(1, most)));
+    for (place, id) in (0..).zip(&ids) {
+        let parent = ground.window;
+        let born = Born {
+            id: *id,
+            parent,
+            place,
+            side,
+        };
+        stage.send_bytes(&born.request())?;
+        stage.send_bytes(&map(id))?;
     }
-    let ids = stage.ids(FAMILIES * CHILDREN);
-    let born = (0..).zip(ids.iter().zip(families.iter().cycle()));
-    let born = born.map(|(index, (id, family))| create(*id, *family, index));
-    let each = |request: &dyn Fn(u32) -> Vec<u8>| {
-        Phase::new(
-            families.iter().map(|family| request(*family)),
-            Sync::RoundTrip,
-        )
-    };
-    loads.push(Workload::cycle([
-        Phase::new(born, Sync::RoundTrip),
-        each(&|window| core(MapSubwindowsRequest { window })),
-        each(&|window| core(UnmapSubwindowsRequest { window })),
-        each(&|window| core(DestroySubwindowsRequest { window })),
+    Ok(ids)
+}
+
+/// So many children of each parent: their ids, and the requests that make them.
+fn children(stage: &mut Stage, parents: &[Window], count: u16) -> (Vec<Window>, Vec<Vec<u8>>) {
+    let mut all = (Vec::new(), Vec::new());
+    for parent in parents {
+        for child in 0..count {
+            let id = stage.id();
+            all.0.push(id);
+            all.1
+                .push(create(id, *parent, child_at(child, count), SIDE));
+        }
+    }
+    all
+}
+
+/// Single windows among their siblings, destroyed as they were made and while they are seen.
+fn single(stage: &mut Stage, loads: &mut Loads, seen: bool) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, seen)?;
+    let parents = parents(stage, ground, SIBLINGS, u16::MAX)?;
+    let (ids, born) = children(stage, &parents, SIBLINGS);
+    loads.push(ground.load([
+        phase(born.clone()),
+        phase(ids.iter().map(map)),
+        phase(ids.iter().map(unmap)),
+        phase(ids.iter().map(destroy)),
+    ]));
+    loads.push(ground.load([
+        phase(born),
+        phase(ids.iter().map(map)),
+        phase(ids.iter().map(destroy)),
     ]));
     Ok(())
 }
 
-fn questions(stage: &Stage, loads: &mut Loads) {
-    let (window, root) = (stage.window, stage.screen.root);
-    plain(loads, GetWindowAttributesRequest { window });
-    plain(loads, GetGeometryRequest { drawable: window });
-    plain(loads, QueryTreeRequest { window });
-    plain(loads, QueryPointerRequest { window });
-    plain(
-        loads,
-        TranslateCoordinatesRequest {
-            src_window: window,
-            dst_window: root,
-            src_x: 5,
-            src_y: 5,
-        },
-    );
-    // A ClientMessage to a window of ours; nobody has asked for it, so none is delivered.
-    let mut event = [0; 32];
-    event[..2].copy_from_slice(&[33, 32]);
-    plain(
-        loads,
-        SendEventRequest {
-            propagate: false,
-            destination: stage.silent,
-            event_mask: EventMask::PROPERTY_CHANGE,
-            event: Cow::Owned(event),
-        },
-    );
+/// Windows with inferiors, which come and go with them.
+fn families(stage: &mut Stage, loads: &mut Loads, inferiors: u16) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, true)?;
+    let side = side_for(inferiors);
+    let columns = ARENA / side;
+    let ids = stage.ids(usize::from(columns * columns));
+    let parent = ground.window;
+    let heads = (0..).zip(&ids).map(|(place, id)| Born {
+        id: *id,
+        parent,
+        place,
+        side,
+    });
+    let mut born: Vec<Vec<u8>> = heads.map(|head| head.request()).collect();
+    born.extend(children(stage, &ids, inferiors).1);
+    let map_inferiors = |window: &Window| core(MapSubwindowsRequest { window: *window });
+    loads.push(ground.load([
+        phase(born.clone()),
+        phase(ids.iter().map(map_inferiors)),
+        phase(ids.iter().map(map)),
+        phase(ids.iter().map(unmap)),
+        phase(ids.iter().map(destroy)),
+    ]));
+    loads.push(ground.load([
+        phase(born),
+        phase(ids.iter().map(map_inferiors)),
+        phase(ids.iter().map(map)),
+        phase(ids.iter().map(destroy)),
+    ]));
+    Ok(())
 }
 
-/// Passive grabs on a window of ours: nobody's input is taken away.
-fn grabs(stage: &Stage, loads: &mut Loads) {
-    let grab_window = stage.silent;
-    let buttons = || (0..GRABS).map(|index| (ButtonIndex::from((index % 3 + 1) as u8), index / 3));
-    let grab_button = |(button, modifiers): (ButtonIndex, u16)| {
-        core(GrabButtonRequest {
-            owner_events: true,
-            grab_window,
-            event_mask: EventMask::BUTTON_PRESS,
-            pointer_mode: GrabMode::ASYNC,
-            keyboard_mode: GrabMode::ASYNC,
-            confine_to: 0,
-            cursor: 0,
-            button,
-            modifiers: ModMask::from(modifiers),
-        })
-    };
-    let ungrab_button = |(button, modifiers): (ButtonIndex, u16)| {
-        let modifiers = ModMask::from(modifiers);
-        core(UngrabButtonRequest {
-            button,
-            grab_window,
-            modifiers,
-        })
-    };
-    loads.push(Workload::cycle([
-        Phase::new(buttons().map(grab_button), Sync::RoundTrip),
-        Phase::new(buttons().map(ungrab_button), Sync::RoundTrip),
+/// Children that are mapped, unmapped and destroyed by one request for all of a parent's.
+fn subwindows(
+    stage: &mut Stage,
+    loads: &mut Loads,
+    seen: bool,
+    count: u16,
+) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, seen)?;
+    let parents = parents(stage, ground, count, 100)?;
+    let born = children(stage, &parents, count).1;
+    let each = |request: &dyn Fn(Window) -> Vec<u8>| phase(parents.iter().map(|it| request(*it)));
+    let map = |window| core(MapSubwindowsRequest { window });
+    let unmap = |window| core(UnmapSubwindowsRequest { window });
+    let destroy = |window| core(DestroySubwindowsRequest { window });
+    loads.push(ground.load([
+        phase(born.clone()),
+        each(&map),
+        each(&unmap),
+        each(&destroy),
     ]));
-    let keys = || (0..GRABS).map(|index| (24 + (index % 3) as u8, index / 3));
-    let grab_key = |(key, modifiers): (u8, u16)| {
-        core(GrabKeyRequest {
-            owner_events: true,
-            grab_window,
-            modifiers: ModMask::from(modifiers),
-            key,
-            pointer_mode: GrabMode::ASYNC,
-            keyboard_mode: GrabMode::ASYNC,
-        })
+    loads.push(ground.load([phase(born), each(&map), each(&destroy)]));
+    Ok(())
+}
+
+/// Windows that move from one parent to another and back.
+fn reparented(stage: &mut Stage, loads: &mut Loads, mapped: bool) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, true)?;
+    let homes = parents(stage, ground, SIBLINGS, 8)?;
+    let (here, there) = homes.split_at(homes.len() / 2);
+    let (ids, born) = children(stage, here, SIBLINGS);
+    for request in born {
+        stage.send_bytes(&request)?;
+    }
+    for window in ids.iter().filter(|_| mapped) {
+        stage.send_bytes(&map(window))?;
+    }
+    let moved = |homes: &[Window]| -> Vec<Vec<u8>> {
+        let places = homes
+            .iter()
+            .flat_map(|home| (0..SIBLINGS).map(|child| (*home, child_at(child, SIBLINGS))));
+        let all = ids.iter().zip(places);
+        let request = |(window, (parent, (x, y))): (&Window, _)| {
+            core(ReparentWindowRequest {
+                window: *window,
+                parent,
+                x,
+                y,
+            })
+        };
+        all.map(request).collect()
     };
-    let ungrab_key = |(key, modifiers): (u8, u16)| {
-        core(UngrabKeyRequest {
-            key,
-            grab_window,
-            modifiers: ModMask::from(modifiers),
-        })
+    let there_and_back = [moved(there), moved(here)].concat();
+    let unit = (0..CHANGES).flat_map(|_| there_and_back.clone());
+    loads.push(ground.load([phase(unit)]));
+    Ok(())
+}
+
+/// What ConfigureWindow changes of windows that stay where they are, each by itself.
+fn changes(
+    stage: &mut Stage,
+    loads: &mut Loads,
+    seen: bool,
+    inferiors: u16,
+) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, seen)?;
+    let ids = if inferiors == 0 {
+        let parents = parents(stage, ground, SIBLINGS, 1)?;
+        let (ids, born) = children(stage, &parents, SIBLINGS);
+        for request in born {
+            stage.send_bytes(&request)?;
+        }
+        for window in &ids {
+            stage.send(MapWindowRequest { window: *window })?;
+        }
+        ids
+    } else {
+        let ids = parents(stage, ground, inferiors, SIBLINGS)?;
+        for request in children(stage, &ids, inferiors).1 {
+            stage.send_bytes(&request)?;
+        }
+        for window in &ids {
+            stage.send(MapSubwindowsRequest { window: *window })?;
+        }
+        ids
     };
-    loads.push(Workload::cycle([
-        Phase::new(keys().map(grab_key), Sync::RoundTrip),
-        Phase::new(keys().map(ungrab_key), Sync::RoundTrip),
-    ]));
+    let of = |place: usize| {
+        let place = u16::try_from(place).unwrap_or(0);
+        match inferiors {
+            0 => (child_at(place, SIBLINGS), SIDE),
+            _ => {
+                let side = side_for(inferiors);
+                (cell(place, side, ARENA), side - (PLACE - SIDE))
+            }
+        }
+    };
+    type Change = fn(ConfigureWindowAux, (i16, i16), u16, u16) -> ConfigureWindowAux;
+    let kinds: [Change; 5] = [
+        |values, (x, y), _, by| {
+            let by = by.cast_signed();
+            values.x(i32::from(x + by)).y(i32::from(y + by))
+        },
+        |values, _, side, by| {
+            let side = u32::from(side + by);
+            values.width(side).height(side)
+        },
+        |values, (x, y), side, by| {
+            let side = u32::from(side + by);
+            let values = values.x(i32::from(x + by.cast_signed())).y(i32::from(y));
+            values.width(side).height(side)
+        },
+        |values, _, _, by| values.border_width(u32::from(by)),
+        |values, _, _, _| values.stack_mode(StackMode::ABOVE),
+    ];
+    for change in kinds {
+        let unit = (0..2 * CHANGES).flat_map(|round| {
+            let by = u16::from(round % 2 == 0);
+            let all = ids.iter().enumerate();
+            all.map(move |(index, window)| {
+                let (at, side) = of(index);
+                core(ConfigureWindowRequest {
+                    window: *window,
+                    value_list: Cow::Owned(change(ConfigureWindowAux::new(), at, side, by)),
+                })
+            })
+        });
+        loads.push(ground.load([phase(unit)]));
+    }
+    Ok(())
+}
+
+/// The lowest of windows that hide each other is raised.
+fn circulation(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, true)?;
+    let parents = parents(stage, ground, SIBLINGS, 1)?;
+    let Some(&window) = parents.first() else {
+        return Ok(());
+    };
+    for at in [0, 3] {
+        let id = stage.id();
+        stage.send_bytes(&create(id, window, (at, at), SIDE))?;
+        stage.send(MapWindowRequest { window: id })?;
+    }
+    let raise_lowest = core(CirculateWindowRequest {
+        direction: Circulate::RAISE_LOWEST,
+        window,
+    });
+    let unit = (0..CHANGES * usize::from(SIBLINGS)).map(|_| raise_lowest.clone());
+    loads.push(ground.load([phase(unit)]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PLACE, SIDE, child_at, side_for};
+
+    #[test]
+    fn children_have_places_of_their_own_within_their_parent() {
+        for children in [1, 4, 16, 64] {
+            let side = side_for(children) - (PLACE - SIDE);
+            let mut places: Vec<_> = (0..children).map(|it| child_at(it, children)).collect();
+            let inside = |at: i16| at >= 0 && at.cast_unsigned() + SIDE <= side;
+            assert!(places.iter().all(|(x, y)| inside(*x) && inside(*y)));
+            places.sort_unstable();
+            places.dedup();
+            assert_eq!(places.len(), usize::from(children));
+        }
+    }
 }

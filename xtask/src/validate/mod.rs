@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod coverage;
+mod long_trace;
 mod measure;
 mod memory;
 mod resources;
@@ -20,7 +21,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             "usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate measure [quick]\n       \
-             cargo xtask validate memory [MB]\n       \
+             cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate resources"
                 .to_owned(),
         ),

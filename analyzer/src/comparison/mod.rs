@@ -1,0 +1,250 @@
+//! One trace on several servers and networks: the paper's Table 7 and Figure 10, as a document.
+//!
+//! A server whose file prices little has a low total for that reason alone. So beside each
+//! total stands one over only those requests that every server here can price, and servers are
+//! ranked by that.
+
+pub(crate) mod text;
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use x11prof_cost_model::Clock;
+
+use crate::profile::report::{NetworkReport, ProfileReport};
+use crate::profile::reporting::percent;
+use crate::profile::scales::ScaleReport;
+use crate::warnings::WarningKind;
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+
+/// The profiles of one trace side by side (DESIGN, section 3). Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The version of this layout: 1.
+    pub format: u32,
+    /// The servers, in the order asked for; each once for each network.
+    pub servers: Vec<ComparedServer>,
+    /// Each kind of request, the most time on the first server first.
+    pub requests: Vec<ComparedRequest>,
+    /// What-if factors on the server's times.
+    pub scaled: Vec<ScaleReport>,
+}
+
+/// A server of the comparison, on a network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedServer {
+    /// The parameter file's name.
+    pub name: String,
+    /// The clock that its times are on; null where nothing was priced.
+    pub clock: Option<Clock>,
+    /// The network to it.
+    pub network: NetworkReport,
+    /// Requests and transport.
+    pub total_ms: f64,
+    /// The server's part of it.
+    pub server_ms: f64,
+    /// The network's part.
+    pub network_ms: f64,
+    /// Transport alone.
+    pub transport_ms: f64,
+    /// The network's part of transport.
+    pub transport_network_ms: f64,
+    /// `total_ms` as a multiple of the first one's; null where that is 0.
+    pub ratio: Option<f64>,
+    /// Requests that its parameters have no price for: they count as no time.
+    pub unpriced: u64,
+    /// The total over the kinds of request that every server here can price wholly, and
+    /// transport where all know what it costs.
+    pub comparable_ms: f64,
+    /// `comparable_ms` as a multiple of the first one's; null where that is 0.
+    pub comparable_ratio: Option<f64>,
+}
+
+/// A kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedRequest {
+    /// Its name.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Whether every server here can price all of them.
+    pub comparable: bool,
+    /// What it costs on each server, in their order.
+    pub servers: Vec<RequestOnServer>,
+}
+
+/// A kind of request on one server.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct RequestOnServer {
+    /// Server and network.
+    pub time_ms: f64,
+    /// The server's part.
+    pub server_ms: f64,
+    /// The network's part.
+    pub network_ms: f64,
+    /// Of that server's total.
+    pub percent_of_time: f64,
+    /// True for the fewest requests that together take half of all requests' time on that server.
+    pub dominates: bool,
+    /// How many of them have no price there.
+    pub unpriced: u64,
+}
+
+impl Comparison {
+    /// The `reports` of one trace side by side.
+    pub fn new(reports: &[ProfileReport]) -> Comparison {
+        let mut requests = requests(reports);
+        mark_dominating(&mut requests, reports);
+        let transport_known = !reports.iter().any(|report| {
+            let mut kinds = report.warnings.iter().map(|warning| warning.kind);
+            kinds.any(|kind| kind == WarningKind::NoTransport)
+        });
+        let comparable: Vec<f64> = (0..reports.len())
+            .map(|at| comparable_ms(&requests, reports, at, transport_known))
+            .collect();
+        let first = reports.first().map_or(0.0, |report| report.total.time_ms);
+        let first_comparable = comparable.first().copied().unwrap_or(0.0);
+        let ratio = |time: f64, first: f64| (first > 0.0).then(|| time / first);
+        let servers = reports
+            .iter()
+            .zip(&comparable)
+            .map(|(report, comparable_ms)| ComparedServer {
+                name: report.server.name.clone(),
+                clock: report.server.clock,
+                network: report.network.clone(),
+                total_ms: report.total.time_ms,
+                server_ms: report.total.server_ms,
+                network_ms: report.total.network_ms,
+                transport_ms: report.transport.time_ms,
+                transport_network_ms: report.transport.network_ms,
+                ratio: ratio(report.total.time_ms, first),
+                unpriced: report.total.unpriced,
+                comparable_ms: *comparable_ms,
+                comparable_ratio: ratio(*comparable_ms, first_comparable),
+            })
+            .collect();
+        Comparison {
+            format: FORMAT,
+            servers,
+            requests,
+            scaled: reports
+                .first()
+                .map(|report| report.scaled.clone())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Where the server stands that takes the least time over what all of them can price, for
+    /// each network that was asked for; `None` where there is nothing to compare.
+    pub fn fastest(&self) -> Vec<(&NetworkReport, Option<&ComparedServer>)> {
+        let mut networks: Vec<&NetworkReport> = Vec::new();
+        for server in &self.servers {
+            if !networks.contains(&&server.network) {
+                networks.push(&server.network);
+            }
+        }
+        let best = |network: &NetworkReport| {
+            self.servers
+                .iter()
+                .filter(|server| server.network == *network && server.comparable_ms > 0.0)
+                .min_by(|a, b| a.comparable_ms.total_cmp(&b.comparable_ms))
+        };
+        networks
+            .into_iter()
+            .map(|network| (network, best(network)))
+            .collect()
+    }
+}
+
+/// The lines of all reports by name, the most expensive first.
+fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
+    let mut by_name: BTreeMap<&str, ComparedRequest> = BTreeMap::new();
+    for (at, report) in reports.iter().enumerate() {
+        for line in &report.requests {
+            let entry = by_name
+                .entry(&line.name)
+                .or_insert_with(|| ComparedRequest {
+                    name: line.name.clone(),
+                    count: line.count,
+                    comparable: true,
+                    servers: vec![RequestOnServer::default(); reports.len()],
+                });
+            entry.comparable &= line.unpriced == 0;
+            if let Some(cell) = entry.servers.get_mut(at) {
+                *cell = RequestOnServer {
+                    time_ms: line.time_ms,
+                    server_ms: line.server_ms,
+                    network_ms: line.network_ms,
+                    percent_of_time: line.percent_of_time,
+                    dominates: false,
+                    unpriced: line.unpriced,
+                };
+            }
+        }
+    }
+    let mut requests: Vec<ComparedRequest> = by_name.into_values().collect();
+    // What the first server cannot price is ordered by the others.
+    let times = |line: &ComparedRequest| -> (f64, f64) {
+        let times = line.servers.iter().map(|cell| cell.time_ms);
+        let first = line.servers.first().map_or(0.0, |cell| cell.time_ms);
+        (first, times.fold(0.0, f64::max))
+    };
+    requests.sort_by(|a, b| {
+        let ((a_first, a_most), (b_first, b_most)) = (times(a), times(b));
+        b_first.total_cmp(&a_first).then(b_most.total_cmp(&a_most))
+    });
+    requests
+}
+
+/// Marks, for each server, its most expensive requests until they are half of all.
+fn mark_dominating(requests: &mut [ComparedRequest], reports: &[ProfileReport]) {
+    for (at, report) in reports.iter().enumerate() {
+        let half = report.requests.iter().map(|line| line.time_ms).sum::<f64>() / 2.0;
+        let mut sum = 0.0;
+        // A report's lines are sorted, so that the first of them are its most expensive.
+        let dominating: HashSet<&str> = report
+            .requests
+            .iter()
+            .take_while(|line| {
+                let before = sum;
+                sum += line.time_ms;
+                before < half && line.time_ms > 0.0
+            })
+            .map(|line| line.name.as_str())
+            .collect();
+        for request in requests.iter_mut() {
+            if let Some(cell) = request.servers.get_mut(at) {
+                cell.dominates = dominating.contains(request.name.as_str());
+            }
+        }
+    }
+}
+
+fn comparable_ms(
+    requests: &[ComparedRequest],
+    reports: &[ProfileReport],
+    at: usize,
+    transport_known: bool,
+) -> f64 {
+    let requests: f64 = requests
+        .iter()
+        .filter(|request| request.comparable)
+        .filter_map(|request| request.servers.get(at))
+        .map(|cell| cell.time_ms)
+        .sum();
+    let transport = reports.get(at).map_or(0.0, |report| {
+        if transport_known {
+            report.transport.time_ms
+        } else {
+            report.transport.network_ms
+        }
+    });
+    requests + transport
+}
+
+/// The share of `part` in a server's total, in percent.
+pub(crate) fn share(part: f64, server: &ComparedServer) -> f64 {
+    percent(part, server.total_ms)
+}

@@ -1,0 +1,207 @@
+//! A comparison for people: the paper's Table 7, and Figure 10 as a table.
+
+use crate::comparison::{ComparedServer, Comparison, share};
+use crate::profile::reporting::percent;
+use crate::profile::scales::ScaleReport;
+use crate::table::{Table, plain};
+
+impl Comparison {
+    /// The comparison for people; of the requests only the first `top`, where that is given.
+    pub fn text(&self, top: Option<usize>) -> String {
+        let mut text = String::new();
+        for (label, server) in self.labels().iter().zip(&self.servers) {
+            text.push_str(&format!("{label}: {}\n", server.network));
+        }
+        text.push_str(&scaled_text(&self.scaled));
+        text.push('\n');
+        text.push_str(&self.table(top).to_string());
+        text.push_str("\n+ Together these requests take half of the time of all on that server.\n");
+        if self.servers.iter().any(|server| server.unpriced > 0) {
+            text.push_str(
+                "* Not all of these have a price on that server; those without count as no \
+                 time, so its\n  total is too low: compare the lines of what all servers can \
+                 price. `x11prof measure --for\n  TRACE` measures what is missing.\n",
+            );
+        }
+        self.verdict(&mut text);
+        let networks = self.fastest().len();
+        if networks > 1 {
+            text.push_str("\nEffect of the network (per cent of each server's time):\n\n");
+            text.push_str(&self.network_table(top).to_string());
+        }
+        let mut clocks = self.servers.iter().filter_map(|server| server.clock);
+        if let Some(first) = clocks.next()
+            && clocks.any(|clock| clock != first)
+        {
+            text.push_str(
+                "\nWarning: some of these servers were measured in CPU time, others by the wall \
+                 clock.\n",
+            );
+        }
+        text
+    }
+
+    /// What each column is called: the server, numbered where it stands there several times.
+    fn labels(&self) -> Vec<String> {
+        let name = |server: &ComparedServer| plain(&server.name).into_owned();
+        let several = self.fastest().len() > 1;
+        let mut networks = Vec::new();
+        self.servers
+            .iter()
+            .map(|server| {
+                if !networks.contains(&&server.network) {
+                    networks.push(&server.network);
+                }
+                let at = networks.iter().position(|known| *known == &server.network);
+                match at {
+                    Some(at) if several => format!("{} net {}", name(server), at + 1),
+                    _ => name(server),
+                }
+            })
+            .collect()
+    }
+
+    fn table(&self, top: Option<usize>) -> Table {
+        let mut table = Table::new(["Request Name", "No. of messages", "% of total"]);
+        table.headings(
+            self.labels()
+                .into_iter()
+                .flat_map(|label| [format!("{label}: Time (ms)"), "% of total".to_owned()]),
+        );
+        let all: u64 = self.requests.iter().map(|line| line.count).sum();
+        for line in self.requests.iter().take(top.unwrap_or(usize::MAX)) {
+            let part = percent(line.count as f64, all as f64);
+            let head = [
+                plain(&line.name).into_owned(),
+                line.count.to_string(),
+                format!("{part:.2}%"),
+            ];
+            let cells = line.servers.iter().flat_map(|cell| {
+                let mark = match (cell.unpriced > 0, cell.dominates) {
+                    (true, true) => "*+",
+                    (true, false) => "*",
+                    (false, true) => "+",
+                    (false, false) => "",
+                };
+                [
+                    format!("{mark}{:.3}", cell.time_ms),
+                    format!("{:.2}%", cell.percent_of_time),
+                ]
+            });
+            table.row(head.into_iter().chain(cells));
+        }
+        let mut row = |name: &str, count: String, cell: &dyn Fn(&ComparedServer) -> [String; 2]| {
+            let head = [name.to_owned(), count, String::new()];
+            table.row(head.into_iter().chain(self.servers.iter().flat_map(cell)));
+        };
+        row("Transport", String::new(), &|server| {
+            [
+                format!("{:.3}", server.transport_ms),
+                format!("{:.2}%", share(server.transport_ms, server)),
+            ]
+        });
+        row("All Messages", all.to_string(), &|server| {
+            let mark = if server.unpriced > 0 { "*" } else { "" };
+            [
+                format!("{mark}{:.3}", server.total_ms),
+                "100.00%".to_owned(),
+            ]
+        });
+        let times =
+            |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), |r| format!("{r:.3}"));
+        row("Ratio to the first", String::new(), &|server| {
+            let mark = if server.unpriced > 0 { "*" } else { "" };
+            [format!("{mark}{}", times(server.ratio)), String::new()]
+        });
+        row("Not priced", String::new(), &|server| {
+            [
+                format!("{} msgs", server.unpriced),
+                format!("{:.2}%", percent(server.unpriced as f64, all as f64)),
+            ]
+        });
+        let comparable = self.requests.iter().filter(|line| line.comparable);
+        let count: u64 = comparable.map(|line| line.count).sum();
+        row("Priced by all", count.to_string(), &|server| {
+            [
+                format!("{:.3}", server.comparable_ms),
+                format!("{:.2}%", share(server.comparable_ms, server)),
+            ]
+        });
+        row("Ratio to the first", String::new(), &|server| {
+            [times(server.comparable_ratio), String::new()]
+        });
+        table
+    }
+
+    /// Who is fastest over what all can price; nobody, where that is nothing.
+    fn verdict(&self, text: &mut String) {
+        let first = self.servers.first().map(|server| &server.name);
+        if self
+            .servers
+            .iter()
+            .all(|server| Some(&server.name) == first)
+        {
+            return;
+        }
+        let all: u64 = self.requests.iter().map(|line| line.count).sum();
+        let comparable = self.requests.iter().filter(|line| line.comparable);
+        let count: u64 = comparable.map(|line| line.count).sum();
+        if count == 0 {
+            text.push_str("\nNo request has a price on all of these servers.\n");
+            return;
+        }
+        for (network, best) in self.fastest() {
+            if let Some(best) = best {
+                let name = plain(&best.name);
+                text.push_str(&format!(
+                    "\nLeast time over the {count} of {all} messages that all of them price: \
+                     {name}, {:.3} ms ({network})\n",
+                    best.comparable_ms
+                ));
+            }
+        }
+    }
+
+    /// Figure 10: how each server's time is divided between itself and each network.
+    fn network_table(&self, top: Option<usize>) -> Table {
+        let mut table = Table::new(["Request Name"]);
+        table.headings(
+            self.labels()
+                .into_iter()
+                .flat_map(|label| [format!("{label}: server"), "network".to_owned()]),
+        );
+        let cells = |server: f64, network: f64, of: &ComparedServer| {
+            [server, network].map(|part| format!("{:.2}%", share(part, of)))
+        };
+        for line in self.requests.iter().take(top.unwrap_or(usize::MAX)) {
+            let parts = line.servers.iter().zip(&self.servers);
+            let parts = parts.flat_map(|(cell, of)| cells(cell.server_ms, cell.network_ms, of));
+            table.row(std::iter::once(plain(&line.name).into_owned()).chain(parts));
+        }
+        let transport = self.servers.iter().flat_map(|of| {
+            let server = (of.transport_ms - of.transport_network_ms).max(0.0);
+            cells(server, of.transport_network_ms, of)
+        });
+        table.row(std::iter::once("Transport".to_owned()).chain(transport));
+        let totals = self.servers.iter();
+        let totals = totals.flat_map(|of| cells(of.server_ms, of.network_ms, of));
+        table.row(std::iter::once("All Messages".to_owned()).chain(totals));
+        table
+    }
+}
+
+/// A line for each what-if factor.
+pub(crate) fn scaled_text(scaled: &[ScaleReport]) -> String {
+    let line = |rule: &ScaleReport| {
+        let pattern = plain(&rule.pattern);
+        if rule.factor == 0.0 {
+            format!("What if: {pattern} left out ({} requests)\n", rule.requests)
+        } else {
+            format!(
+                "What if: {pattern} at {} times its cost ({} requests)\n",
+                rule.factor, rule.requests
+            )
+        }
+    };
+    scaled.iter().map(line).collect()
+}

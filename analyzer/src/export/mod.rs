@@ -1,0 +1,3 @@
+//! A trace in the formats of other programs.
+
+pub(crate) mod pcapng;

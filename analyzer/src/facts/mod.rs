@@ -1,0 +1,353 @@
+//! What a trace says about itself: who was connected, for how long, what the kernel counted,
+//! and whether anything is missing in it.
+
+pub(crate) mod activity;
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+
+use x11prof_cost_model::FastMap;
+use x11prof_protocol::Message;
+use x11prof_trace::{
+    ConnectionId, Control, CpuTime, Opened, Reader, Record, Server, Started, Timestamp, TraceError,
+};
+
+use crate::pipeline::{Observation, Seen};
+use crate::warnings::{Warning, WarningKind};
+use activity::{Activity, ActivityFigures};
+
+/// Connections listed at most; those after them are only counted.
+const MOST_LISTED: usize = 10_000;
+/// Processes whose CPU clocks are followed at most.
+const MOST_PROCESSES: usize = 10_000;
+/// Troubles listed at most.
+const MOST_TROUBLES: usize = 100;
+
+/// A connection of the trace.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectionFacts {
+    /// Its number.
+    pub id: ConnectionId,
+    /// Process id, name and command line of its client, where known.
+    pub pid: Option<u32>,
+    /// The process's name.
+    pub name: Option<String>,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// Requests seen.
+    pub requests: u64,
+    /// The number of the last request that the server mentioned, counted up from the 16 bits of
+    /// the replies, events and errors themselves.
+    pub last_sequence: u64,
+    /// Replies to no request that the trace shows.
+    pub unpaired_replies: u64,
+}
+
+/// The kernel's figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuFigures {
+    /// CPU time of all clients' processes while they were connected; `None` where it was not
+    /// read twice for any.
+    pub clients: Option<Duration>,
+    /// CPU time of the server over the recording.
+    pub server: Option<Duration>,
+}
+
+/// The CPU clock of a process, as far as it has been read.
+#[derive(Debug, Clone, Copy, Default)]
+struct CpuMeter {
+    last: u64,
+    used: u64,
+    readings: u64,
+    client: bool,
+}
+
+/// What a pass over a trace found out about it.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    started: Option<Started>,
+    server: Option<Server>,
+    first: Option<Timestamp>,
+    last: Timestamp,
+    records: u64,
+    connections: Vec<ConnectionFacts>,
+    connected: u64,
+    /// Where each open connection is in the list.
+    open: FastMap<ConnectionId, usize>,
+    first_opened: Option<Timestamp>,
+    last_activity: Timestamp,
+    cpu: HashMap<u32, CpuMeter>,
+    malformed: u64,
+    lost_bytes: u64,
+    troubles: Vec<String>,
+    ended: bool,
+    activity: Activity,
+}
+
+impl Facts {
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.activity.observe(observation);
+        match observation {
+            Observation::BlockStart(block) => {
+                self.record(block.time);
+                self.acted(block.time);
+            }
+            Observation::Lost(block) => {
+                self.record(block.time);
+                self.lost_bytes = self.lost_bytes.saturating_add(u64::from(block.wire_len));
+            }
+            Observation::Message(seen) => self.message(seen),
+            Observation::Control(time, control) => {
+                self.record(*time);
+                self.control(*time, control);
+            }
+            Observation::Switches(switches) => {
+                self.records += 1;
+                if let Some(switch) = switches.last() {
+                    self.last = self.last.max(switch.time);
+                }
+            }
+            Observation::BlockEnd(_) => {}
+        }
+    }
+
+    fn record(&mut self, time: Timestamp) {
+        self.records += 1;
+        self.first.get_or_insert(time);
+        self.last = self.last.max(time);
+    }
+
+    fn acted(&mut self, time: Timestamp) {
+        self.first_opened.get_or_insert(time);
+        self.last_activity = self.last_activity.max(time);
+    }
+
+    fn control(&mut self, time: Timestamp, control: &Control) {
+        match control {
+            Control::Started(started) => self.started = Some(started.clone()),
+            Control::Server(server) => self.server = Some(server.clone()),
+            Control::Opened(opened) => {
+                self.acted(time);
+                self.opened(opened);
+            }
+            Control::Closed { connection, .. } => {
+                self.acted(time);
+                self.open.remove(connection);
+            }
+            Control::CpuTime(reading) => self.cpu_time(reading),
+            Control::Trouble { what } if self.troubles.len() < MOST_TROUBLES => {
+                self.troubles.push(what.clone());
+            }
+            Control::Ended { .. } => self.ended = true,
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self, opened: &Opened) {
+        self.connected += 1;
+        if let Some(pid) = opened.pid
+            && let Some(meter) = self.meter(pid)
+        {
+            meter.client = true;
+        }
+        if self.connections.len() < MOST_LISTED {
+            self.open.insert(opened.connection, self.connections.len());
+            self.connections.push(ConnectionFacts {
+                id: opened.connection,
+                pid: opened.pid,
+                name: opened.name.clone(),
+                command: opened.command.clone(),
+                ..ConnectionFacts::default()
+            });
+        }
+    }
+
+    fn meter(&mut self, pid: u32) -> Option<&mut CpuMeter> {
+        if self.cpu.len() >= MOST_PROCESSES && !self.cpu.contains_key(&pid) {
+            return None;
+        }
+        Some(self.cpu.entry(pid).or_default())
+    }
+
+    fn cpu_time(&mut self, reading: &CpuTime) {
+        let Some(meter) = self.meter(reading.pid) else {
+            return;
+        };
+        // A clock that went back is another process under the same id: it starts afresh.
+        if meter.readings > 0 {
+            meter.used = meter
+                .used
+                .saturating_add(reading.cpu_ns.saturating_sub(meter.last));
+        }
+        meter.last = reading.cpu_ns;
+        meter.readings += 1;
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        let connection = self
+            .open
+            .get(&seen.connection)
+            .and_then(|at| self.connections.get_mut(*at));
+        if let Message::Malformed(_) = seen.message {
+            self.malformed += 1;
+        }
+        let Some(connection) = connection else { return };
+        let mentioned = match seen.message {
+            Message::Request(_) => {
+                connection.requests += 1;
+                None
+            }
+            Message::Reply(reply) => {
+                connection.unpaired_replies += u64::from(reply.request.is_none());
+                reply.order.u16(reply.bytes, 2)
+            }
+            Message::Event(event) if event.sequence.is_some() => event.order.u16(event.bytes, 2),
+            Message::Error(error) => error.order.u16(error.bytes, 2),
+            _ => None,
+        };
+        if let Some(low) = mentioned {
+            // A server's numbers never go back, so the step is the 16-bit difference. This does
+            // not look at the requests counted: it is there to check them.
+            let step = low.wrapping_sub(connection.last_sequence as u16);
+            connection.last_sequence = connection.last_sequence.saturating_add(u64::from(step));
+        }
+    }
+
+    /// Starts times and counts afresh; who is connected, and what was counted of each connection
+    /// to check it by, stays.
+    pub fn start_afresh(&mut self) {
+        self.first = None;
+        self.records = 0;
+        self.first_opened = None;
+        for meter in self.cpu.values_mut() {
+            meter.used = 0;
+            meter.readings = meter.readings.min(1);
+        }
+        self.malformed = 0;
+        self.lost_bytes = 0;
+        self.activity.start_afresh();
+    }
+
+    /// What the context switches tell; `None` where the trace has none.
+    pub fn activity(&self) -> Option<ActivityFigures> {
+        self.activity.figures()
+    }
+
+    /// The recording's first record.
+    pub fn started(&self) -> Option<&Started> {
+        self.started.as_ref()
+    }
+
+    /// The display server.
+    pub fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
+    }
+
+    /// The time of the first record.
+    pub fn first(&self) -> Option<Timestamp> {
+        self.first
+    }
+
+    /// From the first record to the last.
+    pub fn duration(&self) -> Duration {
+        self.first
+            .map_or(Duration::ZERO, |first| self.last.since(first))
+    }
+
+    /// From the first client's connecting to the last thing that one of them did.
+    pub fn wall(&self) -> Duration {
+        self.first_opened
+            .map_or(Duration::ZERO, |first| self.last_activity.since(first))
+    }
+
+    /// Records seen.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Whether the recording ended properly.
+    pub fn is_complete(&self) -> bool {
+        self.ended
+    }
+
+    /// The connections, in the order of their opening; the first 10,000 of them.
+    pub fn connections(&self) -> &[ConnectionFacts] {
+        &self.connections
+    }
+
+    /// A client's name for people: its process's, and the number of its connection.
+    pub fn client_name(&self, id: ConnectionId) -> String {
+        // They are in the order of their numbers, as they opened.
+        let at = self.connections.binary_search_by_key(&id, |one| one.id);
+        let name = at.ok().and_then(|at| self.connections.get(at));
+        match name.and_then(|one| one.name.as_deref()) {
+            Some(name) => format!("{name} (client {})", id.0),
+            None => format!("client {}", id.0),
+        }
+    }
+
+    /// How many connections there were.
+    pub fn connected(&self) -> u64 {
+        self.connected
+    }
+
+    /// Replies to no request that the trace shows.
+    pub fn unpaired_replies(&self) -> u64 {
+        self.connections
+            .iter()
+            .map(|connection| connection.unpaired_replies)
+            .sum()
+    }
+
+    /// The kernel's figures.
+    pub fn cpu(&self) -> CpuFigures {
+        let used =
+            |meter: &CpuMeter| (meter.readings > 1).then(|| Duration::from_nanos(meter.used));
+        let server = self.server.as_ref().and_then(|server| server.pid);
+        let clients = self
+            .cpu
+            .iter()
+            .filter(|(pid, meter)| meter.client && Some(**pid) != server)
+            .filter_map(|(_, meter)| used(meter))
+            .reduce(Duration::saturating_add);
+        let server = server.and_then(|pid| self.cpu.get(&pid)).and_then(used);
+        CpuFigures { clients, server }
+    }
+
+    /// What is missing or odd in the trace.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let missing = self
+            .connections
+            .iter()
+            .map(|connection| connection.last_sequence.saturating_sub(connection.requests))
+            .fold(0, u64::saturating_add);
+        let counts = [
+            (WarningKind::UnpairedReply, self.unpaired_replies()),
+            (WarningKind::MissingRequest, missing),
+            (WarningKind::Malformed, self.malformed),
+            (WarningKind::LostBytes, self.lost_bytes),
+            (WarningKind::Incomplete, u64::from(!self.ended)),
+        ];
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let troubles = self.troubles.iter().cloned().map(Some);
+        counts
+            .map(|(kind, count)| Warning::general(kind, None, count))
+            .chain(troubles.map(|what| Warning::general(WarningKind::Trouble, what, 1)))
+            .collect()
+    }
+}
+
+/// The display server of a trace, from the records before the first bytes; `None` where they do
+/// not tell. It reads no further than it must.
+pub fn identity<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Server>, TraceError> {
+    while let Some(record) = reader.next()? {
+        match record {
+            Record::Control(_, Control::Server(server)) => return Ok(Some(server)),
+            Record::Block(_) => return Ok(None),
+            _ => {}
+        }
+    }
+    Ok(None)
+}

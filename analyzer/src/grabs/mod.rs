@@ -1,0 +1,343 @@
+//! Grabs: who kept the server, the pointer, the keyboard or a device for himself, for how long,
+//! and who waited meanwhile.
+//!
+//! A grab of the server lasts from GrabServer to UngrabServer: other clients' requests that come
+//! in between wait. An active grab begins when its request is answered with success. Grabs that
+//! the server activates by itself, on a button or key that was grabbed passively or is held
+//! down, are not told on the wire and are not here.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+use x11prof_protocol::{Message, Reply, Request, SequenceNumber};
+use x11prof_trace::{ConnectionId, Control, Timestamp};
+
+use crate::body::Body;
+use crate::facts::Facts;
+use crate::pipeline::{Observation, Seen};
+use crate::profile::reporting::duration_ms;
+
+/// Grabs listed at most, the first ones.
+const MOST_LISTED: usize = 1000;
+/// Requests for grabs that wait for their answers, at most.
+const MOST_PENDING: usize = 4096;
+
+/// What is grabbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum What {
+    Server,
+    Pointer,
+    Keyboard,
+    Device(u16),
+}
+
+/// A client that waited for a grab of the server.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiter {
+    first: Timestamp,
+    requests: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    by: ConnectionId,
+    since: Timestamp,
+    waiters: BTreeMap<ConnectionId, Waiter>,
+}
+
+#[derive(Debug)]
+struct Done {
+    what: What,
+    by: ConnectionId,
+    since: Timestamp,
+    until: Timestamp,
+    end: &'static str,
+    waiters: BTreeMap<ConnectionId, Waiter>,
+}
+
+/// The grabs of a trace.
+#[derive(Debug, Default)]
+pub struct Grabs {
+    open: HashMap<What, Open>,
+    asked: HashMap<(ConnectionId, SequenceNumber), What>,
+    done: Vec<Done>,
+    count: u64,
+    refused: u64,
+    start: Option<Timestamp>,
+    now: Timestamp,
+}
+
+impl Grabs {
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Message(seen) => {
+                self.now = self.now.max(seen.time);
+                self.message(seen);
+            }
+            Observation::Control(time, control) => {
+                self.start.get_or_insert(*time);
+                self.now = self.now.max(*time);
+                if let Control::Closed { connection, .. } = control {
+                    self.end_all(*connection, *time);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Starts the counts afresh: of those before, only the grabs that last count.
+    pub fn start_afresh(&mut self) {
+        self.done.clear();
+        self.count = self.open.len() as u64;
+        self.refused = 0;
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        match seen.message {
+            Message::Request(request) => self.request(seen, request),
+            Message::Reply(reply) => self.reply(seen, reply),
+            Message::Error(error) if !self.asked.is_empty() => {
+                self.asked.remove(&(seen.connection, error.sequence));
+            }
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+        if let Some(open) = self.open.get_mut(&What::Server)
+            && open.by != seen.connection
+        {
+            let waiter = open.waiters.entry(seen.connection).or_insert(Waiter {
+                first: seen.time,
+                requests: 0,
+            });
+            waiter.requests += 1;
+        }
+        let body = Body::of(request);
+        let device = |at| body.u16(at).map(What::Device);
+        let ended = match request.name.as_str() {
+            "GrabServer" => return self.begin(What::Server, seen.connection, seen.time),
+            "GrabPointer" => return self.ask(seen, request, Some(What::Pointer)),
+            "GrabKeyboard" => return self.ask(seen, request, Some(What::Keyboard)),
+            // XIGrabDevice: window, time, cursor, device.
+            "XInputExtension:XIGrabDevice" => return self.ask(seen, request, device(12)),
+            "UngrabServer" => Some(What::Server),
+            "UngrabPointer" => Some(What::Pointer),
+            "UngrabKeyboard" => Some(What::Keyboard),
+            "XInputExtension:XIUngrabDevice" => device(4),
+            _ => None,
+        };
+        if let Some(what) = ended
+            && self
+                .open
+                .get(&what)
+                .is_some_and(|open| open.by == seen.connection)
+        {
+            self.end(what, seen.time, "ungrab");
+        }
+    }
+
+    fn ask(&mut self, seen: &Seen<'_>, request: &Request<'_>, what: Option<What>) {
+        if let Some(what) = what
+            && self.asked.len() < MOST_PENDING
+        {
+            self.asked.insert((seen.connection, request.sequence), what);
+        }
+    }
+
+    fn reply(&mut self, seen: &Seen<'_>, reply: &Reply<'_>) {
+        if self.asked.is_empty() {
+            return;
+        }
+        if let Some(what) = self.asked.remove(&(seen.connection, reply.sequence)) {
+            // Status 0 is Success. The core puts it in the reply's second byte, XIGrabDevice
+            // behind the header.
+            let at = if matches!(what, What::Device(_)) {
+                8
+            } else {
+                1
+            };
+            match reply.bytes.get(at) {
+                Some(0) => self.begin(what, seen.connection, seen.time),
+                Some(_) => self.refused += 1,
+                None => {}
+            }
+        }
+    }
+
+    fn begin(&mut self, what: What, by: ConnectionId, time: Timestamp) {
+        match self.open.get(&what) {
+            // One's own grab again changes how it is held, not since when.
+            Some(open) if open.by == by => return,
+            // While the server is grabbed, another's GrabServer waits like any request.
+            Some(_) if what == What::Server => return,
+            Some(_) => self.end(what, time, "lost"),
+            None => {}
+        }
+        self.count += 1;
+        let open = Open {
+            by,
+            since: time,
+            waiters: BTreeMap::new(),
+        };
+        self.open.insert(what, open);
+    }
+
+    fn end(&mut self, what: What, until: Timestamp, end: &'static str) {
+        let Some(open) = self.open.remove(&what) else {
+            return;
+        };
+        if self.done.len() < MOST_LISTED {
+            self.done.push(Done {
+                what,
+                by: open.by,
+                since: open.since,
+                until,
+                end,
+                waiters: open.waiters,
+            });
+        }
+    }
+
+    fn end_all(&mut self, connection: ConnectionId, time: Timestamp) {
+        let held: Vec<What> = self
+            .open
+            .iter()
+            .filter(|(_, open)| open.by == connection)
+            .map(|(what, _)| *what)
+            .collect();
+        held.into_iter()
+            .for_each(|what| self.end(what, time, "closed"));
+        self.asked.retain(|(of, _), _| *of != connection);
+    }
+}
+
+/// Who kept what for himself. Times are milliseconds from the trace's first record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrabReport {
+    /// How many grabs there were.
+    pub count: u64,
+    /// Requests for a grab that were answered with another status than success.
+    pub refused: u64,
+    /// The grabs, in the order of their ends; the first 1000 of them.
+    pub grabs: Vec<GrabLine>,
+}
+
+/// One grab.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrabLine {
+    /// `server`, `pointer`, `keyboard`, or `device` with its number.
+    pub what: String,
+    /// Whose.
+    pub client: String,
+    /// Since when.
+    pub since_ms: f64,
+    /// For how long.
+    pub held_ms: f64,
+    /// How it ended: `ungrab`, `closed` (the connection), `lost` (another client has it), or
+    /// `trace` (the trace ended first).
+    pub end: String,
+    /// Who sent requests meanwhile, which waited; for grabs of the server.
+    pub waited: Vec<GrabWaiter>,
+}
+
+/// A client that waited for a grab to end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrabWaiter {
+    /// Who.
+    pub client: String,
+    /// How many of its requests waited.
+    pub requests: u64,
+    /// How long the first of them did.
+    pub waited_ms: f64,
+}
+
+impl GrabReport {
+    /// The report of a pass that `grabs` and `facts` took part in.
+    pub fn new(grabs: &Grabs, facts: &Facts) -> GrabReport {
+        let start = grabs.start.unwrap_or_default();
+        let line = |what: What, by, since: Timestamp, until: Timestamp, end: &str, waiters| {
+            let waiters: &BTreeMap<ConnectionId, Waiter> = waiters;
+            GrabLine {
+                what: match what {
+                    What::Server => "server".to_owned(),
+                    What::Pointer => "pointer".to_owned(),
+                    What::Keyboard => "keyboard".to_owned(),
+                    What::Device(number) => format!("device {number}"),
+                },
+                client: facts.client_name(by),
+                since_ms: duration_ms(since.since(start)),
+                held_ms: duration_ms(until.since(since)),
+                end: end.to_owned(),
+                waited: waiters
+                    .iter()
+                    .map(|(client, waiter)| GrabWaiter {
+                        client: facts.client_name(*client),
+                        requests: waiter.requests,
+                        waited_ms: duration_ms(until.since(waiter.first)),
+                    })
+                    .collect(),
+            }
+        };
+        let done = grabs.done.iter();
+        let mut lines: Vec<GrabLine> = done
+            .map(|one| {
+                line(
+                    one.what,
+                    one.by,
+                    one.since,
+                    one.until,
+                    one.end,
+                    &one.waiters,
+                )
+            })
+            .collect();
+        let mut open: Vec<(&What, &Open)> = grabs.open.iter().collect();
+        open.sort_by_key(|(what, _)| **what);
+        lines.extend(open.into_iter().map(|(what, open)| {
+            line(
+                *what,
+                open.by,
+                open.since,
+                grabs.now,
+                "trace",
+                &open.waiters,
+            )
+        }));
+        GrabReport {
+            count: grabs.count,
+            refused: grabs.refused,
+            grabs: lines,
+        }
+    }
+
+    /// The section of a report; nothing where there were no grabs.
+    pub fn text(&self) -> String {
+        if self.count == 0 && self.refused == 0 {
+            return String::new();
+        }
+        let mut text = format!("\nGrabs: {}, {} refused\n", self.count, self.refused);
+        for grab in &self.grabs {
+            let client = crate::table::plain(&grab.client);
+            text.push_str(&format!(
+                "  {} by {client} at {:.3} s for {:.3} ms, until {}\n",
+                grab.what,
+                grab.since_ms / 1e3,
+                grab.held_ms,
+                grab.end
+            ));
+            for waiter in &grab.waited {
+                let client = crate::table::plain(&waiter.client);
+                text.push_str(&format!(
+                    "    {client} waited {:.3} ms with {} requests\n",
+                    waiter.waited_ms, waiter.requests
+                ));
+            }
+        }
+        text
+    }
+}

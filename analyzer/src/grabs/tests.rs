@@ -1,0 +1,120 @@
+//! Grabs over a synthetic trace.
+
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Record};
+
+use crate::facts::Facts;
+use crate::grabs::{GrabReport, Grabs};
+use crate::pipeline::Pipeline;
+use crate::testing::*;
+
+fn run(records: &[Record]) -> GrabReport {
+    let (mut grabs, mut facts) = (Grabs::default(), Facts::default());
+    let mut pipeline = Pipeline::new();
+    for record in records {
+        pipeline.feed(record, |observation| {
+            facts.observe(observation);
+            grabs.observe(observation);
+        });
+    }
+    GrabReport::new(&grabs, &facts)
+}
+
+/// The same message from another client, which sends nothing else.
+fn from_another(trace: &mut Synthetic, setup: &Record) {
+    let connection = ConnectionId(2);
+    trace.control(Control::Opened(Opened {
+        connection,
+        transport: "unix".to_owned(),
+        pid: None,
+        name: Some("other".to_owned()),
+        command: Vec::new(),
+    }));
+    let Record::Block(setup) = setup else {
+        panic!("{setup:?}")
+    };
+    let now = trace.records.iter().rev().find_map(|record| match record {
+        Record::Block(block) => Some(block.time),
+        _ => None,
+    });
+    let (setup_bytes, request) = (setup.bytes.to_vec(), get_input_focus());
+    let offset = setup_bytes.len() as u64;
+    for (offset, bytes) in [(0, setup_bytes), (offset, request)] {
+        trace.records.push(Record::Block(Block {
+            time: now.unwrap(),
+            connection,
+            direction: Direction::ToServer,
+            offset,
+            wire_len: bytes.len() as u32,
+            fds: 0,
+            gaps: Vec::new(),
+            bytes: bytes.into(),
+        }));
+    }
+}
+
+#[test]
+fn others_wait_while_the_server_is_grabbed() {
+    let mut trace = Synthetic::new();
+    let setup = trace.records[3].clone();
+    trace.wait(1000).client_sends(&[request(36, 0, &[])]);
+    from_another(&mut trace, &setup);
+    trace.wait(2000).client_sends(&[request(37, 0, &[])]).end();
+    let report = run(&trace.records);
+    assert_eq!(report.count, 1);
+    let grab = &report.grabs[0];
+    assert_eq!(
+        (grab.what.as_str(), grab.end.as_str()),
+        ("server", "ungrab")
+    );
+    assert_eq!(
+        (grab.client.as_str(), grab.held_ms),
+        ("xtex (client 1)", 2.0)
+    );
+    let waited = &grab.waited[0];
+    assert_eq!(
+        (waited.client.as_str(), waited.requests),
+        ("other (client 2)", 1)
+    );
+    assert_eq!(waited.waited_ms, 2.0);
+}
+
+#[test]
+fn an_active_grab_begins_when_it_is_granted() {
+    let mut trace = Synthetic::new();
+    let grab_pointer = request(26, 0, &[ROOT, 0, 0, 0, 0]);
+    let mut refusal = reply(1);
+    refusal[1] = 1;
+    trace
+        .client_sends(std::slice::from_ref(&grab_pointer))
+        .server_sends(&[refusal]);
+    trace.client_sends(&[grab_pointer]);
+    trace.wait(500).server_sends(&[reply(2)]);
+    trace.wait(3000).end();
+    let report = run(&trace.records);
+    assert_eq!((report.count, report.refused), (1, 1));
+    let grab = &report.grabs[0];
+    assert_eq!(
+        (grab.what.as_str(), grab.end.as_str()),
+        ("pointer", "closed")
+    );
+    assert_eq!((grab.since_ms, grab.held_ms), (0.5, 3.0));
+    assert!(report.text().contains("pointer by xtex (client 1)"));
+}
+
+#[test]
+fn a_fresh_start_keeps_the_grabs_that_last() {
+    let mut trace = Synthetic::new();
+    // GrabServer, UngrabServer, GrabServer.
+    for opcode in [36, 37, 36] {
+        trace.wait(1000).client_sends(&[request(opcode, 0, &[])]);
+    }
+    let (mut grabs, mut pipeline) = (Grabs::default(), Pipeline::new());
+    for record in &trace.records {
+        pipeline.feed(record, |observation| grabs.observe(observation));
+    }
+    assert_eq!(GrabReport::new(&grabs, &Facts::default()).count, 2);
+    grabs.start_afresh();
+    let report = GrabReport::new(&grabs, &Facts::default());
+    assert_eq!((report.count, report.grabs.len()), (1, 1));
+    assert_eq!(report.grabs[0].end, "trace");
+}

@@ -1,0 +1,282 @@
+//! Another key than the request's name: whose time it is by client, window, drawable or atom.
+//!
+//! What an answer costs is charged to the group of the request that it answers, an event to that
+//! of the window it was sent to.
+
+use std::collections::{HashMap, VecDeque};
+
+use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_trace::{ConnectionId, Control};
+
+use crate::body::Body;
+use crate::pipeline::{Observation, Seen};
+use crate::profile::atoms::Atoms;
+use crate::profile::pricing::Charge;
+use crate::profile::tally::{Line, Tally};
+use crate::profile::target::{Target, event_window, target};
+use crate::resources::pixel_formats::PixelFormats;
+
+/// Groups kept: when there are twice as many, the cheaper half is folded into one.
+const MOST: usize = 10_000;
+/// Drawables and pictures remembered at most.
+const MOST_REMEMBERED: usize = 100_000;
+/// Requests of a connection whose groups are kept until they are answered.
+const RECENT: usize = 4096;
+
+/// What a profile is broken down by, beside the requests' names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum By {
+    /// The client's connection.
+    Client,
+    /// The window that a request acts on.
+    Window,
+    /// The window or pixmap that a request acts on.
+    Drawable,
+    /// The property, selection or message type that it is about.
+    Atom,
+}
+
+impl By {
+    /// As it is named on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Client => "client",
+            By::Window => "window",
+            By::Drawable => "drawable",
+            By::Atom => "atom",
+        }
+    }
+}
+
+/// One group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum GroupKey {
+    /// A client.
+    Client(ConnectionId),
+    /// A window or a pixmap.
+    Drawable(u32),
+    /// An atom by its name.
+    Atom(Symbol),
+    /// Requests that have none.
+    None,
+    /// What cheap ones had come to when there were too many groups.
+    Others,
+}
+
+/// What is known of a window or a pixmap.
+#[derive(Debug, Clone, Default)]
+struct Description {
+    pixmap: bool,
+    size: (u16, u16),
+    depth: u8,
+    title: Option<String>,
+}
+
+/// The lines of all groups.
+pub(crate) struct Groups {
+    by: By,
+    tally: Tally<GroupKey>,
+    atoms: Atoms,
+    descriptions: HashMap<u32, Description>,
+    /// Which windows are roots.
+    formats: PixelFormats,
+    /// Pictures with their drawables, and whose they are.
+    pictures: HashMap<u32, (u32, ConnectionId)>,
+    recent: HashMap<ConnectionId, VecDeque<(SequenceNumber, GroupKey)>>,
+    current: GroupKey,
+}
+
+impl Groups {
+    pub(crate) fn new(by: By) -> Groups {
+        Groups {
+            by,
+            tally: Tally::default(),
+            atoms: Atoms::default(),
+            descriptions: HashMap::new(),
+            formats: PixelFormats::default(),
+            pictures: HashMap::new(),
+            recent: HashMap::new(),
+            current: GroupKey::None,
+        }
+    }
+
+    pub(crate) fn by(&self) -> By {
+        self.by
+    }
+
+    /// Finds out whose the next observation's charges are.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Message(seen) => {
+                if self.by == By::Atom {
+                    self.atoms.observe(seen);
+                }
+                if self.tally.len() >= 2 * MOST {
+                    self.tally.fold(MOST, GroupKey::Others);
+                    let (tally, by) = (&self.tally, self.by);
+                    self.descriptions.retain(|id, of| {
+                        by == By::Window && of.pixmap || tally.contains(GroupKey::Drawable(*id))
+                    });
+                }
+                self.current = self.key(seen);
+                if let Message::Request(request) = seen.message {
+                    let recent = self.recent.entry(seen.connection).or_default();
+                    if recent.len() == RECENT {
+                        recent.pop_front();
+                    }
+                    recent.push_back((request.sequence, self.current));
+                }
+            }
+            Observation::Control(_, Control::Closed { connection, .. }) => {
+                self.recent.remove(connection);
+                self.pictures.retain(|_, (_, of)| of != connection);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a charge to the group of the observation that it belongs to.
+    pub(crate) fn add(&mut self, charge: &Charge<'_>, factor: f64) {
+        self.tally.line(self.current).add(charge, factor);
+    }
+
+    fn key(&mut self, seen: &Seen<'_>) -> GroupKey {
+        if self.by == By::Client {
+            return GroupKey::Client(seen.connection);
+        }
+        match seen.message {
+            Message::ServerSetup(setup) => {
+                self.formats.learn(setup);
+                GroupKey::None
+            }
+            Message::Request(request) => self.of_request(seen.connection, request),
+            Message::Reply(reply) => self.of_answered(seen.connection, reply.sequence),
+            Message::Error(error) => self.of_answered(seen.connection, error.sequence),
+            Message::Event(event) if self.by != By::Atom => {
+                event_window(event).map_or(GroupKey::None, |id| self.of_drawable(id))
+            }
+            // PropertyNotify: the atom stands behind the window.
+            Message::Event(event) if event.code == 28 => event
+                .order
+                .u32(event.bytes, 8)
+                .map_or(GroupKey::None, |atom| GroupKey::Atom(self.atoms.name(atom))),
+            _ => GroupKey::None,
+        }
+    }
+
+    fn of_request(&mut self, connection: ConnectionId, request: &Request<'_>) -> GroupKey {
+        if self.by == By::Atom {
+            return self
+                .atoms
+                .of(request)
+                .map_or(GroupKey::None, GroupKey::Atom);
+        }
+        self.learn(connection, request);
+        let drawable = match target(request) {
+            Some(Target::Drawable(id)) => Some(id),
+            Some(Target::Picture(id)) => self.pictures.get(&id).map(|(drawable, _)| *drawable),
+            None => None,
+        };
+        if request.name.as_str() == "RENDER:FreePicture"
+            && let Some(picture) = Body::of(request).u32(0)
+        {
+            self.pictures.remove(&picture);
+        }
+        drawable.map_or(GroupKey::None, |id| self.of_drawable(id))
+    }
+
+    fn of_drawable(&self, id: u32) -> GroupKey {
+        let pixmap = self.descriptions.get(&id).is_some_and(|known| known.pixmap);
+        // 0 is None in every request that may name a window.
+        if id == 0 || self.by == By::Window && pixmap {
+            GroupKey::None
+        } else {
+            GroupKey::Drawable(id)
+        }
+    }
+
+    fn of_answered(&mut self, connection: ConnectionId, sequence: SequenceNumber) -> GroupKey {
+        let Some(recent) = self.recent.get_mut(&connection) else {
+            return GroupKey::None;
+        };
+        while recent.front().is_some_and(|(first, _)| *first < sequence) {
+            recent.pop_front();
+        }
+        match recent.front() {
+            Some((first, key)) if *first == sequence && self.tally.contains(*key) => *key,
+            Some((first, _)) if *first == sequence => GroupKey::Others,
+            _ => GroupKey::None,
+        }
+    }
+
+    /// Takes down what creations and titles tell of drawables, for their labels.
+    fn learn(&mut self, connection: ConnectionId, request: &Request<'_>) -> Option<()> {
+        let body = Body::of(request);
+        let known = self.descriptions.len() < MOST_REMEMBERED;
+        match request.name.as_str() {
+            "CreateWindow" if known => {
+                let description = Description {
+                    size: (body.u16(12)?, body.u16(14)?),
+                    depth: request.minor,
+                    ..Description::default()
+                };
+                self.descriptions.insert(body.u32(0)?, description);
+            }
+            "CreatePixmap" if known => {
+                let description = Description {
+                    pixmap: true,
+                    size: (body.u16(8)?, body.u16(10)?),
+                    depth: request.minor,
+                    title: None,
+                };
+                self.descriptions.insert(body.u32(0)?, description);
+            }
+            // WM_NAME is atom 39.
+            "ChangeProperty" if body.u32(4) == Some(39) => {
+                let len = usize::try_from(body.u32(16)?).ok()?;
+                let title = String::from_utf8_lossy(body.bytes(20, len)?).into_owned();
+                if let Some(window) = self.descriptions.get_mut(&body.u32(0)?) {
+                    window.title = Some(title);
+                }
+            }
+            "RENDER:CreatePicture" if self.pictures.len() < MOST_REMEMBERED => {
+                let drawable = (body.u32(4)?, connection);
+                self.pictures.insert(body.u32(0)?, drawable);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// All groups, in no order.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (GroupKey, &Line)> {
+        self.tally.iter()
+    }
+
+    /// A group's name for people; clients are named by `client`.
+    pub(crate) fn label(&self, key: GroupKey, client: impl Fn(ConnectionId) -> String) -> String {
+        match key {
+            GroupKey::Client(connection) => client(connection),
+            GroupKey::Atom(name) => name.to_string(),
+            GroupKey::Drawable(id) => match self.descriptions.get(&id) {
+                None if self.formats.root_depth(id).is_some() => format!("0x{id:08x} root window"),
+                None => format!("0x{id:08x}"),
+                Some(known) => {
+                    let kind = if known.pixmap { "pixmap" } else { "window" };
+                    let (width, height) = known.size;
+                    let mut label = format!("0x{id:08x} {kind} {width}x{height}");
+                    // Depth 0 is CopyFromParent.
+                    if known.depth != 0 {
+                        label.push_str(&format!("x{}", known.depth));
+                    }
+                    if let Some(title) = &known.title {
+                        label.push_str(&format!(" \"{title}\""));
+                    }
+                    label
+                }
+            },
+            GroupKey::None => format!("(no {})", self.by.name()),
+            GroupKey::Others => "(others)".to_owned(),
+        }
+    }
+}

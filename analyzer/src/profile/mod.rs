@@ -1,0 +1,326 @@
+//! The execution profile: charges added up by request name, beside the transport's.
+
+pub(crate) mod atoms;
+pub(crate) mod groups;
+pub(crate) mod partition;
+pub(crate) mod pricing;
+pub(crate) mod report;
+pub(crate) mod reporting;
+pub(crate) mod scales;
+pub(crate) mod tally;
+pub(crate) mod target;
+#[cfg(test)]
+mod tests;
+pub(crate) mod text;
+#[cfg(test)]
+mod what_if_tests;
+
+use std::collections::HashMap;
+use std::io;
+
+use x11prof_cost_model::{Clock, Cost, ServerParameters, Substitutions};
+use x11prof_protocol::{Message, Symbol};
+use x11prof_session::Session;
+use x11prof_trace::{ConnectionId, Reader, TraceError};
+
+use crate::facts::Facts;
+use crate::pipeline::{Observation, Pipeline};
+use crate::warnings::Warnings;
+use groups::{By, Groups};
+use pricing::{Blocking, Charge, Pricer, TransportPart};
+use scales::Scales;
+use tally::{Line, Tally, less};
+
+/// What one part of transport adds up to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TransportLine {
+    /// How many.
+    pub count: u64,
+    /// Bytes on the wire that are not a request's.
+    pub bytes: u64,
+    /// The server's time.
+    pub server: Cost,
+}
+
+impl TransportLine {
+    fn add(&mut self, bytes: u64, server: Cost) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.server += server;
+    }
+}
+
+/// The profile of one trace on one server.
+pub struct Profile {
+    server: String,
+    pricer: Pricer,
+    blocking: Blocking,
+    sums: Sums,
+}
+
+/// What charges add up to.
+#[derive(Default)]
+struct Sums {
+    lines: Tally<Symbol>,
+    groups: Option<Groups>,
+    events: HashMap<Symbol, TransportLine>,
+    transport: [TransportLine; 6],
+    scales: Scales,
+    /// The wakeup that a request which is left out was charged: it is the next one's of its
+    /// batch, or none.
+    unclaimed: Option<(ConnectionId, Cost)>,
+    warnings: Warnings,
+    clocks: Clocks,
+}
+
+/// Requests priced on each of the server's clocks.
+#[derive(Default)]
+struct Clocks {
+    cpu: u64,
+    wall: u64,
+}
+
+impl Profile {
+    /// A profile of nothing, on the server that `parameters` describe.
+    pub fn new(
+        parameters: &ServerParameters,
+        substitutions: &Substitutions,
+        blocking: Blocking,
+    ) -> Profile {
+        Profile {
+            server: parameters.server.name.clone(),
+            pricer: Pricer::new(parameters, substitutions, blocking),
+            blocking,
+            sums: Sums::default(),
+        }
+    }
+
+    /// The same, of a server that is faster or slower as `scales` say.
+    pub fn scaled(mut self, scales: Scales) -> Profile {
+        self.sums.scales = scales;
+        self
+    }
+
+    /// The same, broken down by another key as well.
+    pub fn grouped(mut self, by: By) -> Profile {
+        self.sums.groups = Some(Groups::new(by));
+        self
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        let Profile { pricer, sums, .. } = self;
+        if let Some(groups) = &mut sums.groups {
+            groups.observe(observation);
+        }
+        let event = match observation {
+            Observation::Message(seen) => match seen.message {
+                Message::Event(event) => Some(event.name),
+                _ => None,
+            },
+            _ => None,
+        };
+        pricer.observe(observation, |charge| sums.charge(charge, event));
+        if let Observation::BlockEnd(block) = observation {
+            sums.unclaimed_of(block.connection);
+        }
+    }
+
+    /// The name of the server in its parameters.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// How the network's latency is charged.
+    pub fn blocking(&self) -> Blocking {
+        self.blocking
+    }
+
+    /// The clock that the server's times are on, the one of most requests where they differ.
+    /// `None` where nothing was priced.
+    pub fn clock(&self) -> Option<Clock> {
+        match (self.sums.clocks.cpu, self.sums.clocks.wall) {
+            (0, 0) => None,
+            (cpu, wall) if cpu >= wall => Some(Clock::Cpu),
+            _ => Some(Clock::Wall),
+        }
+    }
+
+    /// How many requests were priced on the other clock than `clock` names.
+    pub fn on_other_clock(&self) -> u64 {
+        self.sums.clocks.cpu.min(self.sums.clocks.wall)
+    }
+
+    /// Whether the server's transport costs are known; else transport counts as no time there.
+    pub fn knows_transport(&self) -> bool {
+        self.pricer.knows_transport()
+    }
+
+    /// The lines, in no order.
+    pub fn lines(&self) -> impl Iterator<Item = (Symbol, &Line)> {
+        self.sums.lines.iter()
+    }
+
+    /// The line of `request`.
+    pub fn line(&self, request: Symbol) -> Option<&Line> {
+        self.sums.lines.get(request)
+    }
+
+    /// The groups, where it was asked for them.
+    pub(crate) fn groups(&self) -> Option<&Groups> {
+        self.sums.groups.as_ref()
+    }
+
+    /// What each kind of event adds up to, in no order.
+    pub fn events(&self) -> impl Iterator<Item = (Symbol, TransportLine)> {
+        self.sums.events.iter().map(|(name, line)| (*name, *line))
+    }
+
+    /// What a part of transport adds up to.
+    pub fn transport(&self, part: TransportPart) -> TransportLine {
+        self.sums.transport[index(part)]
+    }
+
+    /// The what-if rules with what they came to.
+    pub fn scales(&self) -> &Scales {
+        &self.sums.scales
+    }
+
+    /// What there is to know about the prices.
+    pub fn warnings(&self) -> &Warnings {
+        &self.sums.warnings
+    }
+}
+
+impl Sums {
+    /// Adds a charge; `event` is the name of the event that it is for.
+    fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>) {
+        let request = request(charge);
+        let factor = request.map_or(1.0, |request| self.scales.factor(request));
+        if factor == 0.0 {
+            self.left_out(charge);
+            return;
+        }
+        match charge {
+            Charge::Request {
+                connection,
+                operation,
+                price,
+                ..
+            } => {
+                self.scales.count(operation.request);
+                match price.clock {
+                    Some(Clock::Cpu) => self.clocks.cpu += 1,
+                    Some(Clock::Wall) => self.clocks.wall += 1,
+                    None => {}
+                }
+                for doubt in &price.doubts {
+                    self.warnings.doubt(operation.request, doubt);
+                }
+                if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| of == connection) {
+                    self.lines.line(operation.request).transport += server;
+                }
+            }
+            Charge::Failed {
+                request,
+                correction: None,
+                ..
+            } => self.warnings.uncorrected(*request),
+            Charge::Transport {
+                part,
+                bytes,
+                server,
+                ..
+            } => {
+                self.transport[index(*part)].add(*bytes, *server);
+                if let (TransportPart::Event, Some(name)) = (part, event) {
+                    self.events.entry(name).or_default().add(*bytes, *server);
+                }
+            }
+            _ => {}
+        }
+        if let Some(request) = request {
+            self.lines.line(request).add(charge, factor);
+        }
+        // A wakeup's group is known when it is blamed.
+        let wakeup = matches!(
+            charge,
+            Charge::Transport {
+                part: TransportPart::Wakeup,
+                ..
+            }
+        );
+        if let Some(groups) = &mut self.groups
+            && !wakeup
+        {
+            groups.add(charge, factor);
+        }
+    }
+
+    /// A charge for a request that is left out.
+    fn left_out(&mut self, charge: &Charge<'_>) {
+        match charge {
+            Charge::Request { operation, .. } => self.scales.count(operation.request),
+            Charge::Blame {
+                connection, server, ..
+            } => self.unclaimed = Some((*connection, *server)),
+            _ => {}
+        }
+    }
+
+    /// The batch is over: a wakeup that only requests which are left out had caused was none.
+    fn unclaimed_of(&mut self, connection: ConnectionId) {
+        if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| *of == connection) {
+            let wakeups = &mut self.transport[index(TransportPart::Wakeup)];
+            wakeups.count = wakeups.count.saturating_sub(1);
+            wakeups.server = less(wakeups.server, server);
+        }
+    }
+}
+
+/// The request that a charge is for.
+fn request(charge: &Charge<'_>) -> Option<Symbol> {
+    match charge {
+        Charge::Request { operation, .. } => Some(operation.request),
+        Charge::Failed { request, .. }
+        | Charge::Pipelined { request, .. }
+        | Charge::Blame { request, .. } => Some(*request),
+        Charge::Transport { request, .. } => *request,
+    }
+}
+
+/// Runs all `profiles` over what `reader` has, in one pass, and says what the trace told of
+/// itself. On an error they hold what came before it.
+pub fn profile_trace<R: io::Read>(
+    reader: &mut Reader<R>,
+    profiles: &mut [Profile],
+) -> Result<Facts, TraceError> {
+    profile_session(Session::new(), reader, profiles)
+}
+
+/// The same, with the operations that `session` makes of the requests.
+pub fn profile_session<R: io::Read>(
+    session: Session,
+    reader: &mut Reader<R>,
+    profiles: &mut [Profile],
+) -> Result<Facts, TraceError> {
+    let mut facts = Facts::default();
+    Pipeline::with_session(session).run(reader, |observation| {
+        facts.observe(observation);
+        for profile in profiles.iter_mut() {
+            profile.observe(observation);
+        }
+    })?;
+    Ok(facts)
+}
+
+fn index(part: TransportPart) -> usize {
+    match part {
+        TransportPart::Wakeup => 0,
+        TransportPart::Read => 1,
+        TransportPart::Reply => 2,
+        TransportPart::Event => 3,
+        TransportPart::Error => 4,
+        TransportPart::Setup => 5,
+    }
+}

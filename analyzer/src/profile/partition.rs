@@ -1,0 +1,116 @@
+//! How a program's time is divided between client and server: the paper's Table 8 and its
+//! equations 1 to 3, with the kernel's clocks in gprof's place.
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::activity::ActivityFigures;
+use crate::profile::report::TotalReport;
+use crate::profile::reporting::duration_ms;
+
+/// Table 8's line. Times are milliseconds; null where the kernel's figure is not in the trace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartitionReport {
+    /// CPU time of the clients by the kernel (the paper's gprof).
+    pub client_ms: Option<f64>,
+    /// The server's time as estimated: requests and events with their transport (equation 3).
+    pub server_ms: f64,
+    /// Of it, for requests: their operations, and the transport of requests and replies.
+    pub requests_ms: f64,
+    /// Of it, for events.
+    pub events_ms: f64,
+    /// `client_ms` and `server_ms` together (equation 1).
+    pub sum_ms: Option<f64>,
+    /// From the first client's connecting to the last thing that one of them did.
+    pub wall_ms: f64,
+    /// By how much the two must have overlapped (equation 2): the least that the sum is more
+    /// than the wall clock allows.
+    pub overlap_ms: Option<f64>,
+    /// By how much the wall clock is more than the sum: time in which neither worked.
+    pub idle_ms: Option<f64>,
+    /// How long clients and server ran at once, by the context switches.
+    pub measured_overlap_ms: Option<f64>,
+    /// How often a client that waited was woken by events alone.
+    pub event_wakeups: Option<u64>,
+    /// How long clients ran from such a wakeup until they waited again.
+    pub event_client_ms: Option<f64>,
+    /// `sum_ms` in per cent of the wall clock.
+    pub percent_of_wall: Option<f64>,
+    /// CPU time of the server by the kernel.
+    pub server_cpu_ms: Option<f64>,
+    /// The estimate as a multiple of it.
+    pub estimate_ratio: Option<f64>,
+}
+
+impl PartitionReport {
+    /// From a profile's totals and what of the server's time is for events.
+    pub(crate) fn new(
+        total: &TotalReport,
+        events_ms: f64,
+        activity: Option<ActivityFigures>,
+    ) -> PartitionReport {
+        let sum = total.client_cpu_ms.map(|client| client + total.server_ms);
+        let wall = total.wall_ms;
+        let ratio = |whole: f64| (whole > 0.0).then_some(whole);
+        PartitionReport {
+            client_ms: total.client_cpu_ms,
+            server_ms: total.server_ms,
+            requests_ms: total.server_ms - events_ms,
+            events_ms,
+            sum_ms: sum,
+            wall_ms: wall,
+            overlap_ms: sum.map(|sum| (sum - wall).max(0.0)),
+            idle_ms: sum.map(|sum| (wall - sum).max(0.0)),
+            measured_overlap_ms: activity.map(|activity| duration_ms(activity.both)),
+            event_wakeups: activity.map(|activity| activity.event_wakeups),
+            event_client_ms: activity.map(|activity| duration_ms(activity.for_events)),
+            percent_of_wall: sum.and_then(|sum| ratio(wall).map(|wall| 100.0 * sum / wall)),
+            server_cpu_ms: total.server_cpu_ms,
+            estimate_ratio: total
+                .server_cpu_ms
+                .and_then(ratio)
+                .map(|kernel| total.server_ms / kernel),
+        }
+    }
+}
+
+/// The line as Table 8 has it, and what there is to judge the estimate by.
+impl std::fmt::Display for PartitionReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ms = |value: Option<f64>| {
+            value.map_or_else(|| "not in the trace".to_owned(), |ms| format!("{ms:.3} ms"))
+        };
+        writeln!(f, "Client time (kernel): {}", ms(self.client_ms))?;
+        writeln!(
+            f,
+            "Server time (estimated): {:.3} ms; requests {:.3} ms, events {:.3} ms",
+            self.server_ms, self.requests_ms, self.events_ms
+        )?;
+        if let (Some(sum), Some(overlap), Some(idle)) = (self.sum_ms, self.overlap_ms, self.idle_ms)
+        {
+            writeln!(
+                f,
+                "Total profile: {sum:.3} ms; overlap at least {overlap:.3} ms, idle at least \
+                 {idle:.3} ms"
+            )?;
+        }
+        if let (Some(both), Some(wakeups), Some(events)) = (
+            self.measured_overlap_ms,
+            self.event_wakeups,
+            self.event_client_ms,
+        ) {
+            writeln!(
+                f,
+                "By context switches: both at once {both:.3} ms; clients woken by events alone \
+                 {wakeups} times, and ran {events:.3} ms"
+            )?;
+        }
+        let part = self
+            .percent_of_wall
+            .map_or_else(String::new, |part| format!("; profile/actual {part:.1} %"));
+        writeln!(f, "Actual time (wall clock): {:.3} ms{part}", self.wall_ms)?;
+        let ratio = self
+            .estimate_ratio
+            .map_or_else(String::new, |ratio| format!("; estimate/kernel {ratio:.2}"));
+        writeln!(f, "Server time (kernel): {}{ratio}", ms(self.server_cpu_ms))
+    }
+}

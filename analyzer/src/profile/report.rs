@@ -1,0 +1,236 @@
+//! The execution profile as a document: the JSON of `report --format json` (DESIGN, section 3;
+//! docs/METHOD.md), from which the text is made as well.
+
+use serde::{Deserialize, Serialize};
+use x11prof_cost_model::Clock;
+
+use crate::grabs::GrabReport;
+use crate::profile::partition::PartitionReport;
+use crate::profile::scales::ScaleReport;
+use crate::resources::report::ResourceReport;
+use crate::warnings::Warning;
+
+/// An execution profile. Times are milliseconds, percentages 0 to 100.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProfileReport {
+    /// The version of this layout: 1.
+    pub format: u32,
+    /// What was recorded.
+    pub trace: TraceReport,
+    /// Whose costs were used.
+    pub server: ServerReport,
+    /// The network that was assumed.
+    pub network: NetworkReport,
+    /// Each kind of request, the most time first.
+    pub requests: Vec<RequestReport>,
+    /// The same requests by another key, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupReport>,
+    /// What messages cost beside their operations.
+    pub transport: TransportReport,
+    /// Each kind of event, the most time first; part of `transport`.
+    pub events: Vec<EventReport>,
+    /// Requests and transport together.
+    pub total: TotalReport,
+    /// How the time is divided between clients and server (Table 8).
+    pub client_and_server: PartitionReport,
+    /// What-if factors on the server's times.
+    pub scaled: Vec<ScaleReport>,
+    /// What the clients hold in the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourceReport>,
+    /// Who kept the server, the pointer or the keyboard for himself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grabs: Option<GrabReport>,
+    /// Reasons to doubt the figures.
+    pub warnings: Vec<Warning>,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TraceReport {
+    /// The trace's file, as the user named it.
+    pub path: String,
+    /// From its first record to its last.
+    pub duration_ms: f64,
+    /// Its records.
+    pub records: u64,
+    /// Whether the recording ended properly.
+    pub complete: bool,
+    /// The command that was recorded, where there was one.
+    pub command: Vec<String>,
+    /// How many connections there were.
+    pub connection_count: u64,
+    /// The connections; the first 10,000 of them.
+    pub connections: Vec<ConnectionReport>,
+    /// Replies to no request that the trace shows.
+    pub unpaired_replies: u64,
+}
+
+/// A client's connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionReport {
+    /// Its number in the trace.
+    pub id: u32,
+    /// The client's process.
+    pub pid: Option<u32>,
+    /// Its name.
+    pub name: Option<String>,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// Requests seen.
+    pub requests: u64,
+    /// The last sequence number in the server's answers and events.
+    pub last_sequence: u64,
+}
+
+/// Whose costs were used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerReport {
+    /// The parameter file's name.
+    pub name: String,
+    /// The clock that `server_ms` is on; null where nothing was priced.
+    pub clock: Option<Clock>,
+}
+
+/// The network that was assumed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NetworkReport {
+    /// Its speed; null where bytes take no time.
+    pub bytes_per_second: Option<f64>,
+    /// The latency of a round trip.
+    pub rtt_ms: f64,
+    /// Which requests are charged it: `by-type` or `observed`.
+    pub blocking: String,
+}
+
+/// A kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestReport {
+    /// `PolyFillRectangle`, `RENDER:Composite`.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Server and network.
+    pub time_ms: f64,
+    /// The server's time for the operations, without transport.
+    pub server_ms: f64,
+    /// The network's time by equation 7.
+    pub network_ms: f64,
+    /// Of the total time.
+    pub percent_of_time: f64,
+    /// Of all requests.
+    pub percent_of_count: f64,
+    /// Time for one.
+    pub ms_per_call: f64,
+    /// The least that `time_ms` may be.
+    pub low_ms: f64,
+    /// The most that it may be.
+    pub high_ms: f64,
+    /// How many were charged the network's latency.
+    pub blocking: u64,
+    /// How many failed.
+    pub failed: u64,
+    /// The server's time for the transport that they caused; part of `transport.server_ms`, not
+    /// of `time_ms`.
+    pub transport_ms: f64,
+    /// Priced as measured.
+    pub exact: u64,
+    /// Priced between or beyond measured sizes.
+    pub interpolated: u64,
+    /// Priced with another attribute's value standing in.
+    pub substituted: u64,
+    /// Without a price.
+    pub unpriced: u64,
+}
+
+/// The requests by another key than their names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupReport {
+    /// `client`, `window`, `drawable` or `atom`.
+    pub by: String,
+    /// The groups, the most time first. Those of windows, drawables and atoms hold the transport
+    /// of events as well.
+    pub lines: Vec<RequestReport>,
+}
+
+/// A kind of event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventReport {
+    /// Its name.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The server's time for sending them.
+    pub server_ms: f64,
+    /// The time of their bytes on the network.
+    pub network_ms: f64,
+}
+
+/// What messages cost beside their operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransportReport {
+    /// How often the server was woken.
+    pub wakeups: u64,
+    /// Replies.
+    pub replies: u64,
+    /// Events.
+    pub events: u64,
+    /// Errors.
+    pub errors: u64,
+    /// Bytes of replies, events, errors and connection setups.
+    pub bytes: u64,
+    /// Bytes of replies and errors.
+    pub reply_bytes: u64,
+    /// Bytes of events.
+    pub event_bytes: u64,
+    /// Bytes of connection setups, both ways.
+    pub setup_bytes: u64,
+    /// The server's time: `wakeup_ms`, `read_ms`, `reply_ms` (errors included) and `event_ms`.
+    pub server_ms: f64,
+    /// For waking up.
+    pub wakeup_ms: f64,
+    /// For reading the bytes of requests.
+    pub read_ms: f64,
+    /// For replies and errors.
+    pub reply_ms: f64,
+    /// For events.
+    pub event_ms: f64,
+    /// The time of `bytes` on the network.
+    pub network_ms: f64,
+    /// Server and network.
+    pub time_ms: f64,
+    /// Of the total time.
+    pub percent_of_time: f64,
+}
+
+/// Requests and transport together, and the kernel's figures beside them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TotalReport {
+    /// Requests.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Server and network.
+    pub time_ms: f64,
+    /// The server's.
+    pub server_ms: f64,
+    /// The network's.
+    pub network_ms: f64,
+    /// The least that `time_ms` may be.
+    pub low_ms: f64,
+    /// The most that it may be.
+    pub high_ms: f64,
+    /// Requests without a price.
+    pub unpriced: u64,
+    /// CPU time of the clients by the kernel.
+    pub client_cpu_ms: Option<f64>,
+    /// CPU time of the server by the kernel.
+    pub server_cpu_ms: Option<f64>,
+    /// From the first client's connecting to the last thing that one of them did.
+    pub wall_ms: f64,
+}

@@ -1,0 +1,277 @@
+//! From a profile, the facts of its trace and a network to the document.
+
+use std::time::Duration;
+
+use x11prof_cost_model::{Cost, Micros, Network};
+
+use crate::facts::Facts;
+use crate::profile::Profile;
+use crate::profile::partition::PartitionReport;
+use crate::profile::pricing::{Blocking, TransportPart};
+use crate::profile::report::{
+    ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
+    ServerReport, TotalReport, TraceReport, TransportReport,
+};
+use crate::profile::tally::Line;
+use crate::warnings::{Warning, WarningKind};
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+
+impl ProfileReport {
+    /// The report of a pass that `profile` and `facts` took part in; `path` is how the user
+    /// named the trace.
+    pub fn new(path: &str, facts: &Facts, profile: &Profile, network: &Network) -> ProfileReport {
+        let mut transport = transport(profile, network);
+        let total = total(profile, facts, network, &transport);
+        transport.percent_of_time = percent(transport.time_ms, total.time_ms);
+        let requests = profile
+            .lines()
+            .filter(|(_, line)| line.count > 0)
+            .map(|(name, line)| request(name.as_str(), line, network));
+        ProfileReport {
+            format: FORMAT,
+            trace: trace(path, facts),
+            server: ServerReport {
+                name: profile.server().to_owned(),
+                clock: profile.clock(),
+            },
+            network: NetworkReport::new(network, profile.blocking()),
+            requests: shares(requests.collect(), &total),
+            groups: groups(profile, facts, network, &total),
+            events: events(profile, network),
+            client_and_server: PartitionReport::new(&total, transport.event_ms, facts.activity()),
+            scaled: profile.scales().report(),
+            resources: None,
+            grabs: None,
+            warnings: warnings(profile, facts),
+            transport,
+            total,
+        }
+    }
+}
+
+/// The lines with their shares of the total, the most time first.
+fn shares(mut lines: Vec<RequestReport>, total: &TotalReport) -> Vec<RequestReport> {
+    for line in &mut lines {
+        line.percent_of_time = percent(line.time_ms, total.time_ms);
+        line.percent_of_count = percent(line.count as f64, total.count as f64);
+    }
+    lines.sort_by(|a, b| {
+        let by_time = b.time_ms.total_cmp(&a.time_ms);
+        by_time
+            .then(b.count.cmp(&a.count))
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    lines
+}
+
+fn groups(
+    profile: &Profile,
+    facts: &Facts,
+    network: &Network,
+    total: &TotalReport,
+) -> Option<GroupReport> {
+    let groups = profile.groups()?;
+    let lines = groups
+        .lines()
+        .map(|(key, line)| {
+            let label = groups.label(key, |connection| facts.client_name(connection));
+            request(&label, line, network)
+        })
+        .collect();
+    Some(GroupReport {
+        by: groups.by().name().to_owned(),
+        lines: shares(lines, total),
+    })
+}
+
+fn events(profile: &Profile, network: &Network) -> Vec<EventReport> {
+    let mut events: Vec<EventReport> = profile
+        .events()
+        .map(|(name, line)| EventReport {
+            name: name.to_string(),
+            count: line.count,
+            bytes: line.bytes,
+            server_ms: ms(line.server.time),
+            network_ms: ms(network.time(line.bytes, 0)),
+        })
+        .collect();
+    events.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    events
+}
+
+impl NetworkReport {
+    /// What is said of `network`.
+    pub fn new(network: &Network, blocking: Blocking) -> NetworkReport {
+        let blocking = match blocking {
+            Blocking::ByType => "by-type",
+            Blocking::Observed => "observed",
+        };
+        NetworkReport {
+            bytes_per_second: network.bytes_per_second,
+            rtt_ms: ms(network.rtt),
+            blocking: blocking.to_owned(),
+        }
+    }
+}
+
+fn trace(path: &str, facts: &Facts) -> TraceReport {
+    TraceReport {
+        path: path.to_owned(),
+        duration_ms: duration_ms(facts.duration()),
+        records: facts.records(),
+        complete: facts.is_complete(),
+        command: facts
+            .started()
+            .map(|started| started.command.clone())
+            .unwrap_or_default(),
+        connection_count: facts.connected(),
+        connections: facts
+            .connections()
+            .iter()
+            .map(|connection| ConnectionReport {
+                id: connection.id.0,
+                pid: connection.pid,
+                name: connection.name.clone(),
+                command: connection.command.clone(),
+                requests: connection.requests,
+                last_sequence: connection.last_sequence,
+            })
+            .collect(),
+        unpaired_replies: facts.unpaired_replies(),
+    }
+}
+
+fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
+    let wire = network.time(line.bytes, line.blocking);
+    let time = line.server.time + wire;
+    RequestReport {
+        name: name.to_owned(),
+        count: line.count,
+        bytes: line.bytes,
+        time_ms: ms(time),
+        server_ms: ms(line.server.time),
+        network_ms: ms(wire),
+        percent_of_time: 0.0,
+        percent_of_count: 0.0,
+        ms_per_call: ms(time * (1.0 / line.count.max(1) as f64)),
+        low_ms: ms(line.server.low + wire),
+        high_ms: ms(line.server.high + wire),
+        blocking: line.blocking,
+        failed: line.failed,
+        transport_ms: ms(line.transport.time),
+        exact: line.exact,
+        interpolated: line.interpolated,
+        substituted: line.substituted,
+        unpriced: line.unpriced,
+    }
+}
+
+/// Every part of transport with the server's time in it.
+const PARTS: [TransportPart; 6] = [
+    TransportPart::Wakeup,
+    TransportPart::Read,
+    TransportPart::Reply,
+    TransportPart::Event,
+    TransportPart::Error,
+    TransportPart::Setup,
+];
+
+fn transport(profile: &Profile, network: &Network) -> TransportReport {
+    let part = |part| profile.transport(part);
+    let server: Cost = transport_cost(profile);
+    let bytes = PARTS
+        .iter()
+        .map(|which| part(*which).bytes)
+        .fold(0, u64::saturating_add);
+    let wire = network.time(bytes, 0);
+    let two = |a, b| ms(part(a).server.time + part(b).server.time);
+    TransportReport {
+        wakeups: part(TransportPart::Wakeup).count,
+        replies: part(TransportPart::Reply).count,
+        events: part(TransportPart::Event).count,
+        errors: part(TransportPart::Error).count,
+        bytes,
+        reply_bytes: part(TransportPart::Reply).bytes + part(TransportPart::Error).bytes,
+        event_bytes: part(TransportPart::Event).bytes,
+        setup_bytes: part(TransportPart::Setup).bytes,
+        server_ms: ms(server.time),
+        wakeup_ms: ms(part(TransportPart::Wakeup).server.time),
+        read_ms: two(TransportPart::Read, TransportPart::Setup),
+        reply_ms: two(TransportPart::Reply, TransportPart::Error),
+        event_ms: ms(part(TransportPart::Event).server.time),
+        network_ms: ms(wire),
+        time_ms: ms(server.time + wire),
+        percent_of_time: 0.0,
+    }
+}
+
+fn transport_cost(profile: &Profile) -> Cost {
+    PARTS.iter().fold(Cost::default(), |sum, part| {
+        sum + profile.transport(*part).server
+    })
+}
+
+fn total(
+    profile: &Profile,
+    facts: &Facts,
+    network: &Network,
+    transport: &TransportReport,
+) -> TotalReport {
+    let mut all = Line::default();
+    for (_, line) in profile.lines() {
+        all.count += line.count;
+        all.bytes = all.bytes.saturating_add(line.bytes);
+        all.blocking += line.blocking;
+        all.unpriced += line.unpriced;
+        all.server += line.server;
+    }
+    let server = all.server + transport_cost(profile);
+    let wire = network.time(all.bytes, all.blocking) + network.time(transport.bytes, 0);
+    let cpu = facts.cpu();
+    TotalReport {
+        count: all.count,
+        bytes: all.bytes,
+        time_ms: ms(server.time + wire),
+        server_ms: ms(server.time),
+        network_ms: ms(wire),
+        low_ms: ms(server.low + wire),
+        high_ms: ms(server.high + wire),
+        unpriced: all.unpriced,
+        client_cpu_ms: cpu.clients.map(duration_ms),
+        server_cpu_ms: cpu.server.map(duration_ms),
+        wall_ms: duration_ms(facts.wall()),
+    }
+}
+
+fn warnings(profile: &Profile, facts: &Facts) -> Vec<Warning> {
+    let mut warnings = profile.warnings().list();
+    if profile.on_other_clock() > 0 {
+        let count = profile.on_other_clock();
+        warnings.push(Warning::general(WarningKind::OtherClock, None, count));
+    }
+    if !profile.knows_transport() {
+        warnings.push(Warning::general(WarningKind::NoTransport, None, 1));
+    }
+    warnings.extend(facts.warnings());
+    warnings
+}
+
+/// Milliseconds without the noise of binary fractions: to a billionth.
+pub(crate) fn ms(time: Micros) -> f64 {
+    (time.as_ms() * 1e9).round() / 1e9
+}
+
+pub(crate) fn duration_ms(duration: Duration) -> f64 {
+    ms(Micros::from_nanos(duration.as_nanos() as f64))
+}
+
+/// `part` of `whole` in percent; 0 of nothing.
+pub(crate) fn percent(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        100.0 * part / whole
+    } else {
+        0.0
+    }
+}

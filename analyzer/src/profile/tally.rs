@@ -1,0 +1,170 @@
+//! Charges added up under a key: a request's name, a client, a window.
+
+use std::hash::Hash;
+
+use x11prof_cost_model::{Basis, Cost, FastMap};
+
+use crate::profile::pricing::Charge;
+
+/// What the requests under one key add up to.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    /// How many.
+    pub count: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// How many are charged the network's latency.
+    pub blocking: u64,
+    /// How many failed.
+    pub failed: u64,
+    /// The server's time for the operations.
+    pub server: Cost,
+    /// The server's time for their transport, which is part of the transport's line.
+    pub transport: Cost,
+    /// How many were priced as measured.
+    pub exact: u64,
+    /// How many between or beyond measured sizes.
+    pub interpolated: u64,
+    /// How many with another attribute's value standing in.
+    pub substituted: u64,
+    /// How many have no price.
+    pub unpriced: u64,
+}
+
+impl Line {
+    /// Adds a charge, an operation's cost multiplied by `factor`.
+    pub(crate) fn add(&mut self, charge: &Charge<'_>, factor: f64) {
+        match charge {
+            Charge::Request {
+                bytes,
+                price,
+                blocking,
+                ..
+            } => {
+                self.count += 1;
+                self.bytes = self.bytes.saturating_add(*bytes);
+                self.blocking += u64::from(*blocking);
+                self.server += price.server.times(factor);
+                *match price.basis {
+                    Basis::Exact => &mut self.exact,
+                    Basis::Interpolated => &mut self.interpolated,
+                    Basis::Substituted => &mut self.substituted,
+                    Basis::Unpriced => &mut self.unpriced,
+                } += 1;
+            }
+            Charge::Failed { correction, .. } => {
+                self.failed += 1;
+                if let Some((was, now)) = correction {
+                    self.server = less(self.server, was.times(factor)) + now.times(factor);
+                }
+            }
+            Charge::Pipelined { .. } => self.blocking = self.blocking.saturating_sub(1),
+            Charge::Transport { server, .. } | Charge::Blame { server, .. } => {
+                self.transport += *server;
+            }
+        }
+    }
+}
+
+impl Line {
+    /// Adds another line to this one.
+    fn join(&mut self, other: &Line) {
+        self.count += other.count;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.blocking += other.blocking;
+        self.failed += other.failed;
+        self.server += other.server;
+        self.transport += other.transport;
+        self.exact += other.exact;
+        self.interpolated += other.interpolated;
+        self.substituted += other.substituted;
+        self.unpriced += other.unpriced;
+    }
+}
+
+/// `all` without `part`, which was added to it before.
+pub(crate) fn less(all: Cost, part: Cost) -> Cost {
+    Cost {
+        time: all.time - part.time,
+        low: all.low - part.low,
+        high: all.high - part.high,
+    }
+}
+
+/// Lines by key.
+#[derive(Debug)]
+pub(crate) struct Tally<K>(FastMap<K, Line>);
+
+impl<K> Default for Tally<K> {
+    fn default() -> Tally<K> {
+        Tally(FastMap::default())
+    }
+}
+
+impl<K: Eq + Hash + Copy> Tally<K> {
+    /// The line of `key`.
+    pub(crate) fn line(&mut self, key: K) -> &mut Line {
+        self.0.entry(key).or_default()
+    }
+
+    /// Keeps the `most` lines that cost most, and adds all others to the one of `into`.
+    pub(crate) fn fold(&mut self, most: usize, into: K) {
+        let mut rest = self.0.remove(&into).unwrap_or_default();
+        let mut lines: Vec<(K, Line)> = self.0.drain().collect();
+        lines.sort_by(|(_, a), (_, b)| {
+            let by_time = b.server.time.0.total_cmp(&a.server.time.0);
+            by_time.then(b.count.cmp(&a.count))
+        });
+        for (_, line) in lines.drain(most.min(lines.len())..) {
+            rest.join(&line);
+        }
+        self.0.extend(lines);
+        self.0.insert(into, rest);
+    }
+
+    pub(crate) fn get(&self, key: K) -> Option<&Line> {
+        self.0.get(&key)
+    }
+
+    /// All lines, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &Line)> {
+        self.0.iter().map(|(key, line)| (*key, line))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn contains(&self, key: K) -> bool {
+        self.0.contains_key(&key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Cost, Micros};
+
+    use super::{Line, Tally};
+
+    #[test]
+    fn the_cheap_ones_are_folded_and_the_sum_stays() {
+        let mut tally: Tally<u32> = Tally::default();
+        for key in 1..=10 {
+            *tally.line(key) = Line {
+                count: 1,
+                server: Cost {
+                    time: Micros(f64::from(key)),
+                    ..Cost::default()
+                },
+                ..Line::default()
+            };
+        }
+        tally.fold(3, 0);
+        assert_eq!(tally.len(), 4);
+        assert!((8..=10).all(|key| tally.contains(key)));
+        let others = tally.get(0).unwrap();
+        assert_eq!((others.count, others.server.time), (7, Micros(28.0)));
+        tally.fold(3, 0);
+        assert_eq!(tally.get(0).unwrap().count, 7);
+    }
+}

@@ -1,0 +1,332 @@
+//! Small traces with exact results.
+
+use x11prof_cost_model::{Clock, Network, ServerParameters, Substitutions};
+use x11prof_trace::{Direction, Reader};
+
+use crate::comparison::Comparison;
+use crate::dump::{DumpFormat, dump};
+use crate::facts::identity;
+use crate::profile::pricing::{Blocking, TransportPart};
+use crate::profile::report::ProfileReport;
+use crate::profile::{Profile, profile_trace};
+use crate::testing::*;
+use crate::warnings::WarningKind;
+
+/// Two requests with a cost of their own, and transport in round figures.
+const TINY: &str = r#"
+format = 1
+
+[server]
+name = "tiny"
+
+[transport]
+wakeup = { cpu_us = 10.0 }
+byte_read = { cpu_us = 0.01 }
+reply = { cpu_us = 3.0 }
+event = { cpu_us = 1.0 }
+
+[[request]]
+name = "NoOperation"
+points = [{ size = 0.0, cpu_us = 0.5 }]
+
+[[request]]
+name = "GetInputFocus"
+points = [{ size = 0.0, cpu_us = 2.0, spread = 0.5 }]
+"#;
+
+fn profile(blocking: Blocking) -> Profile {
+    let parameters = ServerParameters::from_toml(TINY).unwrap();
+    Profile::new(&parameters, &Substitutions::default(), blocking)
+}
+
+fn report(trace: &Synthetic, network: &str) -> ProfileReport {
+    let mut profile = profile(Blocking::Observed);
+    let facts = trace.run(&mut profile);
+    ProfileReport::new(
+        "tiny.mcap",
+        &facts,
+        &profile,
+        &Network::parse(network).unwrap(),
+    )
+}
+
+/// Ten NoOperation in one batch, a round trip, an Expose, a request without a price.
+fn small() -> Synthetic {
+    let mut trace = Synthetic::new();
+    trace
+        .cpu_time(SERVER_PID, 5_000)
+        .cpu_time(CLIENT_PID, 1_000);
+    trace.wait(1000).client_sends(&vec![no_operation(1); 10]);
+    trace
+        .wait(1000)
+        .client_sends(&[get_input_focus()])
+        .wait(50)
+        .server_sends(&[reply(11)]);
+    trace
+        .wait(1000)
+        .client_sends(&[map_window(ROOT)])
+        .wait(50)
+        .server_sends(&[expose(12)]);
+    trace
+        .cpu_time(SERVER_PID, 5_060)
+        .cpu_time(CLIENT_PID, 1_500)
+        .end();
+    trace
+}
+
+#[test]
+fn every_amount_is_exact_and_the_totals_add_up() {
+    let report = report(&small(), "1KB/s,20ms");
+    let line = |name: &str| {
+        report
+            .requests
+            .iter()
+            .find(|line| line.name == name)
+            .unwrap()
+    };
+
+    let noop = line("NoOperation");
+    assert_eq!((noop.count, noop.bytes, noop.blocking), (10, 40, 0));
+    assert_eq!(
+        (noop.server_ms, noop.network_ms, noop.time_ms),
+        (0.005, 40.0, 40.005)
+    );
+    assert_eq!((noop.exact, noop.unpriced), (10, 0));
+    // One wakeup and the reading of 40 bytes.
+    assert_eq!(noop.transport_ms, 0.0104);
+
+    let focus = line("GetInputFocus");
+    assert_eq!(
+        (focus.server_ms, focus.network_ms, focus.time_ms),
+        (0.002, 24.0, 24.002)
+    );
+    assert_eq!((focus.low_ms, focus.high_ms), (24.001, 24.003));
+    assert_eq!((focus.blocking, focus.transport_ms), (1, 0.01304));
+
+    let map = line("MapWindow");
+    assert_eq!((map.server_ms, map.network_ms, map.unpriced), (0.0, 8.0, 1));
+
+    // The setup of 12 bytes wakes the server as well; 12 + 80 bytes of it cross the wire.
+    let transport = &report.transport;
+    assert_eq!(
+        (transport.wakeups, transport.replies, transport.events),
+        (4, 1, 1)
+    );
+    assert_eq!(
+        (transport.bytes, transport.network_ms),
+        (12 + 80 + 32 + 32, 156.0)
+    );
+    assert_eq!((transport.wakeup_ms, transport.read_ms), (0.04, 0.00064));
+    assert_eq!((transport.reply_ms, transport.event_ms), (0.003, 0.001));
+    assert_eq!(transport.server_ms, 0.04464);
+
+    let total = &report.total;
+    let sum =
+        |part: fn(&crate::RequestReport) -> f64| -> f64 { report.requests.iter().map(part).sum() };
+    assert_eq!((total.count, total.bytes, total.unpriced), (12, 52, 1));
+    assert!((total.time_ms - sum(|line| line.time_ms) - transport.time_ms).abs() < 1e-9);
+    assert!((total.server_ms - sum(|line| line.server_ms) - transport.server_ms).abs() < 1e-9);
+    assert!((total.network_ms - sum(|line| line.network_ms) - transport.network_ms).abs() < 1e-9);
+    assert!((total.server_ms + total.network_ms - total.time_ms).abs() < 1e-9);
+    let shares = sum(|line| line.percent_of_time) + transport.percent_of_time;
+    assert!((shares - 100.0).abs() < 1e-9);
+
+    assert_eq!(
+        (total.server_cpu_ms, total.client_cpu_ms),
+        (Some(0.06), Some(0.5))
+    );
+    assert_eq!(total.wall_ms, 3.1);
+    assert_eq!(
+        (report.server.name.as_str(), report.server.clock),
+        ("tiny", Some(Clock::Cpu))
+    );
+    assert!(report.trace.complete);
+    let connection = &report.trace.connections[0];
+    assert_eq!((connection.requests, connection.last_sequence), (12, 12));
+}
+
+#[test]
+fn a_file_gives_what_its_records_give() {
+    let file = small().file();
+    let mut profiles = [profile(Blocking::Observed)];
+    let facts = profile_trace(&mut Reader::new(&file[..]).unwrap(), &mut profiles).unwrap();
+    let network = Network::parse("1KB/s,20ms").unwrap();
+    let from_file = ProfileReport::new("tiny.mcap", &facts, &profiles[0], &network);
+    assert_eq!(from_file, report(&small(), "1KB/s,20ms"));
+
+    let server = identity(&mut Reader::new(&file[..]).unwrap()).unwrap();
+    assert_eq!(server.unwrap().pid, Some(SERVER_PID));
+
+    let mut out = Vec::new();
+    dump(
+        &mut Reader::new(&file[..]).unwrap(),
+        &mut out,
+        DumpFormat::Text,
+        Default::default(),
+    )
+    .unwrap();
+    // Every record but the blocks, of which there are 7, with 16 messages.
+    let records = small().records.len();
+    assert_eq!(
+        out.iter().filter(|byte| **byte == b'\n').count(),
+        records - 7 + 16
+    );
+}
+
+#[test]
+fn the_text_and_the_json() {
+    let report = report(&small(), "100KB/s,10ms");
+    insta::assert_snapshot!("small_text", report.text(None));
+    insta::assert_snapshot!("small_json", serde_json::to_string_pretty(&report).unwrap());
+}
+
+#[test]
+fn a_comparison_prices_one_pass_on_every_server() {
+    let slow = TINY
+        .replace("\"tiny\"", "\"slow\"")
+        .replace("0.5 }]", "50.0 }]");
+    let slow = slow.replace("GetInputFocus", "MapWindow");
+    let mut profiles = [TINY, &slow].map(|text| {
+        let parameters = ServerParameters::from_toml(text).unwrap();
+        Profile::new(&parameters, &Substitutions::default(), Blocking::Observed)
+    });
+    let facts = profiles.each_mut().map(|profile| small().run(profile));
+    let network = Network::parse("none").unwrap();
+    let reports: Vec<ProfileReport> = (profiles.iter().zip(&facts))
+        .map(|(profile, facts)| ProfileReport::new("tiny.mcap", facts, profile, &network))
+        .collect();
+    let comparison = Comparison::new(&reports);
+    insta::assert_snapshot!("comparison_text", comparison.text(None));
+    insta::assert_snapshot!(
+        "comparison_json",
+        serde_json::to_string_pretty(&comparison).unwrap()
+    );
+}
+
+#[test]
+fn a_pipelined_request_does_not_block() {
+    let mut trace = Synthetic::new();
+    trace
+        .wait(100)
+        .client_sends(&[get_input_focus(), get_input_focus()]);
+    trace.wait(50).server_sends(&[reply(1), reply(2)]).end();
+    for (blocking, charged) in [(Blocking::Observed, 1), (Blocking::ByType, 2)] {
+        let mut profile = profile(blocking);
+        trace.run(&mut profile);
+        assert_eq!(
+            profile.line("GetInputFocus".into()).unwrap().blocking,
+            charged
+        );
+    }
+}
+
+#[test]
+fn a_request_without_an_answer_blocks_by_its_type() {
+    let mut trace = Synthetic::new();
+    trace.wait(100).client_sends(&[get_input_focus()]);
+    let mut profile = profile(Blocking::Observed);
+    let facts = trace.run(&mut profile);
+    assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 1);
+    assert!(
+        facts
+            .warnings()
+            .iter()
+            .any(|warning| warning.kind == WarningKind::Incomplete)
+    );
+}
+
+#[test]
+fn batches_that_find_the_server_at_work_do_not_wake_it() {
+    let mut trace = Synthetic::new();
+    // 100 of them keep the server at work for 50 µs and more.
+    trace.wait(1000).client_sends(&vec![no_operation(1); 100]);
+    trace.wait(20).client_sends(&[no_operation(1)]);
+    trace.wait(1000).client_sends(&[no_operation(1)]);
+    let mut profile = profile(Blocking::Observed);
+    trace.run(&mut profile);
+    // The setup, the first and the last.
+    assert_eq!(profile.transport(TransportPart::Wakeup).count, 3);
+}
+
+#[test]
+fn a_failed_request_costs_its_fixed_part() {
+    const COSTS: &str = r#"
+format = 1
+[server]
+name = "fixed"
+[[request]]
+name = "NoOperation"
+fixed = { cpu_us = 0.25 }
+points = [{ size = 0.0, cpu_us = 0.5 }]
+"#;
+    let parameters = ServerParameters::from_toml(COSTS).unwrap();
+    let mut profile = Profile::new(&parameters, &Substitutions::default(), Blocking::Observed);
+    let mut trace = Synthetic::new();
+    trace.wait(10).client_sends(&vec![no_operation(1); 3]);
+    trace.wait(10).server_sends(&[bad_window(2, 127)]);
+    // It cannot fail twice, nor after a later answer.
+    trace
+        .wait(10)
+        .server_sends(&[bad_window(2, 127), reply(3), bad_window(1, 127)]);
+    trace.run(&mut profile);
+    let line = profile.line("NoOperation".into()).unwrap();
+    assert_eq!(line.count, 3);
+    assert!(
+        (line.server.time.0 - 1.25).abs() < 1e-12,
+        "{:?}",
+        line.server
+    );
+    assert_eq!(profile.transport(TransportPart::Error).bytes, 96);
+}
+
+#[test]
+fn answers_to_requests_that_are_missing_are_told() {
+    let mut trace = Synthetic::new();
+    trace.wait(10).client_sends(&[get_input_focus()]);
+    trace.wait(10).server_sends(&[reply(1), reply(5)]).end();
+    let mut profile = profile(Blocking::Observed);
+    let facts = trace.run(&mut profile);
+    assert_eq!(facts.connections()[0].last_sequence, 5);
+    let missing = facts
+        .warnings()
+        .into_iter()
+        .find(|it| it.kind == WarningKind::MissingRequest);
+    assert_eq!(missing.unwrap().count, 4);
+}
+
+#[test]
+fn bytes_behind_a_hole_are_counted_and_not_guessed_at() {
+    let mut trace = Synthetic::new();
+    trace.wait(10).client_sends(&[no_operation(1)]);
+    let lost = trace.records.len();
+    trace
+        .wait(10)
+        .client_sends(&[no_operation(3)])
+        .client_sends(&[no_operation(4)])
+        .end();
+    trace.records.remove(lost);
+    let mut profile = profile(Blocking::Observed);
+    let facts = trace.run(&mut profile);
+    assert_eq!(profile.line("NoOperation".into()).unwrap().count, 1);
+    let lost = facts
+        .warnings()
+        .into_iter()
+        .find(|it| it.kind == WarningKind::LostBytes);
+    assert_eq!(lost.unwrap().count, 16);
+}
+
+#[test]
+fn garbage_never_panics() {
+    let mut trace = Synthetic::new();
+    let noise: Vec<u8> = (0..5000_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    for piece in noise.chunks(333) {
+        trace
+            .wait(1)
+            .block(Direction::ToServer, piece)
+            .block(Direction::ToClient, piece);
+    }
+    trace.end();
+    let _ = report(&trace, "none").text(None);
+}

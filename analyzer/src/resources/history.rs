@@ -1,0 +1,155 @@
+//! A count over time in bounded memory: the least and the most of it in each of a few slots.
+
+use x11prof_trace::Timestamp;
+
+/// Slots kept; when the time goes beyond them, each two become one.
+const SLOTS: usize = 64;
+/// The width of a slot at first: a millisecond.
+const NARROWEST: u64 = 1_000_000;
+
+/// A slot of a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// The least that the count was in it.
+    pub(crate) least: u64,
+    /// The most.
+    pub(crate) most: u64,
+}
+
+/// A count over time.
+#[derive(Debug, Clone)]
+pub(crate) struct History {
+    start: u64,
+    width: u64,
+    slots: Vec<Slot>,
+    now: u64,
+}
+
+impl History {
+    /// A history that begins at `start` with a count of `value`.
+    pub(crate) fn of(start: Timestamp, value: u64) -> History {
+        History {
+            start: start.as_nanos(),
+            width: NARROWEST,
+            slots: vec![Slot {
+                least: value,
+                most: value,
+            }],
+            now: value,
+        }
+    }
+
+    /// The count is `value` from `time` on.
+    pub(crate) fn set(&mut self, time: Timestamp, value: u64) {
+        self.until(time);
+        self.now = value;
+        if let Some(slot) = self.slots.last_mut() {
+            slot.least = slot.least.min(value);
+            slot.most = slot.most.max(value);
+        }
+    }
+
+    /// Nothing changed until `time`.
+    pub(crate) fn until(&mut self, time: Timestamp) {
+        let since = time.as_nanos().saturating_sub(self.start);
+        while since / self.width >= SLOTS as u64 {
+            self.widen();
+        }
+        // Below SLOTS by now.
+        let slot = (since / self.width) as usize;
+        let still = Slot {
+            least: self.now,
+            most: self.now,
+        };
+        if slot >= self.slots.len() {
+            self.slots.resize(slot + 1, still);
+        }
+    }
+
+    fn widen(&mut self) {
+        self.width = self.width.saturating_mul(2);
+        self.slots = self
+            .slots
+            .chunks(2)
+            .map(|two| Slot {
+                least: two.iter().map(|slot| slot.least).min().unwrap_or(0),
+                most: two.iter().map(|slot| slot.most).max().unwrap_or(0),
+            })
+            .collect();
+    }
+
+    /// The slots with the time of their beginning.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (Timestamp, Slot)> {
+        let begin = |n: usize| {
+            self.start
+                .saturating_add(self.width.saturating_mul(n as u64))
+        };
+        self.slots
+            .iter()
+            .enumerate()
+            .map(move |(n, slot)| (Timestamp::from_nanos(begin(n)), *slot))
+    }
+
+    /// True where the least of each quarter of the time is more than that of the one before:
+    /// what goes up and down comes back to where it was, what leaks does not.
+    pub(crate) fn grows(&self) -> bool {
+        let count = self.slots.len();
+        if count < 8 {
+            return false;
+        }
+        // The first slot begins with nothing, whatever comes.
+        let rest = &self.slots[1..];
+        let edge = |quarter: usize| rest.len() * quarter / 4;
+        let least = |quarter: usize| {
+            let slots = &rest[edge(quarter)..edge(quarter + 1)];
+            slots.iter().map(|slot| slot.least).min().unwrap_or(0)
+        };
+        (0..3).all(|quarter| least(quarter) < least(quarter + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{History, SLOTS};
+    use x11prof_trace::Timestamp;
+
+    fn at(ms: u64) -> Timestamp {
+        Timestamp::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn slots_hold_the_least_and_the_most() {
+        let mut history = History::of(at(100), 0);
+        history.set(at(100), 3);
+        history.set(at(102), 1);
+        let slots: Vec<_> = history.slots().map(|(t, s)| (t, s.least, s.most)).collect();
+        assert_eq!(slots, [(at(100), 0, 3), (at(101), 3, 3), (at(102), 1, 3)]);
+    }
+
+    #[test]
+    fn a_long_time_takes_no_more_memory() {
+        let mut history = History::of(at(0), 0);
+        (0..100_000).for_each(|n| history.set(at(n), n % 7));
+        assert!(history.slots.len() <= SLOTS);
+        assert!(history.slots.iter().all(|slot| slot.most == 6));
+        history.until(Timestamp::from_nanos(u64::MAX));
+        assert!(history.slots.len() <= SLOTS);
+    }
+
+    #[test]
+    fn growth_is_told_from_use() {
+        let (mut leak, mut saw, mut start) = (
+            History::of(at(0), 0),
+            History::of(at(0), 0),
+            History::of(at(0), 0),
+        );
+        for n in 0..1000 {
+            leak.set(at(n), n + n % 3);
+            saw.set(at(n), n % 50);
+            start.set(at(n), 20.min(n));
+        }
+        assert!(leak.grows());
+        assert!(!saw.grows());
+        assert!(!start.grows());
+    }
+}

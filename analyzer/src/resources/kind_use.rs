@@ -1,0 +1,119 @@
+//! How much of one kind of resource one client has: held now and at most, created, freed, over
+//! time and by size.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::resources::history::History;
+use crate::resources::requests::{ResourceKind, Shape};
+
+/// Sizes of a kind told apart for a client, at most.
+const MOST_SIZES: usize = 1024;
+
+/// A resource that is held.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) kind: ResourceKind,
+    pub(crate) owner: ConnectionId,
+    pub(crate) request: Symbol,
+    pub(crate) sequence: SequenceNumber,
+    pub(crate) created: Timestamp,
+    pub(crate) bytes: u64,
+    pub(crate) shape: Shape,
+    pub(crate) glyphs: HashMap<u32, u64>,
+}
+
+/// What one client has of one kind.
+#[derive(Debug)]
+pub(crate) struct KindUse {
+    pub(crate) held: u64,
+    pub(crate) held_bytes: u64,
+    pub(crate) most: u64,
+    pub(crate) most_bytes: u64,
+    pub(crate) most_at: Timestamp,
+    pub(crate) created: u64,
+    pub(crate) freed: u64,
+    pub(crate) freed_at_once: u64,
+    pub(crate) history: History,
+    /// Width, height and depth: created and held.
+    pub(crate) sizes: HashMap<(u16, u16, u8), (u64, u64)>,
+}
+
+impl KindUse {
+    pub(crate) fn new(opened: Timestamp) -> KindUse {
+        KindUse {
+            held: 0,
+            held_bytes: 0,
+            most: 0,
+            most_bytes: 0,
+            most_at: opened,
+            created: 0,
+            freed: 0,
+            freed_at_once: 0,
+            history: History::of(opened, 0),
+            sizes: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn created(&mut self, now: Timestamp, held: &Held) {
+        self.created += 1;
+        self.held += 1;
+        self.held_bytes = self.held_bytes.saturating_add(held.bytes);
+        self.most_bytes = self.most_bytes.max(self.held_bytes);
+        if self.held > self.most {
+            self.most = self.held;
+            self.most_at = now;
+        }
+        self.history.set(now, self.held);
+        let size = size(held);
+        if self.sizes.len() < MOST_SIZES || self.sizes.contains_key(&size) {
+            let (created, held) = self.sizes.entry(size).or_default();
+            *created += 1;
+            *held += 1;
+        }
+    }
+
+    pub(crate) fn freed(&mut self, now: Timestamp, held: &Held) {
+        self.freed += 1;
+        // Read off the socket together with its creation.
+        self.freed_at_once += u64::from(held.created == now);
+        self.gone(now, held);
+    }
+
+    pub(crate) fn undone(&mut self, now: Timestamp, held: &Held) {
+        self.created = self.created.saturating_sub(1);
+        if let Some((created, _)) = self.sizes.get_mut(&size(held)) {
+            *created = created.saturating_sub(1);
+        }
+        self.gone(now, held);
+    }
+
+    /// Counts from what is held at `now`; false where nothing is.
+    pub(crate) fn start_afresh(&mut self, now: Timestamp) -> bool {
+        self.most = self.held;
+        self.most_bytes = self.held_bytes;
+        self.most_at = now;
+        (self.created, self.freed, self.freed_at_once) = (0, 0, 0);
+        self.history = History::of(now, self.held);
+        self.sizes.retain(|_, (created, held)| {
+            *created = 0;
+            *held > 0
+        });
+        self.held > 0
+    }
+
+    fn gone(&mut self, now: Timestamp, held: &Held) {
+        self.held = self.held.saturating_sub(1);
+        self.held_bytes = self.held_bytes.saturating_sub(held.bytes);
+        self.history.set(now, self.held);
+        if let Some((_, held)) = self.sizes.get_mut(&size(held)) {
+            *held = held.saturating_sub(1);
+        }
+    }
+}
+
+fn size(held: &Held) -> (u16, u16, u8) {
+    (held.shape.width, held.shape.height, held.shape.depth)
+}

@@ -1,0 +1,289 @@
+//! The resource profile as a document: the section `resources` of a report's JSON
+//! (docs/JSON.md).
+
+use serde::{Deserialize, Serialize};
+use x11prof_trace::Timestamp;
+
+use crate::facts::Facts;
+use crate::profile::reporting::duration_ms;
+use crate::resources::kind_use::KindUse;
+use crate::resources::requests::ResourceKind;
+use crate::resources::{ClientUse, Resources};
+
+/// Groups of a kind that are listed, the largest first.
+const MOST_LISTED: usize = 100;
+
+/// What the clients hold in the server. Times are milliseconds from the trace's first record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResourceReport {
+    /// What pixels take on the server.
+    pub pixel_formats: Vec<PixelFormatReport>,
+    /// The clients, in the order of their connecting.
+    pub clients: Vec<ClientResources>,
+    /// Clients that are gone, held less than those, and are too many to be told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<OtherClients>,
+}
+
+/// What pixels of a depth take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PixelFormatReport {
+    /// The depth.
+    pub depth: u8,
+    /// Bits for each pixel.
+    pub bits_per_pixel: u8,
+    /// Rows are padded to this many bits.
+    pub scanline_pad: u8,
+}
+
+/// What one client holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientResources {
+    /// The number of its connection.
+    pub client: u32,
+    /// Its name.
+    pub name: String,
+    /// The first of its resource ids, by which the X-Resource extension names it.
+    pub id_base: Option<u32>,
+    /// When its connection ended; null where it was open to the end of the trace.
+    pub closed_ms: Option<f64>,
+    /// Each kind that it ever held.
+    pub kinds: Vec<KindResources>,
+}
+
+/// What many clients held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherClients {
+    /// How many they are.
+    pub count: u64,
+    /// Each kind that one of them ever held.
+    pub kinds: Vec<OtherKinds>,
+}
+
+/// What many clients held of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherKinds {
+    /// As in [`KindResources`].
+    pub kind: String,
+    /// Held when their connections ended, all together.
+    pub held: u64,
+    /// Their bytes.
+    pub held_bytes: u64,
+    /// The most that one client held at once.
+    pub most: u64,
+    /// The most bytes that one client held at once.
+    pub most_bytes: u64,
+    /// Created.
+    pub created: u64,
+    /// Freed before the connection ended.
+    pub freed: u64,
+    /// Freed in the same socket read as created.
+    pub freed_at_once: u64,
+}
+
+/// What a client holds of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KindResources {
+    /// `window`, `pixmap`, `gc`, …
+    pub kind: String,
+    /// Held when its connection, or the trace, ended.
+    pub held: u64,
+    /// Their bytes: pixels of pixmaps, images of glyphs, shared memory of a known size; of
+    /// windows what their pixels take where they are kept.
+    pub held_bytes: u64,
+    /// The most held at once.
+    pub most: u64,
+    /// The most bytes at once.
+    pub most_bytes: u64,
+    /// When it first held the most.
+    pub most_at_ms: f64,
+    /// Created.
+    pub created: u64,
+    /// Freed before its connection ended.
+    pub freed: u64,
+    /// Freed in the same socket read as created.
+    pub freed_at_once: u64,
+    /// True where it holds more in each quarter of its time than ever in the one before.
+    pub grows: bool,
+    /// Held over time.
+    pub over_time: Vec<HeldOverTime>,
+    /// By size, for windows and pixmaps.
+    pub sizes: Vec<SizeReport>,
+    /// What was held at the end, by what made it.
+    pub remained: Vec<RemainderReport>,
+}
+
+/// How many were held from one time to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HeldOverTime {
+    /// From when.
+    pub from_ms: f64,
+    /// The least.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+}
+
+/// Windows or pixmaps of one size, as created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeReport {
+    /// Pixels across.
+    pub width: u16,
+    /// Pixels down.
+    pub height: u16,
+    /// Bits of a pixel; 0 where that is not known.
+    pub depth: u8,
+    /// Created.
+    pub created: u64,
+    /// Held at the end.
+    pub held: u64,
+}
+
+/// Resources that were held at the end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RemainderReport {
+    /// The request that created them.
+    pub request: String,
+    /// Their size, where they have one.
+    pub width: u16,
+    /// Their size, where they have one.
+    pub height: u16,
+    /// Their depth, where they have one.
+    pub depth: u8,
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When the first was created.
+    pub first_ms: f64,
+    /// When the last was.
+    pub last_ms: f64,
+}
+
+impl ResourceReport {
+    /// The report of a pass that `resources` and `facts` took part in.
+    pub fn new(resources: &Resources, facts: &Facts) -> ResourceReport {
+        let start = resources.start.unwrap_or_default();
+        let clients = resources
+            .clients
+            .iter()
+            .map(|(id, of)| {
+                let remained = if of.closed.is_some() {
+                    of.remained.clone()
+                } else {
+                    resources.remaining(id)
+                };
+                let kinds =
+                    of.kinds.iter().map(|(kind, used)| {
+                        let remained = remained.iter().filter(|((of, ..), _)| of == kind).map(
+                            |(key, group)| RemainderReport {
+                                request: key.1.to_string(),
+                                width: key.2,
+                                height: key.3,
+                                depth: key.4,
+                                count: group.count,
+                                bytes: group.bytes,
+                                first_ms: duration_ms(group.first.since(start)),
+                                last_ms: duration_ms(group.last.since(start)),
+                            },
+                        );
+                        of_kind(*kind, used, of, resources.now, start, remained.collect())
+                    });
+                ClientResources {
+                    client: id.0,
+                    name: facts.client_name(id),
+                    id_base: of.id_base,
+                    closed_ms: of.closed.map(|time| duration_ms(time.since(start))),
+                    kinds: kinds.collect(),
+                }
+            })
+            .collect();
+        let pixel_formats = resources.formats.iter();
+        let pixel_formats =
+            pixel_formats.map(|(depth, bits_per_pixel, scanline_pad)| PixelFormatReport {
+                depth,
+                bits_per_pixel,
+                scanline_pad,
+            });
+        ResourceReport {
+            pixel_formats: pixel_formats.collect(),
+            clients,
+            others: others(resources),
+        }
+    }
+}
+
+fn others(resources: &Resources) -> Option<OtherClients> {
+    let (count, kinds) = &resources.clients.others;
+    let kinds = kinds.iter().map(|(kind, of)| OtherKinds {
+        kind: kind.name().to_owned(),
+        held: of.held,
+        held_bytes: of.held_bytes,
+        most: of.most,
+        most_bytes: of.most_bytes,
+        created: of.created,
+        freed: of.freed,
+        freed_at_once: of.freed_at_once,
+    });
+    (*count > 0).then(|| OtherClients {
+        count: *count,
+        kinds: kinds.collect(),
+    })
+}
+
+fn of_kind(
+    kind: ResourceKind,
+    used: &KindUse,
+    of: &ClientUse,
+    now: Timestamp,
+    start: Timestamp,
+    mut remained: Vec<RemainderReport>,
+) -> KindResources {
+    remained.sort_by_key(|group| std::cmp::Reverse((group.bytes, group.count)));
+    remained.truncate(MOST_LISTED);
+    let mut sizes: Vec<SizeReport> = used
+        .sizes
+        .iter()
+        .filter(|((width, ..), _)| *width > 0)
+        .map(|((width, height, depth), (created, held))| SizeReport {
+            width: *width,
+            height: *height,
+            depth: *depth,
+            created: *created,
+            held: *held,
+        })
+        .collect();
+    let area = |size: &SizeReport| u64::from(size.width) * u64::from(size.height);
+    sizes.sort_by_key(|size| {
+        let area = area(size);
+        (
+            std::cmp::Reverse(size.created.saturating_mul(area)),
+            (size.width, size.height, size.depth),
+        )
+    });
+    sizes.truncate(MOST_LISTED);
+    let mut history = used.history.clone();
+    history.until(of.closed.unwrap_or(now));
+    KindResources {
+        kind: kind.name().to_owned(),
+        held: used.held,
+        held_bytes: used.held_bytes,
+        most: used.most,
+        most_bytes: used.most_bytes,
+        most_at_ms: duration_ms(used.most_at.since(start)),
+        created: used.created,
+        freed: used.freed,
+        freed_at_once: used.freed_at_once,
+        grows: history.grows(),
+        over_time: history
+            .slots()
+            .map(|(from, slot)| HeldOverTime {
+                from_ms: duration_ms(from.since(start)),
+                least: slot.least,
+                most: slot.most,
+            })
+            .collect(),
+        sizes,
+        remained,
+    }
+}

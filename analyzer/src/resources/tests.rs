@@ -1,0 +1,134 @@
+//! Resources over a synthetic trace.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::Record;
+
+use crate::facts::Facts;
+use crate::pipeline::Pipeline;
+use crate::resources::Resources;
+use crate::resources::report::{KindResources, ResourceReport};
+use crate::testing::*;
+
+fn run(trace: &Synthetic) -> ResourceReport {
+    let (mut resources, mut facts) = (Resources::default(), Facts::default());
+    let mut pipeline = Pipeline::new();
+    for record in &trace.records {
+        pipeline.feed(record, |observation| {
+            facts.observe(observation);
+            resources.observe(observation);
+        });
+    }
+    ResourceReport::new(&resources, &facts)
+}
+
+fn kind<'a>(report: &'a ResourceReport, kind: &str) -> &'a KindResources {
+    let kinds = &report.clients[0].kinds;
+    kinds.iter().find(|of| of.kind == kind).unwrap()
+}
+
+fn create_window(id: u32, parent: u32) -> Vec<u8> {
+    request(1, 0, &[id, parent, 0, 20 | 10 << 16, 1 << 16, 0, 0])
+}
+
+fn create_pixmap(id: u32, size: u32) -> Vec<u8> {
+    request(53, 8, &[id, ROOT, size | size << 16])
+}
+
+fn free_pixmap(id: u32) -> Vec<u8> {
+    request(54, 0, &[id])
+}
+
+#[test]
+fn what_is_held_its_most_and_its_churn() {
+    let mut trace = Synthetic::new();
+    trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
+    trace.wait(100).client_sends(&[free_pixmap(BASE)]);
+    trace
+        .wait(100)
+        .client_sends(&[create_pixmap(BASE + 2, 16), free_pixmap(BASE + 2)]);
+    trace.wait(100).end();
+    let report = run(&trace);
+    assert_eq!(report.clients[0].id_base, Some(BASE));
+    let pixmaps = kind(&report, "pixmap");
+    assert_eq!((pixmaps.held, pixmaps.most), (1, 2));
+    let churn = (pixmaps.created, pixmaps.freed, pixmaps.freed_at_once);
+    assert_eq!(churn, (3, 2, 1));
+    let remained = &pixmaps.remained[0];
+    assert_eq!((remained.count, remained.width), (1, 16));
+    assert_eq!(remained.request, Symbol::new("CreatePixmap").as_str());
+    assert_eq!(pixmaps.sizes[0].created, 3);
+}
+
+#[test]
+fn a_window_takes_its_inferiors_with_it() {
+    let mut trace = Synthetic::new();
+    trace.client_sends(&[
+        create_window(BASE, ROOT),
+        create_window(BASE + 1, BASE),
+        create_window(BASE + 2, BASE + 1),
+        create_window(BASE + 3, ROOT),
+    ]);
+    // BASE+2 goes to another parent before its old one is destroyed.
+    trace.client_sends(&[request(7, 0, &[BASE + 2, BASE + 3, 0])]);
+    trace.client_sends(&[request(4, 0, &[BASE])]).end();
+    let report = run(&trace);
+    let windows = kind(&report, "window");
+    assert_eq!((windows.held, windows.freed), (2, 2));
+    // CopyFromParent's depth is the root's.
+    assert_eq!(windows.sizes[0].depth, 8);
+}
+
+#[test]
+fn what_failed_was_never_there() {
+    let mut trace = Synthetic::new();
+    trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
+    trace.server_sends(&[bad_window(2, 53)]).end();
+    let report = run(&trace);
+    let pixmaps = kind(&report, "pixmap");
+    assert_eq!((pixmaps.held, pixmaps.created, pixmaps.freed), (1, 1, 0));
+}
+
+#[test]
+fn counts_start_afresh_from_what_is_held() {
+    let mut trace = Synthetic::new();
+    trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
+    trace.wait(100).client_sends(&[free_pixmap(BASE)]);
+    let (mut resources, mut pipeline) = (Resources::default(), Pipeline::new());
+    let mut feed = |resources: &mut Resources, records: &[Record]| {
+        for record in records {
+            pipeline.feed(record, |observation| resources.observe(observation));
+        }
+        ResourceReport::new(resources, &Facts::default())
+    };
+    feed(&mut resources, &trace.records);
+    resources.start_afresh();
+    let afresh = feed(&mut resources, &[]);
+    let pixmaps = kind(&afresh, "pixmap");
+    assert_eq!((pixmaps.held, pixmaps.most), (1, 1));
+    assert_eq!((pixmaps.created, pixmaps.freed), (0, 0));
+    assert_eq!((pixmaps.over_time[0].least, pixmaps.remained.len()), (1, 1));
+
+    let known = trace.records.len();
+    trace.wait(100).client_sends(&[free_pixmap(BASE + 1)]).end();
+    let later = feed(&mut resources, &trace.records[known..]);
+    let pixmaps = kind(&later, "pixmap");
+    assert_eq!((pixmaps.held, pixmaps.most, pixmaps.freed), (0, 1, 1));
+}
+
+#[test]
+fn steady_growth_is_said_with_what_makes_it() {
+    let mut trace = Synthetic::new();
+    for n in 0..200 {
+        trace.wait(1000).client_sends(&[create_pixmap(BASE + n, 4)]);
+    }
+    trace.end();
+    let report = run(&trace);
+    assert!(kind(&report, "pixmap").grows);
+    let text = report.text();
+    assert!(
+        text.contains(
+            "steadily more of kind pixmap; the newest are of 200 pixmaps 4x4x8 by CreatePixmap"
+        ),
+        "{text}"
+    );
+}

@@ -1,0 +1,125 @@
+//! The resource profile for people.
+
+use crate::profile::text::counted;
+use crate::resources::report::{ClientResources, KindResources, RemainderReport, ResourceReport};
+use crate::table::{Table, plain};
+
+/// Clients shown one by one, at most: those that held most.
+const MOST_CLIENTS: usize = 20;
+/// Groups of what remained that are shown for each client.
+const SHOWN: usize = 5;
+
+impl ResourceReport {
+    /// The section of a report.
+    pub fn text(&self) -> String {
+        let most = |client: &ClientResources| -> (u64, u64) {
+            let kinds = client.kinds.iter();
+            kinds.fold((0, 0), |(bytes, count), of| {
+                (
+                    bytes.saturating_add(of.most_bytes),
+                    count.saturating_add(of.most),
+                )
+            })
+        };
+        let mut clients: Vec<&ClientResources> = self
+            .clients
+            .iter()
+            .filter(|client| !client.kinds.is_empty())
+            .collect();
+        let others = self.others.as_ref().map_or(0, |others| others.count);
+        let hidden = others + clients.len().saturating_sub(MOST_CLIENTS) as u64;
+        clients.sort_by_key(|client| std::cmp::Reverse(most(client)));
+        clients.truncate(MOST_CLIENTS);
+        clients.sort_by_key(|client| client.client);
+        let mut text: String = clients.into_iter().map(client_text).collect();
+        if hidden > 0 {
+            let hidden = counted(hidden, "more client");
+            text.push_str(&format!(
+                "\n{hidden} held less than these in the server; JSON tells of them\n"
+            ));
+        }
+        text
+    }
+}
+
+fn client_text(client: &ClientResources) -> String {
+    let ids = client
+        .id_base
+        .map_or_else(String::new, |base| format!(", ids from 0x{base:08x}"));
+    let gone = client
+        .closed_ms
+        .map_or_else(String::new, |ms| format!(", gone at {:.3} s", ms / 1e3));
+    let mut text = format!(
+        "\nResources in the server of {}{ids}{gone}:\n",
+        plain(&client.name)
+    );
+    let mut table = Table::new([
+        "Kind",
+        "Held at end",
+        "Bytes",
+        "Most held",
+        "Most bytes",
+        "Most at (s)",
+        "Created",
+        "Freed",
+        "At once",
+    ]);
+    for of in &client.kinds {
+        table.row([
+            of.kind.clone(),
+            of.held.to_string(),
+            of.held_bytes.to_string(),
+            of.most.to_string(),
+            of.most_bytes.to_string(),
+            format!("{:.3}", of.most_at_ms / 1e3),
+            of.created.to_string(),
+            of.freed.to_string(),
+            of.freed_at_once.to_string(),
+        ]);
+    }
+    text.push_str(&table.to_string());
+    for of in client.kinds.iter().filter(|of| of.grows) {
+        text.push_str(&growth(of));
+    }
+    let mut remained: Vec<(&KindResources, &RemainderReport)> = client
+        .kinds
+        .iter()
+        .flat_map(|of| of.remained.iter().map(move |group| (of, group)))
+        .filter(|(_, group)| group.bytes > 0)
+        .collect();
+    remained.sort_by_key(|(_, group)| std::cmp::Reverse(group.bytes));
+    for (of, group) in remained.iter().take(SHOWN) {
+        text.push_str(&format!("  at the end {}\n", remainder(of, group)));
+    }
+    text
+}
+
+fn growth(of: &KindResources) -> String {
+    let newest = of
+        .remained
+        .iter()
+        .max_by(|a, b| a.last_ms.total_cmp(&b.last_ms));
+    let newest = newest.map_or_else(String::new, |group| {
+        format!("; the newest are of {}", remainder(of, group))
+    });
+    format!(
+        "  Warning: it holds steadily more of kind {}{newest}\n",
+        of.kind
+    )
+}
+
+fn remainder(of: &KindResources, group: &RemainderReport) -> String {
+    let size = if group.width > 0 {
+        format!(" {}x{}x{}", group.width, group.height, group.depth)
+    } else {
+        String::new()
+    };
+    format!(
+        "{}{size} by {}, {} bytes, created from {:.3} s to {:.3} s",
+        counted(group.count, &of.kind),
+        plain(&group.request),
+        group.bytes,
+        group.first_ms / 1e3,
+        group.last_ms / 1e3
+    )
+}

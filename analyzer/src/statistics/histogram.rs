@@ -1,0 +1,175 @@
+//! Histograms: logarithmic for time, linear with a grain for sizes (the paper's choice for each).
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::distribution::Distribution;
+
+/// Cells of a linear histogram where no grain is given: what a terminal shows at once.
+const CELLS: u64 = 16;
+/// The widest bar, in characters.
+const WIDEST: u64 = 40;
+
+/// One cell of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The least value in it.
+    pub from: u64,
+    /// The least value above it.
+    pub to: u64,
+    /// How many values.
+    pub count: u64,
+}
+
+/// Cells from one power of two to the next, a cell for zeros, empty ones between left in.
+pub(crate) fn logarithmic(distribution: &Distribution) -> Vec<Cell> {
+    // The cell of zeros is 0, that of values of n bits is n.
+    let cell = |value: u64| u64::from(u64::BITS - value.leading_zeros());
+    let edge = |cell: u64| match cell {
+        0 => 0,
+        _ => 1_u64 << (cell - 1),
+    };
+    let mut cells = gather(distribution, cell, |n| Cell {
+        from: edge(n),
+        to: if n == 64 { u64::MAX } else { edge(n + 1) },
+        count: 0,
+    });
+    // Between zero and the first time there is no scale.
+    if cells.len() > 1 && cells[0].from == 0 {
+        let next = cells.iter().skip(1).position(|cell| cell.count > 0);
+        cells.drain(1..1 + next.unwrap_or(0));
+    }
+    cells
+}
+
+/// Cells of `grain` each; one that suits the range where it is `None`.
+pub(crate) fn linear(distribution: &Distribution, grain: Option<u64>) -> (u64, Vec<Cell>) {
+    let Some((_, most)) = distribution.range() else {
+        return (grain.unwrap_or(1), Vec::new());
+    };
+    let grain = grain.unwrap_or_else(|| (most / CELLS + 1).next_power_of_two());
+    let grain = grain.max(1);
+    let cells = gather(
+        distribution,
+        |value| value / grain,
+        |n| Cell {
+            from: n * grain,
+            to: (n * grain).saturating_add(grain),
+            count: 0,
+        },
+    );
+    (grain, cells)
+}
+
+/// The cells from the first that has values to the last. Empty ones stand only between
+/// neighbours, so that there are never more than twice as many as there are values.
+fn gather(
+    distribution: &Distribution,
+    cell_of: impl Fn(u64) -> u64,
+    empty: impl Fn(u64) -> Cell,
+) -> Vec<Cell> {
+    let mut cells: Vec<(u64, Cell)> = Vec::new();
+    for (value, count) in distribution.counts() {
+        let number = cell_of(value);
+        match cells.last_mut() {
+            Some((last, cell)) if *last == number => cell.count += count,
+            last => {
+                let last = last.map(|(last, _)| *last);
+                if let Some(last) = last
+                    && number - last <= CELLS * 4
+                {
+                    cells.extend((last + 1..number).map(|n| (n, empty(n))));
+                }
+                cells.push((
+                    number,
+                    Cell {
+                        count,
+                        ..empty(number)
+                    },
+                ));
+            }
+        }
+    }
+    cells.into_iter().map(|(_, cell)| cell).collect()
+}
+
+/// The cells as lines with bars, each edge written by `edge`.
+pub(crate) fn bars(cells: &[Cell], edge: impl Fn(u64) -> String) -> String {
+    let most = cells.iter().map(|cell| cell.count).max().unwrap_or(0);
+    let labels: Vec<(String, String)> = cells
+        .iter()
+        .map(|cell| (edge(cell.from), edge(cell.to)))
+        .collect();
+    let width = labels
+        .iter()
+        .map(|(from, to)| from.len().max(to.len()))
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for (cell, (from, to)) in cells.iter().zip(&labels) {
+        // Something is never nothing.
+        let bar = (cell.count.saturating_mul(WIDEST))
+            .checked_div(most)
+            .unwrap_or(0)
+            .max(u64::from(cell.count > 0));
+        let bar = "#".repeat(bar as usize);
+        let line = format!("  {from:>width$} - {to:>width$} {:>9}  {bar}", cell.count);
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, bars, linear, logarithmic};
+    use crate::statistics::distribution::Distribution;
+
+    fn of(values: &[u64]) -> Distribution {
+        let mut distribution = Distribution::default();
+        values.iter().for_each(|value| distribution.add(*value));
+        distribution
+    }
+
+    fn cell(from: u64, to: u64, count: u64) -> Cell {
+        Cell { from, to, count }
+    }
+
+    #[test]
+    fn times_double_from_cell_to_cell() {
+        let cells = logarithmic(&of(&[0, 0, 1, 5, 7, 16]));
+        assert_eq!(
+            cells,
+            [
+                cell(0, 1, 2),
+                cell(1, 2, 1),
+                cell(2, 4, 0),
+                cell(4, 8, 2),
+                cell(8, 16, 0),
+                cell(16, 32, 1)
+            ]
+        );
+        assert_eq!(logarithmic(&of(&[u64::MAX]))[0].count, 1);
+    }
+
+    #[test]
+    fn sizes_have_a_grain() {
+        let (grain, cells) = linear(&of(&[0, 3, 4, 11]), Some(4));
+        assert_eq!(grain, 4);
+        assert_eq!(cells, [cell(0, 4, 2), cell(4, 8, 1), cell(8, 12, 1)]);
+        assert_eq!(linear(&of(&[0, 100]), None).0, 8);
+        // Far apart, with nothing between.
+        assert_eq!(linear(&of(&[0, 1 << 40]), Some(1)).1.len(), 2);
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_counts() {
+        let text = bars(&[cell(0, 4, 40), cell(4, 8, 1)], |edge| edge.to_string());
+        assert_eq!(
+            text,
+            format!(
+                "  0 - 4        40  {}\n  4 - 8         1  #\n",
+                "#".repeat(40)
+            )
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! The statistical distribution of the messages (the paper's Tables 4, 5 and 6): inter-arrival
+//! times and sizes, for the four categories and for each kind of message.
+//!
+//! A message arrives when its last byte is read off the socket: those of one read arrive
+//! together, at an inter-arrival time of zero. The first of its kind counts as one as well, so
+//! that there are as many points as messages.
+
+pub(crate) mod distribution;
+pub(crate) mod histogram;
+pub(crate) mod report;
+mod text;
+
+use std::collections::HashMap;
+
+use x11prof_protocol::{Message, Symbol};
+use x11prof_trace::Timestamp;
+
+use crate::pipeline::{Observation, Seen};
+use distribution::Distribution;
+
+/// Kinds of message kept at most; names come from the trace, and a trace may be made to have
+/// many. What comes after them counts in its category only.
+const MOST_KINDS: usize = 4096;
+
+/// A category of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Category {
+    /// Requests.
+    Requests,
+    /// Replies, by the requests that they answer.
+    Replies,
+    /// Events.
+    Events,
+    /// Errors.
+    Errors,
+}
+
+impl Category {
+    /// All four, in the paper's order.
+    pub const ALL: [Category; 4] = [
+        Category::Requests,
+        Category::Replies,
+        Category::Events,
+        Category::Errors,
+    ];
+
+    /// `Requests`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Category::Requests => "Requests",
+            Category::Replies => "Replies",
+            Category::Events => "Events",
+            Category::Errors => "Errors",
+        }
+    }
+}
+
+/// The distributions of one kind of message, or of a category.
+#[derive(Debug, Clone, Default)]
+pub struct MessageStatistics {
+    /// Their bytes in all.
+    pub total_bytes: u64,
+    /// Nanoseconds from one to the next.
+    pub inter_arrival: Distribution,
+    /// Bytes of each.
+    pub bytes: Distribution,
+    /// Op-sizes of requests, rounded to whole units; empty for other messages.
+    pub op_size: Distribution,
+    last: Option<Timestamp>,
+}
+
+impl MessageStatistics {
+    fn add(&mut self, time: Timestamp, bytes: u64, op_size: Option<f64>) {
+        let since = self.last.map_or(0, |last| time.since(last).as_nanos());
+        self.last = Some(self.last.map_or(time, |last| last.max(time)));
+        self.inter_arrival
+            .add(u64::try_from(since).unwrap_or(u64::MAX));
+        self.total_bytes = self.total_bytes.saturating_add(bytes);
+        self.bytes.add(bytes);
+        if let Some(size) = op_size {
+            // A saturating cast; sizes are never negative.
+            self.op_size.add(size.round() as u64);
+        }
+    }
+}
+
+/// The statistics of a trace.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    categories: [MessageStatistics; 4],
+    kinds: HashMap<(Category, Symbol), MessageStatistics>,
+    /// Which names to keep distributions of; all where it is empty.
+    only: Vec<String>,
+}
+
+impl Statistics {
+    /// Statistics of each kind of message in `only`, of all where that is empty.
+    pub fn new(only: Vec<String>) -> Statistics {
+        Statistics {
+            only,
+            ..Statistics::default()
+        }
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Message(seen) = observation {
+            self.message(seen);
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        let (category, name, bytes) = match seen.message {
+            Message::Request(request) => (Category::Requests, request.name, request.wire_len),
+            Message::Reply(reply) => {
+                let name = reply.request.unwrap_or_else(|| Symbol::new("(unpaired)"));
+                (Category::Replies, name, reply.wire_len)
+            }
+            Message::Event(event) => (Category::Events, event.name, event.wire_len),
+            Message::Error(error) => (Category::Errors, error.name, error.bytes.len() as u64),
+            Message::ClientSetup(_) | Message::ServerSetup(_) | Message::Malformed(_) => return,
+        };
+        let op_size = seen.operation.map(|operation| operation.op_size);
+        self.categories[category as usize].add(seen.time, bytes, op_size);
+        let key = (category, name);
+        let room = self.kinds.len() < MOST_KINDS;
+        match self.kinds.get_mut(&key) {
+            Some(kind) => kind.add(seen.time, bytes, op_size),
+            None if room => {
+                let kind = self.kinds.entry(key).or_default();
+                kind.add(seen.time, bytes, op_size);
+            }
+            None => {}
+        }
+    }
+
+    /// The statistics of a category.
+    pub fn category(&self, category: Category) -> &MessageStatistics {
+        &self.categories[category as usize]
+    }
+
+    /// Each kind of message that was asked for, by category and name.
+    pub fn kinds(&self) -> Vec<(Category, Symbol, &MessageStatistics)> {
+        let wanted = |name: Symbol| {
+            self.only.is_empty() || self.only.iter().any(|only| only == name.as_str())
+        };
+        let mut kinds: Vec<_> = self
+            .kinds
+            .iter()
+            .filter(|((_, name), _)| wanted(*name))
+            .map(|((category, name), kind)| (*category, *name, kind))
+            .collect();
+        kinds.sort_by_key(|(category, name, _)| (*category, *name));
+        kinds
+    }
+
+    /// Each kind of message with its number and bytes, whether asked for or not.
+    pub fn bytes(&self, category: Category) -> Vec<(Symbol, u64, u64)> {
+        let mut bytes: Vec<_> = self
+            .kinds
+            .iter()
+            .filter(|((of, _), _)| *of == category)
+            .map(|((_, name), kind)| (*name, kind.total_bytes, kind.bytes.number()))
+            .collect();
+        bytes.sort_by_key(|(name, bytes, _)| (std::cmp::Reverse(*bytes), *name));
+        bytes
+    }
+
+    /// Names that were asked for and that no message has.
+    pub fn missing(&self) -> Vec<&str> {
+        let seen = |only: &String| self.kinds.keys().any(|(_, name)| name.as_str() == only);
+        self.only
+            .iter()
+            .filter(|only| !seen(only))
+            .map(String::as_str)
+            .collect()
+    }
+}

@@ -1,0 +1,217 @@
+//! Message statistics as a document: the JSON of `stats --format json` (docs/JSON.md), from
+//! which text and CSV are made as well.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::distribution::Distribution;
+use crate::statistics::histogram::{Cell, linear, logarithmic};
+use crate::statistics::{Category, MessageStatistics, Statistics};
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+
+/// The statistics of a trace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatisticsReport {
+    /// The version of this layout: 1.
+    pub format: u32,
+    /// The trace's file, as the user named it.
+    pub trace: String,
+    /// Requests, replies, events and errors, with the bytes of each kind (Tables 4 and 5).
+    pub categories: Vec<CategoryReport>,
+    /// Each kind of message (Table 6).
+    pub messages: Vec<MessageReport>,
+}
+
+/// A category of messages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CategoryReport {
+    /// `Requests`.
+    pub name: String,
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// Milliseconds from one to the next, of any kind.
+    pub inter_arrival_ms: DistributionReport,
+    /// The same without those that arrived together with the one before.
+    pub zeros_removed_ms: DistributionReport,
+    /// Bytes of each.
+    pub bytes: DistributionReport,
+    /// The bytes of each kind, the most first.
+    pub by_message: Vec<BytesReport>,
+}
+
+/// How many bytes a kind of message has in all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BytesReport {
+    /// Its name; for replies that of the request.
+    pub name: String,
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// A kind of message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageReport {
+    /// `Requests`.
+    pub category: String,
+    /// Its name; for replies that of the request.
+    pub name: String,
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// Milliseconds from one to the next of its kind.
+    pub inter_arrival_ms: DistributionReport,
+    /// The same without those that arrived together with the one before.
+    pub zeros_removed_ms: DistributionReport,
+    /// Bytes of each.
+    pub bytes: DistributionReport,
+    /// Op-sizes, for requests.
+    pub op_size: Option<DistributionReport>,
+}
+
+/// A distribution summed up. Null where there are too few values for a figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DistributionReport {
+    /// How many values.
+    pub number: u64,
+    /// The least.
+    pub min: Option<f64>,
+    /// The most.
+    pub max: Option<f64>,
+    /// The most frequent.
+    pub mode: Option<f64>,
+    /// The one that half do not exceed.
+    pub median: Option<f64>,
+    /// The mean.
+    pub mean: Option<f64>,
+    /// The standard deviation of a sample.
+    pub standard_deviation: Option<f64>,
+    /// True where every value was kept; else mode, median and histogram are a sketch's, right to
+    /// a 128th of the value.
+    pub exact: bool,
+    /// The cells of the histogram, where histograms were asked for: nanoseconds on a logarithmic
+    /// scale, or sizes on a linear one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Vec<Cell>>,
+    /// The width of a linear histogram's cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grain: Option<u64>,
+}
+
+/// What to make histograms of.
+#[derive(Debug, Clone, Default)]
+pub struct HistogramOptions {
+    /// Whether to make any.
+    pub wanted: bool,
+    /// The grain of the sizes, by message.
+    pub grains: BTreeMap<String, u64>,
+}
+
+impl StatisticsReport {
+    /// The report of a pass that `statistics` took part in; `path` is how the user named the
+    /// trace.
+    pub fn new(
+        path: &str,
+        statistics: &Statistics,
+        histograms: &HistogramOptions,
+    ) -> StatisticsReport {
+        let categories = Category::ALL
+            .into_iter()
+            .map(|category| category_report(statistics, category, histograms))
+            .collect();
+        let messages = statistics
+            .kinds()
+            .into_iter()
+            .map(|(category, name, kind)| {
+                let name = name.as_str();
+                let (all, zeros_removed) = times(kind, histograms);
+                let sizes = |sizes| of_sizes(sizes, name, histograms);
+                MessageReport {
+                    category: category.name().to_owned(),
+                    name: name.to_owned(),
+                    total_bytes: kind.total_bytes,
+                    inter_arrival_ms: all,
+                    zeros_removed_ms: zeros_removed,
+                    bytes: sizes(&kind.bytes),
+                    op_size: (category == Category::Requests).then(|| sizes(&kind.op_size)),
+                }
+            })
+            .collect();
+        StatisticsReport {
+            format: FORMAT,
+            trace: path.to_owned(),
+            categories,
+            messages,
+        }
+    }
+}
+
+fn category_report(
+    statistics: &Statistics,
+    category: Category,
+    histograms: &HistogramOptions,
+) -> CategoryReport {
+    let of = statistics.category(category);
+    let (all, zeros_removed) = times(of, histograms);
+    CategoryReport {
+        name: category.name().to_owned(),
+        total_bytes: of.total_bytes,
+        inter_arrival_ms: all,
+        zeros_removed_ms: zeros_removed,
+        bytes: of_sizes(&of.bytes, category.name(), histograms),
+        by_message: statistics
+            .bytes(category)
+            .into_iter()
+            .map(|(name, total_bytes, count)| BytesReport {
+                name: name.to_string(),
+                total_bytes,
+                count,
+            })
+            .collect(),
+    }
+}
+
+fn times(
+    of: &MessageStatistics,
+    histograms: &HistogramOptions,
+) -> (DistributionReport, DistributionReport) {
+    /// Nanoseconds of a millisecond.
+    const MILLISECOND: f64 = 1e6;
+    let all = &of.inter_arrival;
+    let mut first = sum_up(all, MILLISECOND);
+    if histograms.wanted {
+        first.histogram = Some(logarithmic(all));
+    }
+    (first, sum_up(&all.without_zeros(), MILLISECOND))
+}
+
+fn of_sizes(sizes: &Distribution, name: &str, histograms: &HistogramOptions) -> DistributionReport {
+    let mut report = sum_up(sizes, 1.0);
+    if histograms.wanted {
+        let (grain, cells) = linear(sizes, histograms.grains.get(name).copied());
+        report.histogram = Some(cells);
+        report.grain = Some(grain);
+    }
+    report
+}
+
+/// The figures of a distribution, its values divided by `unit`.
+fn sum_up(distribution: &Distribution, unit: f64) -> DistributionReport {
+    let scaled = |value: u64| value as f64 / unit;
+    let range = distribution.range();
+    DistributionReport {
+        number: distribution.number(),
+        min: range.map(|(least, _)| scaled(least)),
+        max: range.map(|(_, most)| scaled(most)),
+        mode: distribution.mode().map(scaled),
+        median: distribution.median().map(scaled),
+        mean: distribution.mean().map(|mean| mean / unit),
+        standard_deviation: distribution.standard_deviation().map(|sd| sd / unit),
+        exact: distribution.is_exact(),
+        histogram: None,
+        grain: None,
+    }
+}

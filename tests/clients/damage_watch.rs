@@ -1,0 +1,172 @@
+//! What a person would see: sends input by XTEST, straight to the server, and notes when the last
+//! of what is drawn in response is reported by DAMAGE. It shares no code with x11prof.
+//!
+//!     damage_watch STEP…
+//!
+//! A step is `key:CODE` or `button:NUMBER` (pressed and, after a look, released), `move:X,Y`, or
+//! `settle` (waits until something has been drawn and nothing has been for a while). For each event
+//! there is a JSON object on standard output: `event`, `sent_ns` (CLOCK_MONOTONIC), and `bursts`: the
+//! damage reports after it, a list of [first, last] nanoseconds since it was sent, with a new burst
+//! after each pause of 8 ms.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for tests"
+)]
+
+use std::error::Error;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{ClockId, clock_gettime};
+use x11rb::CURRENT_TIME;
+use x11rb::connection::Connection;
+use x11rb::protocol::Event;
+use x11rb::protocol::damage::{ConnectionExt as _, ReportLevel};
+use x11rb::protocol::xproto::{
+    BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ConnectionExt as _, KEY_PRESS_EVENT,
+    KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT, Window,
+};
+use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::rust_connection::RustConnection;
+
+/// How long a person looks at the response.
+const LOOK: Duration = Duration::from_millis(350);
+/// How long a key or button is held.
+const HOLD: Duration = Duration::from_millis(120);
+/// A screen that does not change for so long has settled.
+const SETTLED: Duration = Duration::from_millis(400);
+/// The longest that is waited for that.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A pause in the reports that ends a burst: half a frame of 60 Hz.
+const PAUSE_NS: u64 = 8_000_000;
+
+fn main() -> ExitCode {
+    let steps: Vec<String> = std::env::args().skip(1).collect();
+    match watch(&steps) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("damage_watch: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn watch(steps: &[String]) -> Result<(), Box<dyn Error>> {
+    let (x, screen) = x11rb::connect(None)?;
+    let root = x.setup().roots.get(screen).ok_or("no such screen")?.root;
+    x.damage_query_version(1, 1)?.reply()?;
+    let damage = x.generate_id()?;
+    x.damage_create(damage, root, ReportLevel::RAW_RECTANGLES)?;
+    x.get_input_focus()?.reply()?;
+    let watcher = Watcher { x, root };
+    for step in steps {
+        let (what, argument) = step.split_once(':').unwrap_or((step, ""));
+        match what {
+            "settle" => watcher.settle()?,
+            "key" => {
+                let code = argument.parse()?;
+                watcher.send(step, KEY_PRESS_EVENT, code, (0, 0), HOLD)?;
+                watcher.send("key release", KEY_RELEASE_EVENT, code, (0, 0), LOOK)?;
+            }
+            "button" => {
+                let button = argument.parse()?;
+                watcher.send(step, BUTTON_PRESS_EVENT, button, (0, 0), HOLD)?;
+                watcher.send("button release", BUTTON_RELEASE_EVENT, button, (0, 0), LOOK)?;
+            }
+            "move" => {
+                let (x, y) = argument.split_once(',').ok_or("move:X,Y")?;
+                let to = (x.parse()?, y.parse()?);
+                watcher.send(step, MOTION_NOTIFY_EVENT, 0, to, LOOK)?;
+            }
+            _ => return Err(format!("no such step: {step}").into()),
+        }
+    }
+    Ok(())
+}
+
+struct Watcher {
+    x: RustConnection,
+    root: Window,
+}
+
+impl Watcher {
+    /// Sends an event and prints what is drawn until `look` is over.
+    fn send(
+        &self,
+        name: &str,
+        kind: u8,
+        detail: u8,
+        to: (i16, i16),
+        look: Duration,
+    ) -> Result<(), Box<dyn Error>> {
+        // What came before is not the response.
+        while self.x.poll_for_event()?.is_some() {}
+        let sent = now();
+        self.x
+            .xtest_fake_input(kind, detail, CURRENT_TIME, self.root, to.0, to.1, 0)?;
+        self.x.flush()?;
+        let end = sent + u64::try_from(look.as_nanos())?;
+        let mut bursts: Vec<(u64, u64)> = Vec::new();
+        while let Some(time) = self.damaged(end)? {
+            match bursts.last_mut() {
+                Some(burst) if time - sent <= burst.1 + PAUSE_NS => burst.1 = time - sent,
+                _ => bursts.push((time - sent, time - sent)),
+            }
+        }
+        let bursts: Vec<String> = bursts
+            .iter()
+            .map(|(first, last)| format!("[{first},{last}]"))
+            .collect();
+        println!(
+            "{{\"event\":\"{name}\",\"sent_ns\":{sent},\"bursts\":[{}]}}",
+            bursts.join(",")
+        );
+        Ok(())
+    }
+
+    /// Waits until the program has drawn something and then has drawn nothing for a while.
+    fn settle(&self) -> Result<(), Box<dyn Error>> {
+        let end = now() + u64::try_from(PATIENCE.as_nanos())?;
+        let mut last = self.damaged(end)?.ok_or("nothing was drawn")?;
+        let quiet = u64::try_from(SETTLED.as_nanos())?;
+        while let Some(time) = self.damaged((last + quiet).min(end))? {
+            last = time;
+        }
+        Ok(())
+    }
+
+    /// When the next damage was reported; none until `end`.
+    fn damaged(&self, end: u64) -> Result<Option<u64>, Box<dyn Error>> {
+        loop {
+            while let Some(event) = self.x.poll_for_event()? {
+                match event {
+                    Event::DamageNotify(_) => return Ok(Some(now())),
+                    Event::Error(error) => return Err(format!("{error:?}").into()),
+                    _ => {}
+                }
+            }
+            let left = Duration::from_nanos(end.saturating_sub(now()));
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let mut fds = [PollFd::from_borrowed_fd(
+                self.x.stream().as_fd(),
+                PollFlags::IN,
+            )];
+            match poll(&mut fds, Some(&Timespec::try_from(left)?)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// CLOCK_MONOTONIC, in nanoseconds.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}

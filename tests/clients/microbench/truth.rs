@@ -1,0 +1,100 @@
+//! What each handling took, as the program itself sees it: one JSON object a line.
+
+use std::fs::File;
+use std::io::Write;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Nanoseconds of a clock.
+fn read(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+/// CLOCK_MONOTONIC, in nanoseconds.
+pub(crate) fn now() -> u64 {
+    read(ClockId::Monotonic)
+}
+
+/// The processor time of this thread, in nanoseconds.
+pub(crate) fn processor() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+/// A handling under way.
+#[derive(Debug)]
+pub(crate) struct Handling {
+    action: &'static str,
+    begin: u64,
+    processor: u64,
+    /// The time that it was asked to take; none for the short actions in between.
+    pub(crate) asked: Option<Duration>,
+    /// Nanoseconds slept.
+    pub(crate) slept: u64,
+    /// Nanoseconds spent waiting for replies.
+    pub(crate) waited: u64,
+    /// Replies waited for.
+    pub(crate) round_trips: u64,
+}
+
+impl Handling {
+    /// The handling of what was read at `begin`.
+    pub(crate) fn of(action: &'static str, begin: u64) -> Handling {
+        Handling {
+            action,
+            begin,
+            processor: processor(),
+            asked: None,
+            slept: 0,
+            waited: 0,
+            round_trips: 0,
+        }
+    }
+}
+
+/// The file of truths.
+#[derive(Debug)]
+pub(crate) struct Truth {
+    file: File,
+    benchmark: &'static str,
+    kept: String,
+}
+
+impl Truth {
+    /// A new file at `path`.
+    pub(crate) fn create(path: &str, benchmark: &'static str) -> std::io::Result<Truth> {
+        Ok(Truth {
+            file: File::create(path)?,
+            benchmark,
+            kept: String::new(),
+        })
+    }
+
+    /// The handling ends now. Writing is put off, so that it does not count as handling.
+    pub(crate) fn ended(&mut self, handling: &Handling) {
+        let end = now();
+        let computed = processor() - handling.processor;
+        let asked = handling
+            .asked
+            .map_or_else(|| "null".to_owned(), |time| time.as_millis().to_string());
+        self.kept.push_str(&format!(
+            "{{\"benchmark\":\"{}\",\"action\":\"{}\",\"asked_ms\":{asked},\"begin_ns\":{},\"end_ns\":{end},\
+             \"computed_ns\":{computed},\"slept_ns\":{},\"waited_ns\":{},\"round_trips\":{}}}\n",
+            self.benchmark,
+            handling.action,
+            handling.begin,
+            handling.slept,
+            handling.waited,
+            handling.round_trips
+        ));
+    }
+
+    /// Writes what was kept.
+    pub(crate) fn write(&mut self) -> std::io::Result<()> {
+        self.file.write_all(self.kept.as_bytes())?;
+        self.kept.clear();
+        Ok(())
+    }
+}

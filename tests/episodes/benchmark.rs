@@ -1,0 +1,254 @@
+//! One run of a micro-benchmark: recorded, worked by xdotool, and what it says of itself beside
+//! what the recording's episodes say.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use x11prof_trace::{Reader, Record};
+
+use crate::harness::examples::example;
+use crate::harness::{Place, Ran, Recording, Server, needs, wait};
+
+/// LiLa's Table 1.
+pub(crate) const BENCHMARKS: [&str; 11] = [
+    "keyboard",
+    "motion",
+    "button",
+    "painting",
+    "timer",
+    "menu",
+    "combo-box",
+    "two-frames",
+    "non-modal-dialog",
+    "modal-dialog",
+    "built-in-dialog",
+];
+
+/// How far before an episode's beginning its handler may say that it began, or behind: the event's
+/// time is in whole milliseconds, and the client has to be woken.
+const NEAR_MS: f64 = 4.0;
+
+/// A handling as the client measured it; times are of the trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Truth {
+    pub(crate) action: String,
+    pub(crate) asked_ms: Option<f64>,
+    pub(crate) begin_ms: f64,
+    pub(crate) latency_ms: f64,
+    pub(crate) computed_ms: f64,
+    pub(crate) slept_ms: f64,
+    pub(crate) waited_ms: f64,
+    pub(crate) round_trips: u64,
+}
+
+impl Truth {
+    pub(crate) fn end_ms(&self) -> f64 {
+        self.begin_ms + self.latency_ms
+    }
+}
+
+/// An episode of the analysis.
+#[derive(Clone, Debug)]
+pub(crate) struct Episode {
+    pub(crate) landmark: String,
+    pub(crate) trigger: String,
+    pub(crate) start_ms: f64,
+    pub(crate) latency_ms: f64,
+    pub(crate) waiting_ms: f64,
+    pub(crate) client_ms: f64,
+    pub(crate) off_cpu_ms: f64,
+    pub(crate) server_ms: f64,
+    pub(crate) network_ms: f64,
+    pub(crate) round_trips: u64,
+    pub(crate) culprit: String,
+}
+
+impl Episode {
+    pub(crate) fn end_ms(&self) -> f64 {
+        self.start_ms + self.latency_ms
+    }
+
+    /// Its parts together.
+    pub(crate) fn parts_ms(&self) -> f64 {
+        self.waiting_ms + self.client_ms + self.off_cpu_ms + self.server_ms + self.network_ms
+    }
+}
+
+/// A handling that was asked to take a time, and the episode that it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub(crate) truth: Truth,
+    pub(crate) episode: Episode,
+}
+
+impl Pair {
+    /// How far the latency is off.
+    pub(crate) fn error_ms(&self) -> f64 {
+        self.episode.latency_ms - self.truth.latency_ms
+    }
+
+    /// How far the worst of the parts is off: processor time, sleep, waiting for the server.
+    pub(crate) fn part_error_ms(&self) -> f64 {
+        let (truth, episode) = (&self.truth, &self.episode);
+        let server = episode.server_ms + episode.network_ms;
+        // What neither computed nor slept nor waited for a reply did not get a processor.
+        let preempted =
+            (truth.latency_ms - truth.computed_ms - truth.slept_ms - truth.waited_ms).max(0.0);
+        // Of a wait for a reply, the client's own part is processor time.
+        let errors = [
+            episode.client_ms - truth.computed_ms,
+            episode.off_cpu_ms - truth.slept_ms - preempted,
+            server - truth.waited_ms,
+        ];
+        errors.into_iter().map(f64::abs).fold(0.0, f64::max)
+    }
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) benchmark: String,
+    pub(crate) truths: Vec<Truth>,
+    pub(crate) episodes: Vec<Episode>,
+}
+
+impl Run {
+    /// Each handling that was asked to take a time, with its episode.
+    pub(crate) fn pairs(&self) -> Vec<Pair> {
+        let asked = self.truths.iter().filter(|truth| truth.asked_ms.is_some());
+        asked
+            .map(|truth| Pair {
+                truth: truth.clone(),
+                episode: self.episode_of(truth),
+            })
+            .collect()
+    }
+
+    /// The episode that begins nearest to a handling.
+    fn episode_of(&self, truth: &Truth) -> Episode {
+        let distance = |episode: &Episode| (episode.start_ms - truth.begin_ms).abs();
+        let near = self
+            .episodes
+            .iter()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        match near {
+            Some(episode) if distance(episode) <= NEAR_MS => episode.clone(),
+            near => panic!(
+                "{}: no episode begins where this handling did: {truth:?}; the nearest: {near:?}",
+                self.benchmark
+            ),
+        }
+    }
+}
+
+/// Runs a benchmark at `server` with its handlers doing `work` for these times, one after the other.
+pub(crate) fn run(server: &Server, benchmark: &str, work: &str, times_ms: &[u64]) -> Run {
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let microbench = example("microbench");
+    let (trace, truth) = (place.path("trace.mcap"), place.path("truth"));
+    let times: Vec<String> = times_ms.iter().map(u64::to_string).collect();
+    // The pointer goes where it is needed before anyone looks.
+    xdotool(server, &["mousemove", "90", "90"]);
+    let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
+    let mut client = recording
+        .client(&microbench.to_string_lossy())
+        .args([benchmark, work])
+        .arg(&truth)
+        .args(&times)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("microbench starts");
+    let window = ready(&mut client);
+    let mut person = Command::new(&microbench);
+    person.args(["person", benchmark]).args(&times);
+    let words = Ran::of(&mut person).succeeded();
+    let words = words.replace("WINDOW", &window);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    if !words.is_empty() {
+        xdotool(server, &words);
+    }
+    assert!(wait(&mut client, "microbench").success());
+    recording.signal(rustix::process::Signal::INT);
+    Run {
+        benchmark: format!("{benchmark} {work}"),
+        truths: truths(&truth, beginning_ns(&trace)),
+        episodes: episodes(&place, &trace),
+    }
+}
+
+/// Does what the words say, straight at the server.
+fn xdotool(server: &Server, words: &[&str]) {
+    Ran::of(server.client("xdotool").args(words)).succeeded();
+}
+
+/// Waits until the client is ready; gives its window.
+fn ready(client: &mut Child) -> String {
+    let stdout = client.stdout.take().expect("a pipe");
+    let mut line = String::new();
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .expect("a line of the client's");
+    let window = line.trim().strip_prefix("ready ");
+    window.expect("the client is ready").to_owned()
+}
+
+/// When the trace begins, in nanoseconds of CLOCK_MONOTONIC; the times of results count from there.
+pub(crate) fn beginning_ns(trace: &Path) -> u64 {
+    let file = std::fs::File::open(trace).expect("a trace");
+    let mut reader = Reader::new(BufReader::new(file)).expect("a trace");
+    match reader.next().expect("a record") {
+        Some(Record::Control(time, _)) => time.as_nanos(),
+        other => panic!("a trace begins with a control record, not with {other:?}"),
+    }
+}
+
+fn truths(file: &Path, beginning: u64) -> Vec<Truth> {
+    let text = std::fs::read_to_string(file).expect("the client wrote its truth");
+    let ms = |value: &Value| value.as_f64().expect("a time") / 1e6;
+    let lines = text.lines().map(|line| {
+        let truth: Value = serde_json::from_str(line).expect("JSON");
+        let since = |name: &str| {
+            let time = truth[name].as_u64().expect("a time");
+            (time - beginning) as f64 / 1e6
+        };
+        Truth {
+            action: truth["action"].as_str().expect("an action").to_owned(),
+            asked_ms: truth["asked_ms"].as_f64(),
+            begin_ms: since("begin_ns"),
+            latency_ms: since("end_ns") - since("begin_ns"),
+            computed_ms: ms(&truth["computed_ns"]),
+            slept_ms: ms(&truth["slept_ns"]),
+            waited_ms: ms(&truth["waited_ns"]),
+            round_trips: truth["round_trips"].as_u64().expect("a number"),
+        }
+    });
+    lines.collect()
+}
+
+/// The episodes of a trace.
+pub(crate) fn episodes(place: &Place, trace: &Path) -> Vec<Episode> {
+    let report = place.json(["episodes", "--format", "json", &trace.to_string_lossy()]);
+    let episodes = report["episodes"].as_array().expect("episodes");
+    let episodes = episodes.iter().map(|episode| {
+        let text = |name: &str| episode[name].as_str().unwrap_or("").to_owned();
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let part = |name: &str| number(&episode["parts"][name]);
+        Episode {
+            landmark: text("landmark"),
+            trigger: text("trigger"),
+            start_ms: number(&episode["start_ms"]),
+            latency_ms: number(&episode["latency_ms"]),
+            waiting_ms: part("waiting_ms"),
+            client_ms: part("client_ms"),
+            off_cpu_ms: part("off_cpu_ms"),
+            server_ms: part("server_ms"),
+            network_ms: part("network_ms"),
+            round_trips: episode["round_trips"].as_u64().expect("a number"),
+            culprit: text("culprit"),
+        }
+    });
+    episodes.collect()
+}

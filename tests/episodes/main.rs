@@ -1,0 +1,145 @@
+//! `episodes`: the latencies that it finds are those that programs measure of themselves (LiLa's
+//! eleven micro-benchmarks, Jovic & Hauswirth 2008, Table 1), and those that are seen on the screen.
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on says why and fails; with --nocapture it shows its figures"
+)]
+
+mod benchmark;
+mod figures;
+#[path = "../harness/mod.rs"]
+mod harness;
+
+use benchmark::{Pair, Run, run};
+use figures::{median, quantile};
+use harness::Server;
+
+/// How long handlers take here; the long ones are in `cargo xtask validate episodes`.
+const TIMES_MS: [u64; 4] = [12, 30, 60, 90];
+/// The most that the middle one of the latencies may be off.
+const MEDIAN_MS: f64 = 1.0;
+
+/// Runs these benchmarks with handlers that sleep, compute and ask, a third of their time each.
+fn runs(benchmarks: &[&str]) -> Vec<Run> {
+    let server = Server::xvfb(&[]);
+    benchmarks
+        .iter()
+        .map(|benchmark| run(&server, benchmark, "mixed", &TIMES_MS))
+        .collect()
+}
+
+/// Every time that was asked for has an episode of that latency, made of the right parts.
+fn agree(runs: &[Run]) {
+    for run in runs {
+        let pairs = run.pairs();
+        assert_eq!(pairs.len(), TIMES_MS.len(), "{run:?}");
+        agrees(&run.benchmark, &pairs);
+    }
+}
+
+fn agrees(name: &str, pairs: &[Pair]) {
+    let errors: Vec<f64> = pairs.iter().map(|pair| pair.error_ms().abs()).collect();
+    let parts: Vec<f64> = pairs.iter().map(Pair::part_error_ms).collect();
+    println!(
+        "{name}: latency off by {:.3} ms at the median, {:.3} ms at most; parts {:.3} ms",
+        median(&errors),
+        quantile(&errors, 1.0),
+        median(&parts),
+    );
+    assert!(median(&errors) <= MEDIAN_MS, "{name}: {pairs:#?}");
+    assert!(median(&parts) <= MEDIAN_MS, "{name}: {pairs:#?}");
+    for Pair { truth, episode } in pairs {
+        let sum = episode.parts_ms();
+        assert!((sum - episode.latency_ms).abs() < 0.001, "{episode:?}");
+        // The client may wait for what nobody told it to count: a grab's reply.
+        let more = episode.round_trips.abs_diff(truth.round_trips);
+        assert!(more <= 1, "{name}: {truth:?} {episode:?}");
+    }
+}
+
+/// All have this trigger.
+fn triggered(runs: &[Run], trigger: &str) {
+    for Pair { episode, .. } in runs.iter().flat_map(Run::pairs) {
+        assert_eq!(episode.trigger, trigger, "{episode:?}");
+    }
+}
+
+#[test]
+fn keyboard_motion_and_button() {
+    let runs = runs(&["keyboard", "motion", "button"]);
+    agree(&runs);
+    triggered(&runs, "input");
+}
+
+#[test]
+fn painting() {
+    let runs = runs(&["painting"]);
+    agree(&runs);
+    triggered(&runs, "output");
+}
+
+#[test]
+fn timer() {
+    let runs = runs(&["timer"]);
+    agree(&runs);
+    triggered(&runs, "asynchronous");
+}
+
+#[test]
+fn menu_and_combo_box() {
+    let runs = runs(&["menu", "combo-box"]);
+    agree(&runs);
+    triggered(&runs, "input");
+}
+
+#[test]
+fn two_frames_and_a_non_modal_dialog() {
+    let runs = runs(&["two-frames", "non-modal-dialog"]);
+    agree(&runs);
+    triggered(&runs, "input");
+}
+
+#[test]
+fn the_time_that_a_person_thinks_over_a_modal_dialog_is_nobodys() {
+    let runs = runs(&["modal-dialog", "built-in-dialog"]);
+    agree(&runs);
+    triggered(&runs, "input");
+    for run in &runs {
+        let asked: Vec<_> = run
+            .truths
+            .iter()
+            .filter(|truth| truth.asked_ms.is_some())
+            .collect();
+        for pair in asked.windows(2) {
+            let [before, after] = pair else { continue };
+            // Half way between is thinking, whatever the short actions around it.
+            let thinking = (before.end_ms() + after.begin_ms) / 2.0;
+            let charged = run.episodes.iter().find(|episode| {
+                (episode.start_ms - 10.0..episode.end_ms() + 10.0).contains(&thinking)
+                    && episode.latency_ms > 10.0
+            });
+            assert!(charged.is_none(), "{thinking} ms: {charged:?} of {run:#?}");
+        }
+    }
+}
+
+/// The one thing that a handler does is what its episode is said to be spent on.
+#[test]
+fn each_kind_of_work_is_named_the_culprit() {
+    let server = Server::xvfb(&[]);
+    for (work, culprits) in [
+        ("sleep", &["off_cpu"][..]),
+        ("compute", &["client"]),
+        ("read-back", &["server"]),
+        ("round-trips", &["server", "network"]),
+    ] {
+        let run = run(&server, "keyboard", work, &[20, 60, 100]);
+        let pairs = run.pairs();
+        agrees(&run.benchmark, &pairs);
+        for pair in &pairs {
+            let culprit = pair.episode.culprit.as_str();
+            assert!(culprits.contains(&culprit), "{pair:#?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What is asked about windows, their attributes, and passive grabs on them.
+
+use std::borrow::Cow;
+
+use x11rb_protocol::protocol::xproto::{
+    ButtonIndex, ChangeWindowAttributesAux, ChangeWindowAttributesRequest, EventMask,
+    GetGeometryRequest, GetWindowAttributesRequest, GrabButtonRequest, GrabKeyRequest, GrabMode,
+    ModMask, QueryPointerRequest, QueryTreeRequest, SendEventRequest, TranslateCoordinatesRequest,
+    UngrabButtonRequest, UngrabKeyRequest,
+};
+
+use super::plain;
+use crate::loads::Loads;
+use crate::stage::Stage;
+use crate::wire::core;
+use crate::workload::{Phase, Sync, Workload};
+
+/// Grabs on one window, each of another button or key with other modifiers: as many as an xterm
+/// makes.
+const GRABS: u16 = 48;
+
+/// Adds the loads.
+pub(super) fn add(stage: &Stage, loads: &mut Loads) {
+    questions(stage, loads);
+    grabs(stage, loads);
+}
+
+fn questions(stage: &Stage, loads: &mut Loads) {
+    let (window, root) = (stage.window, stage.screen.root);
+    let attributes = ChangeWindowAttributesAux::new().event_mask(EventMask::NO_EVENT);
+    let value_list = Cow::Borrowed(&attributes);
+    plain(loads, ChangeWindowAttributesRequest { window, value_list });
+    plain(loads, GetWindowAttributesRequest { window });
+    plain(loads, GetGeometryRequest { drawable: window });
+    plain(loads, QueryTreeRequest { window });
+    plain(loads, QueryPointerRequest { window });
+    plain(
+        loads,
+        TranslateCoordinatesRequest {
+            src_window: window,
+            dst_window: root,
+            src_x: 5,
+            src_y: 5,
+        },
+    );
+    // A ClientMessage to a window of ours; nobody has asked for it, so none is delivered.
+    let mut event = [0; 32];
+    event[..2].copy_from_slice(&[33, 32]);
+    plain(
+        loads,
+        SendEventRequest {
+            propagate: false,
+            destination: stage.silent,
+            event_mask: EventMask::PROPERTY_CHANGE,
+            event: Cow::Owned(event),
+        },
+    );
+}
+
+/// Passive grabs on a window of ours: nobody's input is taken away.
+fn grabs(stage: &Stage, loads: &mut Loads) {
+    let grab_window = stage.silent;
+    let buttons = || (0..GRABS).map(|index| (ButtonIndex::from((index % 3 + 1) as u8), index / 3));
+    let grab_button = |(button, modifiers): (ButtonIndex, u16)| {
+        core(GrabButtonRequest {
+            owner_events: true,
+            grab_window,
+            event_mask: EventMask::BUTTON_PRESS,
+            pointer_mode: GrabMode::ASYNC,
+            keyboard_mode: GrabMode::ASYNC,
+            confine_to: 0,
+            cursor: 0,
+            button,
+            modifiers: ModMask::from(modifiers),
+        })
+    };
+    let ungrab_button = |(button, modifiers): (ButtonIndex, u16)| {
+        let modifiers = ModMask::from(modifiers);
+        core(UngrabButtonRequest {
+            button,
+            grab_window,
+            modifiers,
+        })
+    };
+    loads.push(Workload::cycle([
+        Phase::new(buttons().map(grab_button), Sync::RoundTrip),
+        Phase::new(buttons().map(ungrab_button), Sync::RoundTrip),
+    ]));
+    let keys = || (0..GRABS).map(|index| (24 + (index % 3) as u8, index / 3));
+    let grab_key = |(key, modifiers): (u8, u16)| {
+        core(GrabKeyRequest {
+            owner_events: true,
+            grab_window,
+            modifiers: ModMask::from(modifiers),
+            key,
+            pointer_mode: GrabMode::ASYNC,
+            keyboard_mode: GrabMode::ASYNC,
+        })
+    };
+    let ungrab_key = |(key, modifiers): (u8, u16)| {
+        core(UngrabKeyRequest {
+            key,
+            grab_window,
+            modifiers: ModMask::from(modifiers),
+        })
+    };
+    loads.push(Workload::cycle([
+        Phase::new(keys().map(grab_key), Sync::RoundTrip),
+        Phase::new(keys().map(ungrab_key), Sync::RoundTrip),
+    ]));
+}
