@@ -10,6 +10,8 @@ mod benchmark;
 mod figures;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod screen;
+mod table;
 
 use benchmark::{Pair, Run, run};
 use figures::{median, quantile};
@@ -141,5 +143,19 @@ fn each_kind_of_work_is_named_the_culprit() {
             let culprit = pair.episode.culprit.as_str();
             assert!(culprits.contains(&culprit), "{pair:#?}");
         }
+    }
+}
+
+/// Drawing that nobody waits for, as a client sees it that looks at the screen only.
+#[test]
+fn drawing_ends_when_it_is_seen() {
+    let server = Server::xvfb(&[]);
+    let seen = screen::watch_microbench(&server, "draw", &[12, 30, 60, 90]);
+    let compared = screen::Compared::of(&seen);
+    assert_eq!(compared.same(), 4, "{seen:#?}");
+    assert!(compared.median_ms() <= 3.0, "{seen:#?}");
+    for one in seen.iter().filter(|one| one.event == "key:38") {
+        let episode = one.episode.as_ref().expect("an episode");
+        assert_eq!(episode.culprit, "server", "{one:?}");
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn words(benchmark: Benchmark, times: &[Duration]) -> Vec<String> {
             }
             Benchmark::Button => person.does("click 1", after),
             Benchmark::Painting => {
-                person.does(&format!("windowsize WINDOW 400 {}", 299 + turn % 2), after);
+                person.does(&format!("windowsize WINDOW 400 {}", 300 + turn % 2), after);
             }
             Benchmark::Timer => {}
             Benchmark::Menu => {

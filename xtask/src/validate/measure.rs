@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use x11prof_cost_model::{
-    Clock, CostTable, ServerParameters, Substitutions, TransportPrices, differences,
+    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices, differences,
 };
 use x11prof_session::{Operation, Value};
 use x11prof_xmeasure::{Pin, Plan, Target, measure};
@@ -95,7 +95,11 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     }
     let (one, other) = (TransportPrices::new(first), TransportPrices::new(second));
     for (name, one, other) in [
-        ("wakeup", one.wakeup(), other.wakeup()),
+        (
+            "wakeup",
+            one.wakeup(Micros::ZERO),
+            other.wakeup(Micros::ZERO),
+        ),
         ("reply", one.reply(0), other.reply(0)),
         ("flush", one.flush(), other.flush()),
         ("event", one.event(), other.event()),

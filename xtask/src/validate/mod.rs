@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod coverage;
+mod episodes;
 mod long_trace;
 mod measure;
 mod memory;
@@ -14,12 +15,14 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("accuracy") => accuracy::validate(&arguments[1..]),
         Some("coverage") => coverage::validate(),
+        Some("episodes") => episodes::validate(&arguments[1..]),
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         _ => Err(
             "usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]\n       \
              cargo xtask validate coverage\n       \
+             cargo xtask validate episodes [truth|screen]\n       \
              cargo xtask validate measure [quick]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate resources"

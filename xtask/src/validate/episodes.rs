@@ -1,0 +1,25 @@
+//! `cargo xtask validate episodes`: latencies of episodes against what programs measure of
+//! themselves, and against what another client sees on the screen.
+
+use crate::packages::{DEMO, MORE_PROGRAMS, TEST, ensure};
+use crate::run::{cargo, run, target};
+
+/// Runs the long tests of episodes; the first of `arguments` chooses one.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    let test = match arguments.first().map(String::as_str) {
+        None => "table::",
+        Some("truth") => "table::every_benchmark",
+        Some("screen") => "table::what_is_seen",
+        Some(other) => return Err(format!("{other} is neither truth nor screen")),
+    };
+    ensure(&[DEMO, TEST, MORE_PROGRAMS])?;
+    let folder = target().join("validate");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let file = folder.join("episodes.json");
+    run(cargo()
+        .args(["test", "--release", "--locked", "--test", "episodes"])
+        .args(["--", "--ignored", "--nocapture", "--test-threads=1", test])
+        .env("X11PROF_VALIDATE_EPISODES", &file))?;
+    eprintln!("written: {}", file.display());
+    Ok(())
+}
