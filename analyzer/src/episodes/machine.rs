@@ -13,6 +13,7 @@ use super::clock::ServerTime;
 use super::episode::{Asked, Cause, Episode, Owner, Trigger};
 use super::happening::{Delivery, Sent, Wait};
 use super::open::Open;
+use super::states::State;
 use super::stimulus::{Shape, Stimulus};
 
 /// Stimuli that wait at most; those after them are handled with the last one.
@@ -107,7 +108,7 @@ impl Machine {
             ui: pid,
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
-            open: Some(Open::new(None, names.startup, time, time)),
+            open: Some(Open::start_up(names.startup, time)),
             waiting: VecDeque::new(),
             spans,
             busy_from: None,
@@ -150,11 +151,28 @@ impl Machine {
     }
 
     /// Time passes until `time`; `grabbed` by another client or not.
-    pub(crate) fn pass(&mut self, time: u64, grabbed: bool) {
+    pub(crate) fn pass(&mut self, time: u64, grabbed: bool, runnable: u64) {
         let owner = self.owner(grabbed);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
-            open.pass(time, owner);
+            open.pass(time, owner, runnable);
+        }
+    }
+
+    /// The state for the think and wait times.
+    pub(crate) fn state(&self) -> State {
+        let busy = self
+            .open
+            .as_ref()
+            .filter(|open| open.quiet_since().is_none());
+        State {
+            busy: busy.is_some(),
+            for_user: busy.is_some_and(Open::is_input),
+            events: self
+                .waiting
+                .iter()
+                .any(|one| one.stimulus.trigger == Trigger::Input),
+            outstanding: !self.outstanding.is_empty(),
         }
     }
 
@@ -242,7 +260,7 @@ impl Machine {
             // A wait for a reply, or not known to be quiet at all.
             Some(_) if quiet.is_none() => true,
             // What came to nothing does not begin what comes now.
-            Some(open) if !open.counts() => false,
+            Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
             // The answer to a request of its own, or its next frame.
             Some(open) => lingers && (fed || !open.draws),
             None => false,
@@ -304,10 +322,12 @@ impl Machine {
             *fed = true;
         } else if !self.waiting.is_empty() {
             // It runs: it begins at once, unless it is busy with something that shows.
-            // What the user does comes first.
-            let idle = self.open.as_ref().is_none_or(|open| {
-                !open.counts() || open.requests == 0 && !open.is_input() && self.input_waits()
-            });
+            if self.input_waits() {
+                // What the user does comes first: what has shown nothing yet is part of it.
+                self.open
+                    .take_if(|open| open.requests == 0 && !open.is_input());
+            }
+            let idle = self.open.as_ref().is_none_or(|open| !open.counts());
             let answered = self.thread == Thread::Unknown
                 && self.outstanding.is_empty()
                 && self.open.as_ref().is_some_and(|open| open.requests > 0);
@@ -342,6 +362,9 @@ impl Machine {
                 && open.stimulus.is_some_and(|press| stimulus.releases(&press));
             if (own && lingers) || release {
                 open.events += 1;
+                if own && stimulus.trigger == Trigger::Output {
+                    open.child(landmark, time);
+                }
                 return;
             }
         }
