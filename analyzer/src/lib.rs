@@ -51,8 +51,8 @@ pub use profile::tally::Line;
 pub use profile::{Profile, TransportLine, profile_session, profile_trace};
 pub use resources::Resources;
 pub use resources::report::{
-    ClientResources, HeldOverTime, KindResources, PixelFormatReport, RemainderReport,
-    ResourceReport, SizeReport,
+    ClientResources, HeldOverTime, KindResources, OtherClients, OtherKinds, PixelFormatReport,
+    RemainderReport, ResourceReport, SizeReport,
 };
 pub use resources::requests::ResourceKind;
 pub use statistics::distribution::Distribution;

@@ -56,6 +56,8 @@ impl LiveProfile {
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         self.profile = Profile::new(parameters, substitutions, Blocking::default());
         self.facts.start_afresh();
+        self.resources.start_afresh();
+        self.grabs.start_afresh();
     }
 
     /// What came so far; `path` names the trace, and with `held` it has resources and grabs.

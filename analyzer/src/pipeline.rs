@@ -4,7 +4,7 @@
 use std::io;
 
 use x11prof_cost_model::FastMap;
-use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Side, Symbol};
+use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
 use x11prof_session::{ClientId, Observed, Operation, Session};
 use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Part, Reader, Record, Switch, Timestamp, TraceError,
@@ -69,6 +69,7 @@ impl Client {
 /// The state of the pass: one framer for each connection, one session, one list of extensions.
 pub struct Pipeline {
     clients: FastMap<ConnectionId, Client>,
+    room: Room,
     extensions: Extensions,
     session: Session,
 }
@@ -89,6 +90,7 @@ impl Pipeline {
     pub fn with_session(session: Session) -> Pipeline {
         Pipeline {
             clients: FastMap::default(),
+            room: Room::default(),
             extensions: Extensions::new(),
             session,
         }
@@ -179,9 +181,12 @@ impl Pipeline {
                 Part::Kept(bytes) => Input::Bytes(bytes),
                 Part::Left(bytes) => Input::Omitted(bytes),
             };
-            client
-                .connection
-                .feed(side, input, &mut self.extensions, |message, extensions| {
+            client.connection.feed_in(
+                &mut self.room,
+                side,
+                input,
+                &mut self.extensions,
+                |message, extensions| {
                     let operation = match session.observe(id, &message, extensions) {
                         Observed::Operation(operation) => Some(operation),
                         _ => None,
@@ -193,7 +198,8 @@ impl Pipeline {
                         operation,
                         extensions,
                     }));
-                });
+                },
+            );
         }
         on(&Observation::BlockEnd(block));
     }

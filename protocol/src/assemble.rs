@@ -4,10 +4,13 @@ use crate::walk::{Head, Piece, Side, Walker};
 
 /// Bytes kept of a message that does not lie in one slice; the rest counts in its length only.
 const LONGEST_KEPT: usize = 1 << 20;
-/// Buffers longer than this are given back after the message that needed them.
-const LONGEST_IDLE: usize = 1 << 16;
 /// Bytes shown of a stream that has no message boundaries.
 const LOST_SHOWN: usize = 32;
+
+/// Memory for messages that come in several pieces. Connections share one, since few have a
+/// message under way at a time; each of those has its own as long as it is.
+#[derive(Debug, Default)]
+pub struct Room(Vec<u8>);
 
 /// What the assembler hands out.
 pub(crate) enum Whole<'a> {
@@ -36,6 +39,25 @@ impl Assembler {
             held: Vec::new(),
             cut: false,
             head: None,
+        }
+    }
+
+    /// Takes `room`, unless a message is under way in its own.
+    #[inline]
+    pub(crate) fn enter(&mut self, room: &mut Room) {
+        if self.held.is_empty() {
+            std::mem::swap(&mut self.held, &mut room.0);
+        }
+    }
+
+    /// Leaves its memory to `room`, unless a message is under way in it.
+    #[inline]
+    pub(crate) fn leave(&mut self, room: &mut Room) {
+        if self.held.is_empty() {
+            if self.held.capacity() > room.0.capacity() {
+                std::mem::swap(&mut self.held, &mut room.0);
+            }
+            self.held = Vec::new();
         }
     }
 
@@ -84,6 +106,11 @@ impl Assembler {
 
 fn keep(held: &mut Vec<u8>, cut: bool, piece: &Piece<'_>) {
     if !cut {
+        // At once what the message takes, for a long one comes in many pieces.
+        if let Some(head) = piece.head {
+            let wanted = head.len.min(LONGEST_KEPT as u64) as usize;
+            held.reserve_exact(wanted.saturating_sub(held.len()));
+        }
         let room = LONGEST_KEPT.saturating_sub(held.len());
         held.extend_from_slice(&piece.bytes[..piece.bytes.len().min(room)]);
     }
@@ -91,7 +118,6 @@ fn keep(held: &mut Vec<u8>, cut: bool, piece: &Piece<'_>) {
 
 fn release(held: &mut Vec<u8>, cut: &mut bool, head: &mut Option<Head>) {
     held.clear();
-    held.shrink_to(LONGEST_IDLE);
     *cut = false;
     *head = None;
 }

@@ -1,7 +1,7 @@
 //! One connection: both directions' bytes become messages, numbered and paired.
 
 use crate::answers::{Answers, Last, Pending};
-use crate::assemble::{Assembler, Whole};
+use crate::assemble::{Assembler, Room, Whole};
 use crate::header::GENERIC_EVENT;
 use crate::names::{error_name, event_name};
 use crate::opcode::Replies;
@@ -54,6 +54,18 @@ impl Connection {
         side: Side,
         input: Input<'_>,
         extensions: &mut Extensions,
+        on: impl FnMut(Message<'_>, &Extensions),
+    ) {
+        self.feed_in(&mut Room::default(), side, input, extensions, on);
+    }
+
+    /// The same, with messages put together in `room`, which many connections may share.
+    pub fn feed_in(
+        &mut self,
+        room: &mut Room,
+        side: Side,
+        input: Input<'_>,
+        extensions: &mut Extensions,
         mut on: impl FnMut(Message<'_>, &Extensions),
     ) {
         let Connection {
@@ -64,13 +76,16 @@ impl Connection {
         } = self;
         match side {
             Side::Client => {
+                client.enter(room);
                 let on = |whole: Whole<'_>| on(sent(whole, order, answers, extensions), extensions);
                 match input {
                     Input::Bytes(bytes) => client.feed(bytes, on),
                     Input::Omitted(n) => client.omit(n, on),
                 }
+                client.leave(room);
             }
             Side::Server => {
+                server.enter(room);
                 if let Some(order) = *order {
                     server.walker.set_order(order);
                 }
@@ -83,6 +98,7 @@ impl Connection {
                     Input::Bytes(bytes) => server.feed(bytes, on),
                     Input::Omitted(n) => server.omit(n, on),
                 }
+                server.leave(room);
             }
         }
     }

@@ -25,6 +25,7 @@ mod swap;
 mod symbol;
 mod walk;
 
+pub use assemble::Room;
 pub use byte_order::ByteOrder;
 pub use connection::{Connection, Input};
 pub use decode::DecodeError;

@@ -102,11 +102,55 @@ impl Walker {
     #[inline]
     pub fn feed<'a>(&mut self, bytes: &'a [u8], mut on: impl FnMut(Piece<'a>)) {
         let mut at = 0;
-        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            let piece = self.piece(rest, at);
+        while let Some(piece) = self.next_piece(bytes, at) {
             at += piece.bytes.len();
             on(piece);
         }
+    }
+
+    /// Passes over the whole requests of at most `longest` bytes that `bytes` begins with, where a
+    /// client's message begins there, and gives their opcodes to `on`. How many bytes they take.
+    /// It is what [`feed`](Walker::feed) would do, for the most frequent case.
+    #[inline]
+    pub fn short_requests(
+        &mut self,
+        bytes: &[u8],
+        longest: usize,
+        mut on: impl FnMut(u8, u8),
+    ) -> usize {
+        let (Side::Client, Phase::Messages, 0) = (self.side, self.phase, self.offset) else {
+            return 0;
+        };
+        let Some(order) = self.order else { return 0 };
+        let mut rest = bytes;
+        while let Some(&[major, minor, a, b]) = rest.first_chunk() {
+            let units = match order {
+                ByteOrder::Little => u16::from_le_bytes([a, b]),
+                ByteOrder::Big => u16::from_be_bytes([a, b]),
+            };
+            let len = usize::from(units) * 4;
+            if len == 0 || len > longest {
+                break;
+            }
+            let Some(behind) = rest.get(len..) else { break };
+            on(major, minor);
+            rest = behind;
+        }
+        bytes.len() - rest.len()
+    }
+
+    /// The piece of a message that begins at `at` in `bytes`, which it must lie in, as
+    /// [`feed`](Walker::feed) gives it.
+    #[inline]
+    pub fn next_piece<'a>(&mut self, bytes: &'a [u8], at: usize) -> Option<Piece<'a>> {
+        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+        Some(self.piece(rest, at))
+    }
+
+    /// How many bytes of the current message are still to come; zero between messages, and where
+    /// the length is not known.
+    pub fn left(&self) -> u64 {
+        self.head.map_or(0, |head| head.len - self.offset)
     }
 
     /// Passes over `n` bytes of the current message that are not there. True where the message

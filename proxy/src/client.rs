@@ -18,6 +18,7 @@ use crate::connection_tap::ConnectionTap;
 use crate::images::ImageRequests;
 use crate::kept::KeptBytes;
 use crate::notice::Notice;
+use crate::passage::Pipes;
 use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::relay::{EndedBy, Relay};
@@ -44,6 +45,7 @@ pub(crate) struct Display {
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
     pub(crate) buffers: ReadBuffers,
+    pub(crate) pipes: Pipes,
     pub(crate) kept: RefCell<KeptBytes>,
     /// What of the server's requests are images.
     pub(crate) images: ImageRequests,
@@ -211,6 +213,7 @@ impl Display {
             server: &server,
             tap: &tap,
             buffers: &self.buffers,
+            pipes: &self.pipes,
             relayed: &self.counts.bytes,
         };
         let end = relay.run(|| self.note_end(pid)).await;

@@ -1,7 +1,7 @@
 //! Which messages carry images: of the core protocol and of the extensions that send pixels
 //! through the connection.
 
-use std::collections::HashSet;
+use std::collections::VecDeque;
 
 use x11prof_protocol::{ByteOrder, Head};
 use x11prof_trace::ExtensionOpcodes;
@@ -72,29 +72,49 @@ impl ImageRequests {
     }
 }
 
-/// Which replies have an image, by the 16 bits of a sequence number that a reply carries.
+/// Which replies have an image: those to requests that ask for one, in the order of both.
 #[derive(Debug, Default)]
 pub(crate) struct ImageReplies {
-    requests: u16,
-    awaited: HashSet<u16>,
+    requests: u64,
+    /// The request of the last answer, as far as 16 bits tell it.
+    answered: u64,
+    /// Requests whose answers have an image and may be still to come.
+    awaited: VecDeque<u64>,
 }
+
+/// How many images a client may await; of more, the oldest are forgotten.
+const MOST_AWAITED: usize = 1 << 16;
 
 impl ImageReplies {
     /// A request went by.
     #[inline]
     pub(crate) fn requested(&mut self, is_answered_with_image: bool) {
-        self.requests = self.requests.wrapping_add(1);
+        self.requests += 1;
         if is_answered_with_image {
-            self.awaited.insert(self.requests);
-        } else if !self.awaited.is_empty() {
-            // The number has come round, so its earlier bearer was answered long ago.
-            self.awaited.remove(&self.requests);
+            if self.awaited.len() == MOST_AWAITED {
+                self.awaited.pop_front();
+            }
+            self.awaited.push_back(self.requests);
         }
     }
 
-    /// Whether the reply of that number is to a request for an image.
-    pub(crate) fn is_awaited(&self, sequence: u16) -> bool {
-        self.awaited.contains(&sequence)
+    /// Takes the 16 bits of a sequence number that an answer carries: whether it is to a request
+    /// for an image. Answers come in the order of their requests.
+    #[inline]
+    pub(crate) fn answered(&mut self, sequence: u16) -> bool {
+        let ahead = sequence.wrapping_sub(self.answered as u16);
+        self.answered += u64::from(ahead);
+        while let Some(&first) = self.awaited.front() {
+            if first as u16 == sequence {
+                self.answered = first;
+                return true;
+            }
+            if first > self.answered {
+                return false;
+            }
+            self.awaited.pop_front();
+        }
+        false
     }
 }
 
@@ -114,14 +134,29 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_came_round_is_no_image() {
+    fn images_are_awaited_until_something_later_is_answered() {
         let mut images = ImageReplies::default();
         images.requested(true);
-        assert!(images.is_awaited(1));
-        for _ in 0..=u16::MAX {
+        images.requested(true);
+        images.requested(false);
+        // Its pieces are asked about one by one; the second request's answer was an error.
+        assert!(images.answered(1) && images.answered(1));
+        assert!(!images.answered(3));
+        for _ in 3..=u16::MAX {
             images.requested(false);
         }
-        assert!(!images.is_awaited(1));
+        // The numbers have come round.
+        assert!(!images.answered(0));
+        images.requested(true);
+        assert!(!images.answered(0) && images.answered(1));
+        assert!(!images.answered(2));
+    }
+
+    #[test]
+    fn what_is_awaited_is_bounded() {
+        let mut images = ImageReplies::default();
+        (0..MOST_AWAITED + 10).for_each(|_| images.requested(true));
+        assert_eq!(images.awaited.len(), MOST_AWAITED);
     }
 
     #[test]

@@ -14,7 +14,9 @@ const LONGEST_KEPT: u64 = 4096;
 /// What is kept of a longer one: its header and its fixed fields, with some to spare.
 const KEPT_OF_LONG: u64 = 64;
 /// Messages up to this long have no body to leave out.
-const SHORT: u64 = 64;
+const SHORT: usize = 64;
+/// The event that has no sequence number (protocol, "KeymapNotify").
+const KEYMAP_NOTIFY: u8 = 11;
 /// The first bytes of a message that are looked at.
 pub(crate) const START: usize = 16;
 
@@ -94,6 +96,31 @@ impl Omission {
         }
     }
 
+    /// How many of a direction's next bytes are to be left out whatever they are: the rest of a
+    /// message of which a part was.
+    pub(crate) fn unseen(&self, direction: Direction) -> u64 {
+        let way = match direction {
+            Direction::ToServer => &self.to_server,
+            Direction::ToClient => &self.to_client,
+        };
+        if way.leaving { way.walker.left() } else { 0 }
+    }
+
+    /// Passes over `n` of them.
+    pub(crate) fn pass(&mut self, direction: Direction, n: u64) {
+        let way = match direction {
+            Direction::ToServer => &mut self.to_server,
+            Direction::ToClient => &mut self.to_client,
+        };
+        if way.walker.skip(n) {
+            way.leaving = false;
+            if direction == Direction::ToServer {
+                // What asks for an image has no body.
+                self.replies.requested(false);
+            }
+        }
+    }
+
     /// The byte order is known, which needs the setup's walk.
     fn is_settled(&self) -> bool {
         self.to_server.walker.order().is_some()
@@ -115,22 +142,21 @@ impl Omission {
         // Requests come after the setup, which was a block of its own.
         let order = walker.order();
         let mut pressed = false;
-        walker.feed(bytes, |piece| {
-            // Most messages: short, and here as a whole.
-            if let Some(head) = piece.head
-                && piece.ends
-                && piece.offset == 0
-                && head.len <= SHORT
-            {
-                if head.kind == HeadKind::Request {
-                    replies.requested(requests.is_answered_with_image(head.code, head.data));
-                }
-                return;
-            }
+        let mut at = 0;
+        loop {
+            // Most requests: short, and here as a whole.
+            let rest = bytes.get(at..).unwrap_or_default();
+            at += walker.short_requests(rest, SHORT, |major, minor| {
+                replies.requested(requests.is_answered_with_image(major, minor));
+            });
+            let Some(piece) = walker.next_piece(bytes, at) else {
+                return pressed;
+            };
+            at += piece.bytes.len();
             note(start, &piece);
-            let Some(head) = piece.head else { return };
+            let Some(head) = piece.head else { continue };
             if head.kind != HeadKind::Request {
-                return;
+                continue;
             }
             if piece.ends {
                 replies.requested(requests.is_answered_with_image(head.code, head.data));
@@ -145,8 +171,7 @@ impl Omission {
                 base,
                 gaps,
             );
-        });
-        pressed
+        }
     }
 
     fn walk_answers(&mut self, bytes: &[u8], level: Level, gaps: &mut Vec<Gap>) -> bool {
@@ -159,23 +184,24 @@ impl Omission {
             start,
         } = &mut self.to_client;
         walker.set_order(order);
-        let replies = &self.replies;
+        let replies = &mut self.replies;
         let mut pressed = false;
         walker.feed(bytes, |piece| {
-            if let Some(head) = piece.head
-                && piece.ends
-                && piece.offset == 0
-                && head.len <= SHORT
-            {
-                return;
-            }
             note(start, &piece);
             let Some(head) = piece.head else { return };
-            if !matches!(head.kind, HeadKind::Reply | HeadKind::Event) {
-                return;
-            }
-            let sequence = order.u16(start, 2).unwrap_or(0);
-            let image = head.kind == HeadKind::Reply && replies.is_awaited(sequence);
+            let numbered = match head.kind {
+                HeadKind::Reply | HeadKind::Error => true,
+                HeadKind::Event => head.code & 0x7F != KEYMAP_NOTIFY,
+                _ => return,
+            };
+            // Its number has come with these bytes or before.
+            let come = piece.offset + piece.bytes.len() as u64 >= 4;
+            let image = numbered
+                && come
+                && order
+                    .u16(start, 2)
+                    .is_some_and(|number| replies.answered(number))
+                && head.kind == HeadKind::Reply;
             let rule = rule(level, head, image);
             pressed |= leave_out(&piece, KEPT_OF_LONG, rule, leaving, 0, gaps);
         });
@@ -252,196 +278,5 @@ fn push(gaps: &mut Vec<Gap>, at: u64, len: u64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PUT_IMAGE: u8 = 72;
-    const GET_IMAGE: u8 = 73;
-
-    fn new() -> Omission {
-        Omission::new(ImageRequests::default())
-    }
-
-    /// A client setup without authorization, in native order of the tests' numbers.
-    const SETUP: [u8; 12] = [b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    /// The shortest success that frames: 8 bytes and no more.
-    const ACCEPTED: [u8; 8] = [1, 0, 11, 0, 0, 0, 0, 0];
-
-    fn request(opcode: u8, len: usize) -> Vec<u8> {
-        let mut bytes = vec![opcode, 0];
-        bytes.extend(u16::try_from(len / 4).unwrap().to_le_bytes());
-        bytes.resize(len, 0xAA);
-        bytes
-    }
-
-    fn reply(sequence: u16, len: usize) -> Vec<u8> {
-        let mut bytes = vec![1, 24];
-        bytes.extend(sequence.to_le_bytes());
-        bytes.extend(u32::try_from((len - 32) / 4).unwrap().to_le_bytes());
-        bytes.resize(len, 0xBB);
-        bytes
-    }
-
-    /// The gaps of a stream when it comes in reads of `step` bytes, as offsets in the stream.
-    fn gaps(
-        omission: &mut Omission,
-        direction: Direction,
-        stream: &[u8],
-        step: usize,
-        level: Level,
-    ) -> Vec<Gap> {
-        let (mut all, mut some) = (Vec::new(), Vec::new());
-        for (n, read) in stream.chunks(step).enumerate() {
-            omission.gaps(direction, read, &(0..0), level, &mut some);
-            for gap in &some {
-                push(
-                    &mut all,
-                    u64::from(gap.at) + (n * step) as u64,
-                    gap.len.into(),
-                );
-            }
-        }
-        all
-    }
-
-    #[test]
-    fn only_long_put_images_lose_their_bodies() {
-        let stream = [
-            SETUP.to_vec(),
-            request(PUT_IMAGE, 4096),
-            request(65, 8000),
-            request(PUT_IMAGE, 4100),
-            request(127, 4),
-            request(PUT_IMAGE, 9000),
-        ]
-        .concat();
-        let first = 12 + 4096 + 8000;
-        let expected = [(first + 24, 4100 - 24), (first + 4100 + 4 + 24, 9000 - 24)]
-            .map(|(at, len)| Gap { at, len });
-        for step in [1, 3, 63, 64, 65, 1000, stream.len()] {
-            let gaps = |level| gaps(&mut new(), Direction::ToServer, &stream, step, level);
-            assert_eq!(gaps(Level::Images), expected);
-            assert_eq!(gaps(Level::Secrets), []);
-        }
-    }
-
-    #[test]
-    fn only_replies_to_get_image_lose_their_bodies() {
-        let requests = [
-            SETUP.to_vec(),
-            request(20, 24),
-            request(GET_IMAGE, 20),
-            request(GET_IMAGE, 20),
-        ]
-        .concat();
-        let answers = [
-            ACCEPTED.to_vec(),
-            reply(1, 8000),
-            reply(2, 8000),
-            reply(3, 4096),
-        ]
-        .concat();
-        let expected = [Gap {
-            at: 8 + 8000 + 64,
-            len: 8000 - 64,
-        }];
-        for step in [1, 5, 33, 4096, answers.len()] {
-            let mut omission = new();
-            let mut gaps = |direction, stream: &[u8], step| {
-                gaps(&mut omission, direction, stream, step, Level::Images)
-            };
-            assert_eq!(gaps(Direction::ToServer, &requests, 7), []);
-            assert_eq!(gaps(Direction::ToClient, &answers, step), expected);
-        }
-    }
-
-    #[test]
-    fn under_pressure_long_bodies_go_and_then_all_of_them() {
-        let stream = [
-            SETUP.to_vec(),
-            request(65, 8000),
-            request(70, 400),
-            request(127, 64),
-            request(70, 68),
-        ]
-        .concat();
-        for step in [1, 63, 100, 9000] {
-            let mut omission = new();
-            let long = gaps(
-                &mut omission,
-                Direction::ToServer,
-                &stream,
-                step,
-                Level::LongBodies,
-            );
-            let expected = [(12 + 64, 8000 - 64)].map(|(at, len)| Gap { at, len });
-            assert_eq!(long, expected, "{step}");
-            let all = gaps(
-                &mut new(),
-                Direction::ToServer,
-                &stream,
-                step,
-                Level::Bodies,
-            );
-            let expected = [
-                (12 + 64, 8000 - 64),
-                (8012 + 64, 400 - 64),
-                (8012 + 464 + 64, 4),
-            ]
-            .map(|(at, len)| Gap { at, len });
-            assert_eq!(all, expected, "{step}");
-        }
-    }
-
-    #[test]
-    fn where_there_are_very_many_short_images_lose_theirs_too() {
-        let stream = [SETUP.to_vec(), request(PUT_IMAGE, 424), request(70, 5000)].concat();
-        for step in [1, 25, 6000] {
-            let found = gaps(
-                &mut new(),
-                Direction::ToServer,
-                &stream,
-                step,
-                Level::AllImages,
-            );
-            assert_eq!(
-                found,
-                [Gap {
-                    at: 12 + 24,
-                    len: 400
-                }]
-            );
-        }
-    }
-
-    #[test]
-    fn a_gap_that_began_goes_on_when_the_pressure_has_gone() {
-        let (mut omission, mut found) = (new(), Vec::new());
-        let stream = [SETUP.to_vec(), request(65, 8000), request(65, 8000)].concat();
-        let mut next = |bytes: &[u8], level| {
-            let pressed = omission.gaps(Direction::ToServer, bytes, &(0..0), level, &mut found);
-            (found.clone(), pressed)
-        };
-        assert_eq!(next(&stream[..1012], Level::Images), (vec![], false));
-        let rest = vec![Gap { at: 0, len: 1000 }];
-        assert_eq!(next(&stream[1012..2012], Level::LongBodies), (rest, true));
-        let rest = vec![Gap { at: 0, len: 6000 }];
-        assert_eq!(next(&stream[2012..], Level::Images), (rest, false));
-    }
-
-    #[test]
-    fn the_secret_of_a_setup_is_a_gap_even_in_a_full_trace() {
-        let mut setup = SETUP.to_vec();
-        setup[6] = 4;
-        setup[8] = 16;
-        setup.extend(b"NAME");
-        setup.extend([7; 16]);
-        setup.extend(request(PUT_IMAGE, 5000));
-        for (level, expected) in [(Level::Secrets, 1), (Level::Images, 2)] {
-            let (mut omission, mut found) = (new(), Vec::new());
-            omission.gaps(Direction::ToServer, &setup, &(16..32), level, &mut found);
-            assert_eq!(found[0], Gap { at: 16, len: 16 });
-            assert_eq!(found.len(), expected);
-        }
-    }
-}
+#[path = "omission_tests.rs"]
+mod tests;

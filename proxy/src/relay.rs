@@ -13,6 +13,7 @@ use x11prof_trace::{Control, Direction, Timestamp};
 use crate::buffer::ReadBuffers;
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
+use crate::passage::{self, Passage, Pipes};
 use crate::socket::{Received, Socket};
 
 /// A peer that does not take bytes for this long is noted; below, a full socket buffer is
@@ -25,6 +26,7 @@ pub(crate) struct Relay<'a> {
     pub(crate) server: &'a Socket,
     pub(crate) tap: &'a ConnectionTap<'a>,
     pub(crate) buffers: &'a ReadBuffers,
+    pub(crate) pipes: &'a Pipes,
     /// Counts bytes relayed, both ways.
     pub(crate) relayed: &'a Cell<u64>,
 }
@@ -95,6 +97,19 @@ impl Relay<'_> {
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
         loop {
+            let unseen = self.tap.unseen(direction);
+            if unseen >= passage::WORTH {
+                match self.pipes.take(from, unseen).await {
+                    Ok(None) => {}
+                    Ok(Some(passage)) => {
+                        if let Err(error) = self.pass(direction, passage, to).await {
+                            return Ended::broken(receiver, error);
+                        }
+                        continue;
+                    }
+                    Err(error) => return Ended::broken(sender, error),
+                }
+            }
             let received = match from.receive(self.buffers, usize::MAX).await {
                 Ok(received) => received,
                 Err(error) => return Ended::broken(sender, error),
@@ -125,14 +140,41 @@ impl Relay<'_> {
                     self.note_stall(time, "peer");
                 }
             }
-            let queue = self.tap.tap();
-            if queue.is_full() {
-                let since = clock::now();
-                queue.room().await;
-                let waited = clock::now().since(since).as_nanos();
-                queue.waited(u64::try_from(waited).unwrap_or(u64::MAX));
-                self.note_stall(since, "queue");
+            self.await_queue().await;
+        }
+    }
+
+    /// Hands on bytes that are not looked at.
+    async fn pass(
+        &self,
+        direction: Direction,
+        mut passage: Passage<'_>,
+        to: &Socket,
+    ) -> io::Result<()> {
+        let time = clock::now();
+        // A pipe holds far below 4 GiB.
+        let len = u32::try_from(passage.left()).unwrap_or(u32::MAX);
+        self.relayed.set(self.relayed.get() + u64::from(len));
+        self.tap.crossed_unseen(time, direction, len);
+        if !passage.give_now(to)? {
+            passage.give(to).await?;
+            if clock::now().since(time) >= NOTED_STALL {
+                self.note_stall(time, "peer");
             }
+        }
+        self.await_queue().await;
+        Ok(())
+    }
+
+    /// Waits while the recorder's queue holds all that it may.
+    async fn await_queue(&self) {
+        let queue = self.tap.tap();
+        if queue.is_full() {
+            let since = clock::now();
+            queue.room().await;
+            let waited = clock::now().since(since).as_nanos();
+            queue.waited(u64::try_from(waited).unwrap_or(u64::MAX));
+            self.note_stall(since, "queue");
         }
     }
 
@@ -188,3 +230,7 @@ impl Ended {
 #[cfg(test)]
 #[path = "relay_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "split_tests.rs"]
+mod split_tests;

@@ -41,14 +41,14 @@ fn byte(seed: u8, at: usize) -> u8 {
 }
 
 /// A descriptor that says its number.
-fn numbered(number: u32) -> OwnedFd {
+pub(super) fn numbered(number: u32) -> OwnedFd {
     let fd = memfd_create("relay", MemfdFlags::CLOEXEC).unwrap();
     let mut file = File::from(fd);
     file.write_all(&number.to_ne_bytes()).unwrap();
     file.into()
 }
 
-fn number(fd: OwnedFd) -> u32 {
+pub(super) fn number(fd: OwnedFd) -> u32 {
     let mut bytes = [0; 4];
     File::from(fd).read_exact_at(&mut bytes, 0).unwrap();
     u32::from_ne_bytes(bytes)
@@ -123,8 +123,13 @@ fn check(messages: &[Sent], seed: u8, (bytes, fds): &Got) {
 }
 
 /// Runs a relay between two sockets; what it said to the tap, and how it ended.
-fn relay(client: UnixStream, server: UnixStream, limit: usize) -> (Drain, JoinHandle<(End, u64)>) {
-    let (tap, drain) = tap(limit, true);
+pub(super) fn relay(
+    client: UnixStream,
+    server: UnixStream,
+    limit: usize,
+    full: bool,
+) -> (Drain, JoinHandle<(End, u64)>) {
+    let (tap, drain) = tap(limit, full);
     let run = thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -140,6 +145,7 @@ fn relay(client: UnixStream, server: UnixStream, limit: usize) -> (Drain, JoinHa
                 server: &Socket::new(server).unwrap(),
                 tap: &connection,
                 buffers: &ReadBuffers::default(),
+                pipes: &Pipes::default(),
                 relayed: &relayed,
             };
             let end = relay.run(|| ()).await;
@@ -187,7 +193,7 @@ proptest! {
             }
         }
         let limit = if small_queue { 5000 } else { DEFAULT_QUEUE_BYTES };
-        let (drain, run) = relay(client_side, server_side, limit);
+        let (drain, run) = relay(client_side, server_side, limit, true);
         let threads = (
             receiver(server.try_clone().unwrap(), read_by_server),
             receiver(client.try_clone().unwrap(), read_by_client),
@@ -210,7 +216,7 @@ proptest! {
 fn one_direction_goes_on_when_the_other_has_ended() {
     let (mut client, client_side) = UnixStream::pair().unwrap();
     let (mut server, server_side) = UnixStream::pair().unwrap();
-    let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES);
+    let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES, true);
     client.write_all(b"last request").unwrap();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     let mut got = String::new();
@@ -228,7 +234,7 @@ fn one_direction_goes_on_when_the_other_has_ended() {
 fn a_client_that_goes_takes_its_server_connection_along() {
     let (mut client, client_side) = UnixStream::pair().unwrap();
     let (mut server, server_side) = UnixStream::pair().unwrap();
-    let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES);
+    let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES, true);
     client.write_all(b"something").unwrap();
     drop(client);
     let mut got = String::new();
@@ -242,7 +248,7 @@ fn a_client_that_goes_takes_its_server_connection_along() {
 fn a_server_that_dies_ends_the_connection() {
     let (mut client, client_side) = UnixStream::pair().unwrap();
     let (mut server, server_side) = UnixStream::pair().unwrap();
-    let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES);
+    let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES, true);
     server.write_all(b"an event").unwrap();
     drop(server);
     let mut got = String::new();

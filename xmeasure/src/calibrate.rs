@@ -18,6 +18,7 @@ use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
 use crate::stage::Stage;
 use crate::target::Target;
 use crate::transport::{self, Transport};
+use crate::wanted::{self, Needs};
 use crate::workload::Workload;
 use crate::{fit, identity, workloads};
 
@@ -159,6 +160,10 @@ impl Run<'_> {
             first.is_some_and(|size| wants(&(series.load)(*size)))
         });
         loads.candidates.retain(|candidate| wants(&candidate.probe));
+        wanted::tell_apart(&mut loads, mirror);
+        if !plan.wanted.is_empty() {
+            wanted::narrow(&mut loads, plan, mirror);
+        }
         let progress = &mut self.progress;
         let mut explorer = Explorer {
             executor: server,
@@ -252,41 +257,6 @@ impl Run<'_> {
     }
 }
 
-/// What a plan needs of the operations that there are loads for.
-struct Needs<'a> {
-    plan: &'a Plan,
-    /// The wanted operations that no load has the attributes of: all of their request are taken.
-    out_of_reach: Vec<&'a Operation>,
-}
-
-impl<'a> Needs<'a> {
-    fn new<'b>(plan: &'a Plan, all: impl Iterator<Item = &'b Operation>) -> Needs<'a> {
-        let mut out_of_reach: Vec<&Operation> = plan.wanted.iter().collect();
-        for operation in all {
-            out_of_reach.retain(|wanted| !is_alike(wanted, operation));
-        }
-        Needs { plan, out_of_reach }
-    }
-
-    fn include(&self, operation: &Operation) -> bool {
-        let plan = self.plan;
-        if plan.wanted.is_empty() {
-            return plan.wants(operation.request.as_str());
-        }
-        let name = operation.request.as_str();
-        plan.only.iter().any(|only| only.eq_ignore_ascii_case(name))
-            || plan.wanted.iter().any(|wanted| is_alike(wanted, operation))
-            || self
-                .out_of_reach
-                .iter()
-                .any(|it| it.request == operation.request)
-    }
-}
-
-fn is_alike(one: &Operation, other: &Operation) -> bool {
-    one.request == other.request && one.attributes == other.attributes
-}
-
 impl Prepared {
     /// True where the plan wants one of the transport's own loads.
     fn measures(&self, plan: &Plan) -> bool {
@@ -301,7 +271,7 @@ impl Prepared {
 
     /// Fits what was read into the parameters.
     fn fill(&self, parameters: &mut ServerParameters, readings: &Readings, plan: &Plan) {
-        let (cpu, wall) = Transport::both(readings);
+        let (cpu, wall) = Transport::both(readings, &self.loads);
         parameters.transport = transport::costs(cpu.as_ref(), wall.as_ref());
         let samples = fit::samples(
             &self.loads,

@@ -49,7 +49,9 @@ pub(crate) fn samples(
                 estimate(&times)
             };
             let (cpu, wall) = (on(cpu, Clock::Cpu), on(wall, Clock::Wall));
-            let busy: Vec<f64> = all.iter().filter_map(Reading::busy).collect();
+            let syncs = readings.syncs.get(phase.sync as usize);
+            let of_pass = all.iter().zip(syncs.into_iter().flatten());
+            let busy: Vec<f64> = of_pass.filter_map(|(it, sync)| it.busy(sync)).collect();
             let busy = estimate(&busy).map(|it| it.median);
             if cpu.is_some() || wall.is_some() {
                 samples.extend(kinds.iter().map(|operation| Sample {

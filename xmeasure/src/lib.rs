@@ -47,6 +47,7 @@ mod stage;
 mod statistics;
 mod target;
 mod transport;
+mod wanted;
 mod wire;
 mod workload;
 mod workloads;

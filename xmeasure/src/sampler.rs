@@ -59,10 +59,12 @@ impl Reading {
     }
 
     /// The part of the wall time in which the server was at work, where it had a processor to
-    /// itself.
-    pub(crate) fn busy(&self) -> Option<f64> {
+    /// itself; without the synchronisations, of which `sync` were measured by themselves.
+    pub(crate) fn busy(&self, sync: &Reading) -> Option<f64> {
         let cpu = self.cpu.filter(|_| self.apart == Some(true))?;
-        (self.wall > 0.0).then(|| (cpu / self.wall).min(1.0))
+        let syncs = self.syncs as f64 / sync.syncs.max(1) as f64;
+        let (cpu, wall) = (cpu - syncs * sync.cpu?, self.wall - syncs * sync.wall);
+        (wall > 0.0).then(|| (cpu / wall).clamp(0.0, 1.0))
     }
 }
 

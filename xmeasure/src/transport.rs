@@ -18,6 +18,8 @@ use crate::workload::{Sync, Workload};
 /// the caches; the least of these is taken, and whatever a request costs more for how it is read
 /// stays in its own price.
 const LONG: [u16; 3] = [4096, 16384, u16::MAX];
+/// Bytes from which on a request is long.
+const MANY_BYTES: f64 = 4096.0;
 /// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
 /// taken, as for reading.
 const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
@@ -219,19 +221,45 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// On both clocks. Seen from the wall, the sender's copying and the server's reading run at
+    /// On both clocks. A byte read costs no more than the bytes of any load: one that is cheaper
+    /// by the byte than a NoOperation says that it does not. Seen from the wall, the sender's copying and the server's reading run at
     /// once and cannot be told apart; so the wall's price of a byte is the processor's, where
     /// that is known, and what the sender takes longer stays with the requests.
-    pub(crate) fn both(readings: &Readings) -> (Option<Transport>, Option<Transport>) {
-        let cpu = Transport::new(readings, Clock::Cpu);
-        let mut wall = Transport::new(readings, Clock::Wall);
-        if let (Some(cpu), Some(wall)) = (&cpu, &mut wall) {
+    pub(crate) fn both(
+        readings: &Readings,
+        loads: &[Workload],
+    ) -> (Option<Transport>, Option<Transport>) {
+        let [mut cpu, mut wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
+            let mut transport = Transport::new(readings, clock)?;
+            transport.cap_byte_read(readings, loads, clock);
+            Some(transport)
+        });
+        if let (Some(cpu), Some(wall)) = (&mut cpu, &mut wall) {
             for wall in wall.passes.iter_mut().chain([&mut wall.median]) {
                 wall.byte_read = cpu.median.byte_read;
                 wall.byte_written = cpu.median.byte_written;
             }
         }
         (cpu, wall)
+    }
+
+    fn cap_byte_read(&mut self, readings: &Readings, loads: &[Workload], clock: Clock) {
+        let mut least = self.median.byte_read;
+        for (load, all) in loads.iter().zip(&readings.loads) {
+            let long = load.phases.iter().zip(all);
+            for (phase, all) in long.filter(|(it, _)| it.bytes_each() >= MANY_BYTES) {
+                let each = all
+                    .iter()
+                    .filter_map(|it| self.median.each(it, phase.sync, clock));
+                if let Some(each) = estimate(&each.collect::<Vec<_>>()) {
+                    least = least.min((each.median / phase.bytes_each()).max(0.0));
+                }
+            }
+        }
+        let factor = least / self.median.byte_read.max(f64::MIN_POSITIVE);
+        for figures in self.passes.iter_mut().chain([&mut self.median]) {
+            figures.byte_read *= factor.min(1.0);
+        }
     }
 
     /// From what was read; `None` where not one pass is whole or the clock cannot be read.

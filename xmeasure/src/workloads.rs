@@ -56,6 +56,16 @@ fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     (i16::try_from(x).unwrap_or(0), i16::try_from(y).unwrap_or(0))
 }
 
+/// What one has that differs from the common, or the other; `None` where they contradict each
+/// other.
+fn of_either<T: PartialEq>(common: T, one: T, other: T) -> Option<T> {
+    match (one == common, other == common) {
+        (_, true) => Some(one),
+        (true, _) => Some(other),
+        _ => None,
+    }
+}
+
 /// A request that draws nothing, again and again.
 fn plain(loads: &mut Loads, request: impl Request) {
     loads.push(Workload::repeated(&wire::core(request), Sync::RoundTrip));

@@ -13,6 +13,9 @@ const KINDS: [(&str, &str); 5] = [
     ("xorg-dummy", "xorg-dummy"),
 ];
 
+/// How long one server may take, in seconds: at rest all are done before that.
+const LIMIT: &str = "360";
+
 /// Measures the servers that `arguments` name; all where there are none.
 pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
     if let Some(unknown) = arguments
@@ -28,7 +31,8 @@ pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
         if arguments.is_empty() || arguments.iter().any(|named| named == kind) {
             let file = root().join("server-params").join(format!("{name}.toml"));
             let mut command = std::process::Command::new(target().join("release/x11prof"));
-            run(command.args(["measure", "--server", kind, "-o"]).arg(file))?;
+            command.args(["measure", "--time-limit", LIMIT, "--server", kind, "-o"]);
+            run(command.arg(file))?;
         }
     }
     Ok(())

@@ -107,7 +107,7 @@ impl Machine {
             ui: pid,
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
-            open: Some(Open::new(None, names.startup, time, time)),
+            open: Some(Open::start_up(names.startup, time)),
             waiting: VecDeque::new(),
             spans,
             busy_from: None,
@@ -242,7 +242,7 @@ impl Machine {
             // A wait for a reply, or not known to be quiet at all.
             Some(_) if quiet.is_none() => true,
             // What came to nothing does not begin what comes now.
-            Some(open) if !open.counts() => false,
+            Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
             // The answer to a request of its own, or its next frame.
             Some(open) => lingers && (fed || !open.draws),
             None => false,

@@ -29,6 +29,7 @@ pub(crate) struct Open {
     pub(crate) bytes: u64,
     pub(crate) events: u64,
     pub(crate) scheduled: bool,
+    starts_up: bool,
 }
 
 impl Open {
@@ -57,6 +58,15 @@ impl Open {
             bytes: 0,
             events: u64::from(stimulus.is_some()),
             scheduled: false,
+            starts_up: false,
+        }
+    }
+
+    /// The beginning of a client, which counts whatever comes of it.
+    pub(crate) fn start_up(landmark: Symbol, time: u64) -> Open {
+        Open {
+            starts_up: true,
+            ..Open::new(None, landmark, time, time)
         }
     }
 
@@ -100,7 +110,7 @@ impl Open {
 
     /// Whether anybody would miss it: it has a stimulus, or did something.
     pub(crate) fn counts(&self) -> bool {
-        self.stimulus.is_some() || self.requests > 0
+        self.stimulus.is_some() || self.requests > 0 || self.starts_up
     }
 
     /// The episode, as far as the client goes, and when it ended.

@@ -89,6 +89,13 @@ impl Grabs {
         }
     }
 
+    /// Starts the counts afresh: of those before, only the grabs that last count.
+    pub fn start_afresh(&mut self) {
+        self.done.clear();
+        self.count = self.open.len() as u64;
+        self.refused = 0;
+    }
+
     fn message(&mut self, seen: &Seen<'_>) {
         match seen.message {
             Message::Request(request) => self.request(seen, request),

@@ -100,3 +100,21 @@ fn an_active_grab_begins_when_it_is_granted() {
     assert_eq!((grab.since_ms, grab.held_ms), (0.5, 3.0));
     assert!(report.text().contains("pointer by xtex (client 1)"));
 }
+
+#[test]
+fn a_fresh_start_keeps_the_grabs_that_last() {
+    let mut trace = Synthetic::new();
+    // GrabServer, UngrabServer, GrabServer.
+    for opcode in [36, 37, 36] {
+        trace.wait(1000).client_sends(&[request(opcode, 0, &[])]);
+    }
+    let (mut grabs, mut pipeline) = (Grabs::default(), Pipeline::new());
+    for record in &trace.records {
+        pipeline.feed(record, |observation| grabs.observe(observation));
+    }
+    assert_eq!(GrabReport::new(&grabs, &Facts::default()).count, 2);
+    grabs.start_afresh();
+    let report = GrabReport::new(&grabs, &Facts::default());
+    assert_eq!((report.count, report.grabs.len()), (1, 1));
+    assert_eq!(report.grabs[0].end, "trace");
+}

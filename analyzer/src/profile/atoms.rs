@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_session::predefined_atom;
 use x11prof_trace::ConnectionId;
-use x11rb_protocol::protocol::xproto::AtomEnum;
 
 use crate::body::Body;
 use crate::pipeline::Seen;
@@ -72,14 +72,10 @@ impl Atoms {
 
     /// The name of `atom`, or its number where the trace does not tell.
     pub(crate) fn name(&self, atom: u32) -> Symbol {
-        match self.names.get(&atom) {
-            Some(name) => *name,
-            // Protocol, appendix B: 68 predefined atoms.
-            None if (1..=68).contains(&atom) => {
-                Symbol::new(&format!("{:?}", AtomEnum::from(atom as u8)))
-            }
-            None => Symbol::new(&format!("atom {atom}")),
-        }
+        let known = self.names.get(&atom).copied();
+        known
+            .or_else(|| predefined_atom(atom).map(Symbol::new))
+            .unwrap_or_else(|| Symbol::new(&format!("atom {atom}")))
     }
 
     /// The property, selection or message type that `request` is about, or the name that it

@@ -16,8 +16,10 @@ use crate::profile::tally::{Line, Tally};
 use crate::profile::target::{Target, event_window, target};
 use crate::resources::pixel_formats::PixelFormats;
 
-/// Groups kept at most; what comes after them is one more group.
-const MOST: usize = 100_000;
+/// Groups kept: when there are twice as many, the cheaper half is folded into one.
+const MOST: usize = 10_000;
+/// Drawables and pictures remembered at most.
+const MOST_REMEMBERED: usize = 100_000;
 /// Requests of a connection whose groups are kept until they are answered.
 const RECENT: usize = 4096;
 
@@ -57,7 +59,7 @@ pub(crate) enum GroupKey {
     Atom(Symbol),
     /// Requests that have none.
     None,
-    /// Those that came when there were too many groups.
+    /// What cheap ones had come to when there were too many groups.
     Others,
 }
 
@@ -78,7 +80,8 @@ pub(crate) struct Groups {
     descriptions: HashMap<u32, Description>,
     /// Which windows are roots.
     formats: PixelFormats,
-    pictures: HashMap<u32, u32>,
+    /// Pictures with their drawables, and whose they are.
+    pictures: HashMap<u32, (u32, ConnectionId)>,
     recent: HashMap<ConnectionId, VecDeque<(SequenceNumber, GroupKey)>>,
     current: GroupKey,
 }
@@ -108,12 +111,14 @@ impl Groups {
                 if self.by == By::Atom {
                     self.atoms.observe(seen);
                 }
-                let key = self.key(seen);
-                self.current = match key {
-                    known if self.tally.contains(known) => known,
-                    _ if self.tally.len() >= MOST => GroupKey::Others,
-                    new => new,
-                };
+                if self.tally.len() >= 2 * MOST {
+                    self.tally.fold(MOST, GroupKey::Others);
+                    let (tally, by) = (&self.tally, self.by);
+                    self.descriptions.retain(|id, of| {
+                        by == By::Window && of.pixmap || tally.contains(GroupKey::Drawable(*id))
+                    });
+                }
+                self.current = self.key(seen);
                 if let Message::Request(request) = seen.message {
                     let recent = self.recent.entry(seen.connection).or_default();
                     if recent.len() == RECENT {
@@ -124,6 +129,7 @@ impl Groups {
             }
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.recent.remove(connection);
+                self.pictures.retain(|_, (_, of)| of != connection);
             }
             _ => {}
         }
@@ -143,7 +149,7 @@ impl Groups {
                 self.formats.learn(setup);
                 GroupKey::None
             }
-            Message::Request(request) => self.of_request(request),
+            Message::Request(request) => self.of_request(seen.connection, request),
             Message::Reply(reply) => self.of_answered(seen.connection, reply.sequence),
             Message::Error(error) => self.of_answered(seen.connection, error.sequence),
             Message::Event(event) if self.by != By::Atom => {
@@ -158,19 +164,24 @@ impl Groups {
         }
     }
 
-    fn of_request(&mut self, request: &Request<'_>) -> GroupKey {
+    fn of_request(&mut self, connection: ConnectionId, request: &Request<'_>) -> GroupKey {
         if self.by == By::Atom {
             return self
                 .atoms
                 .of(request)
                 .map_or(GroupKey::None, GroupKey::Atom);
         }
-        self.learn(request);
+        self.learn(connection, request);
         let drawable = match target(request) {
             Some(Target::Drawable(id)) => Some(id),
-            Some(Target::Picture(id)) => self.pictures.get(&id).copied(),
+            Some(Target::Picture(id)) => self.pictures.get(&id).map(|(drawable, _)| *drawable),
             None => None,
         };
+        if request.name.as_str() == "RENDER:FreePicture"
+            && let Some(picture) = Body::of(request).u32(0)
+        {
+            self.pictures.remove(&picture);
+        }
         drawable.map_or(GroupKey::None, |id| self.of_drawable(id))
     }
 
@@ -192,15 +203,16 @@ impl Groups {
             recent.pop_front();
         }
         match recent.front() {
-            Some((first, key)) if *first == sequence => *key,
+            Some((first, key)) if *first == sequence && self.tally.contains(*key) => *key,
+            Some((first, _)) if *first == sequence => GroupKey::Others,
             _ => GroupKey::None,
         }
     }
 
     /// Takes down what creations and titles tell of drawables, for their labels.
-    fn learn(&mut self, request: &Request<'_>) -> Option<()> {
+    fn learn(&mut self, connection: ConnectionId, request: &Request<'_>) -> Option<()> {
         let body = Body::of(request);
-        let known = self.descriptions.len() < MOST;
+        let known = self.descriptions.len() < MOST_REMEMBERED;
         match request.name.as_str() {
             "CreateWindow" if known => {
                 let description = Description {
@@ -227,8 +239,9 @@ impl Groups {
                     window.title = Some(title);
                 }
             }
-            "RENDER:CreatePicture" if self.pictures.len() < MOST => {
-                self.pictures.insert(body.u32(0)?, body.u32(4)?);
+            "RENDER:CreatePicture" if self.pictures.len() < MOST_REMEMBERED => {
+                let drawable = (body.u32(4)?, connection);
+                self.pictures.insert(body.u32(0)?, drawable);
             }
             _ => {}
         }

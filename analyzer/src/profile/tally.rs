@@ -66,6 +66,22 @@ impl Line {
     }
 }
 
+impl Line {
+    /// Adds another line to this one.
+    fn join(&mut self, other: &Line) {
+        self.count += other.count;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.blocking += other.blocking;
+        self.failed += other.failed;
+        self.server += other.server;
+        self.transport += other.transport;
+        self.exact += other.exact;
+        self.interpolated += other.interpolated;
+        self.substituted += other.substituted;
+        self.unpriced += other.unpriced;
+    }
+}
+
 /// `all` without `part`, which was added to it before.
 pub(crate) fn less(all: Cost, part: Cost) -> Cost {
     Cost {
@@ -91,6 +107,21 @@ impl<K: Eq + Hash + Copy> Tally<K> {
         self.0.entry(key).or_default()
     }
 
+    /// Keeps the `most` lines that cost most, and adds all others to the one of `into`.
+    pub(crate) fn fold(&mut self, most: usize, into: K) {
+        let mut rest = self.0.remove(&into).unwrap_or_default();
+        let mut lines: Vec<(K, Line)> = self.0.drain().collect();
+        lines.sort_by(|(_, a), (_, b)| {
+            let by_time = b.server.time.0.total_cmp(&a.server.time.0);
+            by_time.then(b.count.cmp(&a.count))
+        });
+        for (_, line) in lines.drain(most.min(lines.len())..) {
+            rest.join(&line);
+        }
+        self.0.extend(lines);
+        self.0.insert(into, rest);
+    }
+
     pub(crate) fn get(&self, key: K) -> Option<&Line> {
         self.0.get(&key)
     }
@@ -106,5 +137,34 @@ impl<K: Eq + Hash + Copy> Tally<K> {
 
     pub(crate) fn contains(&self, key: K) -> bool {
         self.0.contains_key(&key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Cost, Micros};
+
+    use super::{Line, Tally};
+
+    #[test]
+    fn the_cheap_ones_are_folded_and_the_sum_stays() {
+        let mut tally: Tally<u32> = Tally::default();
+        for key in 1..=10 {
+            *tally.line(key) = Line {
+                count: 1,
+                server: Cost {
+                    time: Micros(f64::from(key)),
+                    ..Cost::default()
+                },
+                ..Line::default()
+            };
+        }
+        tally.fold(3, 0);
+        assert_eq!(tally.len(), 4);
+        assert!((8..=10).all(|key| tally.contains(key)));
+        let others = tally.get(0).unwrap();
+        assert_eq!((others.count, others.server.time), (7, Micros(28.0)));
+        tally.fold(3, 0);
+        assert_eq!(tally.get(0).unwrap().count, 7);
     }
 }

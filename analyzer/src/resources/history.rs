@@ -26,13 +26,16 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// A history that begins at `start` with nothing.
-    pub(crate) fn new(start: Timestamp) -> History {
+    /// A history that begins at `start` with a count of `value`.
+    pub(crate) fn of(start: Timestamp, value: u64) -> History {
         History {
             start: start.as_nanos(),
             width: NARROWEST,
-            slots: vec![Slot { least: 0, most: 0 }],
-            now: 0,
+            slots: vec![Slot {
+                least: value,
+                most: value,
+            }],
+            now: value,
         }
     }
 
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn slots_hold_the_least_and_the_most() {
-        let mut history = History::new(at(100));
+        let mut history = History::of(at(100), 0);
         history.set(at(100), 3);
         history.set(at(102), 1);
         let slots: Vec<_> = history.slots().map(|(t, s)| (t, s.least, s.most)).collect();
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_long_time_takes_no_more_memory() {
-        let mut history = History::new(at(0));
+        let mut history = History::of(at(0), 0);
         (0..100_000).for_each(|n| history.set(at(n), n % 7));
         assert!(history.slots.len() <= SLOTS);
         assert!(history.slots.iter().all(|slot| slot.most == 6));
@@ -136,9 +139,9 @@ mod tests {
     #[test]
     fn growth_is_told_from_use() {
         let (mut leak, mut saw, mut start) = (
-            History::new(at(0)),
-            History::new(at(0)),
-            History::new(at(0)),
+            History::of(at(0), 0),
+            History::of(at(0), 0),
+            History::of(at(0), 0),
         );
         for n in 0..1000 {
             leak.set(at(n), n + n % 3);

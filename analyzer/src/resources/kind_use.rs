@@ -52,7 +52,7 @@ impl KindUse {
             created: 0,
             freed: 0,
             freed_at_once: 0,
-            history: History::new(opened),
+            history: History::of(opened, 0),
             sizes: HashMap::new(),
         }
     }
@@ -88,6 +88,20 @@ impl KindUse {
             *created = created.saturating_sub(1);
         }
         self.gone(now, held);
+    }
+
+    /// Counts from what is held at `now`; false where nothing is.
+    pub(crate) fn start_afresh(&mut self, now: Timestamp) -> bool {
+        self.most = self.held;
+        self.most_bytes = self.held_bytes;
+        self.most_at = now;
+        (self.created, self.freed, self.freed_at_once) = (0, 0, 0);
+        self.history = History::of(now, self.held);
+        self.sizes.retain(|_, (created, held)| {
+            *created = 0;
+            *held > 0
+        });
+        self.held > 0
     }
 
     fn gone(&mut self, now: Timestamp, held: &Held) {

@@ -5,6 +5,7 @@
 //! frees what a client leaves behind when it closes. It counts what clients asked for; what a
 //! server allocates for itself (a backing pixmap, a cache of glyphs) is not on the wire.
 
+mod clients;
 mod history;
 mod kind_use;
 pub(crate) mod pixel_formats;
@@ -14,54 +15,29 @@ pub(crate) mod requests;
 mod tests;
 mod text;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_protocol::{Message, Request, SequenceNumber};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::pipeline::{Observation, Seen};
+use clients::{ClientUse, Clients, Remainder, RemainderKey};
 use kind_use::{Held, KindUse};
 use pixel_formats::PixelFormats;
 use requests::{Action, ResourceKind, Shape, action, close_down_mode};
 
 /// Resources followed at once, at most.
 const MOST: usize = 1 << 20;
-/// Clients kept apart at most.
-const MOST_CLIENTS: usize = 10_000;
 /// Creations of a client that an error may still take back.
 const REMEMBERED: usize = 4096;
 /// Glyphs of a set told apart at most.
 const MOST_GLYPHS: usize = 1 << 16;
 
-/// A group of resources that were still held when their client ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Remainder {
-    pub(crate) count: u64,
-    pub(crate) bytes: u64,
-    pub(crate) first: Timestamp,
-    pub(crate) last: Timestamp,
-}
-
-/// What is told apart in what remains: kind, creating request, width, height and depth.
-pub(crate) type RemainderKey = (ResourceKind, Symbol, u16, u16, u8);
-
-/// One client.
-#[derive(Debug)]
-pub(crate) struct ClientUse {
-    pub(crate) id_base: Option<u32>,
-    pub(crate) kinds: BTreeMap<ResourceKind, KindUse>,
-    pub(crate) closed: Option<Timestamp>,
-    pub(crate) remained: BTreeMap<RemainderKey, Remainder>,
-    opened: Timestamp,
-    made: VecDeque<(SequenceNumber, u32)>,
-    retains: bool,
-}
-
 /// The resources of all clients.
 #[derive(Debug, Default)]
 pub struct Resources {
     pub(crate) formats: PixelFormats,
-    pub(crate) clients: BTreeMap<ConnectionId, ClientUse>,
+    pub(crate) clients: Clients,
     held: HashMap<u32, Held>,
     /// What goes with a window: its children, and what is bound to it.
     inside: HashMap<u32, BTreeSet<u32>>,
@@ -88,6 +64,11 @@ impl Resources {
         }
     }
 
+    /// Starts all counts afresh, from what is held now.
+    pub fn start_afresh(&mut self) {
+        self.clients.start_afresh(self.now);
+    }
+
     fn message(&mut self, seen: &Seen<'_>) {
         match seen.message {
             Message::ServerSetup(setup) => {
@@ -108,19 +89,7 @@ impl Resources {
     }
 
     fn client(&mut self, id: ConnectionId) -> Option<&mut ClientUse> {
-        if self.clients.len() >= MOST_CLIENTS && !self.clients.contains_key(&id) {
-            return None;
-        }
-        let opened = self.now;
-        Some(self.clients.entry(id).or_insert_with(|| ClientUse {
-            id_base: None,
-            kinds: BTreeMap::new(),
-            closed: None,
-            remained: BTreeMap::new(),
-            opened,
-            made: VecDeque::new(),
-            retains: false,
-        }))
+        self.clients.entry(id, self.now)
     }
 
     fn act(&mut self, seen: &Seen<'_>, request: &Request<'_>, action: Action) {
@@ -222,7 +191,7 @@ impl Resources {
             };
             if let Some(of_kind) = self
                 .clients
-                .get_mut(&held.owner)
+                .get_mut(held.owner)
                 .and_then(|client| client.kinds.get_mut(&held.kind))
             {
                 of_kind.freed(self.now, &held);
@@ -280,7 +249,7 @@ impl Resources {
     }
 
     fn bytes_changed(&mut self, owner: ConnectionId, kind: ResourceKind, before: u64, now: u64) {
-        let client = self.clients.get_mut(&owner);
+        let client = self.clients.get_mut(owner);
         if let Some(of_kind) = client.and_then(|client| client.kinds.get_mut(&kind)) {
             of_kind.held_bytes = of_kind
                 .held_bytes
@@ -292,7 +261,7 @@ impl Resources {
 
     /// A request failed: what it was to make does not exist.
     fn failed(&mut self, connection: ConnectionId, sequence: SequenceNumber) {
-        let Some(client) = self.clients.get_mut(&connection) else {
+        let Some(client) = self.clients.get_mut(connection) else {
             return;
         };
         let Ok(at) = client
@@ -316,17 +285,7 @@ impl Resources {
 
     fn closed(&mut self, connection: ConnectionId) {
         let remained = self.remaining(connection);
-        let now = self.now;
-        let Some(client) = self.clients.get_mut(&connection) else {
-            return;
-        };
-        client.closed = Some(now);
-        client.remained = remained;
-        client.made = VecDeque::new();
-        for of_kind in client.kinds.values_mut() {
-            of_kind.history.until(now);
-        }
-        if client.retains {
+        if !self.clients.closed(connection, self.now, remained) {
             return;
         }
         // What went with the connection was held to its end: it is not counted as freed.

@@ -20,6 +20,9 @@ pub struct ResourceReport {
     pub pixel_formats: Vec<PixelFormatReport>,
     /// The clients, in the order of their connecting.
     pub clients: Vec<ClientResources>,
+    /// Clients that are gone, held less than those, and are too many to be told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<OtherClients>,
 }
 
 /// What pixels of a depth take.
@@ -46,6 +49,36 @@ pub struct ClientResources {
     pub closed_ms: Option<f64>,
     /// Each kind that it ever held.
     pub kinds: Vec<KindResources>,
+}
+
+/// What many clients held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherClients {
+    /// How many they are.
+    pub count: u64,
+    /// Each kind that one of them ever held.
+    pub kinds: Vec<OtherKinds>,
+}
+
+/// What many clients held of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherKinds {
+    /// As in [`KindResources`].
+    pub kind: String,
+    /// Held when their connections ended, all together.
+    pub held: u64,
+    /// Their bytes.
+    pub held_bytes: u64,
+    /// The most that one client held at once.
+    pub most: u64,
+    /// The most bytes that one client held at once.
+    pub most_bytes: u64,
+    /// Created.
+    pub created: u64,
+    /// Freed before the connection ended.
+    pub freed: u64,
+    /// Freed in the same socket read as created.
+    pub freed_at_once: u64,
 }
 
 /// What a client holds of one kind.
@@ -138,7 +171,7 @@ impl ResourceReport {
                 let remained = if of.closed.is_some() {
                     of.remained.clone()
                 } else {
-                    resources.remaining(*id)
+                    resources.remaining(id)
                 };
                 let kinds =
                     of.kinds.iter().map(|(kind, used)| {
@@ -158,7 +191,7 @@ impl ResourceReport {
                     });
                 ClientResources {
                     client: id.0,
-                    name: facts.client_name(*id),
+                    name: facts.client_name(id),
                     id_base: of.id_base,
                     closed_ms: of.closed.map(|time| duration_ms(time.since(start))),
                     kinds: kinds.collect(),
@@ -175,8 +208,27 @@ impl ResourceReport {
         ResourceReport {
             pixel_formats: pixel_formats.collect(),
             clients,
+            others: others(resources),
         }
     }
+}
+
+fn others(resources: &Resources) -> Option<OtherClients> {
+    let (count, kinds) = &resources.clients.others;
+    let kinds = kinds.iter().map(|(kind, of)| OtherKinds {
+        kind: kind.name().to_owned(),
+        held: of.held,
+        held_bytes: of.held_bytes,
+        most: of.most,
+        most_bytes: of.most_bytes,
+        created: of.created,
+        freed: of.freed,
+        freed_at_once: of.freed_at_once,
+    });
+    (*count > 0).then(|| OtherClients {
+        count: *count,
+        kinds: kinds.collect(),
+    })
 }
 
 fn of_kind(

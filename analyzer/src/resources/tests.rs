@@ -1,6 +1,7 @@
 //! Resources over a synthetic trace.
 
 use x11prof_protocol::Symbol;
+use x11prof_trace::Record;
 
 use crate::facts::Facts;
 use crate::pipeline::Pipeline;
@@ -85,6 +86,33 @@ fn what_failed_was_never_there() {
     let report = run(&trace);
     let pixmaps = kind(&report, "pixmap");
     assert_eq!((pixmaps.held, pixmaps.created, pixmaps.freed), (1, 1, 0));
+}
+
+#[test]
+fn counts_start_afresh_from_what_is_held() {
+    let mut trace = Synthetic::new();
+    trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
+    trace.wait(100).client_sends(&[free_pixmap(BASE)]);
+    let (mut resources, mut pipeline) = (Resources::default(), Pipeline::new());
+    let mut feed = |resources: &mut Resources, records: &[Record]| {
+        for record in records {
+            pipeline.feed(record, |observation| resources.observe(observation));
+        }
+        ResourceReport::new(resources, &Facts::default())
+    };
+    feed(&mut resources, &trace.records);
+    resources.start_afresh();
+    let afresh = feed(&mut resources, &[]);
+    let pixmaps = kind(&afresh, "pixmap");
+    assert_eq!((pixmaps.held, pixmaps.most), (1, 1));
+    assert_eq!((pixmaps.created, pixmaps.freed), (0, 0));
+    assert_eq!((pixmaps.over_time[0].least, pixmaps.remained.len()), (1, 1));
+
+    let known = trace.records.len();
+    trace.wait(100).client_sends(&[free_pixmap(BASE + 1)]).end();
+    let later = feed(&mut resources, &trace.records[known..]);
+    let pixmaps = kind(&later, "pixmap");
+    assert_eq!((pixmaps.held, pixmaps.most, pixmaps.freed), (0, 1, 1));
 }
 
 #[test]

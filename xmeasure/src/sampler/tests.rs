@@ -205,7 +205,7 @@ fn known_costs_are_found_again() {
     assert_eq!(steps, others * plan.least_passes() + 1);
     assert_eq!(readings.refused, [13]);
 
-    let (cpu, wall) = Transport::both(&readings);
+    let (cpu, wall) = Transport::both(&readings, &loads);
     let costs = transport::costs(cpu.as_ref(), wall.as_ref()).unwrap();
     close(costs.wakeup.cpu_us.unwrap().0, WAKEUP);
     close(costs.byte_read.cpu_us.unwrap().0, BYTE);
@@ -260,7 +260,7 @@ fn what_was_read_before_the_server_died_is_kept() {
     .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     assert!(!readings.loads[0][0].is_empty());
-    let (cpu, _) = Transport::both(&readings);
+    let (cpu, _) = Transport::both(&readings, &loads);
     close(cpu.unwrap().median.byte_read, BYTE);
 }
 

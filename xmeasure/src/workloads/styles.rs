@@ -5,7 +5,7 @@ use x11rb_protocol::protocol::xproto::{
     CreateGCAux, FillStyle, GX, ImageFormat, LineStyle, PutImageRequest,
 };
 
-use super::shapes;
+use super::{of_either, shapes};
 use crate::error::MeasureError;
 use crate::stage::Stage;
 
@@ -119,18 +119,11 @@ impl Style {
 
     /// What one has and the other; `None` where they contradict each other.
     fn with(&self, other: &Style) -> Option<Style> {
-        fn of<T: PartialEq>(one: T, other: T, common: T) -> Option<T> {
-            match (one == common, other == common) {
-                (_, true) => Some(one),
-                (true, _) => Some(other),
-                _ => None,
-            }
-        }
         Some(Style {
-            function: of(self.function, other.function, COMMON.function)?,
-            fill: of(self.fill, other.fill, COMMON.fill)?,
-            line: of(self.line, other.line, COMMON.line)?,
-            width: of(self.width, other.width, COMMON.width)?,
+            function: of_either(COMMON.function, self.function, other.function)?,
+            fill: of_either(COMMON.fill, self.fill, other.fill)?,
+            line: of_either(COMMON.line, self.line, other.line)?,
+            width: of_either(COMMON.width, self.width, other.width)?,
         })
     }
 

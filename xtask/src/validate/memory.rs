@@ -1,53 +1,66 @@
-//! `cargo xtask validate memory`: every report over a trace of over a gigabyte, and the most memory
-//! that it took. The trace is a kept recording of xterm over and over, each time as a new client.
+//! `cargo xtask validate memory`: every analysis over a long trace, with the time and the most
+//! memory that it took. The trace is a kept recording of xterm over and over.
+//!
+//! Arguments: the length in MB, then words that choose the commands which have them, as in
+//! `validate memory 10000 drawable compare`.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use x11prof_trace::{ConnectionId, Control, Reader, Record, TraceError, Writer};
-
+use super::long_trace::LongTrace;
 use crate::run::{cargo, root, run, target};
 
 /// How long the trace is to be by default, in MB of the file.
 const LENGTH: u64 = 1074;
 /// The most memory that a command may take, in KiB.
 const GOAL: u64 = 200 << 10;
+/// A command is stopped after this, and after so much for each MB of the trace.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_millis(300));
 
 /// The commands that read a whole trace.
 const COMMANDS: &[&[&str]] = &[
     &["report", "--params", "sun4-ipc", "--format", "json"],
+    &["report", "--params", "sun4-ipc", "--resources"],
+    &["report", "--params", "sun4-ipc", "--by", "client"],
+    &["report", "--params", "sun4-ipc", "--by", "window"],
     &["report", "--params", "sun4-ipc", "--by", "drawable"],
-    &["stats"],
+    &["report", "--params", "sun4-ipc", "--by", "atom"],
+    &["stats", "--histograms"],
     &["compare", "--params", "sun4-ipc", "--params", "hp9000-350"],
+    &["dump"],
+    &["dump", "--format", "json"],
+    &["export", "--to", "pcapng", "-o", "/dev/null"],
 ];
 
-/// Runs the validation; the first of `arguments` is another length of the trace, in MB.
+/// Runs the validation.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
-    let length = match arguments.first() {
-        Some(number) => number
-            .parse()
-            .map_err(|_| format!("{number} is no number of megabytes"))?,
-        None => LENGTH,
+    let (length, words) = match arguments.split_first() {
+        Some((number, words)) => (
+            number
+                .parse()
+                .map_err(|_| format!("{number} is no number of megabytes"))?,
+            words,
+        ),
+        None => (LENGTH, arguments),
     };
-    run(cargo().args(["build", "--release", "--locked"]))?;
+    let wanted = |command: &&&[&str]| {
+        let command = command.join(" ");
+        words.is_empty() || words.iter().any(|word| command.contains(word.as_str()))
+    };
+    run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let folder = target().join("validate");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let trace = folder.join("gigabyte.mcap");
-    let copies = repeat(
-        &root().join("tests/data/xterm.mcap"),
-        &trace,
-        length * 1_000_000,
-    )
-    .map_err(|error| format!("{}: {error}", trace.display()))?;
-    let length = std::fs::metadata(&trace).map_or(0, |meta| meta.len());
-    println!("a trace of {} MB: {copies} clients", length / 1_000_000);
+    let recording = root().join("tests/data/xterm.mcap");
+    let trace = LongTrace::of(&recording, &folder, length * 1_000_000)
+        .map_err(|error| format!("{}: {error}", folder.display()))?;
+    let length = u32::try_from(trace.len() / 1_000_000).unwrap_or(u32::MAX);
+    println!("a trace of {length} MB: {} times xterm", trace.copies);
+    let patience = PATIENCE.0 + PATIENCE.1 * length;
     let mut largest = 0;
-    for command in COMMANDS {
+    for command in COMMANDS.iter().filter(wanted) {
         let start = Instant::now();
-        let peak = peak(command, &trace)?;
+        let peak = peak(command, &trace.path(), patience)?;
         let seconds = start.elapsed().as_secs_f64();
         println!(
             "  {:<50} {seconds:>6.1} s {:>6} MB",
@@ -56,8 +69,6 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         );
         largest = largest.max(peak);
     }
-    // It is large, and made again in seconds.
-    let _ = std::fs::remove_file(&trace);
     if largest > GOAL {
         return Err(format!(
             "{} MB are over the goal of {} MB",
@@ -68,57 +79,8 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes `source` to `sink` until that is long enough; gives how often.
-fn repeat(source: &Path, sink: &Path, wanted: u64) -> Result<u32, TraceError> {
-    let read = || {
-        File::open(source)
-            .map_err(TraceError::Read)
-            .and_then(Reader::new)
-    };
-    let mut records = Vec::new();
-    let mut reader = read()?;
-    let started = reader.started().clone();
-    while let Some(record) = reader.next()? {
-        records.push(record);
-    }
-    let time = match records.first() {
-        Some(Record::Control(time, _)) => *time,
-        _ => return Err(TraceError::NoRecords),
-    };
-    let file = File::create(sink).map_err(TraceError::Write)?;
-    let length = file.try_clone().map_err(TraceError::Write)?;
-    let mut writer = Writer::new(BufWriter::new(file), started, time)?;
-    let mut copies = 0;
-    while length.metadata().map_err(TraceError::Write)?.len() < wanted {
-        for record in &records {
-            if let Some(record) = again(record, copies) {
-                writer.write(&record)?;
-            }
-        }
-        copies += 1;
-    }
-    writer.finish()?;
-    Ok(copies)
-}
-
-/// `record` as the `copy`th client's; none for what a trace has once.
-fn again(record: &Record, copy: u32) -> Option<Record> {
-    let client = |connection: ConnectionId| ConnectionId(connection.0 + 100 * copy);
-    let mut record = record.clone();
-    match &mut record {
-        Record::Block(block) => block.connection = client(block.connection),
-        Record::Control(_, Control::Opened(opened)) => {
-            opened.connection = client(opened.connection);
-        }
-        Record::Control(_, Control::Closed { connection, .. }) => *connection = client(*connection),
-        Record::Control(_, Control::Started(_) | Control::Ended { .. }) => return None,
-        _ => {}
-    }
-    Some(record)
-}
-
 /// The most memory that x11prof took for `command` on `trace`, in KiB.
-fn peak(command: &[&str], trace: &Path) -> Result<u64, String> {
+fn peak(command: &[&str], trace: &Path, patience: Duration) -> Result<u64, String> {
     let mut child = Command::new(target().join("release/x11prof"))
         .args(command)
         .arg(trace)
@@ -126,6 +88,7 @@ fn peak(command: &[&str], trace: &Path) -> Result<u64, String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| error.to_string())?;
+    let start = Instant::now();
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     loop {
@@ -137,6 +100,13 @@ fn peak(command: &[&str], trace: &Path) -> Result<u64, String> {
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(status) if status.success() => return Ok(peak),
             Some(status) => return Err(format!("x11prof {}: {status}", command.join(" "))),
+            None if start.elapsed() > patience => {
+                let _ = child.kill();
+                let _ = child.wait();
+                let command = command.join(" ");
+                let seconds = patience.as_secs();
+                return Err(format!("x11prof {command}: stopped after {seconds} s"));
+            }
             None => std::thread::sleep(Duration::from_millis(5)),
         }
     }

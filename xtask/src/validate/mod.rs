@@ -4,6 +4,7 @@
 mod accuracy;
 mod coverage;
 mod episodes;
+mod long_trace;
 mod measure;
 mod memory;
 mod resources;
@@ -23,7 +24,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate coverage\n       \
              cargo xtask validate episodes [truth|screen]\n       \
              cargo xtask validate measure [quick]\n       \
-             cargo xtask validate memory [MB]\n       \
+             cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate resources"
                 .to_owned(),
         ),

@@ -7,12 +7,12 @@ use x11rb_protocol::protocol::render::{
 };
 use x11rb_protocol::protocol::xproto::Rectangle;
 
-use super::super::place;
 use super::super::shapes::boxes;
+use super::super::{of_either, place};
 use super::glyphs;
 use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
 use crate::error::MeasureError;
-use crate::loads::{Loads, Series};
+use crate::loads::{Candidate, Loads, Series};
 use crate::plan::Plan;
 use crate::stage::{SIDE, Stage};
 use crate::wire::extension;
@@ -34,8 +34,11 @@ const OTHERS: [PictOp; 6] = [
     PictOp::ADD,
     PictOp::ATOP,
 ];
+/// Side of the square by which a combination is looked at.
+const PROBE: u16 = 100;
+
 /// What is composited with what.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layers {
     op: PictOp,
     src: u32,
@@ -128,7 +131,7 @@ pub(super) fn add(
         },
         Layers {
             op: PictOp::SRC,
-            ..src(pictures.opaque)
+            ..src(pictures.solid)
         },
     ];
     all.extend(OTHERS.map(|op| Layers { op, ..base }));
@@ -141,10 +144,19 @@ pub(super) fn add(
             composite(major, layers, side)
         }));
     }
+    if !plan.quick {
+        for layers in combined(base, &pictures) {
+            let sides = plan.sizes(&SIDES).copied();
+            loads.candidates.push(Candidate {
+                probe: composite(major, layers, PROBE),
+                series: Series::new(sides, move |side| composite(major, layers, side)).halved_to(1),
+                single: Vec::new(),
+            });
+        }
+    }
     let fills = [
         (PictOp::OVER, pictures.window, TRANSLUCENT),
         (PictOp::SRC, pictures.window, TRANSLUCENT),
-        (PictOp::OVER, pictures.window, OPAQUE),
         (PictOp::SRC, pictures.target32, TRANSLUCENT),
         (PictOp::CLEAR, pictures.target32, TRANSLUCENT),
     ];
@@ -181,6 +193,52 @@ pub(super) fn add(
         render,
         [pictures.opaque, pictures.window],
     )
+}
+
+/// All that differ from `base` in two of operator, source, mask and destination.
+fn combined(base: Layers, pictures: &Pictures) -> Vec<Layers> {
+    let mut single = vec![
+        Layers {
+            mask: pictures.mask8,
+            ..base
+        },
+        Layers {
+            dst: pictures.target32,
+            ..base
+        },
+        Layers {
+            dst: pictures.target8,
+            ..base
+        },
+    ];
+    let [nearest, bilinear] = pictures.scaled;
+    let sources = [pictures.rgb, pictures.solid, pictures.linear];
+    let sources = sources
+        .into_iter()
+        .chain([pictures.repeated, nearest, bilinear]);
+    single.extend(sources.map(|src| Layers { src, ..base }));
+    let operators = [PictOp::SRC, PictOp::ADD, PictOp::IN, PictOp::OUT_REVERSE];
+    single.extend(operators.map(|op| Layers { op, ..base }));
+    let mut all = Vec::new();
+    for (at, one) in single.iter().enumerate() {
+        all.extend(
+            single
+                .iter()
+                .skip(at + 1)
+                .filter_map(|other| both(base, *one, *other)),
+        );
+    }
+    all
+}
+
+/// What differs from `base` as both do; `None` where they differ in the same thing.
+fn both(base: Layers, one: Layers, other: Layers) -> Option<Layers> {
+    Some(Layers {
+        op: of_either(base.op, one.op, other.op)?,
+        src: of_either(base.src, one.src, other.src)?,
+        mask: of_either(base.mask, one.mask, other.mask)?,
+        dst: of_either(base.dst, one.dst, other.dst)?,
+    })
 }
 
 fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError> {

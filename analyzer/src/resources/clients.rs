@@ -1,0 +1,208 @@
+//! The clients whose resources are followed, kept apart as far as memory allows.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::resources::kind_use::KindUse;
+use crate::resources::requests::ResourceKind;
+
+/// Clients that are gone and kept apart: when there are twice as many, the half that held least
+/// is folded into one.
+const MOST_GONE: usize = 500;
+/// Clients kept apart at most, gone or not; later ones are not followed.
+const MOST: usize = 10_000;
+
+/// A group of resources that were still held when their client ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Remainder {
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+    pub(crate) first: Timestamp,
+    pub(crate) last: Timestamp,
+}
+
+/// What is told apart in what remains: kind, creating request, width, height and depth.
+pub(crate) type RemainderKey = (ResourceKind, Symbol, u16, u16, u8);
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct ClientUse {
+    pub(crate) id_base: Option<u32>,
+    pub(crate) kinds: BTreeMap<ResourceKind, KindUse>,
+    pub(crate) closed: Option<Timestamp>,
+    pub(crate) remained: BTreeMap<RemainderKey, Remainder>,
+    pub(crate) opened: Timestamp,
+    /// Its latest creations.
+    pub(crate) made: VecDeque<(SequenceNumber, u32)>,
+    pub(crate) retains: bool,
+}
+
+impl ClientUse {
+    fn new(opened: Timestamp) -> ClientUse {
+        ClientUse {
+            id_base: None,
+            kinds: BTreeMap::new(),
+            closed: None,
+            remained: BTreeMap::new(),
+            opened,
+            made: VecDeque::new(),
+            retains: false,
+        }
+    }
+
+    /// How much it held at most: bytes, and resources.
+    pub(crate) fn most(&self) -> (u64, u64) {
+        let of = |part: fn(&KindUse) -> u64| {
+            let parts = self.kinds.values().map(part);
+            parts.fold(0, u64::saturating_add)
+        };
+        (of(|kind| kind.most_bytes), of(|kind| kind.most))
+    }
+
+    fn start_afresh(&mut self, now: Timestamp) {
+        self.opened = now;
+        self.kinds.retain(|_, kind| kind.start_afresh(now));
+    }
+}
+
+/// What clients that are not kept apart had of one kind together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OthersUse {
+    /// Held when their connections ended.
+    pub(crate) held: u64,
+    pub(crate) held_bytes: u64,
+    /// The most that one of them held at once.
+    pub(crate) most: u64,
+    pub(crate) most_bytes: u64,
+    pub(crate) created: u64,
+    pub(crate) freed: u64,
+    pub(crate) freed_at_once: u64,
+}
+
+/// All clients.
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    apart: BTreeMap<ConnectionId, ClientUse>,
+    gone: usize,
+    /// How many are not kept apart, and what they had.
+    pub(crate) others: (u64, BTreeMap<ResourceKind, OthersUse>),
+}
+
+impl Clients {
+    /// A client, which connected at `now` if it is new; `None` where there are too many.
+    pub(crate) fn entry(&mut self, id: ConnectionId, now: Timestamp) -> Option<&mut ClientUse> {
+        if self.apart.len() >= MOST && !self.apart.contains_key(&id) {
+            return None;
+        }
+        let client = self.apart.entry(id);
+        Some(client.or_insert_with(|| ClientUse::new(now)))
+    }
+
+    pub(crate) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut ClientUse> {
+        self.apart.get_mut(&id)
+    }
+
+    /// Those kept apart, in the order of their connecting.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &ClientUse)> {
+        self.apart.iter().map(|(id, client)| (*id, client))
+    }
+
+    /// A client is gone, and held `remained` then. True where its resources go with it.
+    pub(crate) fn closed(
+        &mut self,
+        id: ConnectionId,
+        now: Timestamp,
+        remained: BTreeMap<RemainderKey, Remainder>,
+    ) -> bool {
+        let Some(client) = self.apart.get_mut(&id) else {
+            return true;
+        };
+        self.gone += usize::from(client.closed.is_none());
+        client.closed = Some(now);
+        client.remained = remained;
+        client.made = VecDeque::new();
+        for kind in client.kinds.values_mut() {
+            kind.history.until(now);
+        }
+        let retains = client.retains;
+        if self.gone >= 2 * MOST_GONE {
+            self.fold();
+        }
+        !retains
+    }
+
+    /// Folds the half of those gone that held least.
+    fn fold(&mut self) {
+        let gone = self.apart.iter().filter(|(_, one)| one.closed.is_some());
+        let mut gone: Vec<_> = gone.map(|(id, one)| (one.most(), *id)).collect();
+        gone.sort_unstable();
+        gone.truncate(gone.len().saturating_sub(MOST_GONE));
+        for (_, id) in gone {
+            let Some(client) = self.apart.remove(&id) else {
+                continue;
+            };
+            self.gone -= 1;
+            let (count, kinds) = &mut self.others;
+            *count += 1;
+            for (kind, of) in client.kinds {
+                let sum = kinds.entry(kind).or_default();
+                sum.held += of.held;
+                sum.held_bytes = sum.held_bytes.saturating_add(of.held_bytes);
+                sum.most = sum.most.max(of.most);
+                sum.most_bytes = sum.most_bytes.max(of.most_bytes);
+                sum.created += of.created;
+                sum.freed += of.freed;
+                sum.freed_at_once += of.freed_at_once;
+            }
+        }
+    }
+
+    /// Forgets who is gone; counts what the others do from what they hold at `now`.
+    pub(crate) fn start_afresh(&mut self, now: Timestamp) {
+        self.apart.retain(|_, client| client.closed.is_none());
+        self.gone = 0;
+        self.others = Default::default();
+        for client in self.apart.values_mut() {
+            client.start_afresh(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use x11prof_trace::{ConnectionId, Timestamp};
+
+    use super::{Clients, KindUse, MOST_GONE};
+    use crate::resources::requests::ResourceKind;
+
+    #[test]
+    fn many_clients_that_are_gone_become_one() {
+        let now = Timestamp::from_nanos(1);
+        let mut clients = Clients::default();
+        // One stays, and the tenth held most of those that go.
+        clients.entry(ConnectionId(0), now).unwrap();
+        let many = 20 * MOST_GONE as u32;
+        for id in 1..=many {
+            let client = clients.entry(ConnectionId(id), now).unwrap();
+            let mut gcs = KindUse::new(now);
+            gcs.created = 2;
+            gcs.most = if id == 10 { 9 } else { 1 };
+            client.kinds.insert(ResourceKind::Gc, gcs);
+            assert!(clients.closed(ConnectionId(id), now, BTreeMap::new()));
+        }
+        let apart: Vec<u32> = clients.iter().map(|(id, _)| id.0).collect();
+        assert!(apart.len() <= 2 * MOST_GONE);
+        assert_eq!(apart[..2], [0, 10]);
+        let (count, kinds) = &clients.others;
+        assert_eq!(*count as usize + apart.len(), 1 + many as usize);
+        let gcs = kinds[&ResourceKind::Gc];
+        assert_eq!((gcs.created, gcs.most), (2 * count, 1));
+
+        clients.start_afresh(now);
+        assert_eq!((clients.iter().count(), clients.others.0), (1, 0));
+    }
+}
