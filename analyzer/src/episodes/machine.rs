@@ -13,6 +13,7 @@ use super::clock::ServerTime;
 use super::episode::{Asked, Cause, Episode, Owner, Trigger};
 use super::happening::{Delivery, Sent, Wait};
 use super::open::Open;
+use super::states::State;
 use super::stimulus::{Shape, Stimulus};
 
 /// Stimuli that wait at most; those after them are handled with the last one.
@@ -150,11 +151,28 @@ impl Machine {
     }
 
     /// Time passes until `time`; `grabbed` by another client or not.
-    pub(crate) fn pass(&mut self, time: u64, grabbed: bool) {
+    pub(crate) fn pass(&mut self, time: u64, grabbed: bool, runnable: u64) {
         let owner = self.owner(grabbed);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
-            open.pass(time, owner);
+            open.pass(time, owner, runnable);
+        }
+    }
+
+    /// The state for the think and wait times.
+    pub(crate) fn state(&self) -> State {
+        let busy = self
+            .open
+            .as_ref()
+            .filter(|open| open.quiet_since().is_none());
+        State {
+            busy: busy.is_some(),
+            for_user: busy.is_some_and(Open::is_input),
+            events: self
+                .waiting
+                .iter()
+                .any(|one| one.stimulus.trigger == Trigger::Input),
+            outstanding: !self.outstanding.is_empty(),
         }
     }
 
@@ -342,6 +360,9 @@ impl Machine {
                 && open.stimulus.is_some_and(|press| stimulus.releases(&press));
             if (own && lingers) || release {
                 open.events += 1;
+                if own && stimulus.trigger == Trigger::Output {
+                    open.child(landmark, time);
+                }
                 return;
             }
         }
