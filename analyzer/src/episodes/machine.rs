@@ -49,11 +49,13 @@ enum Thread {
     Running,
     /// It could run.
     Preempted,
-    /// It waits since then; in what, if it was asked; and whether bytes came for it meanwhile.
+    /// It waits since then; in what, if it was asked; whether bytes came for it meanwhile, and
+    /// whether they were all that it had asked for.
     Blocked {
         since: u64,
         wait: Option<Wait>,
         fed: bool,
+        answered: bool,
     },
 }
 
@@ -141,6 +143,8 @@ impl Machine {
             Thread::Unknown | Thread::Running => Owner::Client,
             Thread::Preempted => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { .. } if outstanding => Owner::Server(asked),
+            // Being woken by the reply is part of the round trip.
+            Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
             Thread::Blocked { fed: true, .. } => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
                 Some(Wait::Sleep) => Cause::Sleeping,
@@ -183,7 +187,10 @@ impl Machine {
         match switch.kind {
             SwitchKind::In => {
                 self.thread = Thread::Running;
-                if let Thread::Blocked { since, wait, fed } = before {
+                if let Thread::Blocked {
+                    since, wait, fed, ..
+                } = before
+                {
                     self.woke(time, since, wait, fed, done);
                 }
             }
@@ -193,6 +200,7 @@ impl Machine {
                     since: time,
                     wait: None,
                     fed: false,
+                    answered: false,
                 };
                 if self.outstanding.is_empty()
                     && let Some(open) = &mut self.open
@@ -318,8 +326,9 @@ impl Machine {
         for (stimulus, landmark) in &delivery.events {
             self.stimulated(time, stimulus, *landmark, clock);
         }
-        if let Thread::Blocked { fed, .. } = &mut self.thread {
+        if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
+            *answered |= asked && self.outstanding.is_empty();
         } else if !self.waiting.is_empty() {
             // It runs: it begins at once, unless it is busy with something that shows.
             if self.input_waits() {
