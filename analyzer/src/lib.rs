@@ -29,9 +29,9 @@ mod warnings;
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
 pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
 pub use episodes::{
-    Asked, Cause, CumulativeReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
-    EpisodesReport, Findings, LandmarkReport, Owner, Parts, PartsReport, SummaryReport,
-    ThresholdError, Thresholds, Trigger,
+    ApartReport, Asked, BurstReport, Cause, CumulativeReport, DurationReport, Episode,
+    EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Findings, LandmarkReport, Owner,
+    Parts, PartsReport, SummaryReport, ThinkReport, ThresholdError, Thresholds, Timeline, Trigger,
 };
 pub use export::pcapng::PcapNg;
 pub use facts::activity::ActivityFigures;

@@ -1,6 +1,6 @@
 //! `x11prof episodes`: how long each action of the user took, and what took it.
 
-use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, Pipeline};
+use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, Pipeline, Timeline};
 
 use crate::args::{Episodes as Arguments, TableFormat};
 use crate::error::{CommandError, Outcome};
@@ -32,7 +32,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         })
         .map_err(|error| CommandError::file(path, error))?;
     let findings = episodes.finish();
-    let report = EpisodesReport::new(&path.to_string_lossy(), &facts, &findings);
+    let mut report = EpisodesReport::new(&path.to_string_lossy(), &facts, &findings);
+    if arguments.worst.is_some() {
+        let mut timeline = Timeline::new(&report);
+        let mut found = Ok(());
+        Pipeline::new()
+            .run(&mut input::trace(path)?, |observation| {
+                if found.is_ok() {
+                    found = timeline.observe(observation);
+                }
+            })
+            .map_err(|error| CommandError::file(path, error))?;
+        found.map_err(|error| CommandError::file(path, error))?;
+        timeline.into_report(&mut report);
+    }
     let to = arguments.output.as_deref();
     match arguments.format {
         TableFormat::Text => emit_text(to, &report.text()),

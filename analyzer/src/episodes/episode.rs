@@ -157,6 +157,17 @@ impl Parts {
     }
 }
 
+/// A part of an episode's handling that an event of its own doing began.
+#[derive(Debug, Clone, Copy)]
+pub struct Child {
+    /// The event and its window.
+    pub landmark: Symbol,
+    /// When it was delivered.
+    pub start: Timestamp,
+    /// From there to the next one, or to the last request of the episode, in nanoseconds.
+    pub latency: u64,
+}
+
 /// The handling of one stimulus by one client.
 #[derive(Debug, Clone)]
 pub struct Episode {
@@ -180,6 +191,9 @@ pub struct Episode {
     pub events: u64,
     /// Nanoseconds for which threads of the client could run, added up over the threads.
     pub runnable: u64,
+    /// What it had to handle of its own doing before its response was complete, such as the
+    /// Expose of a window that it mapped.
+    pub children: Vec<Child>,
     /// Whether context switches told the parts, or the wire alone.
     pub scheduled: bool,
 }
@@ -188,6 +202,13 @@ impl Episode {
     /// Its latency in nanoseconds.
     pub fn latency(&self) -> u64 {
         self.parts.total()
+    }
+
+    /// Its latency without that of its children.
+    pub fn exclusive(&self) -> u64 {
+        let children = self.children.iter().map(|child| child.latency);
+        self.latency()
+            .saturating_sub(children.fold(0, u64::saturating_add))
     }
 
     /// When its response was complete.

@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use x11prof_trace::{ConnectionId, Opened};
 
 use super::EpisodeOptions;
-use super::episode::{Episode, Parts, Trigger};
+use super::bursts::Bursts;
+use super::episode::{Episode, Owner, Parts, Trigger};
 use super::landmarks::Landmarks;
+use super::long::Long;
+use super::states::States;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
@@ -22,6 +25,10 @@ pub(crate) struct ByTrigger {
     pub(crate) perceptible: u64,
     pub(crate) parts: Parts,
     pub(crate) perceptible_parts: Parts,
+    /// Threads that could run, times nanoseconds.
+    pub(crate) runnable: u64,
+    /// Nanoseconds in which that was counted.
+    pub(crate) counted: u64,
 }
 
 /// What was found.
@@ -40,6 +47,9 @@ pub struct Findings {
     pub(crate) triggers: [ByTrigger; 3],
     pub(crate) landmarks: Landmarks,
     pub(crate) unscheduled: u64,
+    pub(crate) bursts: Bursts,
+    pub(crate) long: Long,
+    pub(crate) states: States,
 }
 
 impl Findings {
@@ -57,6 +67,9 @@ impl Findings {
             triggers: Default::default(),
             landmarks: Landmarks::default(),
             unscheduled: 0,
+            bursts: Bursts::new(options.frame()),
+            long: Long::default(),
+            states: States::default(),
         }
     }
 
@@ -110,12 +123,19 @@ impl Findings {
         if let Some(of) = at.and_then(|at| self.triggers.get_mut(at)) {
             of.count += 1;
             of.parts.merge(&episode.parts);
+            if episode.scheduled {
+                of.runnable = of.runnable.saturating_add(episode.runnable);
+                let handled = episode.latency() - episode.parts.of(Owner::Waiting);
+                of.counted = of.counted.saturating_add(handled);
+            }
             if perceptible {
                 of.perceptible += 1;
                 of.perceptible_parts.merge(&episode.parts);
             }
         }
         self.landmarks.add(episode, perceptible);
+        self.bursts.add(episode);
+        self.long.add(episode.start.as_nanos(), latency);
         self.kept
             .insert((latency, Reverse(self.number)), episode.clone());
         if self.kept.len() > self.options.worst.unwrap_or(MOST_KEPT).min(MOST_KEPT) {

@@ -8,41 +8,81 @@ use x11prof_trace::{ConnectionId, Switch};
 use super::clock::ServerTime;
 use super::episode::Episode;
 use super::happening::Happening;
-use super::machine::{Machine, Spans};
+use super::machine::{Done, Machine, Spans};
+use super::runnable::Runnable;
 use super::server::ServerActivity;
+use super::states::{State, States};
 
 /// Connections followed at once, at most.
 const MOST_CLIENTS: usize = 4096;
 /// Processes whose capture is known, at most.
 const MOST_PROCESSES: usize = 1 << 14;
 
+/// A client with the state that it was in last, and since when.
+#[derive(Debug)]
+struct Client {
+    machine: Machine,
+    state: State,
+    since: u64,
+}
+
 /// The state machines.
 #[derive(Debug)]
 pub(crate) struct Follower {
     spans: Spans,
-    machines: FastMap<ConnectionId, Machine>,
+    clients: FastMap<ConnectionId, Client>,
     captured: HashMap<u32, bool>,
+    around: Around,
+}
+
+/// What is around the clients.
+#[derive(Debug, Default)]
+struct Around {
     server: ServerActivity,
     clock: ServerTime,
+    runnable: Runnable,
+    states: States,
     /// Who has grabbed the server.
     grabbed_by: Option<ConnectionId>,
+}
+
+impl Around {
+    /// Lets time pass for a client until `time`, does `what` with it, and notes its new state.
+    fn step(
+        &mut self,
+        time: u64,
+        id: ConnectionId,
+        client: &mut Client,
+        what: impl FnOnce(&mut Machine, &mut ServerTime, &mut Done<'_>),
+    ) {
+        let grabbed = self.grabbed_by.is_some_and(|by| by != id);
+        let runnable = self.runnable.of(client.machine.pid);
+        client.machine.pass(time, grabbed, runnable);
+        let server = &mut self.server;
+        what(&mut client.machine, &mut self.clock, &mut |episode, end| {
+            server.finish(episode, end);
+        });
+        let state = client.machine.state();
+        let spent = time.saturating_sub(client.since);
+        self.states.spent(client.state, spent);
+        self.states.changed(time, client.state, state);
+        (client.state, client.since) = (state, time);
+    }
 }
 
 impl Follower {
     pub(crate) fn new(spans: Spans) -> Follower {
         Follower {
             spans,
-            machines: FastMap::default(),
+            clients: FastMap::default(),
             captured: HashMap::new(),
-            server: ServerActivity::default(),
-            clock: ServerTime::default(),
-            grabbed_by: None,
+            around: Around::default(),
         }
     }
 
     /// The server's process.
     pub(crate) fn set_server(&mut self, pid: Option<u32>) {
-        self.server.pid = pid;
+        self.around.server.pid = pid;
     }
 
     /// Takes the next happening and hands out the episodes that are complete with it.
@@ -52,94 +92,121 @@ impl Follower {
         happening: &Happening,
         on: &mut impl FnMut(Episode),
     ) {
-        let server = &mut self.server;
-        let mut done = |episode, end| server.finish(episode, end);
+        let around = &mut self.around;
         match happening {
-            Happening::Opened { client, pid } => {
-                if self.machines.len() < MOST_CLIENTS {
-                    let mut machine = Machine::new(*client, *pid, time, self.spans);
-                    if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
-                        machine.captured();
-                    }
-                    self.machines.insert(*client, machine);
+            Happening::Opened { client, pid } => self.opened(time, *client, *pid),
+            Happening::Closed(id) => {
+                if let Some(mut client) = self.clients.remove(id) {
+                    around.step(time, *id, &mut client, |machine, _, done| {
+                        machine.closed(done);
+                    });
+                    around.states.changed(time, client.state, State::default());
                 }
-            }
-            Happening::Closed(client) => {
-                if let Some(mut machine) = self.machines.remove(client) {
-                    machine.pass(time, false);
-                    machine.closed(&mut done);
-                }
-                self.grabbed_by.take_if(|by| by == client);
+                around.grabbed_by.take_if(|by| by == id);
             }
             Happening::Captured { pid, switches } => {
                 if self.captured.len() < MOST_PROCESSES {
                     self.captured.insert(*pid, *switches);
                 }
-                for machine in self.machines.values_mut() {
-                    if machine.pid == Some(*pid) && *switches {
-                        machine.captured();
+                for client in self.clients.values_mut() {
+                    if client.machine.pid == Some(*pid) && *switches {
+                        client.machine.captured();
                     }
                 }
             }
-            Happening::Waits { tid, since, wait } => {
-                for machine in self.machines.values_mut() {
-                    if machine.speaks(*tid) {
-                        machine.waits(*since, *wait);
-                    }
+            Happening::Waits { tid, since, wait } => self.of_thread(time, *tid, |machine, _| {
+                machine.waits(*since, *wait);
+            }),
+            Happening::Switch(switch) => self.switch(time, switch),
+            Happening::Delivered(id, delivery) => {
+                if let Some(client) = self.clients.get_mut(id) {
+                    around.step(time, *id, client, |machine, clock, done| {
+                        machine.delivered(time, delivery, clock, done);
+                    });
                 }
             }
-            Happening::Switch(switch) => {
-                if Some(switch.pid) == server.pid {
-                    server.switch(switch);
-                } else {
-                    self.client_switch(time, switch);
-                }
-            }
-            Happening::Delivered(client, delivery) => {
-                let grabbed = self.grabbed_by.is_some_and(|by| by != *client);
-                if let Some(machine) = self.machines.get_mut(client) {
-                    machine.pass(time, grabbed);
-                    machine.delivered(time, delivery, &mut self.clock, &mut done);
-                }
-            }
-            Happening::Sent(client, sent) => {
-                let grabbed = self.grabbed_by.is_some_and(|by| by != *client);
-                if let Some(machine) = self.machines.get_mut(client) {
-                    machine.pass(time, grabbed);
-                    machine.sent(time, sent, &mut done);
+            Happening::Sent(id, sent) => {
+                if let Some(client) = self.clients.get_mut(id) {
+                    around.step(time, *id, client, |machine, _, done| {
+                        machine.sent(time, sent, done);
+                    });
                 }
                 if let Some(grabs) = sent.grabs {
-                    // Until now the others were not kept waiting.
-                    for machine in self.machines.values_mut() {
-                        machine.pass(time, self.grabbed_by.is_some());
+                    // Until now it was as it was.
+                    for (id, client) in &mut self.clients {
+                        around.step(time, *id, client, |_, _, _| {});
                     }
-                    self.grabbed_by = grabs.then_some(*client);
+                    around.grabbed_by = grabs.then_some(*id);
                 }
             }
         }
-        self.server.settle(time, on);
+        self.around.server.settle(time, on);
     }
 
-    fn client_switch(&mut self, time: u64, switch: &Switch) {
-        let grabbed_by = self.grabbed_by;
-        let server = &mut self.server;
-        let mut done = |episode, end| server.finish(episode, end);
-        for (client, machine) in &mut self.machines {
-            if machine.speaks(switch.tid) {
-                machine.pass(time, grabbed_by.is_some_and(|by| by != *client));
-                machine.switch(switch, &mut done);
+    fn opened(&mut self, time: u64, id: ConnectionId, pid: Option<u32>) {
+        if self.clients.len() >= MOST_CLIENTS {
+            return;
+        }
+        let mut machine = Machine::new(id, pid, time, self.spans);
+        if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
+            machine.captured();
+        }
+        let state = machine.state();
+        self.around.states.changed(time, State::default(), state);
+        let client = Client {
+            machine,
+            state,
+            since: time,
+        };
+        self.clients.insert(id, client);
+    }
+
+    fn switch(&mut self, time: u64, switch: &Switch) {
+        if Some(switch.pid) == self.around.server.pid {
+            self.around.server.switch(switch);
+            return;
+        }
+        // Until now as many could run as before.
+        self.of_process(time, switch.pid);
+        self.around.runnable.switch(switch);
+        self.of_thread(time, switch.tid, |machine, done| {
+            machine.switch(switch, done);
+        });
+    }
+
+    fn of_process(&mut self, time: u64, pid: u32) {
+        for (id, client) in &mut self.clients {
+            if client.machine.pid == Some(pid) {
+                self.around.step(time, *id, client, |_, _, _| {});
             }
         }
     }
 
-    /// The trace ends at `time`: what is open ends with it.
-    pub(crate) fn finish(&mut self, time: u64, on: &mut impl FnMut(Episode)) {
-        let server = &mut self.server;
-        let mut done = |episode, end| server.finish(episode, end);
-        for machine in self.machines.values_mut() {
-            machine.pass(time, false);
-            machine.closed(&mut done);
+    fn of_thread(
+        &mut self,
+        time: u64,
+        tid: u32,
+        mut what: impl FnMut(&mut Machine, &mut Done<'_>),
+    ) {
+        for (id, client) in &mut self.clients {
+            if client.machine.speaks(tid) {
+                self.around.step(time, *id, client, |machine, _, done| {
+                    what(machine, done);
+                });
+            }
         }
-        self.server.settle(u64::MAX, on);
+    }
+
+    /// The trace ends at `time`: what is open ends with it. The clients' states until then.
+    pub(crate) fn finish(&mut self, time: u64, on: &mut impl FnMut(Episode)) -> States {
+        for (id, client) in &mut self.clients {
+            self.around.step(time, *id, client, |machine, _, done| {
+                machine.closed(done);
+            });
+            let last = std::mem::take(&mut client.state);
+            self.around.states.changed(time, last, State::default());
+        }
+        self.around.server.settle(u64::MAX, on);
+        std::mem::take(&mut self.around.states)
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Landmark {
     /// INP's phases: until it is begun with, until the last request, until that is drawn.
     pub(crate) phases: [u64; 3],
     pub(crate) perceptible: u64,
+    /// Without the children: least, sum, most.
+    pub(crate) exclusive: (u64, u64, u64),
 }
 
 /// All landmarks.
@@ -47,6 +49,7 @@ impl Landmarks {
             total: 0,
             phases: [0; 3],
             perceptible: 0,
+            exclusive: (u64::MAX, 0, 0),
         });
         let latency = episode.latency();
         landmark.latencies.add(latency);
@@ -54,6 +57,9 @@ impl Landmarks {
         for (sum, phase) in landmark.phases.iter_mut().zip(phases(episode)) {
             *sum = sum.saturating_add(phase);
         }
+        let (own, (least, sum, most)) = (episode.exclusive(), &mut landmark.exclusive);
+        (*least, *most) = ((*least).min(own), (*most).max(own));
+        *sum = sum.saturating_add(own);
         landmark.perceptible += u64::from(perceptible);
     }
 

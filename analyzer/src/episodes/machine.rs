@@ -13,6 +13,7 @@ use super::clock::ServerTime;
 use super::episode::{Asked, Cause, Episode, Owner, Trigger};
 use super::happening::{Delivery, Sent, Wait};
 use super::open::Open;
+use super::states::State;
 use super::stimulus::{Shape, Stimulus};
 
 /// Stimuli that wait at most; those after them are handled with the last one.
@@ -48,11 +49,13 @@ enum Thread {
     Running,
     /// It could run.
     Preempted,
-    /// It waits since then; in what, if it was asked; and whether bytes came for it meanwhile.
+    /// It waits since then; in what, if it was asked; whether bytes came for it meanwhile, and
+    /// whether they were all that it had asked for.
     Blocked {
         since: u64,
         wait: Option<Wait>,
         fed: bool,
+        answered: bool,
     },
 }
 
@@ -107,7 +110,7 @@ impl Machine {
             ui: pid,
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
-            open: Some(Open::new(None, names.startup, time, time)),
+            open: Some(Open::start_up(names.startup, time)),
             waiting: VecDeque::new(),
             spans,
             busy_from: None,
@@ -140,6 +143,8 @@ impl Machine {
             Thread::Unknown | Thread::Running => Owner::Client,
             Thread::Preempted => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { .. } if outstanding => Owner::Server(asked),
+            // Being woken by the reply is part of the round trip.
+            Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
             Thread::Blocked { fed: true, .. } => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
                 Some(Wait::Sleep) => Cause::Sleeping,
@@ -150,11 +155,28 @@ impl Machine {
     }
 
     /// Time passes until `time`; `grabbed` by another client or not.
-    pub(crate) fn pass(&mut self, time: u64, grabbed: bool) {
+    pub(crate) fn pass(&mut self, time: u64, grabbed: bool, runnable: u64) {
         let owner = self.owner(grabbed);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
-            open.pass(time, owner);
+            open.pass(time, owner, runnable);
+        }
+    }
+
+    /// The state for the think and wait times.
+    pub(crate) fn state(&self) -> State {
+        let busy = self
+            .open
+            .as_ref()
+            .filter(|open| open.quiet_since().is_none());
+        State {
+            busy: busy.is_some(),
+            for_user: busy.is_some_and(Open::is_input),
+            events: self
+                .waiting
+                .iter()
+                .any(|one| one.stimulus.trigger == Trigger::Input),
+            outstanding: !self.outstanding.is_empty(),
         }
     }
 
@@ -165,7 +187,10 @@ impl Machine {
         match switch.kind {
             SwitchKind::In => {
                 self.thread = Thread::Running;
-                if let Thread::Blocked { since, wait, fed } = before {
+                if let Thread::Blocked {
+                    since, wait, fed, ..
+                } = before
+                {
                     self.woke(time, since, wait, fed, done);
                 }
             }
@@ -175,6 +200,7 @@ impl Machine {
                     since: time,
                     wait: None,
                     fed: false,
+                    answered: false,
                 };
                 if self.outstanding.is_empty()
                     && let Some(open) = &mut self.open
@@ -242,7 +268,7 @@ impl Machine {
             // A wait for a reply, or not known to be quiet at all.
             Some(_) if quiet.is_none() => true,
             // What came to nothing does not begin what comes now.
-            Some(open) if !open.counts() => false,
+            Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
             // The answer to a request of its own, or its next frame.
             Some(open) => lingers && (fed || !open.draws),
             None => false,
@@ -300,14 +326,17 @@ impl Machine {
         for (stimulus, landmark) in &delivery.events {
             self.stimulated(time, stimulus, *landmark, clock);
         }
-        if let Thread::Blocked { fed, .. } = &mut self.thread {
+        if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
+            *answered |= asked && self.outstanding.is_empty();
         } else if !self.waiting.is_empty() {
             // It runs: it begins at once, unless it is busy with something that shows.
-            // What the user does comes first.
-            let idle = self.open.as_ref().is_none_or(|open| {
-                !open.counts() || open.requests == 0 && !open.is_input() && self.input_waits()
-            });
+            if self.input_waits() {
+                // What the user does comes first: what has shown nothing yet is part of it.
+                self.open
+                    .take_if(|open| open.requests == 0 && !open.is_input());
+            }
+            let idle = self.open.as_ref().is_none_or(|open| !open.counts());
             let answered = self.thread == Thread::Unknown
                 && self.outstanding.is_empty()
                 && self.open.as_ref().is_some_and(|open| open.requests > 0);
@@ -342,6 +371,9 @@ impl Machine {
                 && open.stimulus.is_some_and(|press| stimulus.releases(&press));
             if (own && lingers) || release {
                 open.events += 1;
+                if own && stimulus.trigger == Trigger::Output {
+                    open.child(landmark, time);
+                }
                 return;
             }
         }

@@ -6,6 +6,7 @@
 //! [`server`] adds the time of the last drawing; [`findings`] adds finished ones up, in bounded
 //! memory.
 
+mod bursts;
 mod clock;
 mod collect;
 mod csv;
@@ -13,15 +14,23 @@ mod cumulative;
 mod episode;
 mod findings;
 mod follower;
+mod further;
+mod further_text;
 mod happening;
 mod landmarks;
+mod long;
 mod machine;
 mod open;
 mod report;
+mod runnable;
 mod server;
+mod states;
 mod stimulus;
+#[cfg(test)]
+mod tests;
 mod text;
 mod thresholds;
+mod timeline;
 mod windows;
 
 use x11prof_trace::Control;
@@ -33,10 +42,12 @@ use machine::Spans;
 
 pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger};
 pub use findings::Findings;
+pub use further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use report::{
     CumulativeReport, EpisodeReport, EpisodesReport, LandmarkReport, PartsReport, SummaryReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
+pub use timeline::Timeline;
 
 /// What a user can choose.
 #[derive(Debug, Clone)]
@@ -65,6 +76,13 @@ impl Default for EpisodeOptions {
     }
 }
 
+impl EpisodeOptions {
+    /// The length of a frame in nanoseconds.
+    pub(crate) fn frame(&self) -> u64 {
+        (self.frame_ms.clamp(0.1, 10_000.0) * 1e6) as u64
+    }
+}
+
 /// Without context switches a client is quiet after this silence, in nanoseconds.
 const SILENCE: u64 = 50_000_000;
 
@@ -79,11 +97,10 @@ pub struct Episodes {
 impl Episodes {
     /// Nothing observed yet.
     pub fn new(options: &EpisodeOptions) -> Episodes {
-        let frame = (options.frame_ms.clamp(0.1, 10_000.0) * 1e6) as u64;
         Episodes {
             collector: Collector::default(),
             follower: Follower::new(Spans {
-                frame,
+                frame: options.frame(),
                 silence: SILENCE,
             }),
             findings: Findings::new(options),
@@ -119,7 +136,9 @@ impl Episodes {
         collector.finish(|time, happening| {
             follower.happened(time, &happening, &mut |episode| findings.add(&episode));
         });
-        follower.finish(collector.newest(), &mut |episode| findings.add(&episode));
+        let end = collector.newest();
+        let states = follower.finish(end, &mut |episode| findings.add(&episode));
+        findings.states = states;
         self.findings
     }
 }

@@ -3,8 +3,11 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::episode::{Episode, Owner, Parts, Trigger};
+use super::episode::{Child, Episode, Owner, Parts, Trigger};
 use super::stimulus::Stimulus;
+
+/// Children kept of an episode.
+const MOST_CHILDREN: usize = 64;
 
 /// An episode whose client has begun with it.
 #[derive(Debug, Clone)]
@@ -29,6 +32,10 @@ pub(crate) struct Open {
     pub(crate) bytes: u64,
     pub(crate) events: u64,
     pub(crate) scheduled: bool,
+    starts_up: bool,
+    /// Threads that could run, times nanoseconds: up to the last request, and from there on.
+    runnable: [u64; 2],
+    children: Vec<(Symbol, u64)>,
 }
 
 impl Open {
@@ -57,12 +64,25 @@ impl Open {
             bytes: 0,
             events: u64::from(stimulus.is_some()),
             scheduled: false,
+            starts_up: false,
+            runnable: [0; 2],
+            children: Vec::new(),
         }
     }
 
-    /// Time passes until `time` with this owner.
-    pub(crate) fn pass(&mut self, time: u64, owner: Owner) {
-        self.since_sent.add(owner, time.saturating_sub(self.since));
+    /// The beginning of a client, which counts whatever comes of it.
+    pub(crate) fn start_up(landmark: Symbol, time: u64) -> Open {
+        Open {
+            starts_up: true,
+            ..Open::new(None, landmark, time, time)
+        }
+    }
+
+    /// Time passes until `time` with this owner, and with so many threads that could run.
+    pub(crate) fn pass(&mut self, time: u64, owner: Owner, runnable: u64) {
+        let passed = time.saturating_sub(self.since);
+        self.since_sent.add(owner, passed);
+        self.runnable[1] = self.runnable[1].saturating_add(passed.saturating_mul(runnable));
         self.since = self.since.max(time);
     }
 
@@ -71,6 +91,14 @@ impl Open {
         self.last_sent = Some(time);
         self.parts.merge(&std::mem::take(&mut self.since_sent));
         self.at_quiet = None;
+        self.runnable[0] = self.runnable[0].saturating_add(std::mem::take(&mut self.runnable[1]));
+    }
+
+    /// It has to handle something of its own doing.
+    pub(crate) fn child(&mut self, landmark: Symbol, time: u64) {
+        if self.children.len() < MOST_CHILDREN {
+            self.children.push((landmark, time));
+        }
     }
 
     /// The client may be quiet since `time`.
@@ -100,7 +128,7 @@ impl Open {
 
     /// Whether anybody would miss it: it has a stimulus, or did something.
     pub(crate) fn counts(&self) -> bool {
-        self.stimulus.is_some() || self.requests > 0
+        self.stimulus.is_some() || self.requests > 0 || self.starts_up
     }
 
     /// The episode, as far as the client goes, and when it ended.
@@ -117,6 +145,17 @@ impl Open {
                 self.since
             }
         };
+        let mut next = end;
+        let mut children: Vec<Child> = Vec::new();
+        for (landmark, start) in self.children.into_iter().rev() {
+            children.push(Child {
+                landmark,
+                start: Timestamp::from_nanos(start),
+                latency: next.saturating_sub(start),
+            });
+            next = next.min(start);
+        }
+        children.reverse();
         let episode = Episode {
             client,
             landmark: self.landmark,
@@ -127,7 +166,12 @@ impl Open {
             requests: self.requests,
             bytes: self.bytes,
             events: self.events,
-            runnable: 0,
+            runnable: if self.last_sent.is_some() {
+                self.runnable[0]
+            } else {
+                self.runnable[1]
+            },
+            children,
             scheduled: self.scheduled,
         };
         (episode, end)

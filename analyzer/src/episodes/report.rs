@@ -8,6 +8,7 @@ use x11prof_trace::Timestamp;
 use super::cumulative::{STEPS, at_least, percentile};
 use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger};
 use super::findings::Findings;
+use super::further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 use super::landmarks::{Landmark, phases};
 use crate::facts::Facts;
 use crate::profile::reporting::{duration_ms, percent};
@@ -30,6 +31,14 @@ pub struct EpisodesReport {
     pub triggers: Vec<TriggerReport>,
     /// The landmark profile, the most time first.
     pub landmarks: Vec<LandmarkReport>,
+    /// Contiguous short episodes.
+    pub bursts: Vec<BurstReport>,
+    /// Think and wait time.
+    pub think_and_wait: ThinkReport,
+    /// The share of all latency, by the episodes' duration.
+    pub durations: Vec<DurationReport>,
+    /// How far apart long episodes begin (the latency-benchmark paper's Table 2).
+    pub long_apart: Vec<ApartReport>,
     /// The episodes, in the order of time; with `--worst` the longest first.
     pub episodes: Vec<EpisodeReport>,
     /// Episodes that are not in the list.
@@ -123,6 +132,8 @@ pub struct TriggerReport {
     pub parts: PartsReport,
     /// Why.
     pub causes: CausesReport,
+    /// Threads of the client that could run, on average; null without context switches.
+    pub runnable_threads: Option<f64>,
     /// The same of those over their threshold.
     pub perceptible_parts: PartsReport,
     /// The same of those over their threshold.
@@ -152,8 +163,23 @@ pub struct LandmarkReport {
     pub p75_ms: f64,
     /// The 98th.
     pub p98_ms: f64,
+    /// The same without what its episodes had to handle of their own doing.
+    pub exclusive: ExclusiveReport,
     /// INP's phases, on average.
     pub phases: PhasesReport,
+}
+
+/// Exclusive latencies of a landmark.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExclusiveReport {
+    /// The greatest.
+    pub max_ms: f64,
+    /// The mean.
+    pub mean_ms: f64,
+    /// The least.
+    pub min_ms: f64,
+    /// Together.
+    pub total_ms: f64,
 }
 
 /// INP's three phases.
@@ -204,8 +230,22 @@ pub struct EpisodeReport {
     pub events: u64,
     /// `switches`, or `silence` where the wire alone told.
     pub basis: &'static str,
-    /// What went on within it.
-    pub children: Vec<EpisodeReport>,
+    /// What it had to handle of its own doing.
+    pub children: Vec<ChildReport>,
+    /// Its messages, where the worst are wanted: a line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+}
+
+/// An event of an episode's own doing.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChildReport {
+    /// The event and its window.
+    pub landmark: String,
+    /// Since the trace's first record.
+    pub start_ms: f64,
+    /// Until the next one, or the last request.
+    pub latency_ms: f64,
 }
 
 pub(crate) fn nanos_ms(nanos: u64) -> f64 {
@@ -260,6 +300,15 @@ impl EpisodesReport {
                 .into_iter()
                 .map(|(name, of)| landmark(name.as_str(), of))
                 .collect(),
+            bursts: findings
+                .bursts
+                .list()
+                .into_iter()
+                .map(|burst| BurstReport::new(burst, findings, first))
+                .collect(),
+            think_and_wait: ThinkReport::new(facts, findings, first),
+            durations: DurationReport::all(findings),
+            long_apart: ApartReport::all(findings),
             episodes: findings
                 .episodes()
                 .into_iter()
@@ -316,6 +365,7 @@ fn triggers(findings: &Findings) -> Vec<TriggerReport> {
         perceptible: of.perceptible,
         parts: parts(&of.parts),
         causes: causes(&of.parts),
+        runnable_threads: (of.counted > 0).then(|| of.runnable as f64 / of.counted as f64),
         perceptible_parts: parts(&of.perceptible_parts),
         perceptible_causes: causes(&of.perceptible_parts),
     })
@@ -337,6 +387,12 @@ fn landmark(name: &str, of: &Landmark) -> LandmarkReport {
         total_ms: nanos_ms(of.total),
         p75_ms: at(0.75),
         p98_ms: at(0.98),
+        exclusive: ExclusiveReport {
+            max_ms: nanos_ms(of.exclusive.2),
+            mean_ms: nanos_ms(of.exclusive.1 / count.max(1)),
+            min_ms: nanos_ms(of.exclusive.0),
+            total_ms: nanos_ms(of.exclusive.1),
+        },
         phases: phase_report(of.phases, count),
     }
 }
@@ -360,6 +416,15 @@ fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> EpisodeReport
         bytes: of.bytes,
         events: of.events,
         basis: if of.scheduled { "switches" } else { "silence" },
-        children: Vec::new(),
+        children: of
+            .children
+            .iter()
+            .map(|child| ChildReport {
+                landmark: child.landmark.to_string(),
+                start_ms: duration_ms(child.start.since(first)),
+                latency_ms: nanos_ms(child.latency),
+            })
+            .collect(),
+        messages: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::report::{CausesReport, EpisodeReport, EpisodesReport, PartsReport, SummaryReport};
 use crate::profile::reporting::percent;
-use crate::table::Table;
+use crate::table::{Table, plain};
 
 /// Landmarks and episodes shown where the user did not say how many.
 const SHOWN: usize = 20;
@@ -23,18 +23,21 @@ impl EpisodesReport {
         text.push_str(&table.to_string());
         text.push_str(&self.characterisation());
         text.push_str(&self.landmark_profile());
+        text.push_str(&self.further_text());
         text.push_str(&self.worst());
+        text.push_str(&self.timelines());
         text
     }
 
     fn characterisation(&self) -> String {
         let mut text = "\nBy trigger and location, % of the time:\n".to_owned();
         let mut table = Table::new([
-            "Trigger", "Episodes", "Waiting", "Client", "Off CPU", "Server", "Network",
+            "Trigger", "Episodes", "Waiting", "Client", "Off CPU", "Server", "Network", "Runnable",
         ]);
         for of in &self.triggers {
             let mut cells = vec![of.trigger.to_owned(), of.count.to_string()];
             cells.extend(shares(&of.parts));
+            cells.push(of.runnable_threads.map_or_else(|| "-".to_owned(), two));
             table.row(cells);
             if of.perceptible > 0 {
                 let mut cells = vec!["  perceptible".to_owned(), of.perceptible.to_string()];
@@ -60,6 +63,25 @@ impl EpisodesReport {
             table.row(cells);
         }
         text.push_str(&table.to_string());
+        text
+    }
+
+    /// The messages of the worst, where they were asked for.
+    fn timelines(&self) -> String {
+        let mut text = String::new();
+        for of in self.episodes.iter().filter(|of| !of.messages.is_empty()) {
+            text.push_str(&format!(
+                "\n{} of {}, {:.2} ms from {:.6} s on, {}:\n",
+                plain(&of.landmark),
+                plain(&of.client_name),
+                of.latency_ms,
+                of.start_ms / 1000.0,
+                of.culprit
+            ));
+            for line in &of.messages {
+                text.push_str(&format!("  {line}\n"));
+            }
+        }
         text
     }
 

@@ -1,0 +1,100 @@
+//! Bursts: short episodes that follow each other without a pause, as the frames of an animation or a
+//! drag do (the thesis, chapter 10, where it names them as what it cannot see).
+
+use std::collections::HashMap;
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::episode::Episode;
+
+/// Fewer frames than this are no animation.
+const FEWEST: u64 = 5;
+/// A pause of more than so many frames ends a burst.
+const PAUSE: u64 = 2;
+/// Bursts kept at most, and clients followed.
+const MOST: usize = 1000;
+
+/// A burst of one client, times in nanoseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Burst {
+    pub(crate) client: ConnectionId,
+    pub(crate) landmark: Symbol,
+    pub(crate) start: Timestamp,
+    pub(crate) end: Timestamp,
+    pub(crate) frames: u64,
+    /// Frames that took longer than the budget.
+    pub(crate) over: u64,
+    /// Frames that were complete more than one and a half budgets after the one before.
+    pub(crate) late: u64,
+    pub(crate) longest: u64,
+    pub(crate) total: u64,
+}
+
+/// Finds bursts.
+#[derive(Debug)]
+pub(crate) struct Bursts {
+    budget: u64,
+    open: HashMap<ConnectionId, Burst>,
+    found: Vec<Burst>,
+}
+
+impl Bursts {
+    pub(crate) fn new(budget: u64) -> Bursts {
+        Bursts {
+            budget,
+            open: HashMap::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Takes the next episode; those of one client come in the order of time.
+    pub(crate) fn add(&mut self, episode: &Episode) {
+        let (latency, end) = (episode.latency(), episode.end());
+        let goes_on = self.open.get_mut(&episode.client).filter(|burst| {
+            let pause = episode.start.since(burst.end).as_nanos();
+            burst.landmark == episode.landmark && pause <= u128::from(PAUSE * self.budget)
+        });
+        if let Some(burst) = goes_on {
+            let interval = end.since(burst.end).as_nanos();
+            burst.late += u64::from(interval > u128::from(self.budget + self.budget / 2));
+            burst.end = burst.end.max(end);
+            burst.frames += 1;
+            burst.over += u64::from(latency > self.budget);
+            burst.longest = burst.longest.max(latency);
+            burst.total = burst.total.saturating_add(latency);
+            return;
+        }
+        if self.open.len() >= MOST && !self.open.contains_key(&episode.client) {
+            return;
+        }
+        let burst = Burst {
+            client: episode.client,
+            landmark: episode.landmark,
+            start: episode.start,
+            end,
+            frames: 1,
+            over: u64::from(latency > self.budget),
+            late: 0,
+            longest: latency,
+            total: latency,
+        };
+        if let Some(over) = self.open.insert(episode.client, burst) {
+            self.found(over);
+        }
+    }
+
+    fn found(&mut self, burst: Burst) {
+        if burst.frames >= FEWEST && self.found.len() < MOST {
+            self.found.push(burst);
+        }
+    }
+
+    /// All of them, in the order of time.
+    pub(crate) fn list(&self) -> Vec<&Burst> {
+        let open = self.open.values().filter(|burst| burst.frames >= FEWEST);
+        let mut list: Vec<&Burst> = self.found.iter().chain(open).collect();
+        list.sort_by_key(|burst| (burst.start, burst.client));
+        list
+    }
+}

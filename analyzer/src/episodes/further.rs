@@ -1,0 +1,171 @@
+//! The parts of the report that look across episodes: bursts, think and wait time, long episodes.
+
+use serde::Serialize;
+use x11prof_trace::Timestamp;
+
+use super::bursts::Burst;
+use super::findings::Findings;
+use super::long::{EDGES, THRESHOLDS};
+use super::report::nanos_ms;
+use crate::facts::Facts;
+use crate::profile::reporting::{duration_ms, percent};
+
+/// Contiguous short episodes: an animation, a drag.
+#[derive(Debug, Clone, Serialize)]
+pub struct BurstReport {
+    /// The client.
+    pub client: String,
+    /// What its frames are.
+    pub landmark: String,
+    /// Since the trace's first record.
+    pub start_ms: f64,
+    /// How long it lasted.
+    pub duration_ms: f64,
+    /// Frames.
+    pub frames: u64,
+    /// For each second.
+    pub frames_per_second: f64,
+    /// Frames that took longer than the budget.
+    pub over_budget: u64,
+    /// Frames that were complete over one and a half budgets after the one before.
+    pub late: u64,
+    /// The mean latency of a frame.
+    pub mean_ms: f64,
+    /// The greatest.
+    pub max_ms: f64,
+}
+
+impl BurstReport {
+    pub(crate) fn new(of: &Burst, findings: &Findings, first: Timestamp) -> BurstReport {
+        let duration = duration_ms(of.end.since(of.start));
+        BurstReport {
+            client: findings.client(of.client),
+            landmark: of.landmark.to_string(),
+            start_ms: duration_ms(of.start.since(first)),
+            duration_ms: duration,
+            frames: of.frames,
+            frames_per_second: of.frames as f64 * 1000.0 / duration.max(1e-6),
+            over_budget: of.over,
+            late: of.late,
+            mean_ms: nanos_ms(of.total / of.frames.max(1)),
+            max_ms: nanos_ms(of.longest),
+        }
+    }
+}
+
+/// Think and wait time.
+#[derive(Debug, Clone, Serialize)]
+pub struct ThinkReport {
+    /// The time in which any client had events of the user, begun with or not.
+    pub wait_ms: f64,
+    /// The rest of the end-to-end time.
+    pub think_ms: f64,
+    /// The share of waiting.
+    pub wait_percent: f64,
+    /// The time of all clients by state.
+    pub states: Vec<StateReport>,
+    /// The longest waits, in the order of time.
+    pub waits: Vec<WaitReport>,
+}
+
+/// A state of the latency-benchmark paper's machine.
+#[derive(Debug, Clone, Serialize)]
+pub struct StateReport {
+    /// The client handled something.
+    pub busy: bool,
+    /// Events of the user waited.
+    pub events_waiting: bool,
+    /// A reply was outstanding.
+    pub outstanding: bool,
+    /// The time of all clients in it.
+    pub time_ms: f64,
+}
+
+/// A stretch of waiting.
+#[derive(Debug, Clone, Serialize)]
+pub struct WaitReport {
+    /// Since the trace's first record.
+    pub start_ms: f64,
+    /// How long.
+    pub duration_ms: f64,
+}
+
+impl ThinkReport {
+    pub(crate) fn new(facts: &Facts, findings: &Findings, first: Timestamp) -> ThinkReport {
+        let (all, wait_ms) = (duration_ms(facts.wall()), nanos_ms(findings.states.waited));
+        let states = findings.states.times().map(|(state, time)| StateReport {
+            busy: state[0],
+            events_waiting: state[1],
+            outstanding: state[2],
+            time_ms: nanos_ms(time),
+        });
+        let waits = findings.states.timeline().into_iter();
+        ThinkReport {
+            wait_ms,
+            think_ms: (all - wait_ms).max(0.0),
+            wait_percent: percent(wait_ms, all),
+            states: states.collect(),
+            waits: waits
+                .map(|wait| WaitReport {
+                    start_ms: duration_ms(Timestamp::from_nanos(wait.start).since(first)),
+                    duration_ms: nanos_ms(wait.length),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The episodes of a class of duration.
+#[derive(Debug, Clone, Serialize)]
+pub struct DurationReport {
+    /// From this latency on,
+    pub from_ms: f64,
+    /// and below this; null: without end.
+    pub to_ms: Option<f64>,
+    /// Episodes.
+    pub count: u64,
+    /// Their latencies together.
+    pub total_ms: f64,
+    /// The same as a share of all latency.
+    pub percent: f64,
+}
+
+impl DurationReport {
+    pub(crate) fn all(findings: &Findings) -> Vec<DurationReport> {
+        let classes = EDGES.iter().zip(&findings.long.classes).enumerate();
+        let class = |(n, (from, (count, total))): (usize, (&f64, &(u64, u64)))| DurationReport {
+            from_ms: *from,
+            to_ms: EDGES.get(n + 1).copied(),
+            count: *count,
+            total_ms: nanos_ms(*total),
+            percent: percent(*total as f64, findings.total as f64),
+        };
+        classes.map(class).collect()
+    }
+}
+
+/// Episodes above a threshold, and the time between their beginnings.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApartReport {
+    /// Episodes longer than this,
+    pub above_ms: f64,
+    /// so many.
+    pub count: u64,
+    /// The mean time between two of them; null of fewer than two.
+    pub mean_ms: Option<f64>,
+    /// Its standard deviation; null of fewer than three.
+    pub standard_deviation_ms: Option<f64>,
+}
+
+impl ApartReport {
+    pub(crate) fn all(findings: &Findings) -> Vec<ApartReport> {
+        let of = THRESHOLDS.iter().zip(&findings.long.apart);
+        of.map(|(above, apart)| ApartReport {
+            above_ms: *above,
+            count: apart.count,
+            mean_ms: apart.apart.mean().map(|mean| mean / 1e6),
+            standard_deviation_ms: apart.apart.standard_deviation().map(|sd| sd / 1e6),
+        })
+        .collect()
+    }
+}
