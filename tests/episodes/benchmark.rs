@@ -26,8 +26,7 @@ pub(crate) const BENCHMARKS: [&str; 11] = [
     "built-in-dialog",
 ];
 
-/// How far before an episode's beginning its handler may say that it began, or behind: the event's
-/// time is in whole milliseconds, and the client has to be woken.
+/// How far apart the handler and the analysis may see the handling begin.
 const NEAR_MS: f64 = 4.0;
 
 /// A handling as the client measured it; times are of the trace.
@@ -70,6 +69,11 @@ impl Episode {
         self.start_ms + self.latency_ms
     }
 
+    /// When its client begins to handle it: a handler knows nothing of the wait until then.
+    pub(crate) fn handled_ms(&self) -> f64 {
+        self.start_ms + self.waiting_ms
+    }
+
     /// Its parts together.
     pub(crate) fn parts_ms(&self) -> f64 {
         self.waiting_ms + self.client_ms + self.off_cpu_ms + self.server_ms + self.network_ms
@@ -84,9 +88,14 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// How far the latency is off.
+    /// What the handling took by the analysis.
+    pub(crate) fn ours_ms(&self) -> f64 {
+        self.episode.latency_ms - self.episode.waiting_ms
+    }
+
+    /// How far that is off.
     pub(crate) fn error_ms(&self) -> f64 {
-        self.episode.latency_ms - self.truth.latency_ms
+        self.ours_ms() - self.truth.latency_ms
     }
 
     /// How far the worst of the parts is off: processor time, sleep, waiting for the server.
@@ -96,7 +105,6 @@ impl Pair {
         // What neither computed nor slept nor waited for a reply did not get a processor.
         let preempted =
             (truth.latency_ms - truth.computed_ms - truth.slept_ms - truth.waited_ms).max(0.0);
-        // Of a wait for a reply, the client's own part is processor time.
         let errors = [
             episode.client_ms - truth.computed_ms,
             episode.off_cpu_ms - truth.slept_ms - preempted,
@@ -126,9 +134,9 @@ impl Run {
             .collect()
     }
 
-    /// The episode that begins nearest to a handling.
+    /// The episode whose handling begins nearest to this.
     fn episode_of(&self, truth: &Truth) -> Episode {
-        let distance = |episode: &Episode| (episode.start_ms - truth.begin_ms).abs();
+        let distance = |episode: &Episode| (episode.handled_ms() - truth.begin_ms).abs();
         let near = self
             .episodes
             .iter()

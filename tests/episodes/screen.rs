@@ -19,7 +19,6 @@ const AFTER_MS: f64 = 12.0;
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) event: String,
-    sent_ms: f64,
     /// First and last damage of each burst, in milliseconds since the event was sent.
     bursts: Vec<(f64, f64)>,
     /// The episode that began with it.
@@ -40,11 +39,23 @@ pub(crate) enum Meaning {
     NoEpisode,
 }
 
+/// What several frames in a row are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Frames {
+    /// Drawing that takes the server longer than a frame: the program moves nothing by itself.
+    OneResponse,
+    /// An animation that the event began, or that runs anyway.
+    Animation,
+}
+
 impl Seen {
-    pub(crate) fn meaning(&self) -> Meaning {
+    pub(crate) fn meaning(&self, frames: Frames) -> Meaning {
         match (self.bursts.as_slice(), &self.episode) {
             ([], _) => Meaning::DrewNothing,
             (_, None) => Meaning::NoEpisode,
+            ([.., (_, last)], Some(episode)) if frames == Frames::OneResponse => {
+                Meaning::Same(*last, episode.latency_ms)
+            }
             ([(_, last)], Some(episode)) => Meaning::Same(*last, episode.latency_ms),
             ([(_, first), .., (_, last)], Some(episode)) => {
                 Meaning::SeveralFrames(*first, *last, episode.latency_ms)
@@ -97,7 +108,6 @@ fn with_episodes(text: &str, beginning: u64, episodes: &[Episode]) -> Vec<Seen> 
         let distance = |episode: &Episode| (episode.start_ms - sent_ms).abs();
         Seen {
             event: seen["event"].as_str().expect("an event").to_owned(),
-            sent_ms,
             bursts: bursts
                 .iter()
                 .map(|burst| (ms(&burst[0]), ms(&burst[1])))
@@ -123,10 +133,10 @@ pub(crate) struct Compared {
 }
 
 impl Compared {
-    pub(crate) fn of(seen: &[Seen]) -> Compared {
+    pub(crate) fn of(seen: &[Seen], frames: Frames) -> Compared {
         let mut compared = Compared::default();
         for one in seen {
-            match one.meaning() {
+            match one.meaning(frames) {
                 Meaning::Same(seen, ours) => {
                     compared.seen_ms.push(seen);
                     compared.ours_ms.push(ours);

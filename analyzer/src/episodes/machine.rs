@@ -147,7 +147,10 @@ impl Machine {
         match switch.kind {
             SwitchKind::In => {
                 self.thread = Thread::Running;
-                if let Thread::Blocked { since, wait, fed } = before {
+                if let Thread::Blocked {
+                    since, wait, fed, ..
+                } = before
+                {
                     self.woke(time, since, wait, fed, done);
                 }
             }
@@ -157,6 +160,7 @@ impl Machine {
                     since: time,
                     wait: None,
                     fed: false,
+                    answered: false,
                 };
                 if self.outstanding.is_empty()
                     && let Some(open) = &mut self.open
@@ -282,8 +286,9 @@ impl Machine {
         for (stimulus, landmark) in &delivery.events {
             self.stimulated(time, stimulus, *landmark, clock);
         }
-        if let Thread::Blocked { fed, .. } = &mut self.thread {
+        if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
+            *answered |= asked && self.outstanding.is_empty();
         } else if !self.waiting.is_empty() {
             // It runs: it begins at once, unless it is busy with something that shows.
             if self.input_waits() {

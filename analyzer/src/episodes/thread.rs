@@ -11,11 +11,13 @@ pub(crate) enum Thread {
     Running,
     /// It could run.
     Preempted,
-    /// It waits since then; in what, if it was asked; and whether bytes came for it meanwhile.
+    /// It waits since then; in what, if it was asked; whether bytes came for it meanwhile, and
+    /// whether they were all that it had asked for.
     Blocked {
         since: u64,
         wait: Option<Wait>,
         fed: bool,
+        answered: bool,
     },
 }
 
@@ -33,6 +35,8 @@ impl Thread {
             Thread::Unknown | Thread::Running => Owner::Client,
             Thread::Preempted => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { .. } if outstanding => Owner::Server(asked),
+            // Being woken by the reply is part of the round trip.
+            Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
             Thread::Blocked { fed: true, .. } => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
                 Some(Wait::Sleep) => Cause::Sleeping,

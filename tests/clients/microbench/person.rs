@@ -10,6 +10,9 @@ const LOOK: Duration = Duration::from_millis(150);
 /// The arguments; `WINDOW` stands for the window that the program names.
 pub(crate) fn words(benchmark: Benchmark, times: &[Duration]) -> Vec<String> {
     let mut person = Person(Vec::new());
+    if benchmark != Benchmark::Timer {
+        person.does("sleep 0", LOOK);
+    }
     let mut turn = 0;
     for (number, time) in times.iter().enumerate() {
         let after = *time + LOOK;

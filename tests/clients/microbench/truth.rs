@@ -33,7 +33,7 @@ pub(crate) struct Handling {
     pub(crate) asked: Option<Duration>,
     /// Nanoseconds slept.
     pub(crate) slept: u64,
-    /// Nanoseconds spent waiting for replies.
+    /// Nanoseconds spent waiting for replies, off the processor.
     pub(crate) waited: u64,
     /// Replies waited for.
     pub(crate) round_trips: u64,

@@ -107,9 +107,11 @@ fn waiting(
     handling: &mut Handling,
     ask: impl FnOnce() -> Result<(), Box<dyn Error>>,
 ) -> Result<(), Box<dyn Error>> {
-    let begin = now();
+    let (begin, computed) = (now(), processor());
     ask()?;
-    handling.waited += now() - begin;
+    // Sending and receiving take processor time, which is no waiting.
+    let computed = processor() - computed;
+    handling.waited += (now() - begin).saturating_sub(computed);
     handling.round_trips += 1;
     Ok(())
 }

@@ -54,7 +54,8 @@ const BETWEEN: &[(&str, &[f64])] = &[
     ),
 ];
 
-/// Runs the validation; with `quick` the runs are quick ones, to try it out.
+/// Runs the validation; with `quick` the runs are quick ones, to try it out. With a parameter file
+/// of this machine's Xvfb that one is taken in place of both runs, and compared with none.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     let quick = arguments.first().is_some_and(|it| it == "quick");
@@ -65,9 +66,17 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         intrusive: true,
         ..Plan::default()
     };
-    let first = calibrate(&server, &plan)?;
-    let second = calibrate(&server, &plan)?;
-    repeatability(&first, &second);
+    let first = match arguments.first().filter(|_| !quick) {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+            ServerParameters::from_toml(&text).map_err(|error| format!("{file}: {error}"))?
+        }
+        None => {
+            let first = calibrate(&server, &plan)?;
+            repeatability(&first, &calibrate(&server, &plan)?);
+            first
+        }
+    };
     interpolation(&server, &plan, &first)?;
     against_x11perf(&server, &first)
 }
