@@ -10,11 +10,12 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
 
 use super::clock::ServerTime;
-use super::episode::{Asked, Cause, Episode, Owner, Trigger};
+use super::episode::{Episode, Trigger};
 use super::happening::{Delivery, Sent, Wait};
 use super::open::Open;
 use super::states::State;
 use super::stimulus::{Shape, Stimulus};
+use super::thread::Thread;
 
 /// Stimuli that wait at most; those after them are handled with the last one.
 const MOST_WAITING: usize = 1024;
@@ -39,24 +40,6 @@ impl Spans {
     fn tick(&self) -> u64 {
         self.frame + self.frame / 2
     }
-}
-
-/// What the thread does that speaks to the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Thread {
-    /// Nothing is known of it.
-    Unknown,
-    Running,
-    /// It could run.
-    Preempted,
-    /// It waits since then; in what, if it was asked; whether bytes came for it meanwhile, and
-    /// whether they were all that it had asked for.
-    Blocked {
-        since: u64,
-        wait: Option<Wait>,
-        fed: bool,
-        answered: bool,
-    },
 }
 
 /// A stimulus that its client has not begun with.
@@ -131,32 +114,9 @@ impl Machine {
         }
     }
 
-    fn owner(&self, grabbed: bool) -> Owner {
-        let asked = if grabbed {
-            Asked::Grabbed
-        } else {
-            Asked::Reply
-        };
-        let outstanding = !self.outstanding.is_empty();
-        match self.thread {
-            Thread::Unknown if outstanding => Owner::Server(asked),
-            Thread::Unknown | Thread::Running => Owner::Client,
-            Thread::Preempted => Owner::OffCpu(Cause::Processor),
-            Thread::Blocked { .. } if outstanding => Owner::Server(asked),
-            // Being woken by the reply is part of the round trip.
-            Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
-            Thread::Blocked { fed: true, .. } => Owner::OffCpu(Cause::Processor),
-            Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
-                Some(Wait::Sleep) => Cause::Sleeping,
-                Some(Wait::Lock) => Cause::Synchronisation,
-                _ => Cause::Elsewhere,
-            }),
-        }
-    }
-
     /// Time passes until `time`; `grabbed` by another client or not.
     pub(crate) fn pass(&mut self, time: u64, grabbed: bool, runnable: u64) {
-        let owner = self.owner(grabbed);
+        let owner = self.thread.owner(!self.outstanding.is_empty(), grabbed);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
             open.pass(time, owner, runnable);

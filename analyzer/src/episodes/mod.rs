@@ -29,6 +29,7 @@ mod stimulus;
 #[cfg(test)]
 mod tests;
 mod text;
+mod thread;
 mod thresholds;
 mod timeline;
 mod windows;

@@ -1,0 +1,48 @@
+//! The thread of a client that speaks to the server, and who owns the time while it is so.
+
+use super::episode::{Asked, Cause, Owner};
+use super::happening::Wait;
+
+/// What the thread does that speaks to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Thread {
+    /// Nothing is known of it.
+    Unknown,
+    Running,
+    /// It could run.
+    Preempted,
+    /// It waits since then; in what, if it was asked; whether bytes came for it meanwhile, and
+    /// whether they were all that it had asked for.
+    Blocked {
+        since: u64,
+        wait: Option<Wait>,
+        fed: bool,
+        answered: bool,
+    },
+}
+
+impl Thread {
+    /// The owner of an instant of an episode, with a reply `outstanding` or not, and the server
+    /// `grabbed` by another client or not.
+    pub(crate) fn owner(self, outstanding: bool, grabbed: bool) -> Owner {
+        let asked = if grabbed {
+            Asked::Grabbed
+        } else {
+            Asked::Reply
+        };
+        match self {
+            Thread::Unknown if outstanding => Owner::Server(asked),
+            Thread::Unknown | Thread::Running => Owner::Client,
+            Thread::Preempted => Owner::OffCpu(Cause::Processor),
+            Thread::Blocked { .. } if outstanding => Owner::Server(asked),
+            // Being woken by the reply is part of the round trip.
+            Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
+            Thread::Blocked { fed: true, .. } => Owner::OffCpu(Cause::Processor),
+            Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
+                Some(Wait::Sleep) => Cause::Sleeping,
+                Some(Wait::Lock) => Cause::Synchronisation,
+                _ => Cause::Elsewhere,
+            }),
+        }
+    }
+}
