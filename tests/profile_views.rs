@@ -40,6 +40,14 @@ fn reports_as_text() {
 }
 
 #[test]
+fn a_toolkit_with_its_resources_and_grabs() {
+    insta::assert_snapshot!(report(
+        "gtk3-widget-factory.mcap",
+        &["--net", "lan", "--top", "10", "--resources"]
+    ));
+}
+
+#[test]
 fn reports_by_another_key() {
     let by = |key| report("xclock.mcap", &["--by", key, "--net", "lan", "--top", "12"]);
     for key in ["client", "window", "drawable", "atom"] {

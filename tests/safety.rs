@@ -98,6 +98,37 @@ fn killed_at_any_moment_all_but_the_last_quarter_second_is_there() {
 }
 
 #[test]
+fn killed_while_a_client_floods_all_but_the_last_quarter_second_is_there() {
+    let server = Server::xvfb(&[]);
+    for n in 0..4_u32 {
+        let place = Place::new();
+        let trace = place.path("trace.mcap");
+        let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
+        let mut client = recording.raw(Order::Little);
+        let moment = Duration::from_millis(700 + u64::from(n) * 61);
+        let mut bytes = setup(Order::Little, &[0; 16]).len() as u64;
+        let (start, mut sent) = (Instant::now(), Vec::new());
+        // NoOperations without a pause; what was answered has crossed the recorder.
+        while start.elapsed() < moment {
+            for _ in 0..1000 {
+                client.request(127, 0, &[0; 15]);
+            }
+            client.sync();
+            bytes += 1000 * 64 + 4;
+            sent.push((Instant::now(), bytes));
+        }
+        let killed = Instant::now();
+        recording.signal(Signal::KILL);
+        let (records, complete) = read(&trace);
+        assert!(!complete);
+        let old = |&&(at, _): &&(Instant, u64)| killed - at > Duration::from_millis(250);
+        let safe = sent.iter().rev().find(old).map_or(0, |&(_, bytes)| bytes);
+        let there = requested(&records);
+        assert!(safe > 0 && there >= safe, "{there} of {safe} bytes");
+    }
+}
+
+#[test]
 fn a_full_disk_is_said_and_marked_and_the_program_goes_on() {
     needs("unshare", "util-linux");
     needs("x11perf", "x11-apps");

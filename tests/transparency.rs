@@ -294,3 +294,43 @@ fn clients_and_servers_by_tcp() {
         assert!(dump.contains("GetInputFocus"));
     }
 }
+
+#[test]
+fn a_display_forwarded_by_ssh() {
+    needs("xauth", "xauth");
+    needs("xdpyinfo", "x11-utils");
+    let place = Place::new();
+    // In the place of sshd, which listens at the loopback interface for a display far away.
+    let mut sshd = Recording::start(&place, &["--tcp"]);
+    let number = sshd.display.trim_start_matches(':').to_owned();
+    let hex: String = cookie(&sshd.authority)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    // As sshd does: the cookie is filed under this host's name, as that of a local display.
+    let file = place.path("Xauthority-of-ssh");
+    for (display, cookie) in [
+        ("unix:9.0", "00".repeat(16)),
+        (&format!("unix:{number}.0"), hex),
+    ] {
+        let mut xauth = Command::new("xauth");
+        xauth
+            .arg("-f")
+            .arg(&file)
+            .args(["add", display, "MIT-MAGIC-COOKIE-1", &cookie]);
+        Ran::of(&mut xauth).succeeded();
+    }
+    let before = std::fs::read(&file).expect("the authority file");
+    let mut command = place.x11prof(["record", "--display", &format!("localhost:{number}.0")]);
+    let trace = place.path("forwarded.mcap");
+    command.arg("-o").arg(&trace).env("XAUTHORITY", &file);
+    let mut recording = Recording::of(&mut command, &trace);
+    Ran::of(&mut recording.client("xdpyinfo")).succeeded();
+    assert!(
+        recording.signal(Signal::INT).success(),
+        "{}",
+        recording.said()
+    );
+    assert!(sshd.signal(Signal::INT).success(), "{}", sshd.said());
+    assert_eq!(std::fs::read(&file).expect("the authority file"), before);
+}

@@ -4,6 +4,7 @@
 //! Pure: it reads no file, measures nothing and prints nothing. It knows operations (from
 //! `session`), not traces and not the wire.
 
+mod after_sleep;
 mod attribute;
 mod built_in;
 mod clocks;
@@ -28,6 +29,7 @@ mod transport;
 mod validation;
 mod writing;
 
+pub use after_sleep::SleepPrices;
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
 pub use description::DescriptionError;
@@ -37,8 +39,8 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AttributeValue, FORMAT, Host, Measured, Method, Point, RequestCosts, ServerIdentity,
-    ServerParameters, TransportCosts,
+    AfterSleep, AttributeValue, FORMAT, Host, Measured, Method, Point, RequestCosts,
+    ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use review::review;

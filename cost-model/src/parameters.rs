@@ -126,6 +126,28 @@ pub struct TransportCosts {
     pub byte_written: Option<Measured>,
     /// Making one event and putting it into the client's output, as for a reply.
     pub event: Measured,
+    /// What has gone out of the caches while the server slept, by how long it slept, in ascending
+    /// order; empty where that was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_sleep: Vec<AfterSleep>,
+}
+
+/// What costs more after a sleep of some length. Processor times of the server, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AfterSleep {
+    /// How long it slept, in microseconds.
+    pub asleep_us: Micros,
+    /// One wakeup, in place of `wakeup`.
+    pub wakeup_us: Micros,
+    /// What a request costs beyond its price where none of its name has run for that long.
+    pub first_us: Micros,
+    /// A client's coming and going beyond the one wakeup: accepting it, its setup, and freeing
+    /// what it had.
+    pub connection_us: Micros,
+    /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
 }
 
 /// The costs of one request with one set of attributes.

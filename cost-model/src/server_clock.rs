@@ -17,14 +17,17 @@ impl ServerClock {
         ServerClock::default()
     }
 
-    /// A batch arrives: true where it wakes the server, false where the server is still busy and
-    /// will read it without sleeping in between.
-    pub fn arrive(&mut self, at: Micros) -> bool {
-        let asleep = self.busy_until.is_none_or(|busy_until| at >= busy_until);
-        if asleep {
-            self.busy_until = Some(at);
-        }
-        asleep
+    /// A batch arrives: where it wakes the server, how long that had slept, without end before
+    /// the first batch; `None` where the server is still busy and will read it without sleeping
+    /// in between.
+    pub fn arrive(&mut self, at: Micros) -> Option<Micros> {
+        let asleep = match self.busy_until {
+            Some(busy_until) if at < busy_until => return None,
+            Some(busy_until) => at - busy_until,
+            None => Micros(f64::INFINITY),
+        };
+        self.busy_until = Some(at);
+        Some(asleep)
     }
 
     /// The server works for `time` on what has arrived.
@@ -48,14 +51,15 @@ mod tests {
     #[test]
     fn a_batch_wakes_a_server_that_is_done() {
         let mut clock = ServerClock::new();
-        assert!(clock.arrive(Micros(100.0)));
+        assert_eq!(clock.arrive(Micros(100.0)), Some(Micros(f64::INFINITY)));
         clock.serve(Micros(30.0));
-        assert!(!clock.arrive(Micros(110.0)));
+        assert_eq!(clock.arrive(Micros(110.0)), None);
         clock.serve(Micros(30.0));
         assert_eq!(clock.busy_until(), Some(Micros(160.0)));
-        assert!(!clock.arrive(Micros(159.0)));
-        assert!(clock.arrive(Micros(160.0)));
-        assert_eq!(clock.busy_until(), Some(Micros(160.0)));
+        assert_eq!(clock.arrive(Micros(159.0)), None);
+        assert_eq!(clock.arrive(Micros(160.0)), Some(Micros(0.0)));
+        assert_eq!(clock.arrive(Micros(200.0)), Some(Micros(40.0)));
+        assert_eq!(clock.busy_until(), Some(Micros(200.0)));
     }
 
     #[test]
@@ -65,7 +69,7 @@ mod tests {
             let batch = |at: u32| {
                 let woke = clock.arrive(Micros(f64::from(at) * 10.0));
                 clock.serve(Micros(cost));
-                usize::from(woke)
+                usize::from(woke.is_some())
             };
             (0..10).map(batch).sum::<usize>()
         };

@@ -1,10 +1,10 @@
 //! What messages cost a server beside the operations in them (DESIGN, section 4).
 
-use crate::{Clock, Cost, Micros, ServerParameters, TransportCosts};
+use crate::{Clock, Cost, Micros, ServerParameters, SleepPrices, TransportCosts};
 
 /// The transport costs of a server. Where its file has none, as those of 1991, all are zero and
 /// `is_known` is false.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct TransportPrices {
     clock: Option<Clock>,
     wakeup: Cost,
@@ -14,6 +14,7 @@ pub struct TransportPrices {
     flush: Cost,
     byte_written: Cost,
     event: Cost,
+    sleep: SleepPrices,
 }
 
 impl TransportPrices {
@@ -35,6 +36,7 @@ impl TransportPrices {
                 flush,
                 byte_written,
                 event,
+                after_sleep: _,
             } = costs;
             Some(TransportPrices {
                 clock: Some(clock),
@@ -51,6 +53,7 @@ impl TransportPrices {
                     .and_then(|it| it.cost(clock))
                     .unwrap_or_default(),
                 event: event.cost(clock)?,
+                sleep: SleepPrices::new(parameters, Some(clock)),
             })
         };
         costs.and_then(of).unwrap_or_default()
@@ -66,10 +69,10 @@ impl TransportPrices {
         self.clock
     }
 
-    /// One wakeup. The time is that of one processor; where two were measured as well, the
-    /// bounds hold both, for the scheduler decides.
-    pub fn wakeup(&self) -> Cost {
-        let Cost { time, low, high } = self.wakeup;
+    /// One wakeup after that long a sleep. The time is that of one processor; where two were
+    /// measured as well, the bounds hold both, for the scheduler decides.
+    pub fn wakeup(&self, asleep: Micros) -> Cost {
+        let Cost { time, low, high } = self.sleep.wakeup(asleep).unwrap_or(self.wakeup);
         let other = self.wakeup_other_cpu.unwrap_or(self.wakeup);
         Cost {
             time,
@@ -81,6 +84,11 @@ impl TransportPrices {
     /// One wakeup where client and server run on two processors, where that was measured.
     pub fn wakeup_other_cpu(&self) -> Option<Cost> {
         self.wakeup_other_cpu
+    }
+
+    /// What a sleep costs afterwards, beside the wakeup.
+    pub fn sleep(&self) -> &SleepPrices {
+        &self.sleep
     }
 
     /// Reading one byte of requests.
@@ -125,7 +133,7 @@ mod tests {
         let prices = TransportPrices::new(&parameters);
         assert!(prices.is_known());
         assert_eq!(
-            prices.wakeup(),
+            prices.wakeup(Micros(0.0)),
             Cost {
                 time: Micros(6.0),
                 low: Micros(6.0),
@@ -156,7 +164,7 @@ mod tests {
         let prices = TransportPrices::new(&parameters(""));
         assert!(!prices.is_known());
         assert_eq!(
-            (prices.wakeup(), prices.reply(1000)),
+            (prices.wakeup(Micros(0.0)), prices.reply(1000)),
             (Cost::default(), Cost::default())
         );
         assert_eq!(prices.clock(), None);

@@ -155,6 +155,20 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
     for (name, measured) in transport.parts() {
         validate_measured(measured).map_err(|message| format!("{name}: {message}"))?;
     }
+    let mut longest = 0.0;
+    for it in &transport.after_sleep {
+        let times = [it.wakeup_us, it.first_us, it.connection_us].map(|time| time.0);
+        if !times.into_iter().chain(it.spread).all(is_amount) {
+            return Err("after_sleep: a time or a spread is a number that is not negative".into());
+        }
+        if !it.asleep_us.0.is_finite() || it.asleep_us.0 <= longest {
+            return Err(format!(
+                "after_sleep: {} does not come behind {longest}; sleeps are above 0 and ascend",
+                it.asleep_us.0
+            ));
+        }
+        longest = it.asleep_us.0;
+    }
     match transport.clock(Clock::Cpu) {
         Some(_) => Ok(()),
         None => Err("no clock has all of its times; give cpu_us, or wall_us, in every part".into()),

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use toml::Value as Toml;
 
 use crate::{
-    AttributeValue, Host, Measured, Method, Point, RequestCosts, ServerIdentity, ServerParameters,
+    AfterSleep, AttributeValue, Host, Measured, Method, Point, RequestCosts, ServerIdentity,
+    ServerParameters,
 };
 
 impl ServerParameters {
@@ -21,6 +22,7 @@ impl ServerParameters {
             for (name, part) in transport.parts() {
                 out.line(name, inline(&measured(part)));
             }
+            out.after_sleep(&transport.after_sleep);
         }
         for entry in &self.requests {
             out.request(entry);
@@ -89,6 +91,17 @@ impl Lines {
         self.optional("notes", method.notes.as_deref().map(text));
     }
 
+    fn after_sleep(&mut self, points: &[AfterSleep]) {
+        if points.is_empty() {
+            return;
+        }
+        self.0.push_str("after_sleep = [\n");
+        for it in points {
+            let _ = writeln!(self.0, "    {},", inline(&after_sleep(it)));
+        }
+        self.0.push_str("]\n");
+    }
+
     fn request(&mut self, entry: &RequestCosts) {
         self.heading("[[request]]");
         self.line("name", text(&entry.name));
@@ -144,6 +157,17 @@ fn point(it: &Point) -> Vec<Field> {
         ("per_second", it.per_second),
         ("spread", it.spread),
         ("busy", it.busy),
+    ];
+    numbers(&parts)
+}
+
+fn after_sleep(it: &AfterSleep) -> Vec<Field> {
+    let parts = [
+        ("asleep_us", Some(it.asleep_us.0)),
+        ("wakeup_us", Some(it.wakeup_us.0)),
+        ("first_us", Some(it.first_us.0)),
+        ("connection_us", Some(it.connection_us.0)),
+        ("spread", it.spread),
     ];
     numbers(&parts)
 }
@@ -214,6 +238,10 @@ byte_read = { cpu_us = 0.0001 }
 reply = { cpu_us = 1 }
 byte_written = { cpu_us = 0.0002 }
 event = { cpu_us = 0.5 }
+after_sleep = [
+    { asleep_us = 200, wakeup_us = 6.5, first_us = 0, connection_us = 25, spread = 0.1 },
+    { asleep_us = 10000, wakeup_us = 26, first_us = 4.5, connection_us = 70 },
+]
 
 [[request]]
 name = "PolyLine"

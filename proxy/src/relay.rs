@@ -20,6 +20,9 @@ use crate::socket::{Received, Socket};
 /// how every fast sender is slowed down.
 const NOTED_STALL: Duration = Duration::from_millis(5);
 
+/// How much is read behind an image.
+const AFTER_IMAGE: usize = 1 << 10;
+
 /// One connection on its way through us.
 pub(crate) struct Relay<'a> {
     pub(crate) client: &'a Socket,
@@ -96,6 +99,8 @@ impl Relay<'_> {
             Direction::ToServer => (self.client, self.server, EndedBy::Client, EndedBy::Server),
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
+        // Behind an image often comes the next, of which only the beginning is to be read.
+        let mut most = usize::MAX;
         loop {
             let unseen = self.tap.unseen(direction);
             if unseen >= passage::WORTH {
@@ -105,15 +110,17 @@ impl Relay<'_> {
                         if let Err(error) = self.pass(direction, passage, to).await {
                             return Ended::broken(receiver, error);
                         }
+                        most = AFTER_IMAGE;
                         continue;
                     }
                     Err(error) => return Ended::broken(sender, error),
                 }
             }
-            let received = match from.receive(self.buffers, usize::MAX).await {
+            let received = match from.receive(self.buffers, most).await {
                 Ok(received) => received,
                 Err(error) => return Ended::broken(sender, error),
             };
+            most = usize::MAX;
             let time = clock::now();
             let bytes = received.bytes();
             if bytes.is_empty() {

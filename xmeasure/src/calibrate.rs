@@ -14,6 +14,7 @@ use crate::mirror::Mirror;
 use crate::plan::{Plan, Progress};
 use crate::process::Pinned;
 use crate::raw_connection::RawConnection;
+use crate::rest::Rest;
 use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
 use crate::stage::Stage;
 use crate::target::Target;
@@ -50,6 +51,7 @@ pub fn measure(
     let pin = plan.pin.filter(|_| pinned.is_some());
     let mut stage = Stage::new(raw)?;
     let (own, lone) = transport::loads(&mut stage, pin)?;
+    let rest = Rest::new(&mut stage)?;
     let mut loads = workloads::all(&mut stage, plan)?;
     stage.synchronise()?;
     if !loads.absent.is_empty() {
@@ -77,9 +79,12 @@ pub fn measure(
         notes,
         pinned: pinned.is_some(),
     };
-    let result = run.measure(&mut server, own, lone, loads, frame);
+    let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
+    if let Some(transport) = &mut parameters.transport {
+        rest.measure(&mut server, target, transport)?;
+    }
     drop((pinned, kept));
-    result
+    Ok(parameters)
 }
 
 /// One calibration on its way.

@@ -132,6 +132,49 @@ impl LiveServer {
         Ok(())
     }
 
+    /// The processor time that `requests` requests cost a server that slept for `pause`, in
+    /// microseconds; `None` where it cannot be read.
+    pub(crate) fn after_pause(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        answers: u64,
+        pause: Duration,
+    ) -> io::Result<Option<f64>> {
+        let load = Load {
+            unit: bytes,
+            times: 1,
+            tail: &[],
+            requests,
+        };
+        let until = match answers {
+            0 => Until::Sent,
+            some => Until::Answered(some),
+        };
+        let before = self.processor_time();
+        thread::sleep(pause);
+        self.raw.exchange(&load, until)?;
+        thread::sleep(PAUSE);
+        let time = self.since(before, Duration::ZERO).cpu;
+        // Events are taken in, or the socket would fill up.
+        self.timed(&[], 0, 0, Sync::RoundTrip, Until::LastAnswered)?;
+        Ok(time)
+    }
+
+    /// The processor time that `what` costs a server that slept for `pause`, in microseconds;
+    /// `None` where it cannot be read.
+    pub(crate) fn during<E>(
+        &self,
+        pause: Duration,
+        what: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Option<f64>, E> {
+        let before = self.processor_time();
+        thread::sleep(pause);
+        what()?;
+        thread::sleep(PAUSE);
+        Ok(self.since(before, Duration::ZERO).cpu)
+    }
+
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
         let requests = times * u64::from(phase.requests);
         let until = Until::Answered(times * answers.answered() + 1);

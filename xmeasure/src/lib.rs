@@ -41,6 +41,7 @@ mod mirror;
 mod plan;
 mod process;
 mod raw_connection;
+mod rest;
 mod sampler;
 mod shared_memory;
 mod stage;

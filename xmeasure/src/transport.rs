@@ -304,6 +304,7 @@ pub(crate) fn costs(cpu: Option<&Transport>, wall: Option<&Transport>) -> Option
         flush: both(|f| Some(f.flush)),
         byte_written: both(|f| Some(f.byte_written)),
         event: both(|f| Some(f.event))?,
+        after_sleep: Vec::new(),
     })
 }
 

@@ -23,12 +23,12 @@ usage: cargo xtask TASK
           directory tree in it, and print the execution profile of that recording
   bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side;
           analyze: requests per second of each stage of the analysis, beside tshark and xtrace
-  validate  accuracy [ROUNDS [SERVER…]]: estimates against the kernel's CPU clocks, real programs;
+  validate  accuracy [ROUNDS] [SERVER…] [WORKLOAD…]: estimates against the kernel's CPU clocks, real programs;
           measure [quick]: two calibrations of one server, sizes between, x11perf's rates;
           coverage: programs of many kinds, decoded, beside tshark;
           episodes [truth|screen]: latencies beside what programs measure of themselves, and beside
           what is seen on the screen;
-          memory: reports over a trace of a gigabyte;
+          memory [MB [WORD…]]: every analysis (or those with these words) over a long trace;
           resources: what programs hold in the server, beside what X-Resource says
   calibrate [KIND…]  measure private servers of all kinds (or these) here, at rest, and write the
           parameter files that come with the program; some 8 minutes each

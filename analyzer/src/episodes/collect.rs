@@ -115,9 +115,9 @@ impl Collector {
                     switches: capture == "switches",
                 },
             ),
-            // It is told late: it belongs right behind the switch that it is about.
+            // It is told late: it belongs right behind the switch that it is about, which came before.
             Control::Waiting(waiting) => self.put(
-                waiting.since_ns.saturating_add(1),
+                waiting.since_ns,
                 Happening::Waits {
                     tid: waiting.tid,
                     since: waiting.since_ns,

@@ -331,10 +331,12 @@ impl Machine {
             *answered |= asked && self.outstanding.is_empty();
         } else if !self.waiting.is_empty() {
             // It runs: it begins at once, unless it is busy with something that shows.
-            // What the user does comes first.
-            let idle = self.open.as_ref().is_none_or(|open| {
-                !open.counts() || open.requests == 0 && !open.is_input() && self.input_waits()
-            });
+            if self.input_waits() {
+                // What the user does comes first: what has shown nothing yet is part of it.
+                self.open
+                    .take_if(|open| open.requests == 0 && !open.is_input());
+            }
+            let idle = self.open.as_ref().is_none_or(|open| !open.counts());
             let answered = self.thread == Thread::Unknown
                 && self.outstanding.is_empty()
                 && self.open.as_ref().is_some_and(|open| open.requests > 0);

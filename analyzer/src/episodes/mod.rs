@@ -26,6 +26,8 @@ mod runnable;
 mod server;
 mod states;
 mod stimulus;
+#[cfg(test)]
+mod tests;
 mod text;
 mod thresholds;
 mod timeline;

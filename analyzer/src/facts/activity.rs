@@ -43,6 +43,8 @@ enum Task {
 #[derive(Debug, Clone, Copy, Default)]
 struct Process {
     running: u32,
+    /// It was preempted: it goes on with what it did.
+    preempted: bool,
     task: Task,
 }
 
@@ -53,6 +55,8 @@ pub struct ActivityFigures {
     pub clients: Duration,
     /// How long the server ran.
     pub server: Duration,
+    /// How often the server began to run after it had waited.
+    pub server_wakeups: u64,
     /// How long both did.
     pub both: Duration,
     /// How often a client that waited was woken by events alone.
@@ -207,6 +211,7 @@ impl Activity {
         if switch.kind != SwitchKind::In {
             self.stop(switch.tid);
             let process = self.processes.entry(switch.pid).or_default();
+            process.preempted = switch.kind == SwitchKind::Preempted;
             // Preempted, it goes on with what it did.
             if switch.kind == SwitchKind::Blocked
                 && process.running == 0
@@ -232,7 +237,9 @@ impl Activity {
                 process.task = Task::Handling;
                 self.figures.event_wakeups += 1;
             }
-            if Some(switch.pid) != self.server {
+            if Some(switch.pid) == self.server {
+                self.figures.server_wakeups += u64::from(!process.preempted);
+            } else {
                 self.clients_running += 1;
             }
         }

@@ -33,7 +33,7 @@ pub enum Blocking {
 pub enum TransportPart {
     /// The server was asleep and was woken.
     Wakeup,
-    /// Bytes that it read.
+    /// Bytes that it read, and what a request costs more whose code had left the caches.
     Read,
     /// A reply that it wrote.
     Reply,
@@ -41,8 +41,8 @@ pub enum TransportPart {
     Event,
     /// An error that it wrote.
     Error,
-    /// A connection setup: its bytes cross the wire; what accepting a client costs the server
-    /// is not modelled.
+    /// A connection setup: its bytes cross the wire, and the server takes a client in, whose end
+    /// is charged here as well.
     Setup,
 }
 
@@ -142,6 +142,10 @@ pub struct Pricer {
     blocking: Blocking,
     start: Option<Timestamp>,
     streams: FastMap<ConnectionId, Stream>,
+    /// How long the server slept before its last wakeup.
+    asleep: Micros,
+    /// When, on the server's clock, a request of each name ran last.
+    ran: FastMap<Symbol, Micros>,
     /// The last request's, used again.
     price: Price,
 }
@@ -160,6 +164,8 @@ impl Pricer {
             blocking,
             start: None,
             streams: FastMap::default(),
+            asleep: Micros::ZERO,
+            ran: FastMap::default(),
             price: Price::default(),
         }
     }
@@ -175,8 +181,8 @@ impl Pricer {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let start = *self.start.get_or_insert(block.time);
                 let at = Micros::from_nanos(block.time.since(start).as_nanos() as f64);
-                if self.clock.arrive(at) {
-                    self.wakeup(block.connection, block.time, &mut on);
+                if let Some(asleep) = self.clock.arrive(at) {
+                    self.wakeup(block.connection, block.time, asleep, &mut on);
                 }
             }
             Observation::BlockStart(block) => {
@@ -194,9 +200,11 @@ impl Pricer {
         &mut self,
         connection: ConnectionId,
         time: Timestamp,
+        asleep: Micros,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let server = self.transport.wakeup();
+        self.asleep = asleep;
+        let server = self.transport.wakeup(asleep);
         self.clock.serve(server.time);
         let stream = self.streams.entry(connection).or_default();
         stream.unblamed = Some(stream.unblamed.unwrap_or_default() + server);
@@ -208,6 +216,17 @@ impl Pricer {
             server,
             request: None,
         });
+    }
+
+    /// What a request of that name costs beyond its price for not having run for a while.
+    fn cold(&mut self, request: Symbol) -> Cost {
+        let sleep = self.transport.sleep();
+        if !sleep.is_known() {
+            return Cost::default();
+        }
+        let now = self.clock.busy_until().unwrap_or_default();
+        let before = self.ran.insert(request, now);
+        sleep.first(before.map_or(Micros(f64::INFINITY), |before| now - before))
     }
 
     fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
@@ -227,7 +246,8 @@ impl Pricer {
         match seen.message {
             Message::ClientSetup(setup) => {
                 let read = self.transport.byte_read().times(setup.wire_len as f64);
-                transport(self, Setup, setup.wire_len, read, None);
+                let connection = self.transport.sleep().connection(self.asleep);
+                transport(self, Setup, setup.wire_len, read + connection, None);
                 // It was the setup that woke the server, not the first request.
                 if let Some(stream) = self.streams.get_mut(&seen.connection) {
                     stream.unblamed = None;
@@ -239,6 +259,7 @@ impl Pricer {
             }
             Message::Request(request) => {
                 let read = self.transport.byte_read().times(request.wire_len as f64);
+                let read = read + self.cold(request.name);
                 transport(self, Read, 0, read, Some(request.name));
                 if let Some(operation) = seen.operation {
                     self.request(seen, request, operation, on);

@@ -36,6 +36,8 @@ impl ProfileReport {
         writeln!(out)?;
         write!(out, "{}", self.table(top))?;
         writeln!(out)?;
+        self.round_trips(out)?;
+        self.events(out)?;
         self.accuracy(out)?;
         if let Some(resources) = &self.resources {
             out.write_str(&resources.text())?;
@@ -181,6 +183,34 @@ impl ProfileReport {
                 .unwrap_or_default(),
             format!("{per_call:.6}"),
         ]
+    }
+
+    /// How many requests are charged the latency (equation 7), and what that comes to.
+    fn round_trips(&self, out: &mut String) -> fmt::Result {
+        let count: u64 = self.requests.iter().map(|line| line.blocking).sum();
+        let latency = count as f64 * self.network.rtt_ms;
+        let of = counted(count, "request");
+        writeln!(
+            out,
+            "Round trips: {of} waited for, {latency:.3} ms of latency"
+        )
+    }
+
+    /// The kinds of events, which the transport's line adds up.
+    fn events(&self, out: &mut String) -> fmt::Result {
+        let kinds = self.events.iter().take(SHOWN).map(|event| {
+            let time = event.server_ms + event.network_ms;
+            format!("{} {} ({time:.3} ms)", event.count, plain(&event.name))
+        });
+        let kinds: Vec<String> = kinds.collect();
+        if kinds.is_empty() {
+            return Ok(());
+        }
+        let more = match self.events.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(", {}", counted(more as u64, "more kind")),
+        };
+        writeln!(out, "Events: {}{more}", kinds.join(", "))
     }
 
     /// What there is to judge the estimate by.

@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+/// Seconds that one x11perf may take.
+const PATIENCE: &str = "60";
+
 /// Operations per second that x11perf prints for `test` at `display`, run once for about a second.
 pub(crate) fn rate(test: &str, display: &str, authority: &Path, cpu: &str) -> Result<f64, String> {
     let rates = rates(&[test], display, authority, cpu)?;
@@ -21,9 +24,10 @@ pub(crate) fn rates(
     cpu: &str,
 ) -> Result<Vec<f64>, String> {
     let flags = || tests.iter().map(|test| format!("-{test}"));
-    let output = Command::new("taskset")
+    let output = Command::new("timeout")
         .args([
-            "-c", cpu, "x11perf", "-display", display, "-repeat", "1", "-time", "1",
+            PATIENCE, "taskset", "-c", cpu, "x11perf", "-display", display, "-repeat", "1",
+            "-time", "1",
         ])
         .args(flags())
         .env("XAUTHORITY", authority)

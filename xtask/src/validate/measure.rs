@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use x11prof_cost_model::{
-    Clock, CostTable, ServerParameters, Substitutions, TransportPrices, differences,
+    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices, differences,
 };
 use x11prof_session::{Operation, Value};
 use x11prof_xmeasure::{Pin, Plan, Target, measure};
@@ -54,7 +54,8 @@ const BETWEEN: &[(&str, &[f64])] = &[
     ),
 ];
 
-/// Runs the validation; with `quick` the runs are quick ones, to try it out.
+/// Runs the validation; with `quick` the runs are quick ones, to try it out. With a parameter file
+/// of this machine's Xvfb that one is taken in place of both runs, and compared with none.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     let quick = arguments.first().is_some_and(|it| it == "quick");
@@ -65,9 +66,17 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         intrusive: true,
         ..Plan::default()
     };
-    let first = calibrate(&server, &plan)?;
-    let second = calibrate(&server, &plan)?;
-    repeatability(&first, &second);
+    let first = match arguments.first().filter(|_| !quick) {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+            ServerParameters::from_toml(&text).map_err(|error| format!("{file}: {error}"))?
+        }
+        None => {
+            let first = calibrate(&server, &plan)?;
+            repeatability(&first, &calibrate(&server, &plan)?);
+            first
+        }
+    };
     interpolation(&server, &plan, &first)?;
     against_x11perf(&server, &first)
 }
@@ -95,7 +104,11 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     }
     let (one, other) = (TransportPrices::new(first), TransportPrices::new(second));
     for (name, one, other) in [
-        ("wakeup", one.wakeup(), other.wakeup()),
+        (
+            "wakeup",
+            one.wakeup(Micros::ZERO),
+            other.wakeup(Micros::ZERO),
+        ),
         ("reply", one.reply(0), other.reply(0)),
         ("flush", one.flush(), other.flush()),
         ("event", one.event(), other.event()),

@@ -8,7 +8,6 @@ mod long_trace;
 mod measure;
 mod memory;
 mod resources;
-mod workloads;
 
 /// Runs the validation that `arguments` names.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
@@ -20,7 +19,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("memory") => memory::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         _ => Err(
-            "usage: cargo xtask validate accuracy [ROUNDS [SERVER…]]\n       \
+            "usage: cargo xtask validate accuracy [ROUNDS] [SERVER…] [WORKLOAD…]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate episodes [truth|screen]\n       \
              cargo xtask validate measure [quick]\n       \

@@ -42,28 +42,34 @@ pub(crate) const PACKAGES: &[Needed] = &[
 pub(crate) const WORKLOADS: &[Workload] = &[
     workload(
         "x11perf drawing",
-        "x11perf -repeat 1 -time 1 -rect10 -rect100 -srect10 -line100 -seg10 -dline100 -circle10 \
-         -fcircle10 -triangle10",
+        "x11perf -repeat 1 -reps 20000 -rect10 -srect10 -seg10 -fcircle10 -triangle10
+         x11perf -repeat 1 -reps 500 -rect100 -line100 -dline100 -circle10",
     ),
     workload(
         "x11perf text",
-        "x11perf -repeat 1 -time 1 -ftext -f9text -fitext -f9itext -tr10text",
+        "x11perf -repeat 1 -reps 100000 -ftext -f9text -fitext -f9itext -tr10text",
     ),
     workload(
         "x11perf images",
-        "x11perf -repeat 1 -time 1 -putimage10 -putimage100 -putimage500 -getimage100",
+        "x11perf -repeat 1 -reps 20000 -putimage10 -putimage100 -getimage100
+         x11perf -repeat 1 -reps 300 -putimage500",
+    ),
+    workload(
+        "x11perf shared memory",
+        "x11perf -repeat 1 -reps 20000 -shmput10 -shmput100 -shmget100
+         x11perf -repeat 1 -reps 1000 -shmput500",
     ),
     workload(
         "x11perf copies",
-        "x11perf -repeat 1 -time 1 -scroll100 -copywinwin10 -copywinwin100 -copypixwin100",
+        "x11perf -repeat 1 -reps 50000 -scroll100 -copywinwin10 -copywinwin100 -copypixwin100",
     ),
     workload(
         "x11perf windows",
-        "x11perf -repeat 1 -time 1 -create -map -unmap -destroy -resize -umove",
+        "x11perf -repeat 1 -reps 1000 -subs 25 -create -map -unmap -destroy -resize -umove",
     ),
     workload(
         "x11perf round trips",
-        "x11perf -repeat 1 -time 1 -prop -getimage10 -gc",
+        "x11perf -repeat 1 -reps 30000 -prop -getimage10",
     ),
     workload(
         "xterm long text",

@@ -1,0 +1,241 @@
+//! Episodes of synthetic traces, whose times are known to the nanosecond.
+
+use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp, Waiting};
+
+use super::{Cause, EpisodeOptions, Episodes, Findings, Owner, Trigger};
+use crate::pipeline::Pipeline;
+use crate::testing::*;
+
+const MS: u64 = 1000;
+/// The system calls poll and nanosleep (x86-64).
+const POLL: i64 = 7;
+const NANOSLEEP: i64 = 35;
+
+fn findings(trace: &Synthetic, options: &EpisodeOptions) -> Findings {
+    let (mut episodes, mut pipeline) = (Episodes::new(options), Pipeline::new());
+    for record in &trace.records {
+        pipeline.feed(record, |observation| episodes.observe(observation));
+    }
+    episodes.finish()
+}
+
+fn found(trace: &Synthetic) -> Vec<super::Episode> {
+    let findings = findings(trace, &EpisodeOptions::default());
+    findings.episodes().into_iter().cloned().collect()
+}
+
+/// A key goes down at the server's time `millis`, after the request with this number.
+fn key_press(sequence: u16, millis: u32) -> Vec<u8> {
+    let mut bytes = reply(sequence);
+    (bytes[0], bytes[1]) = (2, 38);
+    bytes[4..8].copy_from_slice(&millis.to_le_bytes());
+    bytes
+}
+
+/// A trace whose switches are recorded: the client is quiet from 1 ms on.
+struct Scheduled {
+    trace: Synthetic,
+    now: u64,
+}
+
+impl Scheduled {
+    fn new() -> Scheduled {
+        let mut trace = Synthetic::new();
+        trace.control(Control::Capture {
+            pid: CLIENT_PID,
+            capture: "switches".to_owned(),
+            why: None,
+        });
+        let mut scheduled = Scheduled { trace, now: 0 };
+        scheduled.client(0, SwitchKind::In);
+        scheduled.at(500).client_sends(&[no_operation(1)]);
+        scheduled.client(MS, SwitchKind::Blocked);
+        scheduled.waits(MS, POLL);
+        scheduled
+    }
+
+    /// The trace at so many microseconds from its beginning.
+    fn at(&mut self, micros: u64) -> &mut Synthetic {
+        let wait = micros.saturating_sub(self.now);
+        self.now = micros;
+        self.trace.wait(wait)
+    }
+
+    fn switch(&mut self, pid: u32, micros: u64, kind: SwitchKind) {
+        self.trace.records.push(Record::Schedule(vec![Switch {
+            time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+            pid,
+            tid: pid,
+            cpu: u16::from(pid == CLIENT_PID),
+            kind,
+        }]));
+    }
+
+    fn client(&mut self, micros: u64, kind: SwitchKind) {
+        self.switch(CLIENT_PID, micros, kind);
+    }
+
+    fn server(&mut self, from: u64, to: u64) {
+        self.switch(SERVER_PID, from, SwitchKind::In);
+        self.switch(SERVER_PID, to, SwitchKind::Blocked);
+    }
+
+    fn waits(&mut self, since: u64, syscall: i64) {
+        self.trace.control(Control::Waiting(Waiting {
+            pid: CLIENT_PID,
+            tid: CLIENT_PID,
+            since_ns: 1_000_000_000 + since * 1000,
+            syscall,
+            wait_channel: None,
+        }));
+    }
+}
+
+#[test]
+fn the_parts_of_a_key_press_add_up() {
+    use SwitchKind::{Blocked, In, Preempted};
+    let mut all = Scheduled::new();
+    // It happened in the millisecond 1100 of the server's clock, which is the trace's.
+    all.at(10MS).server_sends(&[key_press(1, 1100)]);
+    all.client(102 * MS, In);
+    all.client(110 * MS, Blocked);
+    all.waits(110 * MS, NANOSLEEP);
+    all.client(160 * MS, In);
+    all.client(165 * MS, Preempted);
+    all.client(167 * MS, In);
+    all.at(170 * MS).client_sends(&[get_input_focus()]);
+    all.client(170 * MS + 10, Blocked);
+    all.at(180 * MS).server_sends(&[reply(2)]);
+    all.client(18MS, In);
+    all.at(185 * MS).client_sends(&[poly_fill_rectangle(3)]);
+    all.client(185 * MS + 20, Blocked);
+    all.waits(185 * MS + 20, POLL);
+    all.server(185 * MS + 50, 205 * MS);
+    all.at(900 * MS).end();
+
+    let episodes = found(&all.trace);
+    let key = episodes.iter().find(|one| one.trigger == Trigger::Input);
+    let key = key.unwrap();
+    let micros = |owner| key.parts.of(owner) / 1000;
+    assert_eq!(key.start, Timestamp::from_nanos(1_100_500_000));
+    assert_eq!(micros(Owner::Waiting), 1500);
+    assert_eq!(micros(Owner::Client), 8000 + 5000 + 3000 + 10 + 4000);
+    assert_eq!(micros(Owner::OffCpu(Cause::Sleeping)), 50_000);
+    assert_eq!(micros(Owner::OffCpu(Cause::Processor)), 2000 + 1000);
+    assert_eq!(key.parts.server() / 1000, 9990 + 20_000);
+    assert_eq!(key.latency(), (205 * MS - 100_500) * 1000);
+    assert_eq!(key.parts.blocked() / 1000, 9990);
+    assert_eq!(key.round_trips, 1);
+    assert_eq!((key.requests, key.parts.culprit()), (2, "off_cpu"));
+    assert_eq!(key.landmark.as_str(), "KeyPress keycode 38");
+}
+
+#[test]
+fn a_client_that_waits_for_x_is_quiet_and_thinking_time_is_nobodys() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    for press in [100, 1100] {
+        all.at(press * MS)
+            .server_sends(&[key_press(1, 1000 + press as u32)]);
+        all.client(press * MS + 100, In);
+        all.at((press + 4) * MS).client_sends(&[no_operation(1)]);
+        all.client((press + 5) * MS, Blocked);
+        all.waits((press + 5) * MS, POLL);
+    }
+    all.at(2000 * MS).end();
+    let episodes = found(&all.trace);
+    let keys = episodes.iter().filter(|one| one.trigger == Trigger::Input);
+    let latencies: Vec<u64> = keys.map(|one| one.latency() / 1000).collect();
+    assert_eq!(latencies, [4000, 4000]);
+}
+
+#[test]
+fn a_key_that_comes_meanwhile_waits_and_its_wait_is_its_own() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[key_press(1, 1099)]);
+    all.client(100 * MS, In);
+    let mut other = key_press(1, 1149);
+    other[1] = 39;
+    all.at(150 * MS).server_sends(&[other]);
+    all.at(200 * MS).client_sends(&[no_operation(1)]);
+    all.at(230 * MS).client_sends(&[no_operation(1)]);
+    all.client(23MS, Blocked);
+    all.waits(23MS, POLL);
+    all.at(900 * MS).end();
+    let episodes = found(&all.trace);
+    let keys: Vec<_> = episodes
+        .iter()
+        .filter(|one| one.trigger == Trigger::Input)
+        .map(|one| (one.latency() / 1000, one.parts.of(Owner::Waiting) / 1000))
+        .collect();
+    assert_eq!(keys, [(100_500, 500), (80_500, 50_500)]);
+}
+
+#[test]
+fn movements_and_repeated_keys_are_one() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    for n in 0..10 {
+        let mut motion = key_press(1, 1100 + n);
+        motion[0] = 6;
+        all.at(100 * MS + u64::from(n)).server_sends(&[motion]);
+    }
+    all.client(110 * MS, In);
+    all.at(112 * MS).client_sends(&[no_operation(1)]);
+    all.client(113 * MS, Blocked);
+    all.waits(113 * MS, POLL);
+    all.at(900 * MS).end();
+    let episodes = found(&all.trace);
+    let input: Vec<_> = episodes
+        .iter()
+        .filter(|one| one.trigger == Trigger::Input)
+        .map(|one| (one.events, one.landmark.as_str()))
+        .collect();
+    assert_eq!(input, [(10, "MotionNotify")]);
+}
+
+#[test]
+fn without_switches_silence_ends_an_episode() {
+    let mut trace = Synthetic::new();
+    trace.wait(500).client_sends(&[no_operation(1)]);
+    trace.wait(100 * MS).server_sends(&[expose(1)]);
+    trace.wait(7 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    trace.wait(300 * MS).client_sends(&[no_operation(1)]);
+    trace.end();
+    let episodes = found(&trace);
+    let told: Vec<_> = episodes
+        .iter()
+        .map(|one| (one.trigger, one.latency() / 1000, one.scheduled))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Trigger::Asynchronous, 500, false),
+            (Trigger::Output, 7000, false),
+            (Trigger::Asynchronous, 0, false),
+        ]
+    );
+}
+
+#[test]
+fn only_the_worst_are_kept_and_the_rest_is_counted() {
+    let mut trace = Synthetic::new();
+    for n in 1..20 {
+        trace.wait(200 * MS).server_sends(&[expose(0)]);
+        trace.wait(n * MS).client_sends(&[poly_fill_rectangle(1)]);
+    }
+    trace.end();
+    let options = EpisodeOptions {
+        worst: Some(2),
+        landmark: Some("Expose".to_owned()),
+        ..EpisodeOptions::default()
+    };
+    let findings = findings(&trace, &options);
+    let kept: Vec<u64> = findings
+        .episodes()
+        .iter()
+        .map(|one| one.latency() / 1_000_000)
+        .collect();
+    assert_eq!((kept, findings.count()), (vec![19, 18], 19));
+}

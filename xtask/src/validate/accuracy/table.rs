@@ -1,0 +1,210 @@
+//! The rows of the comparison: one for each workload and server, one for each pair of servers,
+//! and what they come to.
+
+use serde_json::{Value, json};
+
+use super::truth::{Alone, Priced};
+
+/// The rounds of one workload on one server.
+pub(super) struct Rounds {
+    pub(super) workload: &'static str,
+    pub(super) server: &'static str,
+    pub(super) alone: Vec<Alone>,
+    pub(super) priced: Vec<Priced>,
+}
+
+/// A recording of one server priced for another.
+pub(super) struct Crossed {
+    pub(super) workload: &'static str,
+    pub(super) from: &'static str,
+    pub(super) to: &'static str,
+    /// With the other server's parameters.
+    pub(super) estimate_ms: f64,
+    /// With those of the recorded one: the naive forecast.
+    pub(super) naive_ms: f64,
+    pub(super) truth_ms: f64,
+    /// What the recorded server spent.
+    pub(super) from_truth_ms: f64,
+}
+
+impl Rounds {
+    /// What the server spent on it unrecorded, in milliseconds: the truth.
+    pub(super) fn truth(&self) -> f64 {
+        median(self.alone.iter().map(|it| it.server_ms))
+    }
+
+    fn of(&self, field: impl Fn(&Priced) -> f64) -> f64 {
+        median(self.priced.iter().map(field))
+    }
+
+    fn ratio(&self) -> f64 {
+        self.of(|it| it.estimate_ms) / self.truth()
+    }
+
+    /// Half of the range of the truth, relative to it.
+    fn spread(&self) -> f64 {
+        let all = || self.alone.iter().map(|it| it.server_ms);
+        let (least, most) = (
+            all().fold(f64::INFINITY, f64::min),
+            all().fold(0.0, f64::max),
+        );
+        (most - least) / 2.0 / self.truth()
+    }
+
+    fn inside(&self) -> usize {
+        let truth = self.truth();
+        let inside = |it: &&Priced| (it.low_ms..=it.high_ms).contains(&truth);
+        self.priced.iter().filter(inside).count()
+    }
+
+    /// The recorder's influence on the server's processor time and on the wall.
+    fn influence(&self) -> (f64, f64) {
+        let wall = median(self.alone.iter().map(|it| it.wall_ms));
+        (
+            self.of(|it| it.recorded_ms) / self.truth(),
+            self.of(|it| it.wall_ms) / wall,
+        )
+    }
+
+    /// Prints its row.
+    pub(super) fn print(&self) {
+        let (cpu, wall) = self.influence();
+        println!(
+            "{:<22} {:<10} {:>9.1} {:>9.1} {:>6.3} {:>6.1}% {:>5} {:>9.1} {:>6.3} {:>6.3} {:>6.3} {:>7.2}%",
+            self.workload,
+            self.server,
+            self.of(|it| it.estimate_ms),
+            self.truth(),
+            self.ratio(),
+            100.0 * self.spread(),
+            format!("{}/{}", self.inside(), self.priced.len()),
+            self.of(|it| it.recorded_ms),
+            self.of(|it| it.estimate_ms / it.recorded_ms),
+            cpu,
+            wall,
+            100.0 * self.of(|it| it.priced),
+        );
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let (cpu, wall) = self.influence();
+        json!({
+            "workload": self.workload, "server": self.server, "runs": self.priced.len(),
+            "estimate_ms": self.of(|it| it.estimate_ms), "truth_ms": self.truth(),
+            "ratio": self.ratio(), "truth_spread": self.spread(), "inside_bounds": self.inside(),
+            "recorded_ms": self.of(|it| it.recorded_ms),
+            "ratio_to_recorded": self.of(|it| it.estimate_ms / it.recorded_ms),
+            "recorder": { "server_cpu": cpu, "wall": wall },
+            // Table 8 of the paper; on one processor nothing overlaps.
+            "client_and_server_of_wall": self.of(|it| (it.client_ms + it.estimate_ms) / it.wall_ms),
+            "priced": self.of(|it| it.priced),
+        })
+    }
+}
+
+impl Crossed {
+    pub(super) fn print(&self) {
+        println!(
+            "{:<22} {:>10} -> {:<10} {:>9.1} {:>9.1} {:>6.3} naive {:>6.3}",
+            self.workload,
+            self.from,
+            self.to,
+            self.estimate_ms,
+            self.truth_ms,
+            self.estimate_ms / self.truth_ms,
+            self.naive_ms / self.truth_ms,
+        );
+    }
+
+    /// Whether it is forecast which of the two servers spends less; `None` where they differ by
+    /// less than 15 %.
+    fn order(&self) -> Option<bool> {
+        let differ = (self.truth_ms / self.from_truth_ms - 1.0).abs() > 0.15;
+        let forecast = self.estimate_ms < self.naive_ms;
+        differ.then_some(forecast == (self.truth_ms < self.from_truth_ms))
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "workload": self.workload, "from": self.from, "to": self.to,
+            "estimate_ms": self.estimate_ms, "naive_ms": self.naive_ms, "truth_ms": self.truth_ms,
+            "ratio": self.estimate_ms / self.truth_ms, "naive_ratio": self.naive_ms / self.truth_ms,
+            "order": self.order(),
+        })
+    }
+}
+
+/// The heading over `Rounds::print`.
+pub(super) fn heading() {
+    println!(
+        "{:<22} {:<10} {:>9} {:>9} {:>6} {:>7} {:>5} {:>9} {:>6} {:>6} {:>6} {:>8}",
+        "workload",
+        "server",
+        "estimate",
+        "truth ms",
+        "ratio",
+        "spread",
+        "in",
+        "recorded",
+        "ratio",
+        "cpu×",
+        "wall×",
+        "priced"
+    );
+}
+
+/// Prints what all rows come to.
+pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
+    let errors: Vec<f64> = rows.iter().map(|row| (row.ratio() - 1.0).abs()).collect();
+    let beyond = rows
+        .iter()
+        .map(|row| ((row.ratio() - 1.0).abs() - row.spread()).max(0.0));
+    let (inside, all) = rows.iter().fold((0, 0), |(inside, all), row| {
+        (inside + row.inside(), all + row.priced.len())
+    });
+    println!(
+        "same server: median |error| {:.1} %, 95th percentile {:.1} % beyond the truth's spread, \
+         {inside} of {all} truths inside the bounds",
+        100.0 * median(errors),
+        100.0 * quantile(beyond, 0.95),
+    );
+    if crossed.is_empty() {
+        return;
+    }
+    let error = |of: fn(&Crossed) -> f64| {
+        100.0 * median(crossed.iter().map(|it| (of(it) / it.truth_ms - 1.0).abs()))
+    };
+    let orders: Vec<bool> = crossed.iter().filter_map(Crossed::order).collect();
+    println!(
+        "across servers: median |error| {:.1} %, naive {:.1} %; {} of {} orders right",
+        error(|it| it.estimate_ms),
+        error(|it| it.naive_ms),
+        orders.iter().filter(|right| **right).count(),
+        orders.len(),
+    );
+}
+
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// The value that so much of `values` does not exceed.
+fn quantile(values: impl IntoIterator<Item = f64>, share: f64) -> f64 {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    let at = rank.saturating_sub(1);
+    sorted.get(at).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_are_values_of_the_list() {
+        assert_eq!(quantile([3.0, 1.0, 2.0], 0.5), 2.0);
+        assert_eq!(quantile([3.0, 1.0, 2.0], 0.95), 3.0);
+        assert!(quantile([], 0.5).is_nan());
+    }
+}

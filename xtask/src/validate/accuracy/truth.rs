@@ -1,0 +1,147 @@
+//! One run of a workload: without x11prof for the truth, and through x11prof for the estimate.
+//!
+//! Server, recorder and client share one processor, as the parameters were measured.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use x11prof_proxy::{PrivateServer, ServerKind};
+
+use super::workloads::Workload;
+use crate::run::target;
+
+/// The processor that everything runs on.
+const CPU: &str = "1";
+/// How long a server that has nothing left to do is given to clear up behind its clients.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// What a workload cost a server that nobody recorded.
+pub(super) struct Alone {
+    /// Processor time of the server in milliseconds.
+    pub(super) server_ms: f64,
+    pub(super) wall_ms: f64,
+}
+
+/// What x11prof makes of a recording.
+#[derive(Clone, Copy)]
+pub(super) struct Priced {
+    pub(super) estimate_ms: f64,
+    pub(super) low_ms: f64,
+    pub(super) high_ms: f64,
+    /// Processor time of the server while it was recorded, by the kernel.
+    pub(super) recorded_ms: f64,
+    pub(super) client_ms: f64,
+    pub(super) wall_ms: f64,
+    /// The share of requests that have a price.
+    pub(super) priced: f64,
+}
+
+/// x11prof on the one processor.
+pub(super) fn pinned(arguments: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command
+        .args(["-c", CPU])
+        .arg(target().join("release/x11prof"))
+        .args(arguments)
+        .current_dir(folder);
+    command
+}
+
+/// Runs `workload` on a server of `kind` that it has to itself.
+pub(super) fn alone(workload: &Workload, kind: ServerKind, folder: &Path) -> Result<Alone, String> {
+    let server = PrivateServer::start(kind).map_err(|error| error.to_string())?;
+    let pid = server.pid().to_string();
+    let moved = Command::new("taskset")
+        .args(["-apc", CPU, &pid])
+        .stdout(Stdio::null())
+        .status();
+    if !moved.is_ok_and(|status| status.success()) {
+        return Err(format!("cannot pin process {pid} to processor {CPU}"));
+    }
+    let before = processor_time(server.pid())?;
+    let start = Instant::now();
+    shell(Command::new("taskset").args(["-c", CPU, "sh", "-c", workload.shell]))
+        .env("DISPLAY", server.display().to_string())
+        .env("XAUTHORITY", server.authority_file())
+        .current_dir(folder)
+        .status()
+        .map_err(|error| format!("{}: {error}", workload.name))?;
+    let wall = start.elapsed();
+    std::thread::sleep(SETTLE);
+    let used = processor_time(server.pid())?.saturating_sub(before);
+    Ok(Alone {
+        server_ms: used as f64 / 1e6,
+        wall_ms: wall.as_secs_f64() * 1e3,
+    })
+}
+
+/// Records `workload` on a server of `kind` into `trace`.
+pub(super) fn record(
+    workload: &Workload,
+    kind: ServerKind,
+    trace: &Path,
+    folder: &Path,
+) -> Result<(), String> {
+    shell(&mut pinned(
+        &["record", "--server", kind.name(), "-o"],
+        folder,
+    ))
+    .arg(trace)
+    .args(["--", "sh", "-c", workload.shell])
+    .status()
+    .map_err(|error| format!("{}: {error}", workload.name))?;
+    // A program that was ended on purpose leaves its own status; a trace is what counts.
+    Ok(())
+}
+
+/// Prices the recording `trace` with `parameters`.
+pub(super) fn price(trace: &Path, parameters: &Path) -> Result<Priced, String> {
+    let output = Command::new(target().join("release/x11prof"))
+        .args(["report", "--format", "json", "--params"])
+        .arg(parameters)
+        .arg(trace)
+        .output()
+        .map_err(|error| error.to_string())?;
+    let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+        format!(
+            "{}: no report: {error}: {}",
+            trace.display(),
+            String::from_utf8_lossy(&output.stderr)
+        )
+    })?;
+    let total = &report["total"];
+    let number = |field: &str| total[field].as_f64().unwrap_or(f64::NAN);
+    let count = number("count");
+    Ok(Priced {
+        estimate_ms: number("server_ms"),
+        low_ms: number("low_ms"),
+        high_ms: number("high_ms"),
+        recorded_ms: number("server_cpu_ms"),
+        client_ms: number("client_cpu_ms"),
+        wall_ms: number("wall_ms"),
+        priced: (count - number("unpriced")) / count,
+    })
+}
+
+/// Where the recording of a workload on a server is kept, to be priced for other servers too.
+pub(super) fn trace(folder: &Path, workload: &Workload, kind: ServerKind) -> PathBuf {
+    folder.join(format!("{}-{kind}.mcap", workload.name.replace(' ', "-")))
+}
+
+/// Processor time of all threads of a process, in nanoseconds. It is exact while they sleep.
+fn processor_time(pid: u32) -> Result<u64, String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .map_err(|error| format!("the server is gone: {error}"))?;
+    let of = |task: fs::DirEntry| -> Option<u64> {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    Ok(tasks.filter_map(|task| of(task.ok()?)).sum())
+}
+
+fn shell(command: &mut Command) -> &mut Command {
+    command.stdout(Stdio::null()).stderr(Stdio::null())
+}
