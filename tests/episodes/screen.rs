@@ -158,7 +158,11 @@ impl Compared {
         self.differences_ms.len()
     }
 
+    /// The median difference; to the first frame where all that the program draws is animated.
     pub(crate) fn median_ms(&self) -> f64 {
+        if self.differences_ms.is_empty() {
+            return median(&self.first_frame_ms);
+        }
         median(&self.differences_ms)
     }
 

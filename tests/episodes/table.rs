@@ -191,7 +191,6 @@ fn what_is_seen_on_the_screen() {
             .collect(),
     );
     for (program, compared) in &compared {
-        assert!(compared.same() > 0, "{program} draws when it is worked");
         assert!(compared.median_ms() <= SEEN_MS, "{program}: {compared:?}");
     }
 }

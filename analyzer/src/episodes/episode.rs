@@ -99,6 +99,13 @@ impl Parts {
         *part = part.saturating_add(nanos);
     }
 
+    /// Gives up to `nanos` of one owner to another.
+    pub(crate) fn shift(&mut self, from: Owner, to: Owner, nanos: u64) {
+        let nanos = nanos.min(self.of(from));
+        self.0[Parts::index(from)] -= nanos;
+        self.add(to, nanos);
+    }
+
     /// Adds all of `more`.
     pub(crate) fn merge(&mut self, more: &Parts) {
         for (part, more) in self.0.iter_mut().zip(more.0) {

@@ -401,6 +401,14 @@ impl Machine {
         if open.stimulus.is_none() && sent.draws {
             self.last_frame = Some(time);
         }
+        if let Thread::Blocked {
+            since,
+            wait: None | Some(Wait::Poll),
+            ..
+        } = self.thread
+        {
+            open.on_the_way(time.saturating_sub(since));
+        }
         open.sent(time);
         open.requests += sent.requests;
         open.bytes = open.bytes.saturating_add(sent.bytes);

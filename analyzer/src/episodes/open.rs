@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::episode::{Child, Episode, Owner, Parts, Trigger};
+use super::episode::{Cause, Child, Episode, Owner, Parts, Trigger};
 use super::stimulus::Stimulus;
 
 /// Children kept of an episode.
@@ -84,6 +84,12 @@ impl Open {
         self.since_sent.add(owner, passed);
         self.runnable[1] = self.runnable[1].saturating_add(passed.saturating_mul(runnable));
         self.since = self.since.max(time);
+    }
+
+    /// What arrives now was on the way for up to `nanos` of the time that its sender has waited.
+    pub(crate) fn on_the_way(&mut self, nanos: u64) {
+        let waited = Owner::OffCpu(Cause::Elsewhere);
+        self.since_sent.shift(waited, Owner::Network, nanos);
     }
 
     /// Something was sent at `time`: all until then belongs to the response.

@@ -124,7 +124,7 @@ impl Bench {
         };
         self.screen.read_back(self.frame)?;
         println!("ready 0x{:x}", self.frame);
-        while !self.times.is_empty() {
+        while !self.is_done() {
             let patience = (self.benchmark == B::Timer).then_some(PERIOD);
             let event = self.screen.next(patience)?;
             let begin = now();
@@ -132,6 +132,11 @@ impl Bench {
         }
         while self.screen.next(Some(STAY))?.is_some() {}
         Ok(self.truth.write()?)
+    }
+
+    /// Whether all times are used up.
+    pub(crate) fn is_done(&self) -> bool {
+        self.times.is_empty()
     }
 
     fn second_frame(&self) -> Result<Window, Box<dyn Error>> {

@@ -49,7 +49,7 @@ impl Bench {
     /// The handler of the press that opens the dialog returns when the dialog is closed.
     pub(crate) fn modal(&mut self, begin: u64) -> Result<(), Box<dyn Error>> {
         let dialog = self.opens(begin, EventMask::BUTTON_PRESS)?;
-        loop {
+        while !self.is_done() {
             let event = self.screen.next(None)?;
             let begin = now();
             match event {
@@ -60,6 +60,7 @@ impl Bench {
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// The same with widgets; Tab goes from one to the next, Return closes.
@@ -74,7 +75,7 @@ impl Bench {
             widgets.push(window);
         }
         let mut focus = widgets.iter().cycle();
-        loop {
+        while !self.is_done() {
             let event = self.screen.next(None)?;
             let begin = now();
             match event {
@@ -92,6 +93,7 @@ impl Bench {
                 _ => {}
             }
         }
+        Ok(())
     }
 
     fn opens(&mut self, begin: u64, wants: EventMask) -> Result<Window, Box<dyn Error>> {
