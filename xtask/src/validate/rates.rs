@@ -110,9 +110,16 @@ pub(super) fn compare(
             let bare = 100.0 * (processor / each.processor - 1.0);
             let off = 100.0 * (woken / each.processor - 1.0);
             let wall = 100.0 * (wall / each.wall - 1.0);
+            let kept = each.kept / each.wall;
+            let why = if busy + kept < BUSY {
+                "the server waited for x11perf, the bottleneck"
+            } else {
+                "other processes kept the server from its processor"
+            };
             println!(
-                "    the server waited for x11perf, the bottleneck: CPU {off:+.1} % (goal 10 %), \
-                 without wakeups {bare:+.1} %; wall {wall:+.1} % says nothing"
+                "    {why} ({:.0} % waiting to run): CPU {off:+.1} % (goal 10 %), without wakeups \
+                 {bare:+.1} %; wall {wall:+.1} % says nothing",
+                100.0 * kept
             );
         }
     }
@@ -134,10 +141,14 @@ impl Test {
 /// What a run of x11perf took, its start included; or, of two runs, what a request took.
 struct Taken {
     requests: f64,
+    /// Seconds that x11perf itself timed, its start left out; few digits.
+    timed: f64,
     /// In microseconds.
     wall: f64,
     /// The server's, in microseconds, as the kernel's scheduler counts.
     processor: f64,
+    /// How long it could have run but had no processor, in microseconds.
+    kept: f64,
     /// How often the server went to sleep.
     wakeups: f64,
 }
@@ -147,8 +158,10 @@ impl Taken {
         let requests = self.requests - shorter.requests;
         Taken {
             requests,
+            timed: self.timed - shorter.timed,
             wall: (self.wall - shorter.wall) / requests,
             processor: (self.processor - shorter.processor) / requests,
+            kept: (self.kept - shorter.kept) / requests,
             wakeups: (self.wakeups - shorter.wakeups) / requests,
         }
     }
@@ -158,7 +171,7 @@ impl Taken {
 fn repetitions(server: &XServer, test: &Test, cpu: &str) -> Result<u64, String> {
     let mut reps = 10;
     loop {
-        let seconds = run(server, test, cpu, reps)?.wall / 1e6;
+        let seconds = run(server, test, cpu, reps)?.timed;
         if seconds >= LONG_ENOUGH {
             return Ok((reps as f64 * SHORTER / seconds).ceil() as u64);
         }
@@ -169,7 +182,7 @@ fn repetitions(server: &XServer, test: &Test, cpu: &str) -> Result<u64, String> 
 /// Runs x11perf with that many repetitions: without its own search for their number, which would
 /// take other time in every run.
 fn run(server: &XServer, test: &Test, cpu: &str, reps: u64) -> Result<Taken, String> {
-    let (processor, wakeups) = (processor(server.pid())?, sleeps(server.pid())?);
+    let ((processor, kept), wakeups) = (scheduled(server.pid())?, sleeps(server.pid())?);
     let start = Instant::now();
     let output = Command::new("timeout")
         .args(["30", "taskset", "-c", cpu, "x11perf", "-display"])
@@ -180,31 +193,38 @@ fn run(server: &XServer, test: &Test, cpu: &str, reps: u64) -> Result<Taken, Str
         .map_err(|error| format!("cannot run x11perf: {error}"))?;
     let wall = start.elapsed().as_secs_f64() * 1e6;
     let text = String::from_utf8_lossy(&output.stdout);
-    let counted = counted(&text).ok_or_else(|| {
+    let (counted, rate) = counted(&text).ok_or_else(|| {
         let said = String::from_utf8_lossy(&output.stderr);
         format!("x11perf -{} printed no rate: {text}{said}", test.name)
     })?;
+    let (processor_then, kept_then) = scheduled(server.pid())?;
     Ok(Taken {
         requests: counted / test.counted,
+        timed: counted / rate,
         wall,
-        processor: self::processor(server.pid())? - processor,
+        processor: processor_then - processor,
+        kept: kept_then - kept,
         wakeups: sleeps(server.pid())? - wakeups,
     })
 }
 
-/// The count in a line such as `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`.
-fn counted(text: &str) -> Option<f64> {
-    let (count, _) = text.lines().find_map(|line| line.split_once(" reps @"))?;
-    count.trim().parse().ok()
+/// The count and the rate in a line such as
+/// `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`.
+fn counted(text: &str) -> Option<(f64, f64)> {
+    let (count, rest) = text.lines().find_map(|line| line.split_once(" reps @"))?;
+    let (rate, _) = rest.split_once('(')?.1.split_once("/sec)")?;
+    Some((count.trim().parse().ok()?, rate.trim().parse().ok()?))
 }
 
-/// Processor time of a process so far, in microseconds.
-fn processor(pid: u32) -> Result<f64, String> {
+/// For how long a process has run so far, and waited to run, in microseconds.
+fn scheduled(pid: u32) -> Result<(f64, f64), String> {
     let path = format!("/proc/{pid}/schedstat");
     let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    let first = text.split_whitespace().next();
-    let nanoseconds: Option<f64> = first.and_then(|it| it.parse().ok());
-    Ok(nanoseconds.ok_or(format!("{path}: {text}"))? / 1e3)
+    let mut words = text.split_whitespace().map(str::parse::<f64>);
+    match (words.next(), words.next()) {
+        (Some(Ok(run)), Some(Ok(waited))) => Ok((run / 1e3, waited / 1e3)),
+        _ => Err(format!("{path}: {text}")),
+    }
 }
 
 /// How often a process went to sleep so far.
@@ -222,9 +242,9 @@ mod tests {
     use super::counted;
 
     #[test]
-    fn what_x11perf_counts_stands_before_reps() {
+    fn the_count_stands_before_reps_and_the_rate_in_brackets() {
         let text = "x11perf\n\n  90000 reps @   0.0113 msec ( 88200.0/sec): GetProperty\n";
-        assert_eq!(counted(text), Some(90000.0));
+        assert_eq!(counted(text), Some((90000.0, 88200.0)));
         assert_eq!(counted("90000 trep @ 0.0 msec"), None);
     }
 }
