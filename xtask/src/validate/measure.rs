@@ -52,8 +52,8 @@ const BETWEEN: &[(&str, &[f64])] = &[
     ),
 ];
 
-/// Runs the validation; with `quick` the runs are quick ones, to try it out. With a parameter file
-/// of this machine's Xvfb that one is taken in place of both runs, and compared with none.
+/// Runs the validation; with `quick` the runs are quick ones, to try it out. A parameter file of
+/// this machine's Xvfb is taken in place of the first run.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     let quick = arguments.first().is_some_and(|it| it == "quick");
@@ -69,12 +69,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
             ServerParameters::from_toml(&text).map_err(|error| format!("{file}: {error}"))?
         }
-        None => {
-            let first = calibrate(&server, &plan)?;
-            repeatability(&first, &calibrate(&server, &plan)?);
-            first
-        }
+        None => calibrate(&server, &plan)?,
     };
+    repeatability(&first, &calibrate(&server, &plan)?);
     interpolation(&server, &plan, &first)?;
     rates::compare(&server, &first, CLIENT_CPU)
 }
