@@ -75,14 +75,24 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         }
     }
 
-    let (mut rows, mut crossed) = (Vec::new(), Vec::new());
+    let (mut rows, mut crossed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     table::heading();
     for workload in &choice.workloads {
         let first = rows.len();
         for &kind in &choice.servers {
-            let rounds = rounds(workload, kind, choice.rounds, &folder)?;
-            rounds.print();
-            rows.push(rounds);
+            // One that fails is told of and left out; the others are worth having.
+            match rounds(workload, kind, choice.rounds, &folder) {
+                Ok(rounds) => {
+                    rounds.print();
+                    rows.push(rounds);
+                }
+                Err(why) => {
+                    let why = format!("{kind}: {why}");
+                    println!("{why}");
+                    failed.push(why);
+                }
+            }
+            write(&folder, &rows, &crossed, &failed)?;
         }
         let of_workload = rows.get(first..).unwrap_or_default();
         for pair in pairs(&choice.servers) {
@@ -92,10 +102,14 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
                 crossed.push(pair);
             }
         }
-        write(&folder, &rows, &crossed)?;
+        write(&folder, &rows, &crossed, &failed)?;
     }
     table::summary(&rows, &crossed);
-    Ok(())
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(failed.join("\n"))
+    }
 }
 
 /// All rounds of one workload on one server.
@@ -161,10 +175,16 @@ fn parameters(folder: &Path, kind: ServerKind) -> PathBuf {
     folder.join(format!("{kind}.toml"))
 }
 
-fn write(folder: &Path, rows: &[Rounds], crossed: &[Crossed]) -> Result<(), String> {
+fn write(
+    folder: &Path,
+    rows: &[Rounds],
+    crossed: &[Crossed],
+    failed: &[String],
+) -> Result<(), String> {
     let file = folder.join("accuracy.json");
     let rows: Vec<_> = rows.iter().map(Rounds::json).collect();
     let crossed: Vec<_> = crossed.iter().map(Crossed::json).collect();
-    let text = json!({ "format": 2, "rows": rows, "across": crossed }).to_string();
+    let text =
+        json!({ "format": 2, "rows": rows, "across": crossed, "failed": failed }).to_string();
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -17,6 +17,10 @@ use crate::run::target;
 const CPU: &str = "1";
 /// How long a server that has nothing left to do is given to clear up behind its clients.
 const SETTLE: Duration = Duration::from_millis(200);
+/// Seconds that a workload may take; the longest takes a third of it.
+const LIMIT: &str = "60";
+/// The status of timeout(1) where it had to end what it ran.
+const TIMED_OUT: i32 = 124;
 
 /// What a workload cost a server that nobody recorded.
 pub(super) struct Alone {
@@ -63,12 +67,14 @@ pub(super) fn alone(workload: &Workload, kind: ServerKind, folder: &Path) -> Res
     }
     let before = processor_time(server.pid())?;
     let start = Instant::now();
-    shell(Command::new("taskset").args(["-c", CPU, "sh", "-c", workload.shell]))
+    let mut command = Command::new("taskset");
+    command
+        .args(["-c", CPU])
+        .args(limited(workload))
         .env("DISPLAY", server.display().to_string())
         .env("XAUTHORITY", server.authority_file())
-        .current_dir(folder)
-        .status()
-        .map_err(|error| format!("{}: {error}", workload.name))?;
+        .current_dir(folder);
+    finish(workload, &mut command)?;
     let wall = start.elapsed();
     std::thread::sleep(SETTLE);
     let used = processor_time(server.pid())?.saturating_sub(before);
@@ -85,16 +91,9 @@ pub(super) fn record(
     trace: &Path,
     folder: &Path,
 ) -> Result<(), String> {
-    shell(&mut pinned(
-        &["record", "--server", kind.name(), "-o"],
-        folder,
-    ))
-    .arg(trace)
-    .args(["--", "sh", "-c", workload.shell])
-    .status()
-    .map_err(|error| format!("{}: {error}", workload.name))?;
-    // A program that was ended on purpose leaves its own status; a trace is what counts.
-    Ok(())
+    let mut command = pinned(&["record", "--server", kind.name(), "-o"], folder);
+    command.arg(trace).arg("--").args(limited(workload));
+    finish(workload, &mut command)
 }
 
 /// Prices the recording `trace` with `parameters`.
@@ -142,6 +141,21 @@ fn processor_time(pid: u32) -> Result<u64, String> {
     Ok(tasks.filter_map(|task| of(task.ok()?)).sum())
 }
 
-fn shell(command: &mut Command) -> &mut Command {
-    command.stdout(Stdio::null()).stderr(Stdio::null())
+/// The workload's command, ended after `LIMIT`.
+fn limited(workload: &Workload) -> [&'static str; 7] {
+    ["timeout", "-k", "5", LIMIT, "sh", "-c", workload.shell]
+}
+
+/// Runs a workload to its end. A program that was ended on purpose leaves its own status: only
+/// one that took too long is a failure.
+fn finish(workload: &Workload, command: &mut Command) -> Result<(), String> {
+    let status = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|error| format!("{}: {error}", workload.name))?;
+    if status.code() == Some(TIMED_OUT) {
+        return Err(format!("{}: not done after {LIMIT} s", workload.name));
+    }
+    Ok(())
 }

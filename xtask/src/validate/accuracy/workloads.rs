@@ -42,7 +42,7 @@ pub(crate) const PACKAGES: &[Needed] = &[
 pub(crate) const WORKLOADS: &[Workload] = &[
     workload(
         "x11perf drawing",
-        "x11perf -repeat 1 -reps 20000 -rect10 -srect10 -seg10 -fcircle10 -triangle10
+        "x11perf -repeat 1 -reps 2000 -rect10 -srect10 -seg10 -fcircle10 -triangle10
          x11perf -repeat 1 -reps 500 -rect100 -line100 -dline100 -circle10",
     ),
     workload(
