@@ -159,12 +159,6 @@ impl Walker {
         Some(self.piece(rest, at))
     }
 
-    /// How many bytes of the current message are still to come; zero between messages, and where
-    /// the length is not known.
-    pub fn left(&self) -> u64 {
-        self.head.map_or(0, |head| head.len - self.offset)
-    }
-
     /// Passes over `n` bytes of the current message that are not there. True where the message
     /// ends with them. The length must be known and `n` lie inside the message: else the
     /// boundaries are lost.
