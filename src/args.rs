@@ -163,7 +163,7 @@ pub(crate) struct Stats {
     /// Your own operations, which decide op-sizes (see `report`)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
-    /// Show this kind of message only, beside the four categories (may be repeated)
+    /// Beside the four categories show PolyLine, 'RENDER:*' only (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
     /// The width of a cell in the histogram of NAME's sizes [default: one that suits their range]

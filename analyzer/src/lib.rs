@@ -17,6 +17,7 @@ mod grabs;
 mod live;
 #[cfg(test)]
 mod paper_tests;
+mod pattern;
 mod pipeline;
 mod profile;
 mod resources;

@@ -18,6 +18,11 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     for name in statistics.missing() {
         eprintln!("x11prof: no message of the trace is a {name}; `x11prof stats` lists all kinds");
     }
+    for (name, _) in &arguments.grain {
+        if !statistics.knows(name) {
+            eprintln!("x11prof: no message of the trace is a {name}, which --grain names");
+        }
+    }
     let histograms = HistogramOptions {
         wanted: arguments.histograms || !arguments.grain.is_empty(),
         grains: arguments.grain.iter().cloned().collect(),

@@ -2,6 +2,8 @@
 
 use x11prof_trace::ConnectionId;
 
+use crate::pattern::matches;
+
 /// Which messages are shown; by default all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DumpFilter {
@@ -37,59 +39,16 @@ impl DumpFilter {
     /// Whether a message of one of these names is shown.
     pub(super) fn message<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> bool {
         self.messages.is_empty()
-            || names.into_iter().any(|name| {
-                self.messages
-                    .iter()
-                    .any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
-            })
+            || names
+                .into_iter()
+                .any(|name| self.messages.iter().any(|pattern| matches(pattern, name)))
     }
-}
-
-/// Whether `pattern` matches all of `name`: each `*` takes as little as it can, and more when
-/// what follows does not match.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut in_name) = (0, 0);
-    let mut star = None;
-    while in_name < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, in_name));
-                at += 1;
-            }
-            Some(&byte) if byte == b'?' || byte == name[in_name] => {
-                at += 1;
-                in_name += 1;
-            }
-            _ => {
-                let Some((star_at, taken)) = star else {
-                    return false;
-                };
-                star = Some((star_at, taken + 1));
-                at = star_at + 1;
-                in_name = taken + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DumpFilter, matches};
+    use super::DumpFilter;
     use x11prof_trace::ConnectionId;
-
-    #[test]
-    fn patterns() {
-        let matches = |pattern: &str, name: &str| matches(pattern.as_bytes(), name.as_bytes());
-        assert!(matches("RENDER:*", "RENDER:Composite"));
-        assert!(matches("*Image*", "MIT-SHM:PutImage"));
-        assert!(matches("Poly?ine", "PolyLine"));
-        assert!(matches("*a*b", "xaabab"));
-        assert!(!matches("Poly", "PolyLine"));
-        assert!(!matches("*a*b", "xaaba"));
-        assert!(matches("*", ""));
-        assert!(!matches("?", ""));
-    }
 
     #[test]
     fn connections_and_times() {

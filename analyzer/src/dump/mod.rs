@@ -344,6 +344,27 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_name_goes_by_its_kind() {
+        let mut trace = Synthetic::new();
+        // CreatePixmap of 4 by 4 and its GC, then drawing with them.
+        trace.client_sends(&[
+            request(53, 1, &[0x20_0007, 0x100, 0x4_0004]),
+            request(55, 0, &[0x20_0002, 0x20_0007, 0]),
+            request(70, 0, &[0x20_0007, 0x20_0002]),
+        ]);
+        let text = dumped(&trace, DumpFormat::Text);
+        let fill = text
+            .lines()
+            .find(|line| line.contains("PolyFillRectangle"))
+            .unwrap();
+        assert!(
+            fill.contains("drawable=0x200007(pixmap) gc=0x200002(gc)"),
+            "{fill}"
+        );
+        assert!(dumped(&trace, DumpFormat::Json).contains(r#""names":{}"#));
+    }
+
+    #[test]
     fn only_the_messages_asked_for() {
         let mut trace = Synthetic::new();
         trace

@@ -1,13 +1,15 @@
-//! The names of atoms, windows and fonts, as the messages tell them.
+//! The names of atoms, windows and fonts, and the kinds of other resources, as the messages tell
+//! them.
 
 use std::collections::HashMap;
 
-use x11prof_protocol::{ByteOrder, Message, Reply, Request, ServerSetup};
+use x11prof_protocol::{ByteOrder, Message, Reply, Request, ServerSetup, SetupStatus};
 use x11prof_session::predefined_atom;
 use x11prof_trace::ConnectionId;
 
 use super::kinds::Kind;
 use crate::pipeline::Seen;
+use crate::resources::requests::{Action, ResourceKind, action};
 
 /// Core opcodes that give something a name.
 const INTERN_ATOM: u8 = 16;
@@ -30,11 +32,21 @@ enum Asked {
     Name(u32),
 }
 
+/// A resource.
+#[derive(Default)]
+struct Resource {
+    /// What it is; `None` where its creation is not in the trace.
+    kind: Option<ResourceKind>,
+    /// The name that the client gave it.
+    name: Option<String>,
+}
+
 /// The names known so far.
 #[derive(Default)]
 pub(super) struct Names {
     atoms: HashMap<u32, String>,
-    resources: HashMap<u32, String>,
+    /// By id, until the id is given to another: what is freed may still be spoken of.
+    resources: HashMap<u32, Resource>,
     asked: HashMap<(ConnectionId, u64), Asked>,
 }
 
@@ -43,11 +55,19 @@ impl Names {
     pub(super) fn name(&self, kind: Kind, number: u32) -> Option<&str> {
         match kind {
             Kind::Plain => None,
-            Kind::Id => self.resources.get(&number).map(String::as_str),
+            Kind::Id => self.resources.get(&number)?.name.as_deref(),
             Kind::Atom => {
                 predefined_atom(number).or_else(|| self.atoms.get(&number).map(String::as_str))
             }
         }
+    }
+
+    /// A name, or the kind of a resource without one.
+    pub(super) fn name_or_kind(&self, kind: Kind, number: u32) -> Option<&str> {
+        self.name(kind, number).or_else(|| match kind {
+            Kind::Id => Some(self.resources.get(&number)?.kind?.name()),
+            _ => None,
+        })
     }
 
     /// Learns what a message tells. Call it before the message is shown.
@@ -62,6 +82,10 @@ impl Names {
     }
 
     fn request(&mut self, connection: ConnectionId, request: &Request<'_>) -> Option<()> {
+        if let Some(Action::Create(kind, id, _)) = action(request) {
+            let kind = Some(kind);
+            put(&mut self.resources, id, Resource { kind, name: None });
+        }
         let body = request.bytes.get(request.header_len..)?;
         let order = request.order;
         let key = (connection, request.sequence.0);
@@ -73,7 +97,7 @@ impl Names {
             GET_ATOM_NAME => put(&mut self.asked, key, Asked::Name(order.u32(body, 0)?)),
             OPEN_FONT => {
                 let name = text(body, 8, order.u16(body, 4)?.into())?;
-                put(&mut self.resources, order.u32(body, 0)?, name);
+                self.give(order.u32(body, 0)?, name);
             }
             CHANGE_PROPERTY => self.property(order, body)?,
             _ => {}
@@ -90,13 +114,22 @@ impl Names {
             _ if self.name(Kind::Atom, property) == Some("_NET_WM_NAME") => true,
             _ => return None,
         };
-        if body.get(12) == Some(&8) && (named || !self.resources.contains_key(&window)) {
+        if body.get(12) == Some(&8) && (named || self.name(Kind::Id, window).is_none()) {
             let len = usize::try_from(order.u32(body, 16)?).ok()?;
             let value = text(body, 20, len)?;
             let value = value.split('\0').next().unwrap_or_default();
-            put(&mut self.resources, window, value.to_owned());
+            self.give(window, value.to_owned());
         }
         Some(())
+    }
+
+    fn give(&mut self, id: u32, name: String) {
+        if let Some(resource) = self.resources.get_mut(&id) {
+            resource.name = Some(name);
+        } else {
+            let name = Some(name);
+            put(&mut self.resources, id, Resource { kind: None, name });
+        }
     }
 
     fn reply(&mut self, connection: ConnectionId, reply: &Reply<'_>) -> Option<()> {
@@ -119,8 +152,15 @@ impl Names {
     }
 
     fn setup(&mut self, setup: &ServerSetup<'_>) -> Option<()> {
-        for screen in setup.decode().ok()?.roots {
-            put(&mut self.resources, screen.root, "root".to_owned());
+        if setup.status != SetupStatus::Success {
+            return None;
+        }
+        let setup = setup.decode().ok()?;
+        // The ids are a new client's; what another one had under them is gone.
+        let (base, mask) = (setup.resource_id_base, setup.resource_id_mask);
+        self.resources.retain(|id, _| id & !mask != base);
+        for screen in setup.roots {
+            self.give(screen.root, "root".to_owned());
         }
         Some(())
     }

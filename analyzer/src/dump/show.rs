@@ -20,7 +20,7 @@ pub(super) struct Show<'a> {
 }
 
 impl Show<'_> {
-    /// `window=0x400001(xterm) property=WM_NAME(39) data="xterm"`.
+    /// `window=0x400001(xterm) property=WM_NAME(39) data="xterm"`, `drawable=0x400007(pixmap)`.
     pub(super) fn text(&self, fields: &Value) -> String {
         let mut text = String::new();
         match fields {
@@ -82,7 +82,7 @@ impl Show<'_> {
     fn number(&self, text: &mut String, kind: Kind, number: i128) {
         let name = u32::try_from(number)
             .ok()
-            .and_then(|number| self.names.name(kind, number));
+            .and_then(|number| self.names.name_or_kind(kind, number));
         let shown = match (kind, name) {
             (Kind::Id, Some(name)) => format!("{number:#x}({})", plain(name)),
             (Kind::Id, None) => format!("{number:#x}"),

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use x11prof_protocol::Symbol;
 
+use crate::pattern::matches;
+
 /// One rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
@@ -93,7 +95,7 @@ impl Scales {
         }
         let rules = &self.rules;
         let at = *self.known.entry(request).or_insert_with(|| {
-            let fits = |(rule, _): &(Scale, u64)| fits(&rule.pattern, request.as_str());
+            let fits = |(rule, _): &(Scale, u64)| matches(&rule.pattern, request.as_str());
             rules.iter().rposition(fits)
         });
         at.and_then(|at| self.rules.get_mut(at))
@@ -110,43 +112,9 @@ impl Scales {
     }
 }
 
-/// Whether `name` is what `pattern` says, `*` standing for any text.
-fn fits(pattern: &str, name: &str) -> bool {
-    let Some((before, rest)) = pattern.split_once('*') else {
-        return pattern == name;
-    };
-    let Some(mut left) = name.strip_prefix(before) else {
-        return false;
-    };
-    // Taking each piece at its first place leaves the most to the pieces behind it.
-    let mut pieces = rest.split('*').peekable();
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            return left.ends_with(piece);
-        }
-        match left.find(piece) {
-            Some(at) => left = &left[at + piece.len()..],
-            None => return false,
-        }
-    }
-    true
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Scale, ScaleError, Scales, fits};
-
-    #[test]
-    fn patterns() {
-        assert!(fits("PolyLine", "PolyLine"));
-        assert!(!fits("PolyLine", "PolyLines"));
-        assert!(fits("MIT-SHM:*", "MIT-SHM:PutImage"));
-        assert!(!fits("MIT-SHM:*", "PutImage"));
-        assert!(fits("*Image*", "MIT-SHM:PutImage"));
-        assert!(fits("*", ""));
-        assert!(fits("a*b*c", "axxbyybzc"));
-        assert!(!fits("ab*ba", "aba"));
-    }
+    use super::{Scale, ScaleError, Scales};
 
     #[test]
     fn rules_are_read_and_the_last_one_counts() {

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::Timestamp;
 
+use crate::pattern::matches;
 use crate::pipeline::{Observation, Seen};
 use distribution::Distribution;
 
@@ -89,12 +90,13 @@ impl MessageStatistics {
 pub struct Statistics {
     categories: [MessageStatistics; 4],
     kinds: HashMap<(Category, Symbol), MessageStatistics>,
-    /// Which names to keep distributions of; all where it is empty.
+    /// Patterns of the names to report distributions of; all where it is empty.
     only: Vec<String>,
 }
 
 impl Statistics {
-    /// Statistics of each kind of message in `only`, of all where that is empty.
+    /// Statistics of each kind of message that a pattern in `only` matches, of all where there is
+    /// none. `*` stands for any characters, `?` for one.
     pub fn new(only: Vec<String>) -> Statistics {
         Statistics {
             only,
@@ -142,7 +144,7 @@ impl Statistics {
     /// Each kind of message that was asked for, by category and name.
     pub fn kinds(&self) -> Vec<(Category, Symbol, &MessageStatistics)> {
         let wanted = |name: Symbol| {
-            self.only.is_empty() || self.only.iter().any(|only| only == name.as_str())
+            self.only.is_empty() || self.only.iter().any(|only| matches(only, name.as_str()))
         };
         let mut kinds: Vec<_> = self
             .kinds
@@ -166,9 +168,18 @@ impl Statistics {
         bytes
     }
 
+    /// Whether a message, or a category, has this name.
+    pub fn knows(&self, name: &str) -> bool {
+        Category::ALL.iter().any(|category| category.name() == name)
+            || self.kinds.keys().any(|(_, kind)| kind.as_str() == name)
+    }
+
     /// Names that were asked for and that no message has.
     pub fn missing(&self) -> Vec<&str> {
-        let seen = |only: &String| self.kinds.keys().any(|(_, name)| name.as_str() == only);
+        let seen = |only: &String| {
+            let mut kinds = self.kinds.keys();
+            kinds.any(|(_, name)| matches(only, name.as_str()))
+        };
         self.only
             .iter()
             .filter(|only| !seen(only))
