@@ -39,10 +39,15 @@ impl Choice {
             } else if let Some(kind) = ServerKind::from_name(argument) {
                 choice.servers.push(kind);
             } else {
-                let named = WORKLOADS.iter().filter(|it| it.name.contains(argument));
-                let before = choice.workloads.len();
-                choice.workloads.extend(named);
-                if choice.workloads.len() == before {
+                let mut none = true;
+                for named in WORKLOADS.iter().filter(|it| it.name.contains(argument)) {
+                    none = false;
+                    // Two arguments may mean one workload.
+                    if choice.workloads.iter().all(|it| it.name != named.name) {
+                        choice.workloads.push(named);
+                    }
+                }
+                if none {
                     return Err(format!(
                         "{argument} is neither a number of rounds, nor a kind of server, nor in the name of a workload"
                     ));
@@ -187,4 +192,22 @@ fn write(
     let text =
         json!({ "format": 2, "rows": rows, "across": crossed, "failed": failed }).to_string();
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Choice;
+
+    #[test]
+    fn arguments_name_rounds_servers_and_each_workload_once() {
+        let arguments = ["2", "xvfb", "text", "xterm"].map(str::to_owned);
+        let choice = Choice::new(&arguments).expect("all of them mean something");
+        assert_eq!((choice.rounds, choice.servers.len()), (2, 1));
+        let named: Vec<_> = choice.workloads.iter().map(|it| it.name).collect();
+        assert_eq!(
+            named,
+            ["x11perf text", "xterm long text", "xterm jump scroll off"]
+        );
+        assert!(Choice::new(&["nonsense".to_owned()]).is_err());
+    }
 }
