@@ -77,6 +77,12 @@ impl Connection {
         match side {
             Side::Client => {
                 client.enter(room);
+                // Before the setup. Where the extension is learnt later, it may be enabled already.
+                if order.is_none()
+                    && let Some(extension) = extensions.by_name("BIG-REQUESTS")
+                {
+                    client.walker.set_big_requests(extension.major);
+                }
                 let on = |whole: Whole<'_>| on(sent(whole, order, answers, extensions), extensions);
                 match input {
                     Input::Bytes(bytes) => client.feed(bytes, on),
@@ -170,8 +176,16 @@ fn request<'a>(
             head.len,
         );
     }
-    let opcode = extensions.opcode(head.code, head.data);
     let sequence = answers.send();
+    if head.len == 4 && order.u16(bytes, 2) == Some(0) {
+        // It has a number, and BadLength is to come.
+        return malformed(
+            "a request's length is 0 without BIG-REQUESTS enabled",
+            bytes,
+            head.len,
+        );
+    }
+    let opcode = extensions.opcode(head.code, head.data);
     if opcode.replies != Replies::Never {
         answers.expect(Pending {
             certain: opcode.has_reply(),

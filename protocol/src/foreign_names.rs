@@ -1,6 +1,6 @@
 //! Requests of extensions that `x11rb-protocol` has no module for: their names, and which have a
-//! reply, from the protocol headers of X.Org's `xorgproto` (`securproto.h`, `EVIproto.h` …).
-//! NV-CONTROL, NV-GLX and others have no public protocol headers: their requests go by number.
+//! reply, from the protocol headers of X.Org's `xorgproto` (`securproto.h`, `EVIproto.h` …), NV-CONTROL
+//! from NVIDIA's `nv_control.h`. NV-GLX and others have no public one: their requests go by number.
 
 /// A request: its name, and whether it has a reply.
 pub(crate) type Row = (&'static str, bool);
@@ -54,6 +54,7 @@ pub(crate) fn requests(extension: &str) -> &'static [Row] {
         ],
         "DMX" => DMX,
         "LBX" => LBX,
+        "NV-CONTROL" => NV_CONTROL,
         "Apple-WM" => &[
             ("QueryVersion", true),
             ("FrameGetRect", true),
@@ -171,4 +172,41 @@ static LBX: &[Row] = &[
     ("ReleaseCmap", false),
     ("AllocColor", false),
     ("Sync", true),
+];
+
+/// Version 1.28; from 10 to 18 are the stubs of requests that it gave up.
+static NV_CONTROL: &[Row] = &[
+    ("QueryExtension", true),
+    ("IsNv", true),
+    ("QueryAttribute", true),
+    ("SetAttribute", false),
+    ("QueryStringAttribute", true),
+    ("QueryValidAttributeValues", true),
+    ("SelectNotify", false),
+    ("SetGvoColorConversionDeprecated", false),
+    ("QueryGvoColorConversionDeprecated", true),
+    ("SetStringAttribute", true),
+    ("", false),
+    ("", false),
+    ("", false),
+    ("", false),
+    ("", false),
+    ("", false),
+    ("", false),
+    ("", false),
+    ("", false),
+    ("SetAttributeAndGetStatus", true),
+    ("QueryBinaryData", true),
+    ("SetGvoColorConversion", false),
+    ("QueryGvoColorConversion", true),
+    ("SelectTargetNotify", false),
+    ("QueryTargetCount", true),
+    ("StringOperation", true),
+    ("QueryValidAttributeValues64", true),
+    ("QueryAttribute64", true),
+    ("QueryValidStringAttributeValues", true),
+    ("QueryAttributePermissions", true),
+    ("QueryStringAttributePermissions", true),
+    ("QueryBinaryDataAttributePermissions", true),
+    ("QueryStringOperationAttributePermissions", true),
 ];

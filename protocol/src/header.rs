@@ -30,9 +30,16 @@ pub(crate) enum Found {
     Lost(&'static str),
 }
 
-/// Reads the head of the message that starts with `bytes`. A client's setup sets `order`.
+/// Reads the head of the message that starts with `bytes`. A client's setup sets `order`; `big`
+/// is whether the client may use BIG-REQUESTS.
 #[inline]
-pub(crate) fn find(side: Side, phase: Phase, order: &mut Option<ByteOrder>, bytes: &[u8]) -> Found {
+pub(crate) fn find(
+    side: Side,
+    phase: Phase,
+    big: bool,
+    order: &mut Option<ByteOrder>,
+    bytes: &[u8],
+) -> Found {
     let head = match (side, phase) {
         (_, Phase::Lost(why)) => return Found::Lost(why),
         (Side::Client, Phase::Setup) => {
@@ -50,7 +57,7 @@ pub(crate) fn find(side: Side, phase: Phase, order: &mut Option<ByteOrder>, byte
                 return Found::Lost("the server spoke before the client chose a byte order");
             };
             match (side, phase) {
-                (Side::Client, _) => request(order, bytes),
+                (Side::Client, _) => request(order, big, bytes),
                 (Side::Server, Phase::Messages) => answer(order, bytes),
                 (Side::Server, _) => match bytes.first() {
                     Some(3..) => {
@@ -92,11 +99,12 @@ fn server_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     })
 }
 
-/// Section "Request Format"; length 0: a CARD32 with the length follows (BIG-REQUESTS).
+/// Section "Request Format"; length 0: a CARD32 with the length follows, if the client has enabled
+/// BIG-REQUESTS. If not, the server takes no more than the header.
 #[inline]
-fn request(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
+fn request(order: ByteOrder, big: bool, bytes: &[u8]) -> Option<Head> {
     let (header_len, units) = match order.u16(bytes, 2)? {
-        0 => (8, order.u32(bytes, 4)?),
+        0 if big => (8, order.u32(bytes, 4)?),
         units => (4, u32::from(units)),
     };
     Some(Head {

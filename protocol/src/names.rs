@@ -174,6 +174,7 @@ mod tests {
             ("MIT-SHM", 130, 65, 128),
             ("RENDER", 139, 0, 142),
             ("SECURITY", 137, 86, 138),
+            ("NV-CONTROL", 138, 0, 0),
             ("XInputExtension", 131, 66, 129),
         ] {
             extensions.insert(Extension {
@@ -212,6 +213,7 @@ mod tests {
         assert_eq!(name(131, 46), "XInputExtension:XISelectEvents");
         assert_eq!(name(137, 1), "SECURITY:GenerateAuthorization");
         assert_eq!(name(137, 9), "SECURITY:9");
+        assert_eq!(name(138, 27), "NV-CONTROL:QueryAttribute64");
         assert_eq!(name(200, 3), "Unknown:200.3");
         assert_eq!(name(70, 9), "PolyFillRectangle");
         assert_eq!(name(121, 9), "Unknown:121");

@@ -67,6 +67,8 @@ pub struct Walker {
     side: Side,
     order: Option<ByteOrder>,
     phase: Phase,
+    /// The major opcode of BIG-REQUESTS, until its Enable has gone by.
+    big_after: Option<u8>,
     /// The current message's head, once its length is known.
     head: Option<Head>,
     /// The current message's first bytes, until then.
@@ -82,6 +84,7 @@ impl Walker {
             side,
             order: None,
             phase: Phase::Setup,
+            big_after: None,
             head: None,
             start: [0; LONGEST],
             offset: 0,
@@ -91,6 +94,13 @@ impl Walker {
     /// Tells a server side walker the byte order that the client chose. Call it before feeding.
     pub fn set_order(&mut self, order: ByteOrder) {
         self.order = Some(order);
+    }
+
+    /// Tells a client side walker the major opcode of BIG-REQUESTS: until the client has enabled it,
+    /// a request of length 0 is a bare header, which the server refuses. Without this call its
+    /// length always follows.
+    pub fn set_big_requests(&mut self, major: u8) {
+        self.big_after = Some(major);
     }
 
     /// The byte order, once known.
@@ -118,7 +128,9 @@ impl Walker {
         longest: usize,
         mut on: impl FnMut(u8, u8),
     ) -> usize {
-        let (Side::Client, Phase::Messages, 0) = (self.side, self.phase, self.offset) else {
+        let (Side::Client, Phase::Messages, 0, None) =
+            (self.side, self.phase, self.offset, self.big_after)
+        else {
             return 0;
         };
         let Some(order) = self.order else { return 0 };
@@ -145,12 +157,6 @@ impl Walker {
     pub fn next_piece<'a>(&mut self, bytes: &'a [u8], at: usize) -> Option<Piece<'a>> {
         let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
         Some(self.piece(rest, at))
-    }
-
-    /// How many bytes of the current message are still to come; zero between messages, and where
-    /// the length is not known.
-    pub fn left(&self) -> u64 {
-        self.head.map_or(0, |head| head.len - self.offset)
     }
 
     /// Passes over `n` bytes of the current message that are not there. True where the message
@@ -212,8 +218,9 @@ impl Walker {
     /// The head of the current message, of which `rest` are the next bytes.
     #[inline]
     fn find(&mut self, rest: &[u8]) -> Found {
+        let big = self.big_after.is_none();
         if self.offset == 0 {
-            let found = find(self.side, self.phase, &mut self.order, rest);
+            let found = find(self.side, self.phase, big, &mut self.order, rest);
             if matches!(found, Found::Short) {
                 self.hold(0, rest);
             }
@@ -226,7 +233,7 @@ impl Walker {
         };
         let held = self.hold(held, rest);
         let start = self.start;
-        find(self.side, self.phase, &mut self.order, &start[..held])
+        find(self.side, self.phase, big, &mut self.order, &start[..held])
     }
 
     /// Keeps the start of `bytes` behind the `held` bytes of a header; returns how many are held.
@@ -242,6 +249,10 @@ impl Walker {
     fn end(&mut self, head: Head) {
         self.offset = 0;
         self.head = None;
+        // Enable is the extension's one request, of minor opcode 0. It counts from the next on.
+        if self.big_after == Some(head.code) && head.data == 0 && head.kind == HeadKind::Request {
+            self.big_after = None;
+        }
         match (head.kind, head.code) {
             (HeadKind::ClientSetup, _) | (HeadKind::ServerSetup, 1) => {
                 self.phase = Phase::Messages;

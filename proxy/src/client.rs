@@ -18,7 +18,6 @@ use crate::connection_tap::ConnectionTap;
 use crate::images::ImageRequests;
 use crate::kept::KeptBytes;
 use crate::notice::Notice;
-use crate::passage::Pipes;
 use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::relay::{EndedBy, Relay};
@@ -45,7 +44,6 @@ pub(crate) struct Display {
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
     pub(crate) buffers: ReadBuffers,
-    pub(crate) pipes: Pipes,
     pub(crate) kept: RefCell<KeptBytes>,
     /// What of the server's requests are images.
     pub(crate) images: ImageRequests,
@@ -213,7 +211,6 @@ impl Display {
             server: &server,
             tap: &tap,
             buffers: &self.buffers,
-            pipes: &self.pipes,
             relayed: &self.counts.bytes,
         };
         let end = relay.run(|| self.note_end(pid)).await;

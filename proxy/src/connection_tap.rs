@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use bytes::Bytes;
 use x11prof_trace::{Block, ConnectionId, Direction, Gap, Timestamp};
 
 use crate::images::ImageRequests;
@@ -72,35 +71,6 @@ impl<'a> ConnectionTap<'a> {
         }
         let kept = self.kept.borrow_mut().keep(bytes, gaps);
         let gaps = gaps.clone();
-        self.push(&mut state, time, direction, bytes.len(), fds, gaps, kept);
-    }
-
-    /// How many of a direction's next bytes are left out whatever they are, so that nobody need
-    /// look at them.
-    pub(crate) fn unseen(&self, direction: Direction) -> u64 {
-        self.state.borrow().omission.unseen(direction)
-    }
-
-    /// Adds that `n` of them crossed.
-    pub(crate) fn crossed_unseen(&self, time: Timestamp, direction: Direction, n: u32) {
-        let mut state = self.state.borrow_mut();
-        state.omission.pass(direction, n.into());
-        let gaps = vec![Gap { at: 0, len: n }];
-        let len = n as usize;
-        self.push(&mut state, time, direction, len, 0, gaps, Bytes::new());
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of one block")]
-    fn push(
-        &self,
-        state: &mut State,
-        time: Timestamp,
-        direction: Direction,
-        len: usize,
-        fds: usize,
-        gaps: Vec<Gap>,
-        bytes: Bytes,
-    ) {
         let [to_server, to_client] = &mut state.offsets;
         let offset = match direction {
             Direction::ToServer => to_server,
@@ -112,12 +82,12 @@ impl<'a> ConnectionTap<'a> {
             direction,
             offset: *offset,
             // A read is far below 4 GiB.
-            wire_len: u32::try_from(len).unwrap_or(u32::MAX),
+            wire_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
             fds: u16::try_from(fds).unwrap_or(u16::MAX),
             gaps,
-            bytes,
+            bytes: kept,
         };
-        *offset += len as u64;
+        *offset += bytes.len() as u64;
         self.tap.push(Entry::Block(block));
     }
 }

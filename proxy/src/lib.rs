@@ -12,7 +12,6 @@ mod clock;
 mod command;
 mod connection_tap;
 mod cpu_clock;
-mod descriptors;
 mod display_name;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -22,7 +21,6 @@ mod listener;
 mod notice;
 mod omission;
 mod open_files;
-mod passage;
 mod peer;
 mod perf;
 mod private_dir;

@@ -96,31 +96,6 @@ impl Omission {
         }
     }
 
-    /// How many of a direction's next bytes are to be left out whatever they are: the rest of a
-    /// message of which a part was.
-    pub(crate) fn unseen(&self, direction: Direction) -> u64 {
-        let way = match direction {
-            Direction::ToServer => &self.to_server,
-            Direction::ToClient => &self.to_client,
-        };
-        if way.leaving { way.walker.left() } else { 0 }
-    }
-
-    /// Passes over `n` of them.
-    pub(crate) fn pass(&mut self, direction: Direction, n: u64) {
-        let way = match direction {
-            Direction::ToServer => &mut self.to_server,
-            Direction::ToClient => &mut self.to_client,
-        };
-        if way.walker.skip(n) {
-            way.leaving = false;
-            if direction == Direction::ToServer {
-                // What asks for an image has no body.
-                self.replies.requested(false);
-            }
-        }
-    }
-
     /// The byte order is known, which needs the setup's walk.
     fn is_settled(&self) -> bool {
         self.to_server.walker.order().is_some()

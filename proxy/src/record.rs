@@ -18,7 +18,6 @@ use crate::display_name::{DisplayName, DisplayNameError};
 use crate::images::ImageRequests;
 use crate::listener::{self, Claimed, ListenError};
 use crate::notice::Notice;
-use crate::passage::Pipes;
 use crate::private_dir::PrivateDir;
 use crate::private_server::{PrivateServer, ServerError};
 use crate::recorder::{self, Recorder};
@@ -180,7 +179,6 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         tap: tap.clone(),
         scheduling: Scheduling::start(tap.clone()),
         buffers: ReadBuffers::default(),
-        pipes: Pipes::default(),
         kept: RefCell::default(),
         images,
         notices,

@@ -13,15 +13,11 @@ use x11prof_trace::{Control, Direction, Timestamp};
 use crate::buffer::ReadBuffers;
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
-use crate::passage::{self, Passage, Pipes};
 use crate::socket::{Received, Socket};
 
 /// A peer that does not take bytes for this long is noted; below, a full socket buffer is
 /// how every fast sender is slowed down.
 const NOTED_STALL: Duration = Duration::from_millis(5);
-
-/// How much is read behind an image.
-const AFTER_IMAGE: usize = 1 << 10;
 
 /// One connection on its way through us.
 pub(crate) struct Relay<'a> {
@@ -29,7 +25,6 @@ pub(crate) struct Relay<'a> {
     pub(crate) server: &'a Socket,
     pub(crate) tap: &'a ConnectionTap<'a>,
     pub(crate) buffers: &'a ReadBuffers,
-    pub(crate) pipes: &'a Pipes,
     /// Counts bytes relayed, both ways.
     pub(crate) relayed: &'a Cell<u64>,
 }
@@ -99,28 +94,11 @@ impl Relay<'_> {
             Direction::ToServer => (self.client, self.server, EndedBy::Client, EndedBy::Server),
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
-        // Behind an image often comes the next, of which only the beginning is to be read.
-        let mut most = usize::MAX;
         loop {
-            let unseen = self.tap.unseen(direction);
-            if unseen >= passage::WORTH {
-                match self.pipes.take(from, unseen).await {
-                    Ok(None) => {}
-                    Ok(Some(passage)) => {
-                        if let Err(error) = self.pass(direction, passage, to).await {
-                            return Ended::broken(receiver, error);
-                        }
-                        most = AFTER_IMAGE;
-                        continue;
-                    }
-                    Err(error) => return Ended::broken(sender, error),
-                }
-            }
-            let received = match from.receive(self.buffers, most).await {
+            let received = match from.receive(self.buffers, usize::MAX).await {
                 Ok(received) => received,
                 Err(error) => return Ended::broken(sender, error),
             };
-            most = usize::MAX;
             let time = clock::now();
             let bytes = received.bytes();
             if bytes.is_empty() {
@@ -149,28 +127,6 @@ impl Relay<'_> {
             }
             self.await_queue().await;
         }
-    }
-
-    /// Hands on bytes that are not looked at.
-    async fn pass(
-        &self,
-        direction: Direction,
-        mut passage: Passage<'_>,
-        to: &Socket,
-    ) -> io::Result<()> {
-        let time = clock::now();
-        // A pipe holds far below 4 GiB.
-        let len = u32::try_from(passage.left()).unwrap_or(u32::MAX);
-        self.relayed.set(self.relayed.get() + u64::from(len));
-        self.tap.crossed_unseen(time, direction, len);
-        if !passage.give_now(to)? {
-            passage.give(to).await?;
-            if clock::now().since(time) >= NOTED_STALL {
-                self.note_stall(time, "peer");
-            }
-        }
-        self.await_queue().await;
-        Ok(())
     }
 
     /// Waits while the recorder's queue holds all that it may.

@@ -145,7 +145,6 @@ pub(super) fn relay(
                 server: &Socket::new(server).unwrap(),
                 tap: &connection,
                 buffers: &ReadBuffers::default(),
-                pipes: &Pipes::default(),
                 relayed: &relayed,
             };
             let end = relay.run(|| ()).await;

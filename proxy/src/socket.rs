@@ -1,35 +1,29 @@
 //! Sockets as the relay needs them: bytes with the file descriptors that travel along.
 
-use std::cell::OnceCell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::{Errno, ioctl_fionread};
+use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, Shutdown, recv, recvmsg, sendmsg, shutdown,
+    SendAncillaryMessage, SendFlags, Shutdown, recvmsg, sendmsg, shutdown,
 };
 use rustix::time::Timespec;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use crate::buffer::{Lease, ReadBuffers};
-use crate::descriptors::Descriptors;
 
 /// The most descriptors that one message can carry (SCM_MAX_FD of the kernel).
 const MOST_FDS: usize = 253;
 
 /// A connected stream socket, Unix or TCP, in the running runtime.
 #[derive(Debug)]
-pub(crate) struct Socket {
-    registered: AsyncFd<OwnedFd>,
-    /// Made when it is first asked.
-    descriptors: OnceCell<Descriptors>,
-}
+pub(crate) struct Socket(AsyncFd<OwnedFd>);
 
 /// What one read gave.
 #[derive(Debug)]
@@ -60,14 +54,11 @@ impl Socket {
         // nor takes it out while it is registered.
         #[expect(unsafe_code, reason = "tokio cannot know what owns the descriptor")]
         let registered = unsafe { AsyncFd::register(fd) };
-        Ok(Socket {
-            registered: registered?,
-            descriptors: OnceCell::new(),
-        })
+        Ok(Socket(registered?))
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.registered.get_ref().as_fd()
+        self.0.get_ref().as_fd()
     }
 
     /// Asks for a send buffer of this size, of which the system grants what it allows
@@ -86,7 +77,7 @@ impl Socket {
         most: usize,
     ) -> io::Result<Received<'a>> {
         loop {
-            let mut ready = self.registered.readable().await?;
+            let mut ready = self.0.readable().await?;
             let mut buffer = buffers.lease();
             let asked = buffer.len().min(most);
             let attempt = ready.try_io(|fd| {
@@ -103,35 +94,6 @@ impl Socket {
                 return Ok(Received { buffer, len, fds });
             }
         }
-    }
-
-    /// Waits until something is there, and tells how many bytes can be read of which it is sure
-    /// that no descriptors travel with them; `None` where that cannot be told, and at the end.
-    pub(crate) async fn plain_bytes(&self) -> io::Result<Option<u64>> {
-        loop {
-            let mut ready = self.registered.readable().await?;
-            let look = ready.try_io(|fd| {
-                let there = ioctl_fionread(fd)?;
-                // It also orders the kernel's count of descriptors behind that of bytes.
-                let (_, len) = recv(fd, &mut [0_u8; 1], RecvFlags::PEEK)?;
-                Ok(if len == 0 { 0 } else { there })
-            });
-            let Ok(there) = look else { continue };
-            let there = there?;
-            let known = self
-                .descriptors
-                .get_or_init(|| Descriptors::of(self.as_fd()));
-            return Ok((there > 0 && known.none_waiting()).then_some(there));
-        }
-    }
-
-    /// Waits for room, and does `write` as often as it finds none.
-    pub(crate) async fn with_room<T>(
-        &self,
-        mut write: impl FnMut(BorrowedFd<'_>) -> io::Result<T>,
-    ) -> io::Result<T> {
-        let write = |fd: &OwnedFd| write(fd.as_fd());
-        self.registered.async_io(Interest::WRITABLE, write).await
     }
 
     /// Writes what the socket takes at once; the descriptors go with the first byte. How many
@@ -154,7 +116,8 @@ impl Socket {
     pub(crate) async fn send(&self, mut bytes: &[u8], fds: &[OwnedFd]) -> io::Result<()> {
         let mut fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
         while !bytes.is_empty() {
-            let n = self.with_room(|fd| send(fd, bytes, &fds)).await?;
+            let write = |fd: &OwnedFd| send(fd.as_fd(), bytes, &fds);
+            let n = self.0.async_io(Interest::WRITABLE, write).await?;
             // They went with the first byte, however many of the bytes did.
             fds.clear();
             bytes = bytes.get(n..).unwrap_or_default();

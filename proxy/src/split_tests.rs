@@ -243,7 +243,7 @@ fn answers_split_anywhere() {
     }
 }
 
-/// Images that go past us in the kernel.
+/// Images whose bodies stay out of the trace.
 #[test]
 fn long_images_split_at_many_places() {
     const IMAGE: usize = 100_000;

@@ -36,6 +36,7 @@ pub fn measure(
     plan: &Plan,
     progress: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<ServerParameters, MeasureError> {
+    let start = Instant::now();
     let raw = RawConnection::open(target)?;
     let mut notes = Vec::new();
     let pinned = match (raw.pid, plan.pin) {
@@ -72,16 +73,24 @@ pub fn measure(
         ..
     } = stage;
     let mut server = LiveServer::new(raw, window, pin);
+    // What is prepared before and measured after the passes is part of the time limit.
+    let around = start.elapsed() + Rest::LASTS;
+    let plan = Plan {
+        time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
+        ..plan.clone()
+    };
     let mut run = Run {
-        plan,
+        plan: &plan,
         mirror,
         progress,
         notes,
         pinned: pinned.is_some(),
     };
     let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
-    if let Some(transport) = &mut parameters.transport {
-        rest.measure(&mut server, target, transport)?;
+    if let Some(transport) = &mut parameters.transport
+        && let Err(error) = rest.measure(&mut server, target, transport)
+    {
+        return Err(failure(error, parameters));
     }
     drop((pinned, kept));
     Ok(parameters)

@@ -78,13 +78,31 @@ fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Optio
             && it.attributes == typical.attributes
     };
     let alike: Vec<&Operation> = operations.filter(alike).collect();
-    let count = alike.len().max(1) as f64;
-    let mean = |at: usize| {
-        let sizes = alike.iter().filter_map(|it| it.items.get(at));
-        sizes.sum::<f64>() / count
-    };
-    let means: Vec<f64> = (0..items).map(mean).collect();
-    typical.items = means;
-    typical.op_size = alike.iter().map(|it| it.op_size).sum::<f64>() / count;
+    let size = |at: usize| mean(alike.iter().filter_map(|it| it.items.get(at).copied()));
+    typical.items = (0..items).map(size).collect();
+    typical.op_size = mean(alike.iter().map(|it| it.op_size));
     Some(typical)
+}
+
+/// The mean; of equal values their very value, by which sizes are compared.
+fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let first = values.clone().next().unwrap_or(0.0);
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| {
+        (sum + (value - first), count + 1.0_f64)
+    });
+    first + sum / count.max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::PI;
+
+    use super::mean;
+
+    #[test]
+    fn the_mean_of_equal_values_is_exact() {
+        assert_eq!(mean(std::iter::repeat_n(25.0 * PI, 511)), 25.0 * PI);
+        assert_eq!(mean([1.0, 2.0, 6.0].into_iter()), 3.0);
+        assert_eq!(mean(std::iter::empty()), 0.0);
+    }
 }

@@ -19,19 +19,21 @@ use x11rb_protocol::protocol::xproto::{
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
 use crate::raw_connection::RawConnection;
+use crate::sampler::{Executor, Place};
 use crate::stage::Stage;
-use crate::statistics::{Estimate, estimate};
+use crate::statistics::{Estimate, LEAST, estimate};
 use crate::target::Target;
+use crate::transport::rounded;
 use crate::wire;
 
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
-/// Sleeps, and how often each.
+/// Sleeps, and how often each in a pass.
 const SLEEPS: [(Duration, usize); 4] = [
-    (SHORT, 60),
-    (Duration::from_millis(1), 30),
-    (Duration::from_millis(10), 12),
-    (Duration::from_millis(100), 6),
+    (SHORT, 10),
+    (Duration::from_millis(1), 5),
+    (Duration::from_millis(10), 2),
+    (Duration::from_millis(100), 1),
 ];
 /// Requests of the batches whose replies and events are counted.
 const BATCH: usize = 16;
@@ -51,6 +53,11 @@ impl Batch {
             answers: if answered { BATCH as u64 } else { 0 },
         }
     }
+
+    /// Its processor time after such a pause; `None` where it cannot be read.
+    fn after(&self, server: &mut LiveServer, pause: Duration) -> io::Result<Option<f64>> {
+        server.after_pause(&self.bytes, self.requests as u64, self.answers, pause)
+    }
 }
 
 /// The loads.
@@ -65,6 +72,9 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
+    /// About how long measuring them takes.
+    pub(crate) const LASTS: Duration = Duration::from_secs(4);
+
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
         let property = stage.atom("X11PROF_TRANSPORT")?;
@@ -103,22 +113,65 @@ impl Rest {
         server: &mut LiveServer,
         target: &Target,
         transport: &mut TransportCosts,
-    ) -> Result<(), MeasureError> {
-        self.writes(server, transport)?;
+    ) -> io::Result<()> {
+        // The last pass may have left the sender on another processor.
+        server.place(Place::Usual)?;
+        let mut passes = Vec::new();
+        for _ in 0..LEAST {
+            let Some(pass) = self.pass(server, target)? else {
+                return Ok(());
+            };
+            passes.push(pass);
+        }
+        replies_and_events(&passes, transport);
+        transport.after_sleep = self.sleeps(&passes);
+        Ok(())
+    }
+
+    fn pass(&self, server: &mut LiveServer, target: &Target) -> io::Result<Option<Pass>> {
+        let mut pass = Pass::default();
+        let (pause, count) = SLEEPS[0];
+        for _ in 0..count {
+            let mut of = |batch: &Batch| batch.after(server, pause);
+            let (Some(question), Some(questions), Some(silent), Some(told)) = (
+                of(&self.question)?,
+                of(&self.questions)?,
+                of(&self.silent)?,
+                of(&self.told)?,
+            ) else {
+                return Ok(None);
+            };
+            pass.replies
+                .push((questions - question) / (BATCH - 1) as f64);
+            pass.events.push((told - silent) / BATCH as f64);
+        }
+        for (pause, count) in SLEEPS {
+            let mut slept = Slept::default();
+            for _ in 0..count {
+                slept.nothing.extend(self.nothing.after(server, pause)?);
+                slept.motley.extend(self.motley.after(server, pause)?);
+                let open = || RawConnection::open(target).map(drop);
+                let connection = server.during(pause, open).map_err(gone)?;
+                slept.connection.extend(connection);
+            }
+            pass.sleeps.push(slept);
+        }
+        Ok(Some(pass))
+    }
+
+    fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
         let mut points: Vec<AfterSleep> = Vec::new();
         let mut warm = None;
-        for (pause, count) in SLEEPS {
-            let mut connections = Vec::new();
-            for _ in 0..count {
-                let open = || RawConnection::open(target).map(drop);
-                connections.extend(server.during(pause, open)?);
-            }
+        for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
+            let of = |field: fn(&Slept) -> &Vec<f64>| {
+                over_passes(passes, |pass| pass.sleeps.get(at).map(field))
+            };
             let (Some(nothing), Some(motley), Some(connection)) = (
-                batches(server, &self.nothing, pause, count)?,
-                batches(server, &self.motley, pause, count)?,
-                estimate(&connections),
+                of(|it| &it.nothing),
+                of(|it| &it.motley),
+                of(|it| &it.connection),
             ) else {
-                return Ok(());
+                continue;
             };
             let (least, all) = *warm.get_or_insert((nothing.median, motley.median));
             let slower = (motley.median - all) - (nothing.median - least);
@@ -127,72 +180,77 @@ impl Rest {
                 wakeup_us: micros(nothing.median),
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
                 connection_us: micros((connection.median - nothing.median).max(0.0)),
-                spread: nothing
-                    .spread()
-                    .map(|spread| (spread * 100.0).round() / 100.0),
+                spread: nothing.spread().map(|spread| rounded(spread, 2)),
             });
         }
-        transport.after_sleep = points;
-        Ok(())
+        points
     }
+}
 
-    /// What replies and events cost when the client's socket takes each.
-    fn writes(
-        &self,
-        server: &mut LiveServer,
-        transport: &mut TransportCosts,
-    ) -> Result<(), MeasureError> {
-        let (pause, count) = SLEEPS[0];
-        let mut of = |batch: &Batch| batches(server, batch, pause, count);
-        let (Some(question), Some(questions), Some(silent), Some(told)) = (
-            of(&self.question)?,
-            of(&self.questions)?,
-            of(&self.silent)?,
-            of(&self.told)?,
-        ) else {
-            return Ok(());
-        };
-        let reply = (questions.median - question.median) / (BATCH - 1) as f64;
-        let event = (told.median - silent.median) / BATCH as f64;
+/// What one pass over all of it took, in microseconds of processor time.
+#[derive(Default)]
+struct Pass {
+    /// One reply more; one event more.
+    replies: Vec<f64>,
+    events: Vec<f64>,
+    /// By sleep.
+    sleeps: Vec<Slept>,
+}
+
+/// After one length of sleep.
+#[derive(Default)]
+struct Slept {
+    nothing: Vec<f64>,
+    motley: Vec<f64>,
+    connection: Vec<f64>,
+}
+
+/// From the medians of the passes: their spread holds what drifts from pass to pass as well, as
+/// that of the requests does.
+fn over_passes<'a>(
+    passes: &'a [Pass],
+    of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,
+) -> Option<Estimate> {
+    let medians = passes
+        .iter()
+        .filter_map(|pass| Some(estimate(of(pass)?)?.median));
+    estimate(&medians.collect::<Vec<_>>())
+}
+
+/// What replies and events cost when the client's socket takes each.
+fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts) {
+    let (Some(reply), Some(event)) = (
+        over_passes(passes, |pass| Some(&pass.replies)),
+        over_passes(passes, |pass| Some(&pass.events)),
+    ) else {
+        return;
+    };
+    let Some(streamed) = transport.reply.cpu_us else {
+        return;
+    };
+    put(&mut transport.reply, &reply);
+    put(&mut transport.event, &event);
+    if let Some(flush) = &mut transport.flush
+        && let Some(write) = flush.cpu_us
+    {
         // The write of the first is not written off: what one reply alone costs stays as it was.
-        let lone = |costs: &TransportCosts| {
-            let flush = costs.flush.and_then(|flush| flush.cpu_us);
-            Some(costs.reply.cpu_us?.0 + flush.unwrap_or_default().0)
-        };
-        let Some(alone) = lone(transport) else {
-            return Ok(());
-        };
-        put(&mut transport.reply, reply.max(0.0), &questions);
-        put(&mut transport.event, event.max(0.0), &told);
-        if let Some(flush) = &mut transport.flush {
-            flush.cpu_us = Some(micros((alone - reply).max(0.0)));
-        }
-        Ok(())
+        let cost = (streamed.0 + write.0 - reply.median).max(0.0);
+        // As a difference it is at least as unsure, in microseconds, as each of the two.
+        let unsure =
+            (flush.spread.unwrap_or_default() * write.0).max(reply.half_width.unwrap_or_default());
+        flush.cpu_us = Some(micros(cost));
+        flush.spread = (cost > 0.0).then(|| rounded(unsure / cost, 2));
     }
 }
 
-fn put(into: &mut Measured, cpu: f64, of: &Estimate) {
-    into.cpu_us = Some(micros(cpu));
-    into.spread = of.spread().map(|spread| (spread * 100.0).round() / 100.0);
+fn put(into: &mut Measured, cpu: &Estimate) {
+    into.cpu_us = Some(micros(cpu.median.max(0.0)));
+    into.spread = cpu.spread().map(|spread| rounded(spread, 2));
 }
 
-/// The processor time of `batch` after such a pause; `None` where it cannot be read.
-fn batches(
-    server: &mut LiveServer,
-    batch: &Batch,
-    pause: Duration,
-    count: usize,
-) -> io::Result<Option<Estimate>> {
-    let mut times = Vec::new();
-    for _ in 0..count {
-        times.extend(server.after_pause(
-            &batch.bytes,
-            batch.requests as u64,
-            batch.answers,
-            pause,
-        )?);
-    }
-    Ok(estimate(&times))
+/// A server that takes no new connection has gone, or will not answer any more.
+fn gone(error: MeasureError) -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string())
 }
 
 /// One request of each of many names: small ones, so that what is cold in them weighs.
@@ -310,7 +368,6 @@ fn motley(stage: &mut Stage, property: u32) -> Result<Batch, MeasureError> {
     })
 }
 
-/// To a hundredth of a microsecond: the rest is noise.
 fn micros(time: f64) -> Micros {
-    Micros((time * 100.0).round() / 100.0)
+    Micros(rounded(time, 5))
 }

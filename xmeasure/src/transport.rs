@@ -321,7 +321,7 @@ pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<
 }
 
 /// `number` with so many significant digits: more would be noise, and a burden to readers.
-fn rounded(number: f64, digits: i32) -> f64 {
+pub(crate) fn rounded(number: f64, digits: i32) -> f64 {
     if number == 0.0 || !number.is_finite() {
         return number;
     }

@@ -1,5 +1,8 @@
-//! `cargo xtask calibrate [KIND…]`: measures private servers of every kind on this machine, and
+//! `cargo xtask calibrate [--time-limit SECONDS] [KIND…]`: measures private servers of every kind on this machine, and
 //! writes the parameter files that come with the program.
+
+use std::fs;
+use std::path::Path;
 
 use crate::packages::{DEMO, ensure};
 use crate::run::{cargo, root, run, target};
@@ -13,11 +16,19 @@ const KINDS: [(&str, &str); 5] = [
     ("xorg-dummy", "xorg-dummy"),
 ];
 
-/// How long one server may take, in seconds: at rest all are done before that.
+/// How long one server may take where nothing else is said, in seconds.
 const LIMIT: &str = "360";
 
 /// Measures the servers that `arguments` name; all where there are none.
 pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
+    let (limit, arguments) = match arguments {
+        [option, seconds, kinds @ ..] if option == "--time-limit" => {
+            let number: Result<u32, _> = seconds.parse();
+            number.map_err(|_| format!("{seconds} is no number of seconds"))?;
+            (seconds.as_str(), kinds)
+        }
+        kinds => (LIMIT, kinds),
+    };
     if let Some(unknown) = arguments
         .iter()
         .find(|named| KINDS.iter().all(|(kind, _)| kind != named))
@@ -31,9 +42,34 @@ pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
         if arguments.is_empty() || arguments.iter().any(|named| named == kind) {
             let file = root().join("server-params").join(format!("{name}.toml"));
             let mut command = std::process::Command::new(target().join("release/x11prof"));
-            command.args(["measure", "--time-limit", LIMIT, "--server", kind, "-o"]);
-            run(command.arg(file))?;
+            command.args(["measure", "--time-limit", limit, "--server", kind, "-o"]);
+            run(command.arg(&file))?;
+            without_paths(&file)?;
         }
     }
     Ok(())
+}
+
+/// The files are for everybody: they must not name places of this machine.
+fn without_paths(file: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let home = std::env::home_dir().filter(|home| home.components().count() > 1);
+    let private = [
+        Some(root()),
+        Some(target()),
+        home,
+        Some(std::env::temp_dir()),
+    ];
+    match private
+        .into_iter()
+        .flatten()
+        .find(|path| text.contains(&*path.to_string_lossy()))
+    {
+        Some(path) => Err(format!(
+            "{} names {}: take that out",
+            file.display(),
+            path.display()
+        )),
+        None => Ok(()),
+    }
 }

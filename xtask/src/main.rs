@@ -30,8 +30,8 @@ usage: cargo xtask TASK
           what is seen on the screen;
           memory [MB [WORD…]]: every analysis (or those with these words) over a long trace;
           resources: what programs hold in the server, beside what X-Resource says
-  calibrate [KIND…]  measure private servers of all kinds (or these) here, at rest, and write the
-          parameter files that come with the program; some 8 minutes each
+  calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, at
+          rest, and write the parameter files that come with the program; at most 360 s each
   test    install what is missing and run every test, unit and end to end
 ";
 

@@ -11,6 +11,7 @@ use x11prof_trace::{ConnectionId, Control};
 use crate::body::Body;
 use crate::pipeline::{Observation, Seen};
 use crate::profile::atoms::Atoms;
+use crate::profile::owners::Owners;
 use crate::profile::pricing::Charge;
 use crate::profile::tally::{Line, Tally};
 use crate::profile::target::{Target, event_window, target};
@@ -54,7 +55,7 @@ pub(crate) enum GroupKey {
     /// A client.
     Client(ConnectionId),
     /// A window or a pixmap.
-    Drawable(u32),
+    Drawable(DrawableKey),
     /// An atom by its name.
     Atom(Symbol),
     /// Requests that have none.
@@ -62,6 +63,9 @@ pub(crate) enum GroupKey {
     /// What cheap ones had come to when there were too many groups.
     Others,
 }
+
+/// A window or a pixmap: its id, and the client whose id it is.
+pub(crate) type DrawableKey = (u32, Option<ConnectionId>);
 
 /// What is known of a window or a pixmap.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +81,8 @@ pub(crate) struct Groups {
     by: By,
     tally: Tally<GroupKey>,
     atoms: Atoms,
-    descriptions: HashMap<u32, Description>,
+    descriptions: HashMap<DrawableKey, Description>,
+    owners: Owners,
     /// Which windows are roots.
     formats: PixelFormats,
     /// Pictures with their drawables, and whose they are.
@@ -93,6 +98,7 @@ impl Groups {
             tally: Tally::default(),
             atoms: Atoms::default(),
             descriptions: HashMap::new(),
+            owners: Owners::default(),
             formats: PixelFormats::default(),
             pictures: HashMap::new(),
             recent: HashMap::new(),
@@ -147,6 +153,7 @@ impl Groups {
         match seen.message {
             Message::ServerSetup(setup) => {
                 self.formats.learn(setup);
+                self.owners.learn(seen.connection, setup);
                 GroupKey::None
             }
             Message::Request(request) => self.of_request(seen.connection, request),
@@ -186,13 +193,21 @@ impl Groups {
     }
 
     fn of_drawable(&self, id: u32) -> GroupKey {
-        let pixmap = self.descriptions.get(&id).is_some_and(|known| known.pixmap);
+        let key = self.drawable(id);
+        let pixmap = self
+            .descriptions
+            .get(&key)
+            .is_some_and(|known| known.pixmap);
         // 0 is None in every request that may name a window.
         if id == 0 || self.by == By::Window && pixmap {
             GroupKey::None
         } else {
-            GroupKey::Drawable(id)
+            GroupKey::Drawable(key)
         }
+    }
+
+    fn drawable(&self, id: u32) -> DrawableKey {
+        (id, self.owners.owner(id))
     }
 
     fn of_answered(&mut self, connection: ConnectionId, sequence: SequenceNumber) -> GroupKey {
@@ -220,7 +235,8 @@ impl Groups {
                     depth: request.minor,
                     ..Description::default()
                 };
-                self.descriptions.insert(body.u32(0)?, description);
+                self.descriptions
+                    .insert(self.drawable(body.u32(0)?), description);
             }
             "CreatePixmap" if known => {
                 let description = Description {
@@ -229,13 +245,15 @@ impl Groups {
                     depth: request.minor,
                     title: None,
                 };
-                self.descriptions.insert(body.u32(0)?, description);
+                self.descriptions
+                    .insert(self.drawable(body.u32(0)?), description);
             }
             // WM_NAME is atom 39.
             "ChangeProperty" if body.u32(4) == Some(39) => {
                 let len = usize::try_from(body.u32(16)?).ok()?;
                 let title = String::from_utf8_lossy(body.bytes(20, len)?).into_owned();
-                if let Some(window) = self.descriptions.get_mut(&body.u32(0)?) {
+                let key = self.drawable(body.u32(0)?);
+                if let Some(window) = self.descriptions.get_mut(&key) {
                     window.title = Some(title);
                 }
             }
@@ -258,25 +276,35 @@ impl Groups {
         match key {
             GroupKey::Client(connection) => client(connection),
             GroupKey::Atom(name) => name.to_string(),
-            GroupKey::Drawable(id) => match self.descriptions.get(&id) {
-                None if self.formats.root_depth(id).is_some() => format!("0x{id:08x} root window"),
-                None => format!("0x{id:08x}"),
-                Some(known) => {
-                    let kind = if known.pixmap { "pixmap" } else { "window" };
-                    let (width, height) = known.size;
-                    let mut label = format!("0x{id:08x} {kind} {width}x{height}");
-                    // Depth 0 is CopyFromParent.
-                    if known.depth != 0 {
-                        label.push_str(&format!("x{}", known.depth));
+            GroupKey::Drawable(drawable) => {
+                let label = self.drawable_label(drawable);
+                match drawable {
+                    (id, Some(owner)) if self.owners.is_reused(id) => {
+                        format!("{label} of {}", client(owner))
                     }
-                    if let Some(title) = &known.title {
-                        label.push_str(&format!(" \"{title}\""));
-                    }
-                    label
+                    _ => label,
                 }
-            },
+            }
             GroupKey::None => format!("(no {})", self.by.name()),
             GroupKey::Others => "(others)".to_owned(),
         }
+    }
+    fn drawable_label(&self, drawable: DrawableKey) -> String {
+        let (id, _) = drawable;
+        let Some(known) = self.descriptions.get(&drawable) else {
+            let root = self.formats.root_depth(id).is_some();
+            return format!("0x{id:08x}{}", if root { " root window" } else { "" });
+        };
+        let kind = if known.pixmap { "pixmap" } else { "window" };
+        let (width, height) = known.size;
+        let mut label = format!("0x{id:08x} {kind} {width}x{height}");
+        // Depth 0 is CopyFromParent.
+        if known.depth != 0 {
+            label.push_str(&format!("x{}", known.depth));
+        }
+        if let Some(title) = &known.title {
+            label.push_str(&format!(" \"{title}\""));
+        }
+        label
     }
 }

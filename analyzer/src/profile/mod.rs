@@ -2,6 +2,7 @@
 
 pub(crate) mod atoms;
 pub(crate) mod groups;
+pub(crate) mod owners;
 pub(crate) mod partition;
 pub(crate) mod pricing;
 pub(crate) mod report;

@@ -203,6 +203,30 @@ fn a_nonsensical_big_length_is_malformed_and_framing_goes_on() {
 }
 
 #[test]
+fn length_0_before_big_requests_is_enabled_is_a_bare_header() {
+    let mut desk = Desk::new().with("BIG-REQUESTS", 133, 0, 0);
+    desk.client(&SETUP);
+    desk.server(&ACCEPTED);
+    desk.said.clear();
+    let big = [&[127, 0, 0, 0, 3, 0, 0, 0][..], &[9; 4]].concat();
+    desk.client(&[127, 0, 0, 0]);
+    // The same bytes before and behind Enable, with which they come in one read.
+    desk.client(&[&[127, 0, 0, 0][..], &GET_INPUT_FOCUS, &[133, 0, 1, 0], &big].concat());
+    desk.server(&answer([0, 16, 2, 0, 0, 0, 0, 0], 32));
+    assert_eq!(
+        desk.said,
+        [
+            "a request's length is 0 without BIG-REQUESTS enabled: 4/4",
+            "a request's length is 0 without BIG-REQUESTS enabled: 4/4",
+            "3 GetInputFocus 4/4 ?",
+            "4 BIG-REQUESTS:Enable 4/4 ?",
+            "5 NoOperation 12/12",
+            "2 BadLength Unknown:0 0x0",
+        ]
+    );
+}
+
+#[test]
 fn list_fonts_with_info_has_replies_up_to_the_nameless_one() {
     let mut desk = Desk::open();
     desk.client(&[50, 0, 2, 0, 10, 0, 0, 0]);
@@ -372,7 +396,7 @@ fn requests_without_an_answer_do_not_pile_up() {
 
 #[test]
 fn a_reply_to_a_request_that_nothing_is_known_of_finds_it() {
-    let mut desk = Desk::open().with("NV-CONTROL", 150, 0, 0);
+    let mut desk = Desk::open().with("NV-GLX", 150, 0, 0);
     desk.client(&[150, 4, 1, 0, 150, 5, 1, 0, 43, 0, 1, 0]);
     // Whether they have replies is not known: nothing waits for theirs.
     assert_eq!(desk.connection.awaiting_reply(), 1);
@@ -385,6 +409,6 @@ fn a_reply_to_a_request_that_nothing_is_known_of_finds_it() {
     desk.server(&answer(3));
     assert_eq!(
         desk.said[3..],
-        ["2 -> NV-CONTROL:5 32/32", "3 -> GetInputFocus 32/32"]
+        ["2 -> NV-GLX:5 32/32", "3 -> GetInputFocus 32/32"]
     );
 }

@@ -6,16 +6,8 @@ use std::process::Command;
 /// Seconds that one x11perf may take.
 const PATIENCE: &str = "60";
 
-/// Operations per second that x11perf prints for `test` at `display`, run once for about a second.
-pub(crate) fn rate(test: &str, display: &str, authority: &Path, cpu: &str) -> Result<f64, String> {
-    let rates = rates(&[test], display, authority, cpu)?;
-    rates
-        .first()
-        .copied()
-        .ok_or_else(|| format!("x11perf knows no test -{test}"))
-}
-
-/// The same for several tests, in their order, by one x11perf: it takes some seconds to set
+/// Operations per second that x11perf prints for `tests` at `display`, in their order, each run
+/// once for about a second, by one x11perf: it takes some seconds to set
 /// itself up.
 pub(crate) fn rates(
     tests: &[&str],

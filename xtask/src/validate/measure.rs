@@ -1,7 +1,5 @@
 //! `cargo xtask validate measure`: does a second calibration agree with the first, do interpolated
-//! prices agree with fresh measurements, do wall prices agree with x11perf?
-
-use std::path::Path;
+//! prices agree with fresh measurements, do prices agree with x11perf?
 
 use x11prof_cost_model::{
     Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices, differences,
@@ -9,8 +7,8 @@ use x11prof_cost_model::{
 use x11prof_session::{Operation, Value};
 use x11prof_xmeasure::{Pin, Plan, Target, measure};
 
+use super::rates;
 use crate::bench::x_server::XServer;
-use crate::bench::x11perf;
 use crate::packages::{DEMO, TEST, ensure};
 
 /// Where the server runs, and x11perf; calibration pins itself.
@@ -54,8 +52,8 @@ const BETWEEN: &[(&str, &[f64])] = &[
     ),
 ];
 
-/// Runs the validation; with `quick` the runs are quick ones, to try it out. With a parameter file
-/// of this machine's Xvfb that one is taken in place of both runs, and compared with none.
+/// Runs the validation; with `quick` the runs are quick ones, to try it out. A parameter file of
+/// this machine's Xvfb is taken in place of the first run.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     let quick = arguments.first().is_some_and(|it| it == "quick");
@@ -71,14 +69,11 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
             ServerParameters::from_toml(&text).map_err(|error| format!("{file}: {error}"))?
         }
-        None => {
-            let first = calibrate(&server, &plan)?;
-            repeatability(&first, &calibrate(&server, &plan)?);
-            first
-        }
+        None => calibrate(&server, &plan)?,
     };
+    repeatability(&first, &calibrate(&server, &plan)?);
     interpolation(&server, &plan, &first)?;
-    against_x11perf(&server, &first)
+    rates::compare(&server, &first, CLIENT_CPU)
 }
 
 fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameters, String> {
@@ -162,62 +157,8 @@ fn interpolation(server: &XServer, plan: &Plan, first: &ServerParameters) -> Res
     Ok(())
 }
 
-/// Wall prices beside x11perf's rates on the same server.
-fn against_x11perf(server: &XServer, first: &ServerParameters) -> Result<(), String> {
-    let mut prices = CostTable::with_clock(first, &Substitutions::default(), Clock::Wall);
-    let bytes = TransportPrices::with_clock(first, Clock::Wall).byte_read();
-    let solid = "PolyFillRectangle fillstyle=FillSolid gxmode=GXcopy";
-    // What x11perf counts: rectangles of many in a request, characters of lines of 80.
-    for (test, request, size, items, length, counted) in [
-        ("noop", "NoOperation", 0.0, 1, 4.0, 1.0),
-        ("rect10", solid, 100.0, 100, 812.0, 100.0),
-        ("rect500", solid, 250_000.0, 1, 20.0, 1.0),
-        (
-            "putimage500",
-            "PutImage depth=24 format=ZPixmap gxmode=GXcopy",
-            250_000.0,
-            1,
-            1_000_028.0,
-            1.0,
-        ),
-        ("fitext", "ImageText8 fontname=6x13", 80.0, 1, 96.0, 80.0),
-    ] {
-        let mut operation = operation(request);
-        operation.items = vec![size; items];
-        operation.op_size = size * items as f64;
-        let price = prices.price(&operation);
-        let own = price.server.time.0 + bytes.time.0 * length;
-        let before = busy(server.pid());
-        let start = std::time::Instant::now();
-        let rate = x11perf::rate(test, &server.display(), Path::new("/dev/null"), CLIENT_CPU)?;
-        let share = (busy(server.pid()) - before) / start.elapsed().as_secs_f64();
-        let theirs = counted * 1e6 / rate;
-        println!(
-            "x11perf -{test}: {theirs:.4} µs, ours {own:.4} µs, {:+.1} % (goal 10 %); the server \
-             was busy for {:.0} % of x11perf's run",
-            100.0 * (own / theirs - 1.0),
-            100.0 * share
-        );
-    }
-    println!(
-        "where the server is idle for much of the run, its setup left out, x11perf's own sending is \
-         what it measured"
-    );
-    Ok(())
-}
-
-/// Processor seconds of a process so far.
-fn busy(pid: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
-    let nanoseconds = text
-        .split_whitespace()
-        .next()
-        .and_then(|it| it.parse::<f64>().ok());
-    nanoseconds.unwrap_or(0.0) / 1e9
-}
-
 /// The operation that `PolyText8 fontname=6x13` names.
-fn operation(text: &str) -> Operation {
+pub(super) fn operation(text: &str) -> Operation {
     let mut words = text.split_whitespace();
     let mut operation = Operation::new(words.next().unwrap_or_default().into());
     for (name, value) in words.filter_map(|word| word.split_once('=')) {

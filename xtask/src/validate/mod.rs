@@ -7,6 +7,7 @@ mod episodes;
 mod long_trace;
 mod measure;
 mod memory;
+mod rates;
 mod resources;
 
 /// Runs the validation that `arguments` names.
