@@ -201,6 +201,9 @@ pub(crate) struct Episodes {
     /// List the N longest episodes only
     #[arg(long, value_name = "N")]
     pub(crate) worst: Option<usize>,
+    /// Add what it would take over a network (see `report`)
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    pub(crate) net: Network,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,

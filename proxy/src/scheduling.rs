@@ -1,5 +1,8 @@
 //! Scheduling capture: when the threads of the server and of the clients ran and waited, and
-//! what they waited in. A thread of its own drains the kernel's rings at a slow beat.
+//! what they waited in. A thread of its own drains the kernel's rings at a beat.
+//!
+//! What a thread waits in is not in the kernel's record, and cannot be had once the wait is over: the
+//! beat decides how short a wait may be and still be known.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,10 +18,11 @@ use crate::perf::{Outputs, Rings};
 use crate::tap::{Entry, Tap};
 use crate::{clock, cpu_clock, process_info};
 
-/// How often the rings are drained.
-const BEAT: Duration = Duration::from_millis(10);
-/// A thread that has been blocked for this long is asked what it waits in.
-const LONG_WAIT: Duration = Duration::from_millis(5);
+/// How often the rings are drained while clients are watched.
+const BEAT: Duration = Duration::from_millis(2);
+/// A thread that has been blocked for this long is asked what it waits in. With the beat, every wait
+/// of 3 ms is asked; replies are waited for less long, mostly, and would be asked in vain.
+const LONG_WAIT: Duration = Duration::from_millis(1);
 /// How often CPU clocks are noted.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 

@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         client: arguments.client.clone(),
         landmark: arguments.landmark.clone(),
         worst: arguments.worst,
+        net: arguments.net,
         ..EpisodeOptions::default()
     };
     if let Some(thresholds) = arguments.threshold {

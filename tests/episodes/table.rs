@@ -16,14 +16,14 @@ const P95_MS: f64 = 3.0;
 /// The most that what is seen and ours may differ, at the median.
 const SEEN_MS: f64 = 3.0;
 
-/// Where `cargo xtask validate episodes` wants the figures.
-fn keep(name: &str, value: Value) {
+/// Writes figures of a thing to where `cargo xtask validate episodes` wants them, beside those of others.
+fn keep(name: &str, of: &str, value: Value) {
     let Some(file) = std::env::var_os("X11PROF_VALIDATE_EPISODES") else {
         return;
     };
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     let mut all: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({ "format": 1 }));
-    all[name] = value;
+    all[name][of] = value;
     std::fs::write(&file, all.to_string()).expect("the figures are written");
 }
 
@@ -57,16 +57,33 @@ fn table(title: &str, rows: impl Iterator<Item = String>) {
     }
 }
 
+/// The benchmarks that are wanted: those that `cargo xtask validate episodes truth` was given, or all.
+fn wanted() -> Vec<&'static str> {
+    let named = std::env::var("X11PROF_EPISODES_BENCHMARKS").unwrap_or_default();
+    let named: Vec<&str> = named.split_whitespace().collect();
+    let known = |name: &&str| BENCHMARKS.contains(name);
+    assert!(
+        named.iter().all(known),
+        "one of {named:?} is none of {BENCHMARKS:?}"
+    );
+    let all = BENCHMARKS.into_iter();
+    all.filter(|name| named.is_empty() || named.contains(name))
+        .collect()
+}
+
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
 fn every_benchmark_from_10_ms_to_a_second() {
     let server = Server::xvfb(&[]);
+    let wanted = wanted();
     let mut all: Vec<(&str, &str, Pair)> = Vec::new();
-    for benchmark in BENCHMARKS {
+    for benchmark in &wanted {
         for work in WORKS {
             let run = run(&server, benchmark, work, &TIMES_MS);
-            all.extend(run.pairs().into_iter().map(|pair| (benchmark, work, pair)));
+            all.extend(run.pairs().into_iter().map(|pair| (*benchmark, work, pair)));
         }
+        let these: Vec<_> = all.iter().filter(|(name, ..)| name == benchmark).collect();
+        keep("truth", benchmark, these.into_iter().map(figures).collect());
     }
     let of = |wanted: &dyn Fn(&str, &str, &Pair) -> bool| -> Vec<&Pair> {
         let found = all.iter().filter(|(b, w, pair)| wanted(b, w, pair));
@@ -74,7 +91,7 @@ fn every_benchmark_from_10_ms_to_a_second() {
     };
     table(
         "micro-benchmark",
-        BENCHMARKS
+        wanted
             .iter()
             .map(|name| row(name, &of(&|benchmark, _, _| benchmark == *name))),
     );
@@ -93,22 +110,19 @@ fn every_benchmark_from_10_ms_to_a_second() {
     );
     let every = of(&|_, _, _| true);
     table("all", std::iter::once(row("all", &every)));
-    keep(
-        "truth",
-        all.iter()
-            .map(|(benchmark, work, pair)| {
-                json!({
-                    "benchmark": benchmark, "work": work, "action": pair.truth.action,
-                    "asked_ms": pair.truth.asked_ms, "truth_ms": pair.truth.latency_ms,
-                    "ours_ms": pair.ours_ms(), "waiting_ms": pair.episode.waiting_ms, "part_error_ms": pair.part_error_ms(),
-                    "landmark": pair.episode.landmark, "culprit": pair.episode.culprit,
-                })
-            })
-            .collect(),
-    );
     let errors = errors(&every);
     assert!(median(&errors) <= MEDIAN_MS, "the median");
     assert!(quantile(&errors, 0.95) <= P95_MS, "the 95th percentile");
+}
+
+fn figures((benchmark, work, pair): &(&str, &str, Pair)) -> Value {
+    json!({
+        "benchmark": benchmark, "work": work, "action": pair.truth.action,
+        "asked_ms": pair.truth.asked_ms, "truth_ms": pair.truth.latency_ms,
+        "ours_ms": pair.ours_ms(), "waiting_ms": pair.episode.waiting_ms,
+        "part_error_ms": pair.part_error_ms(),
+        "landmark": pair.episode.landmark, "culprit": pair.episode.culprit,
+    })
 }
 
 /// Letters and a few ends of lines, by the codes of an evdev keyboard.
@@ -183,13 +197,9 @@ fn what_is_seen_on_the_screen() {
     for (program, compared) in &compared {
         println!("{}", compared.row(program));
     }
-    keep(
-        "screen",
-        compared
-            .iter()
-            .map(|(program, compared)| compared.json(program))
-            .collect(),
-    );
+    for (program, compared) in &compared {
+        keep("screen", program, compared.json(program));
+    }
     for (program, compared) in &compared {
         assert!(compared.median_ms() <= SEEN_MS, "{program}: {compared:?}");
     }

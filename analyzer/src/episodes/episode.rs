@@ -1,5 +1,6 @@
 //! A finished episode, and what its time is made of.
 
+use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
@@ -216,6 +217,16 @@ impl Episode {
         let children = self.children.iter().map(|child| child.latency);
         self.latency()
             .saturating_sub(children.fold(0, u64::saturating_add))
+    }
+
+    /// The same over a network: its requests' bytes, and the latency for each of its round trips
+    /// (Xprof's equation 7, with the blocking that was observed).
+    pub(crate) fn over(&self, network: &Network) -> Episode {
+        let mut episode = self.clone();
+        let time = network.time(self.bytes, self.round_trips);
+        // As a cast does it: what does not fit is the largest that does.
+        episode.parts.add(Owner::Network, (time.0 * 1000.0) as u64);
+        episode
     }
 
     /// When its response was complete.

@@ -111,6 +111,7 @@ impl Findings {
         if !self.wanted(episode) {
             return;
         }
+        let episode = &episode.over(&self.options.net);
         let latency = episode.latency();
         let perceptible = self.is_perceptible(episode);
         self.number += 1;

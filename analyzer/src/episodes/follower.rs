@@ -24,6 +24,8 @@ struct Client {
     machine: Machine,
     state: State,
     since: u64,
+    /// `Grab::total` then.
+    grabbed: u64,
 }
 
 /// The state machines.
@@ -31,6 +33,8 @@ struct Client {
 pub(crate) struct Follower {
     spans: Spans,
     clients: FastMap<ConnectionId, Client>,
+    /// The clients of each process; its first thread is the one that speaks to the server.
+    processes: HashMap<u32, Vec<ConnectionId>>,
     captured: HashMap<u32, bool>,
     around: Around,
 }
@@ -42,8 +46,29 @@ struct Around {
     clock: ServerTime,
     runnable: Runnable,
     states: States,
-    /// Who has grabbed the server.
-    grabbed_by: Option<ConnectionId>,
+    grab: Grab,
+}
+
+/// Who has grabbed the server, and for how long anybody had until now: a client reads off how much of
+/// its own time that was when its turn comes, so that a grab concerns nobody else at once.
+#[derive(Debug, Default)]
+struct Grab {
+    by: Option<ConnectionId>,
+    since: u64,
+    before: u64,
+}
+
+impl Grab {
+    /// Nanoseconds in which somebody had grabbed the server until `time`.
+    fn total(&self, time: u64) -> u64 {
+        let now = self.by.map_or(0, |_| time.saturating_sub(self.since));
+        self.before.saturating_add(now)
+    }
+
+    fn change(&mut self, time: u64, by: Option<ConnectionId>) {
+        self.before = self.total(time);
+        (self.by, self.since) = (by, time);
+    }
 }
 
 impl Around {
@@ -55,7 +80,13 @@ impl Around {
         client: &mut Client,
         what: impl FnOnce(&mut Machine, &mut ServerTime, &mut Done<'_>),
     ) {
-        let grabbed = self.grabbed_by.is_some_and(|by| by != id);
+        let total = self.grab.total(time);
+        let grabbed = if self.grab.by == Some(id) {
+            0
+        } else {
+            total.saturating_sub(client.grabbed)
+        };
+        client.grabbed = total;
         let runnable = self.runnable.of(client.machine.pid);
         client.machine.pass(time, grabbed, runnable);
         let server = &mut self.server;
@@ -75,6 +106,7 @@ impl Follower {
         Follower {
             spans,
             clients: FastMap::default(),
+            processes: HashMap::new(),
             captured: HashMap::new(),
             around: Around::default(),
         }
@@ -97,24 +129,36 @@ impl Follower {
             Happening::Opened { client, pid } => self.opened(time, *client, *pid),
             Happening::Closed(id) => {
                 if let Some(mut client) = self.clients.remove(id) {
+                    if let Some(pid) = client.machine.pid
+                        && let Some(of) = self.processes.get_mut(&pid)
+                    {
+                        of.retain(|one| one != id);
+                        if of.is_empty() {
+                            self.processes.remove(&pid);
+                        }
+                    }
                     around.step(time, *id, &mut client, |machine, _, done| {
                         machine.closed(done);
                     });
                     around.states.changed(time, client.state, State::default());
                 }
-                around.grabbed_by.take_if(|by| by == id);
+                if around.grab.by == Some(*id) {
+                    around.grab.change(time, None);
+                }
             }
             Happening::Captured { pid, switches } => {
                 if self.captured.len() < MOST_PROCESSES {
                     self.captured.insert(*pid, *switches);
                 }
-                for client in self.clients.values_mut() {
-                    if client.machine.pid == Some(*pid) && *switches {
-                        client.machine.captured();
+                if *switches {
+                    for id in self.processes.get(pid).into_iter().flatten() {
+                        if let Some(client) = self.clients.get_mut(id) {
+                            client.machine.captured();
+                        }
                     }
                 }
             }
-            Happening::Waits { tid, since, wait } => self.of_thread(time, *tid, |machine, _| {
+            Happening::Waits { tid, since, wait } => self.of_process(time, *tid, |machine, _| {
                 machine.waits(*since, *wait);
             }),
             Happening::Switch(switch) => self.switch(time, switch),
@@ -132,11 +176,13 @@ impl Follower {
                     });
                 }
                 if let Some(grabs) = sent.grabs {
-                    // Until now it was as it was.
-                    for (id, client) in &mut self.clients {
-                        around.step(time, *id, client, |_, _, _| {});
+                    // Until now it was as it was for the one that had it.
+                    if let Some(by) = around.grab.by
+                        && let Some(client) = self.clients.get_mut(&by)
+                    {
+                        around.step(time, by, client, |_, _, _| {});
                     }
-                    around.grabbed_by = grabs.then_some(*id);
+                    around.grab.change(time, grabs.then_some(*id));
                 }
             }
         }
@@ -157,8 +203,13 @@ impl Follower {
             machine,
             state,
             since: time,
+            grabbed: self.around.grab.total(time),
         };
-        self.clients.insert(id, client);
+        if self.clients.insert(id, client).is_none()
+            && let Some(pid) = pid
+        {
+            self.processes.entry(pid).or_default().push(id);
+        }
     }
 
     fn switch(&mut self, time: u64, switch: &Switch) {
@@ -167,29 +218,22 @@ impl Follower {
             return;
         }
         // Until now as many could run as before.
-        self.of_process(time, switch.pid);
+        self.of_process(time, switch.pid, |_, _| {});
         self.around.runnable.switch(switch);
-        self.of_thread(time, switch.tid, |machine, done| {
+        self.of_process(time, switch.tid, |machine, done| {
             machine.switch(switch, done);
         });
     }
 
-    fn of_process(&mut self, time: u64, pid: u32) {
-        for (id, client) in &mut self.clients {
-            if client.machine.pid == Some(pid) {
-                self.around.step(time, *id, client, |_, _, _| {});
-            }
-        }
-    }
-
-    fn of_thread(
+    /// The clients of a process; of a thread, those for which it is the one that speaks to the server.
+    fn of_process(
         &mut self,
         time: u64,
-        tid: u32,
+        pid: u32,
         mut what: impl FnMut(&mut Machine, &mut Done<'_>),
     ) {
-        for (id, client) in &mut self.clients {
-            if client.machine.speaks(tid) {
+        for id in self.processes.get(&pid).into_iter().flatten() {
+            if let Some(client) = self.clients.get_mut(id) {
                 self.around.step(time, *id, client, |machine, _, done| {
                     what(machine, done);
                 });

@@ -24,6 +24,9 @@ const MOST_OUTSTANDING: usize = 4096;
 /// What was delivered at least this long before a thread blocks, it has read: the relay has
 /// passed it on by then.
 const PASSED_ON: u64 = 200_000;
+/// Waits from this long on are known by what the recorder saw, if it could. A briefer one that no
+/// bytes ended was no wait for X: a page, a lock, the write of a request that the relay has not read.
+const BRIEF: u64 = 3_000_000;
 
 /// The durations that decide what belongs together, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -56,9 +59,8 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Machine {
     client: ConnectionId,
+    /// Its process, whose first thread speaks to the server.
     pub(crate) pid: Option<u32>,
-    /// The thread that speaks to the server.
-    ui: Option<u32>,
     thread: Thread,
     outstanding: VecDeque<SequenceNumber>,
     open: Option<Open>,
@@ -90,7 +92,6 @@ impl Machine {
         Machine {
             client,
             pid,
-            ui: pid,
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
             open: Some(Open::start_up(names.startup, time)),
@@ -102,11 +103,6 @@ impl Machine {
         }
     }
 
-    /// Whether a thread is the one that speaks to the server.
-    pub(crate) fn speaks(&self, tid: u32) -> bool {
-        self.ui == Some(tid)
-    }
-
     /// The switches of its process are recorded: it runs, for it has just connected.
     pub(crate) fn captured(&mut self) {
         if self.thread == Thread::Unknown {
@@ -114,12 +110,17 @@ impl Machine {
         }
     }
 
-    /// Time passes until `time`; `grabbed` by another client or not.
-    pub(crate) fn pass(&mut self, time: u64, grabbed: bool, runnable: u64) {
-        let owner = self.thread.owner(!self.outstanding.is_empty(), grabbed);
+    /// Time passes until `time`, in `grabbed` nanoseconds of which another client had grabbed the
+    /// server.
+    pub(crate) fn pass(&mut self, time: u64, grabbed: u64, runnable: u64) {
+        let asks = !self.outstanding.is_empty();
+        let owner = self.thread.owner(asks);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
             open.pass(time, owner, runnable);
+            if asks && grabbed > 0 {
+                open.grabbed(grabbed);
+            }
         }
     }
 
@@ -224,9 +225,10 @@ impl Machine {
             return;
         }
         let lingers = quiet.is_some_and(|quiet| time.saturating_sub(quiet) <= self.spans.tick());
+        let brief = wait.is_none() && !fed && time.saturating_sub(since) < BRIEF;
         let goes_on = match &self.open {
             // A wait for a reply, or not known to be quiet at all.
-            Some(_) if quiet.is_none() => true,
+            Some(_) if quiet.is_none() || brief => true,
             // What came to nothing does not begin what comes now.
             Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
             // The answer to a request of its own, or its next frame.

@@ -34,6 +34,7 @@ mod thresholds;
 mod timeline;
 mod windows;
 
+use x11prof_cost_model::Network;
 use x11prof_trace::Control;
 
 use crate::pipeline::Observation;
@@ -63,6 +64,8 @@ pub struct EpisodeOptions {
     pub landmark: Option<String>,
     /// List this many of the longest only.
     pub worst: Option<usize>,
+    /// The network that the episodes are thought to take place over, besides what was recorded.
+    pub net: Network,
 }
 
 impl Default for EpisodeOptions {
@@ -73,6 +76,7 @@ impl Default for EpisodeOptions {
             client: None,
             landmark: None,
             worst: None,
+            net: Network::NONE,
         }
     }
 }

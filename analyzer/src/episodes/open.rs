@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::episode::{Cause, Child, Episode, Owner, Parts, Trigger};
+use super::episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger};
 use super::stimulus::Stimulus;
 
 /// Children kept of an episode.
@@ -84,6 +84,13 @@ impl Open {
         self.since_sent.add(owner, passed);
         self.runnable[1] = self.runnable[1].saturating_add(passed.saturating_mul(runnable));
         self.since = self.since.max(time);
+    }
+
+    /// While it waited for a reply another client had grabbed the server for so long.
+    pub(crate) fn grabbed(&mut self, nanos: u64) {
+        let asked = Owner::Server(Asked::Reply);
+        self.since_sent
+            .shift(asked, Owner::Server(Asked::Grabbed), nanos);
     }
 
     /// What arrives now was on the way for up to `nanos` of the time that its sender has waited.

@@ -1,8 +1,13 @@
 //! Episodes of synthetic traces, whose times are known to the nanosecond.
 
-use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp, Waiting};
+use x11prof_cost_model::Network;
+use x11prof_protocol::SequenceNumber;
+use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp, Waiting};
 
-use super::{Cause, EpisodeOptions, Episodes, Findings, Owner, Trigger};
+use super::follower::Follower;
+use super::happening::{Delivery, Happening, Sent};
+use super::machine::Spans;
+use super::{Asked, Cause, EpisodeOptions, Episodes, Findings, Owner, Trigger};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
 
@@ -238,4 +243,116 @@ fn only_the_worst_are_kept_and_the_rest_is_counted() {
         .map(|one| one.latency() / 1_000_000)
         .collect();
     assert_eq!((kept, findings.count()), (vec![19, 18], 19));
+}
+
+#[test]
+fn a_release_while_the_handler_of_its_press_sleeps_is_part_of_it() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    let button = |kind: u8, millis: u32| {
+        let mut bytes = key_press(1, millis);
+        (bytes[0], bytes[1]) = (kind, 1);
+        bytes
+    };
+    all.at(100 * MS).server_sends(&[button(4, 1099)]);
+    all.client(100 * MS + 100, In);
+    all.client(100 * MS + 300, Blocked);
+    all.waits(100 * MS + 300, NANOSLEEP);
+    all.at(112 * MS).server_sends(&[button(5, 1111)]);
+    all.client(130 * MS, In);
+    all.at(131 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(131 * MS + 50, Blocked);
+    all.waits(131 * MS + 50, POLL);
+    all.at(900 * MS).end();
+    let episodes = found(&all.trace);
+    let input: Vec<_> = episodes
+        .iter()
+        .filter(|one| one.trigger == Trigger::Input)
+        .map(|one| (one.latency() / 1000, one.events, one.landmark.as_str()))
+        .collect();
+    assert_eq!(input, [(31_500, 2, "ButtonPress button 1")]);
+}
+
+#[test]
+fn over_a_network_bytes_and_round_trips_take_time() {
+    let mut trace = Synthetic::new();
+    trace.wait(100 * MS).server_sends(&[expose(0)]);
+    trace.wait(MS).client_sends(&[get_input_focus()]);
+    trace.wait(MS).server_sends(&[reply(1)]);
+    trace.wait(MS).client_sends(&[no_operation(24)]);
+    trace.end();
+    let options = EpisodeOptions {
+        net: Network::parse("100KB/s,10ms").unwrap(),
+        ..EpisodeOptions::default()
+    };
+    let findings = findings(&trace, &options);
+    let output = |one: &&super::Episode| one.trigger == Trigger::Output;
+    let episodes = findings.episodes();
+    let of: Vec<_> = episodes.into_iter().filter(output).collect();
+    let network = of.iter().map(|one| one.parts.of(Owner::Network));
+    // 4 and 96 bytes at 10 µs each, and one round trip.
+    assert_eq!(network.sum::<u64>(), 11_000_000);
+    assert_eq!(of.iter().map(|one| one.round_trips).sum::<u64>(), 1);
+}
+
+#[test]
+fn a_reply_that_another_clients_grab_holds_up() {
+    let other = ConnectionId(2);
+    let at = |time: u64, happening| (1_000_000_000 + time * 1_000_000, happening);
+    let mut follower = Follower::new(Spans {
+        frame: 16_000_000,
+        silence: 50_000_000,
+    });
+    let sent = |grabs: Option<bool>, question: Option<u64>| Sent {
+        requests: 1,
+        questions: question.map(SequenceNumber).into_iter().collect(),
+        grabs,
+        ..Sent::default()
+    };
+    let one = ConnectionId(1);
+    let mut found = Vec::new();
+    for (time, happening) in [
+        at(
+            0,
+            Happening::Opened {
+                client: one,
+                pid: None,
+            },
+        ),
+        at(
+            0,
+            Happening::Opened {
+                client: other,
+                pid: None,
+            },
+        ),
+        at(5, Happening::Sent(other, sent(Some(true), None))),
+        at(10, Happening::Sent(one, sent(None, Some(1)))),
+        at(30, Happening::Sent(other, sent(Some(false), None))),
+        at(
+            34,
+            Happening::Delivered(
+                one,
+                Delivery {
+                    answered: vec![SequenceNumber(1)],
+                    ..Delivery::default()
+                },
+            ),
+        ),
+        at(35, Happening::Sent(one, sent(None, None))),
+    ] {
+        follower.happened(time, &happening, &mut |episode| found.push(episode));
+    }
+    follower.finish(2_000_000_000, &mut |episode| found.push(episode));
+    let of: Vec<_> = found
+        .iter()
+        .filter(|episode| episode.client == one)
+        .collect();
+    let sum = |asked| -> u64 {
+        let parts = of
+            .iter()
+            .map(|episode| episode.parts.of(Owner::Server(asked)));
+        parts.sum::<u64>() / 1_000_000
+    };
+    assert_eq!((sum(Asked::Grabbed), sum(Asked::Reply)), (20, 4));
 }

@@ -22,19 +22,13 @@ pub(crate) enum Thread {
 }
 
 impl Thread {
-    /// The owner of an instant of an episode, with a reply `outstanding` or not, and the server
-    /// `grabbed` by another client or not.
-    pub(crate) fn owner(self, outstanding: bool, grabbed: bool) -> Owner {
-        let asked = if grabbed {
-            Asked::Grabbed
-        } else {
-            Asked::Reply
-        };
+    /// The owner of an instant of an episode, with a reply `outstanding` or not.
+    pub(crate) fn owner(self, outstanding: bool) -> Owner {
         match self {
-            Thread::Unknown if outstanding => Owner::Server(asked),
+            Thread::Unknown if outstanding => Owner::Server(Asked::Reply),
             Thread::Unknown | Thread::Running => Owner::Client,
             Thread::Preempted => Owner::OffCpu(Cause::Processor),
-            Thread::Blocked { .. } if outstanding => Owner::Server(asked),
+            Thread::Blocked { .. } if outstanding => Owner::Server(Asked::Reply),
             // Being woken by the reply is part of the round trip.
             Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
             Thread::Blocked { fed: true, .. } => Owner::OffCpu(Cause::Processor),

@@ -4,7 +4,8 @@
 use crate::packages::{DEMO, MORE_PROGRAMS, TEST, ensure};
 use crate::run::{cargo, run, target};
 
-/// Runs the long tests of episodes; the first of `arguments` chooses one.
+/// Runs the long tests of episodes; the first of `arguments` chooses one, those after `truth` its
+/// benchmarks.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let test = match arguments.first().map(String::as_str) {
         None => "table::",
@@ -19,7 +20,11 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     run(cargo()
         .args(["test", "--release", "--locked", "--test", "episodes"])
         .args(["--", "--ignored", "--nocapture", "--test-threads=1", test])
-        .env("X11PROF_VALIDATE_EPISODES", &file))?;
+        .env("X11PROF_VALIDATE_EPISODES", &file)
+        .env(
+            "X11PROF_EPISODES_BENCHMARKS",
+            arguments.get(1..).unwrap_or_default().join(" "),
+        ))?;
     eprintln!("written: {}", file.display());
     Ok(())
 }
