@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use x11prof_trace::{Reader, Record};
@@ -151,9 +152,17 @@ impl Run {
     }
 }
 
+/// Held by a test while it runs programs: what is timed shares the processors with nothing of ours.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A test that failed has nothing to leave behind.
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs a benchmark at `server` with its handlers doing `work` for these times, one after the other.
 pub(crate) fn run(server: &Server, benchmark: &str, work: &str, times_ms: &[u64]) -> Run {
     needs("xdotool", "xdotool");
+    let _alone = alone();
     let place = Place::new();
     let microbench = example("microbench");
     let (trace, truth) = (place.path("trace.mcap"), place.path("truth"));

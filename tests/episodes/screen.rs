@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::benchmark::{Episode, beginning_ns, episodes};
+use crate::benchmark::{Episode, alone, beginning_ns, episodes};
 use crate::figures::{median, quantile};
 use crate::harness::examples::example;
 use crate::harness::{Place, Ran, Recording, Server, wait};
@@ -67,6 +67,7 @@ impl Seen {
 
 /// Runs `program` at `server`, recorded, while the watcher does `steps` and looks.
 pub(crate) fn watch(server: &Server, program: &[&str], steps: &[String]) -> Vec<Seen> {
+    let _alone = alone();
     let place = Place::new();
     let trace = place.path("trace.mcap");
     let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);

@@ -1,0 +1,171 @@
+//! What the analyses of a trace are asked for.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use x11prof_analyzer::{Scale, Thresholds};
+use x11prof_cost_model::Network;
+
+use super::values::{
+    DEFAULT_TRACE, ExportFormat, Format, GroupBy, TableFormat, grain, milliseconds, network, scale,
+    thresholds,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The server's parameters: a file, or a name from `params list`
+    /// [default: those that match the server in the trace]
+    #[arg(long, value_name = "P")]
+    pub(crate) params: Option<String>,
+    /// Your own operations: what decides the cost of requests that x11prof does not know, or that
+    /// you want counted otherwise (a TOML file, see docs/OPERATIONS.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
+    /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
+    /// xprof-1993, none
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    pub(crate) net: Network,
+    /// What to add times up by
+    #[arg(long, value_enum, default_value = "request")]
+    pub(crate) by: GroupBy,
+    /// Show the N most expensive lines only
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// What if: multiply the server's time for REQUEST (`*` stands for any text) by FACTOR;
+    /// 0 leaves it out. May be repeated: 'MIT-SHM:*=0'
+    #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
+    pub(crate) scale: Vec<Scale>,
+    /// Show what the clients hold in the server, and who grabbed it, as well (JSON has it always)
+    #[arg(long)]
+    pub(crate) resources: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// A server's parameters: a file, or a name from `params list`; give it once for each server
+    #[arg(long, value_name = "P", required = true)]
+    pub(crate) params: Vec<String>,
+    /// Your own operations (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
+    /// The network (see `report`); give it several times to see what each does to each server
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    pub(crate) net: Vec<Network>,
+    /// Show the N most expensive requests only
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// What if: multiply the servers' time for REQUEST by FACTOR (see `report`)
+    #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
+    pub(crate) scale: Vec<Scale>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// Your own operations, which decide op-sizes (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operations: Option<PathBuf>,
+    /// Beside the four categories show PolyLine, 'RENDER:*' only (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) message: Vec<String>,
+    /// The width of a cell in the histogram of NAME's sizes [default: one that suits their range]
+    #[arg(long, value_name = "NAME=N", value_parser = grain)]
+    pub(crate) grain: Vec<(String, u64)>,
+    /// Show the histograms: logarithmic for time, linear for size
+    #[arg(long)]
+    pub(crate) histograms: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Episodes {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// From when on an episode is perceptible: MS, or TRIGGER=MS,… with input, output, asynchronous,
+    /// keyboard, mouse [default: 100,keyboard=150,mouse=195]
+    #[arg(long, value_name = "MS", value_parser = thresholds)]
+    pub(crate) threshold: Option<Thresholds>,
+    /// The length of a frame in an animation or a drag [default: 16.67, which is 60 a second]
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    pub(crate) frame_budget: Option<f64>,
+    /// Only the client of this number, or those whose name contains this
+    #[arg(long, value_name = "CLIENT")]
+    pub(crate) client: Option<String>,
+    /// Only the landmarks whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) landmark: Option<String>,
+    /// List the N longest episodes only
+    #[arg(long, value_name = "N")]
+    pub(crate) worst: Option<usize>,
+    /// Add what it would take over a network (see `report`)
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    pub(crate) net: Network,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dump {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The form of the result: a line a message, or a JSON object a line
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// Only the messages of connection N
+    #[arg(long, value_name = "N")]
+    pub(crate) connection: Option<u32>,
+    /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); an error is found by
+    /// its request's name as well
+    #[arg(long, value_name = "NAME")]
+    pub(crate) message: Vec<String>,
+    /// Only what came S seconds after the start or later
+    #[arg(long, value_name = "S")]
+    pub(crate) from: Option<f64>,
+    /// Only what came S seconds after the start or earlier
+    #[arg(long, value_name = "S")]
+    pub(crate) to: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The format: pcapng is a capture of TCP conversations that Wireshark's X11 dissector decodes
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: ExportFormat,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}

@@ -1,0 +1,216 @@
+//! What can be typed: the command line as clap sees it. Commands turn it into plain values.
+
+mod analyses;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use x11prof_proxy::ServerKind;
+
+pub(crate) use analyses::{Compare, Dump, Episodes, Export, Report, Stats};
+use values::{DEFAULT_TRACE, server_kind};
+pub(crate) use values::{ExportFormat, Format, TableFormat};
+
+/// perf for X11: where does the time of an X11 program go, request by request?
+#[derive(Debug, Parser)]
+#[command(name = "x11prof", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Record a program's X11 protocol through a proxy display
+    Record(Record),
+    /// Print the execution profile of a recording: every request with its count, time and share
+    Report(Report),
+    /// Price one recording for several display servers, side by side
+    Compare(Compare),
+    /// Print the statistics of a recording's messages: inter-arrival times and sizes
+    Stats(Stats),
+    /// Print how long each action of the user took until its response was complete, and what took it
+    Episodes(Episodes),
+    /// Print the messages of a recording, one line each
+    Dump(Dump),
+    /// Write a recording in another program's format
+    Export(Export),
+    /// Measure what each request costs a display server, and write a parameter file
+    Measure(Measure),
+    /// List, show and ask server parameter files
+    #[command(subcommand)]
+    Params(Params),
+    /// Make a complete trace of one whose recorder was killed
+    Recover(Recover),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum, value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// Without COMMAND it serves until Ctrl-C and prints the DISPLAY and XAUTHORITY to set.
+/// With one it sets them, and passes the command's exit status on.
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// The trace file to write
+    #[arg(short, long, value_name = "FILE", default_value = DEFAULT_TRACE)]
+    pub(crate) output: PathBuf,
+    /// The display server to record at [default: $DISPLAY]
+    #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
+    pub(crate) display: Option<String>,
+    /// Start a private headless server of this kind, and stop it afterwards
+    #[arg(long, value_name = "KIND", value_parser = server_kind)]
+    pub(crate) server: Option<ServerKind>,
+    /// Serve as display number N [default: the first free one]
+    #[arg(long, value_name = "N")]
+    pub(crate) listen: Option<u16>,
+    /// Show the profile as it grows. SIGUSR1 prints what came so far to standard error, SIGUSR2
+    /// starts the counts afresh and reads the parameters again, also where there is no terminal
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// The server's parameters for --live: a file, or a name from `params list`
+    /// [default: those that match the server]
+    #[arg(long, value_name = "P", requires = "live")]
+    pub(crate) params: Option<String>,
+    /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
+    pub(crate) tcp: Option<String>,
+    /// Take the clients of other users too, if they have the cookie
+    #[arg(long)]
+    pub(crate) any_user: bool,
+    /// How much may wait in memory for a slow disk, in MiB [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) queue: Option<u32>,
+    /// Keep the bodies of images, which are left out from 4 KiB on otherwise
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// The command to record, with its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// The display server to measure [default: $DISPLAY]
+    #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
+    pub(crate) display: Option<String>,
+    /// Start a private headless server of this kind, and stop it afterwards
+    #[arg(long, value_name = "KIND", value_parser = server_kind)]
+    pub(crate) server: Option<ServerKind>,
+    /// The parameter file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Fewer sizes and fewer repetitions: under 30 s
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Measure this request only (may be repeated)
+    #[arg(long, value_name = "REQUEST")]
+    pub(crate) only: Vec<String>,
+    /// Measure what this recording needs and the file of -o lacks, and add it
+    #[arg(long = "for", value_name = "TRACE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Go on with the file of -o: measure what it lacks, and add it
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Measure as well what a user of the display would notice (grabs, focus, pointer); always
+    /// done on a private server
+    #[arg(long)]
+    pub(crate) intrusive: bool,
+    /// How long it may take, in seconds; what is still unsure then keeps the spread that it has
+    /// [default: 525]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(30..=86_400))]
+    pub(crate) time_limit: Option<u64>,
+    /// Leave the processors to the scheduler instead of pinning the server and x11prof to them
+    #[arg(long)]
+    pub(crate) no_pin: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Params {
+    /// List the parameter files that come with x11prof
+    List,
+    /// Print a parameter file
+    Show {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+    },
+    /// Check a parameter file, and say what limits it
+    Check {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+    },
+    /// Show where two servers differ most
+    Diff {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        first: String,
+        /// Another one
+        #[arg(value_name = "P")]
+        second: String,
+        /// How many differences to show
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        top: usize,
+    },
+    /// Turn a description in Xprof's own language into a parameter file
+    Import {
+        /// The description
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The parameter file to write [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Write a parameter file in Xprof's own language: rates on the wall, no more
+    Export {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+        /// The file to write [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Price one request: x11prof params price sun4-ipc 'PolyLine gxmode=GXcopy …' 100
+    Price {
+        /// A file, or a name from `params list`
+        #[arg(value_name = "P")]
+        params: String,
+        /// The request's name with its attributes
+        #[arg(value_name = "REQUEST attr=value …")]
+        request: String,
+        /// The op-size of one item
+        #[arg(value_name = "OPSIZE")]
+        op_size: f64,
+        /// How many items of that size
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        items: usize,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Recover {
+    /// The trace to read
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    /// The complete trace to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,96 @@
+//! Values of options: formats by name, and what is written in words of its own.
+
+use clap::ValueEnum;
+use x11prof_analyzer::{By, Scale, Thresholds};
+use x11prof_cost_model::Network;
+use x11prof_proxy::ServerKind;
+
+/// The form of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs; versioned
+    Json,
+}
+
+/// What a recording can be exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A network capture
+    Pcapng,
+}
+
+/// The form of a result that is a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For people
+    Text,
+    /// For programs; versioned
+    Json,
+    /// For spreadsheets: the main table
+    Csv,
+}
+
+/// What times are added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    /// The kind of request
+    Request,
+    /// The client
+    Client,
+    /// The window that a request acts on
+    Window,
+    /// The window or pixmap that it acts on
+    Drawable,
+    /// The property, selection or message type that it is about
+    Atom,
+}
+
+impl GroupBy {
+    /// The analyzer's word for it; none for the requests, which it has always.
+    pub(crate) fn by(self) -> Option<By> {
+        match self {
+            GroupBy::Request => None,
+            GroupBy::Client => Some(By::Client),
+            GroupBy::Window => Some(By::Window),
+            GroupBy::Drawable => Some(By::Drawable),
+            GroupBy::Atom => Some(By::Atom),
+        }
+    }
+}
+
+pub(super) const DEFAULT_TRACE: &str = "x11prof.mcap";
+
+pub(super) fn network(text: &str) -> Result<Network, String> {
+    Network::parse(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn scale(text: &str) -> Result<Scale, String> {
+    Scale::parse(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn grain(text: &str) -> Result<(String, u64), String> {
+    let expected = "expected NAME=N with N from 1 on, such as PutImage=16";
+    let (name, grain) = text.rsplit_once('=').ok_or(expected)?;
+    match grain.parse() {
+        Ok(grain) if grain > 0 => Ok((name.to_owned(), grain)),
+        _ => Err(expected.to_owned()),
+    }
+}
+
+pub(super) fn thresholds(text: &str) -> Result<Thresholds, String> {
+    Thresholds::parse(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(ms) if ms > 0.0 && ms.is_finite() => Ok(ms),
+        _ => Err("expected a number of milliseconds above 0".to_owned()),
+    }
+}
+
+pub(super) fn server_kind(text: &str) -> Result<ServerKind, String> {
+    ServerKind::from_name(text)
+        .ok_or_else(|| "expected one of xvfb, xvfb-8, xvnc, xephyr, xorg-dummy".to_owned())
+}
