@@ -227,17 +227,7 @@ fn a_disk_that_stops_holds_nobody_up_until_the_queue_is_full_of_headers() {
         client.request(18, 0, &property);
         client.sync();
     }
-    let pid = recording.child.id();
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the recorder");
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .expect("VmHWM");
-    let peak: u64 = peak
-        .trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .expect("a number");
+    let peak = recording.peak_kb();
     assert!(peak < 64 << 10, "{peak} kB with a queue of 8 MiB");
     drop(client);
     go_on.send(()).expect("the reader waits");

@@ -244,18 +244,7 @@ fn a_request_of_64_megabytes_goes_through_and_not_into_memory() {
     client.request(73, 2, &[pixmap, (rows - 1) << 16, 1 | 1 << 16, u32::MAX]);
     let (reply, _) = client.reply();
     assert_eq!(reply[32..35], [0x77; 3], "the last row has arrived");
-    let pid = recording.child.id();
-    let status =
-        std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the recorder's status");
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .expect("VmHWM");
-    let peak: u64 = peak
-        .trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .expect("a number");
+    let peak = recording.peak_kb();
     assert!(peak < 48 << 10, "{peak} kB for a request of {rows} rows");
     assert!(recording.signal(Signal::INT).success());
 }

@@ -18,41 +18,27 @@ impl BuiltIn {
     }
 }
 
+/// The files of these names in `server-params`.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(BuiltIn {
+            name: $name,
+            toml: include_str!(concat!("../../server-params/", $name, ".toml")),
+        }),*]
+    };
+}
+
 /// All of them, in the order of their names.
 pub fn built_in() -> &'static [BuiltIn] {
-    &[
-        BuiltIn {
-            name: "decstation-3100",
-            toml: include_str!("../../server-params/decstation-3100.toml"),
-        },
-        BuiltIn {
-            name: "hp9000-350",
-            toml: include_str!("../../server-params/hp9000-350.toml"),
-        },
-        BuiltIn {
-            name: "sun4-ipc",
-            toml: include_str!("../../server-params/sun4-ipc.toml"),
-        },
-        BuiltIn {
-            name: "xephyr",
-            toml: include_str!("../../server-params/xephyr.toml"),
-        },
-        BuiltIn {
-            name: "xorg-dummy",
-            toml: include_str!("../../server-params/xorg-dummy.toml"),
-        },
-        BuiltIn {
-            name: "xvfb-24",
-            toml: include_str!("../../server-params/xvfb-24.toml"),
-        },
-        BuiltIn {
-            name: "xvfb-8",
-            toml: include_str!("../../server-params/xvfb-8.toml"),
-        },
-        BuiltIn {
-            name: "xvnc",
-            toml: include_str!("../../server-params/xvnc.toml"),
-        },
+    files![
+        "decstation-3100",
+        "hp9000-350",
+        "sun4-ipc",
+        "xephyr",
+        "xorg-dummy",
+        "xvfb-24",
+        "xvfb-8",
+        "xvnc",
     ]
 }
 

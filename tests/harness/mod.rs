@@ -258,6 +258,18 @@ impl Recording {
         Recording::at(place, &place.path("trace.mcap"), &words)
     }
 
+    /// The most memory that the recorder has had so far, in kB.
+    pub(crate) fn peak_kb(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("the recorder's status");
+        let peak = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .expect("VmHWM");
+        let peak = peak.trim().trim_end_matches(" kB");
+        peak.parse().expect("a number")
+    }
+
     /// Starts a recording at what the words say, into `trace`, and waits for the announcement.
     pub(crate) fn at(place: &Place, trace: &Path, words: &[&str]) -> Recording {
         Recording::of(
