@@ -20,9 +20,6 @@ const SETTLE: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_micros(20);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Bytes of a reply that is long.
-const LONG_REPLY: u64 = 4096;
-
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,
@@ -77,7 +74,7 @@ impl LiveServer {
     fn sync(&self, sync: Sync) -> Vec<u8> {
         match sync {
             Sync::ReadBack => self.read_back.clone(),
-            Sync::RoundTrip => self.round_trip.clone(),
+            Sync::RoundTrip | Sync::Turns => self.round_trip.clone(),
         }
     }
 
@@ -163,26 +160,29 @@ impl LiveServer {
         Ok(time)
     }
 
-    /// Requests that are answered, each sent as soon as the one before was: the processor time of one
-    /// in microseconds, and for how long the server slept before it; `None` where it cannot be read.
-    pub(crate) fn volley(&mut self, bytes: &[u8], count: u32) -> io::Result<Option<(f64, f64)>> {
+    /// A unit so many times, each sent as soon as the one before is answered.
+    fn turns(
+        &mut self,
+        unit: &[u8],
+        requests: u64,
+        answers: u64,
+        times: u64,
+    ) -> io::Result<Reading> {
         let load = Load {
-            unit: bytes,
+            unit,
             times: 1,
             tail: &[],
-            requests: 1,
+            requests,
         };
         let before = self.processor_time();
         let start = Instant::now();
-        for _ in 0..count {
-            self.raw.exchange(&load, Until::Answered(1))?;
+        for _ in 0..times {
+            self.raw.exchange(&load, Until::Answered(answers))?;
         }
-        let wall = start.elapsed();
-        let all = self.since(before, wall);
-        let each = |time: f64| time / f64::from(count.max(1));
-        Ok(all
-            .cpu
-            .map(|cpu| (each(cpu), each((all.wall - cpu).max(0.0)))))
+        let mut reading = self.since(before, start.elapsed());
+        (reading.requests, reading.syncs) = (times * requests, times);
+        reading.apart = self.apart();
+        Ok(reading)
     }
 
     /// The processor time that `what` costs a server that slept for `pause`, in microseconds;
@@ -200,6 +200,10 @@ impl LiveServer {
     }
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
+        if phase.sync == Sync::Turns {
+            let requests = u64::from(phase.requests);
+            return self.turns(&phase.unit, requests, answers.answered(), times);
+        }
         let requests = times * u64::from(phase.requests);
         let until = Until::Answered(times * answers.answered() + 1);
         Ok(self
@@ -238,9 +242,7 @@ impl Executor for LiveServer {
         times: u64,
     ) -> io::Result<Vec<Reading>> {
         self.set_the_scene(workload)?;
-        if let ([phase], [answers]) = (workload.phases.as_slice(), answers)
-            && !long_replies(phase, answers)
-        {
+        if let ([phase], [answers]) = (workload.phases.as_slice(), answers) {
             return Ok(vec![self.phase(phase, answers, times)?]);
         }
         let mut readings = vec![Reading::default(); workload.phases.len()];
@@ -259,6 +261,14 @@ impl Executor for LiveServer {
     }
 
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
+        if sync == Sync::Turns {
+            let question = self.round_trip.clone();
+            let reading = self.turns(&question, 1, 1, times)?;
+            return Ok(Reading {
+                requests: 0,
+                ..reading
+            });
+        }
         let mut total = self.timed(&[], 0, 0, sync, Until::LastAnswered)?.0;
         for _ in 1..times {
             let (reading, _) = self.timed(&[], 0, 0, sync, Until::LastAnswered)?;
@@ -302,13 +312,6 @@ impl Executor for LiveServer {
         self.timed(&[], 0, 0, Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)
     }
-}
-
-/// Whether the replies to each unit are taken in before the next one is sent, as a program does with
-/// replies of that length. Behind a full socket Xorg's servers move what they could not write
-/// within their own memory, the more the more is waiting (os/io.c, FlushClient).
-fn long_replies(phase: &Phase, answers: &Answers) -> bool {
-    answers.reply_bytes >= LONG_REPLY * u64::from(phase.requests.max(1))
 }
 
 fn micros(time: Duration) -> f64 {

@@ -25,6 +25,7 @@ use crate::statistics::{Estimate, LEAST, estimate};
 use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
+use crate::workload::Sync;
 
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
@@ -36,7 +37,7 @@ const SLEEPS: [(Duration, usize); 4] = [
     (Duration::from_millis(100), 1),
 ];
 /// Requests that follow each other's answers at once.
-const VOLLEY: u32 = 64;
+const VOLLEY: u64 = 64;
 /// Requests of the batches whose replies and events are counted.
 const BATCH: usize = 16;
 
@@ -146,9 +147,11 @@ impl Rest {
             pass.replies
                 .push((questions - question) / (BATCH - 1) as f64);
             pass.events.push((told - silent) / BATCH as f64);
-            if let Some((each, asleep)) = server.volley(&self.question.bytes, VOLLEY)? {
-                pass.quicker.push(question - each);
-                pass.turns.push(asleep);
+            let turns = server.synchronise(Sync::Turns, VOLLEY)?;
+            if let Some(time) = turns.cpu {
+                pass.quicker.push(question - time / VOLLEY as f64);
+                pass.turns
+                    .push((turns.wall - time).max(0.0) / VOLLEY as f64);
             }
         }
         for (pause, count) in SLEEPS {
