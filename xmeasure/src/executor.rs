@@ -89,20 +89,18 @@ impl LiveServer {
         clock.now()
     }
 
+    /// Sends a load with a synchronisation behind it, and reads the clocks.
     fn timed(
         &mut self,
-        unit: &[u8],
-        times: u64,
-        requests: u64,
+        load: Load<'_>,
         sync: Sync,
         until: Until,
     ) -> io::Result<(Reading, Answers)> {
-        let tail = self.sync(sync);
+        let (tail, requests) = (self.sync(sync), load.requests);
         let load = Load {
-            unit,
-            times,
             tail: &tail,
             requests: requests + 1,
+            ..load
         };
         let before = self.processor_time();
         let start = Instant::now();
@@ -127,7 +125,7 @@ impl LiveServer {
     fn set_the_scene(&mut self, workload: &Workload) -> io::Result<()> {
         if !workload.before.is_empty() {
             let until = Until::LastAnswered;
-            self.timed(&workload.before, 1, 1, Sync::RoundTrip, until)?;
+            self.timed(Load::once(&workload.before, 1), Sync::RoundTrip, until)?;
         }
         Ok(())
     }
@@ -141,12 +139,7 @@ impl LiveServer {
         answers: u64,
         pause: Duration,
     ) -> io::Result<Option<f64>> {
-        let load = Load {
-            unit: bytes,
-            times: 1,
-            tail: &[],
-            requests,
-        };
+        let load = Load::once(bytes, requests);
         let until = match answers {
             0 => Until::Sent,
             some => Until::Answered(some),
@@ -157,7 +150,7 @@ impl LiveServer {
         thread::sleep(PAUSE);
         let time = self.since(before, Duration::ZERO).cpu;
         // Events are taken in, or the socket would fill up.
-        self.timed(&[], 0, 0, Sync::RoundTrip, Until::LastAnswered)?;
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(time)
     }
 
@@ -176,11 +169,8 @@ impl LiveServer {
     }
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
-        let requests = times * u64::from(phase.requests);
         let until = Until::Answered(times * answers.answered() + 1);
-        Ok(self
-            .timed(&phase.unit, times, requests, phase.sync, until)?
-            .0)
+        Ok(self.timed(phase.load(times), phase.sync, until)?.0)
     }
 }
 
@@ -195,9 +185,7 @@ impl Executor for LiveServer {
         self.set_the_scene(workload)?;
         let mut all = Vec::new();
         for phase in &workload.phases {
-            let requests = u64::from(phase.requests);
-            let (_, mut answers) =
-                self.timed(&phase.unit, 1, requests, phase.sync, Until::LastAnswered)?;
+            let (_, mut answers) = self.timed(phase.load(1), phase.sync, Until::LastAnswered)?;
             // The synchronisation's own reply is 32 bytes, and a pixel in 4 more where it reads back.
             let own = if phase.sync == Sync::ReadBack { 36 } else { 32 };
             answers.replies = answers.replies.saturating_sub(1);
@@ -233,9 +221,9 @@ impl Executor for LiveServer {
     }
 
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
-        let mut total = self.timed(&[], 0, 0, sync, Until::LastAnswered)?.0;
+        let mut total = self.timed(Load::default(), sync, Until::LastAnswered)?.0;
         for _ in 1..times {
-            let (reading, _) = self.timed(&[], 0, 0, sync, Until::LastAnswered)?;
+            let (reading, _) = self.timed(Load::default(), sync, Until::LastAnswered)?;
             total.add(&reading);
         }
         Ok(total)
@@ -249,12 +237,7 @@ impl Executor for LiveServer {
         place: Place,
     ) -> io::Result<Reading> {
         self.move_to(place)?;
-        let load = Load {
-            unit: request,
-            times: 1,
-            tail: &[],
-            requests: 1,
-        };
+        let load = Load::once(request, 1);
         let until = if answered {
             Until::LastAnswered
         } else {
@@ -273,7 +256,7 @@ impl Executor for LiveServer {
         reading.requests = u64::from(count);
         self.move_to(self.place)?;
         // Events that came meanwhile are taken in before anything else is measured.
-        self.timed(&[], 0, 0, Sync::RoundTrip, Until::LastAnswered)?;
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)
     }
 }
