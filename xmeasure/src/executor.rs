@@ -18,6 +18,10 @@ use crate::workload::{Phase, Sync, Workload};
 const SETTLE: Duration = Duration::from_millis(50);
 /// The pause between two looks at whether it sleeps.
 const LOOK: Duration = Duration::from_micros(20);
+/// How often and for how long the server is watched after it has drawn: longer than the pause
+/// between two updates of any viewer.
+const WATCHES: usize = 5;
+const WATCHED: Duration = Duration::from_millis(50);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -25,6 +29,10 @@ const PAUSE: Duration = Duration::from_micros(200);
 pub(crate) struct LiveServer {
     raw: RawConnection,
     clock: Option<ProcessClock>,
+    /// This process's.
+    own: Option<ProcessClock>,
+    /// How long after it fell asleep the server may still go on with what it was sent.
+    lingers: Duration,
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
     pin: Option<Pin>,
@@ -45,6 +53,8 @@ impl LiveServer {
         });
         LiveServer {
             clock: raw.pid.and_then(ProcessClock::of),
+            own: ProcessClock::of(std::process::id().cast_signed()),
+            lingers: Duration::ZERO,
             raw,
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
@@ -82,11 +92,52 @@ impl LiveServer {
     /// The server's processor time, read once it sleeps: only then is it exact.
     fn processor_time(&self) -> Option<Duration> {
         let clock = self.clock?;
+        self.wait_for_sleep();
+        if !self.lingers.is_zero() {
+            thread::sleep(self.lingers);
+            self.wait_for_sleep();
+        }
+        clock.now()
+    }
+
+    fn wait_for_sleep(&self) {
         let start = Instant::now();
         while start.elapsed() < SETTLE && !self.raw.pid.is_some_and(process::is_asleep) {
             thread::sleep(LOOK);
         }
-        clock.now()
+    }
+
+    /// Finds out how long the server goes on with `drawing` after it has answered and fallen
+    /// asleep, such as to encode what a viewer will be sent: what it does then is read as well, all
+    /// but a hundredth of it. Gives that time; none of most servers.
+    pub(crate) fn watch(&mut self, drawing: &[u8], requests: u64) -> io::Result<Duration> {
+        let mut lasts = Vec::new();
+        for _ in 0..WATCHES {
+            thread::sleep(WATCHED);
+            let Some(before) = self.processor_time() else {
+                return Ok(Duration::ZERO);
+            };
+            let load = Load::once(drawing, requests);
+            self.timed(load, Sync::ReadBack, Until::LastAnswered)?;
+            let (start, mut seen) = (Instant::now(), Vec::new());
+            while start.elapsed() < WATCHED {
+                let now = self.clock.and_then(ProcessClock::now);
+                seen.push((
+                    start.elapsed(),
+                    now.unwrap_or(before).saturating_sub(before),
+                ));
+                thread::sleep(PAUSE);
+            }
+            let all = seen.last().map_or(Duration::ZERO, |(_, all)| *all);
+            let nearly = all.mul_f64(0.99);
+            let done = seen.iter().find(|(_, time)| *time >= nearly);
+            // Done at the first look is done when it fell asleep.
+            let at = done.map_or(Duration::ZERO, |(at, _)| *at);
+            lasts.push(if at < PAUSE { Duration::ZERO } else { at });
+        }
+        lasts.sort();
+        self.lingers = lasts.get(WATCHES / 2).copied().unwrap_or_default();
+        Ok(self.lingers)
     }
 
     /// Sends a load with a synchronisation behind it, and reads the clocks.
@@ -103,13 +154,39 @@ impl LiveServer {
             ..load
         };
         let before = self.processor_time();
+        let others = self.kept_and_own();
         let start = Instant::now();
         let answers = self.raw.exchange(&load, until)?;
         let wall = start.elapsed();
+        let others = (others, self.kept_and_own());
         let mut reading = self.since(before, wall);
+        reading.lost = self.lost(wall, reading.cpu, others);
         (reading.requests, reading.syncs) = (requests, 1);
         reading.apart = self.apart();
         Ok((reading, answers))
+    }
+
+    /// For how long the server could have run but had no processor, and the sender's processor time.
+    fn kept_and_own(&self) -> Option<(Duration, Duration)> {
+        Some((process::kept_waiting(self.raw.pid?)?, self.own?.now()?))
+    }
+
+    /// How much of `wall` somebody else had the processor for. Where the sender is apart, that is
+    /// for how long the server was kept waiting. Where both share one, one of them always has
+    /// work, and it is what neither ran for.
+    fn lost(
+        &self,
+        wall: Duration,
+        server: Option<f64>,
+        (before, after): (Option<(Duration, Duration)>, Option<(Duration, Duration)>),
+    ) -> f64 {
+        let (Some(before), Some(after), Some(server)) = (before, after, server) else {
+            return 0.0;
+        };
+        match self.apart() {
+            Some(true) => micros(after.0.saturating_sub(before.0)),
+            _ => (micros(wall) - server - micros(after.1.saturating_sub(before.1))).max(0.0),
+        }
     }
 
     fn since(&self, before: Option<Duration>, wall: Duration) -> Reading {
