@@ -338,7 +338,7 @@ fn sampled(mock: &mut Mock, more: &[Workload]) -> (Vec<Workload>, Readings) {
 fn batches_that_were_broken_into_are_run_again() {
     let undisturbed = sampled(&mut Mock::new(), &[]).1;
     let mut mock = Mock {
-        broken: Some(37),
+        broken: Some(97),
         ..Mock::new()
     };
     let (loads, readings) = sampled(&mut mock, &[]);
