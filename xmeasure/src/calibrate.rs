@@ -81,7 +81,7 @@ pub fn measure(
     let lingers = server.watch(&drawing, DRAWINGS)?;
     if !lingers.is_zero() {
         notes.push(format!(
-            "read {} ms after each batch, for the server works on after it has answered",
+            "read {} ms after what draws, for the server works on after it has answered",
             lingers.as_millis().max(1)
         ));
     }

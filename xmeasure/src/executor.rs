@@ -31,7 +31,7 @@ pub(crate) struct LiveServer {
     clock: Option<ProcessClock>,
     /// This process's.
     own: Option<ProcessClock>,
-    /// How long after it fell asleep the server may still go on with what it was sent.
+    /// How long after it fell asleep the server may still go on with what it has drawn.
     lingers: Duration,
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
@@ -93,10 +93,6 @@ impl LiveServer {
     fn processor_time(&self) -> Option<Duration> {
         let clock = self.clock?;
         self.wait_for_sleep();
-        if !self.lingers.is_zero() {
-            thread::sleep(self.lingers);
-            self.wait_for_sleep();
-        }
         clock.now()
     }
 
@@ -159,6 +155,10 @@ impl LiveServer {
         let answers = self.raw.exchange(&load, until)?;
         let wall = start.elapsed();
         let others = (others, self.kept_and_own());
+        if sync == Sync::ReadBack && !self.lingers.is_zero() {
+            self.wait_for_sleep();
+            thread::sleep(self.lingers);
+        }
         let mut reading = self.since(before, wall);
         reading.lost = self.lost(wall, reading.cpu, others);
         (reading.requests, reading.syncs) = (requests, 1);
