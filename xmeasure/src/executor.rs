@@ -24,6 +24,8 @@ const WATCHES: usize = 5;
 const WATCHED: Duration = Duration::from_millis(50);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
+/// Bytes of a reply that is long.
+const LONG_REPLY: u64 = 4096;
 
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
@@ -231,6 +233,28 @@ impl LiveServer {
         Ok(time)
     }
 
+    /// Requests that are answered, each sent as soon as the one before was: the processor time of one
+    /// in microseconds, and for how long the server slept before it; `None` where it cannot be read.
+    pub(crate) fn volley(&mut self, bytes: &[u8], count: u32) -> io::Result<Option<(f64, f64)>> {
+        let load = Load {
+            unit: bytes,
+            times: 1,
+            tail: &[],
+            requests: 1,
+        };
+        let before = self.processor_time();
+        let start = Instant::now();
+        for _ in 0..count {
+            self.raw.exchange(&load, Until::Answered(1))?;
+        }
+        let wall = start.elapsed();
+        let all = self.since(before, wall);
+        let each = |time: f64| time / f64::from(count.max(1));
+        Ok(all
+            .cpu
+            .map(|cpu| (each(cpu), each((all.wall - cpu).max(0.0)))))
+    }
+
     /// The processor time that `what` costs a server that slept for `pause`, in microseconds;
     /// `None` where it cannot be read.
     pub(crate) fn during<E>(
@@ -279,7 +303,9 @@ impl Executor for LiveServer {
         times: u64,
     ) -> io::Result<Vec<Reading>> {
         self.set_the_scene(workload)?;
-        if let ([phase], [answers]) = (workload.phases.as_slice(), answers) {
+        if let ([phase], [answers]) = (workload.phases.as_slice(), answers)
+            && !long_replies(phase, answers)
+        {
             return Ok(vec![self.phase(phase, answers, times)?]);
         }
         let mut readings = vec![Reading::default(); workload.phases.len()];
@@ -336,6 +362,13 @@ impl Executor for LiveServer {
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)
     }
+}
+
+/// Whether the replies to each unit are taken in before the next one is sent, as a program does with
+/// replies of that length. Behind a full socket Xorg's servers move what they could not write
+/// within their own memory, the more the more is waiting (os/io.c, FlushClient).
+fn long_replies(phase: &Phase, answers: &Answers) -> bool {
+    answers.reply_bytes >= LONG_REPLY * u64::from(phase.requests.max(1))
 }
 
 fn micros(time: Duration) -> f64 {

@@ -55,14 +55,15 @@ pub(crate) fn loads(
     };
     stage.send_bytes(&change(stage.window, LONG_REPLIES[2]))?;
     let get = |bytes: u32| {
-        wire::core(GetPropertyRequest {
+        let request = wire::core(GetPropertyRequest {
             delete: false,
             window: stage.window,
             property,
             type_: AtomEnum::STRING.into(),
             long_offset: 0,
             long_length: bytes / 4,
-        })
+        });
+        Workload::answered_at_length(&request, bytes as usize)
     };
     let (silent, told) = (change(stage.silent, 4), change(stage.told, 4));
     let focus = wire::core(GetInputFocusRequest);
@@ -73,10 +74,10 @@ pub(crate) fn loads(
         repeated(&wire::no_operation(LONG[1])),
         repeated(&wire::no_operation(LONG[2])),
         repeated(&focus),
-        repeated(&get(4)),
-        repeated(&get(LONG_REPLIES[0])),
-        repeated(&get(LONG_REPLIES[1])),
-        repeated(&get(LONG_REPLIES[2])),
+        get(4),
+        get(LONG_REPLIES[0]),
+        get(LONG_REPLIES[1]),
+        get(LONG_REPLIES[2]),
         repeated(&silent),
         repeated(&told),
     ];

@@ -106,6 +106,8 @@ pub(crate) struct Workload {
 const UNIT: usize = 1 << 15;
 /// Requests in a unit at most.
 const MOST: usize = 4096;
+/// Bytes of long replies to a unit at most; Linux gives a socket some 200 KiB.
+const REPLIES: usize = 1 << 16;
 /// Work of one unit at most, in pixels: a few milliseconds of any server.
 const LONG_WORK: usize = 500_000;
 
@@ -137,6 +139,17 @@ impl Workload {
         let most = (LONG_WORK / work.max(1)).clamp(1, MOST);
         let count = (UNIT / length).clamp(1, most);
         Workload::cycle([Phase::new((0..count).map(request), sync)])
+    }
+
+    /// One request, again and again, of whose replies of `bytes` only as many are asked for at once
+    /// as a client's socket holds.
+    pub(crate) fn answered_at_length(request: &[u8], bytes: usize) -> Workload {
+        let most = (REPLIES / bytes.max(1)).clamp(1, MOST);
+        let count = (UNIT / request.len().max(4)).clamp(1, most);
+        Workload::cycle([Phase::new(
+            (0..count).map(|_| request.to_vec()),
+            Sync::RoundTrip,
+        )])
     }
 
     /// A cycle of phases.
