@@ -156,7 +156,11 @@ impl LiveServer {
         let start = Instant::now();
         let answers = self.raw.exchange(&load, until)?;
         let wall = start.elapsed();
-        let others = (others, self.kept_and_own());
+        let others = others.zip(self.kept_and_own());
+        let others = others.map(|(before, after)| {
+            let (kept, own) = after;
+            (kept.saturating_sub(before.0), own.saturating_sub(before.1))
+        });
         if sync == Sync::ReadBack && !self.lingers.is_zero() {
             self.wait_for_sleep();
             thread::sleep(self.lingers);
@@ -180,14 +184,14 @@ impl LiveServer {
         &self,
         wall: Duration,
         server: Option<f64>,
-        (before, after): (Option<(Duration, Duration)>, Option<(Duration, Duration)>),
+        kept_and_own: Option<(Duration, Duration)>,
     ) -> f64 {
-        let (Some(before), Some(after), Some(server)) = (before, after, server) else {
+        let (Some((kept, own)), Some(server)) = (kept_and_own, server) else {
             return 0.0;
         };
         match self.apart() {
-            Some(true) => micros(after.0.saturating_sub(before.0)),
-            _ => (micros(wall) - server - micros(after.1.saturating_sub(before.1))).max(0.0),
+            Some(true) => micros(kept),
+            _ => (micros(wall) - server - micros(own)).max(0.0),
         }
     }
 
@@ -236,12 +240,7 @@ impl LiveServer {
     /// Requests that are answered, each sent as soon as the one before was: the processor time of one
     /// in microseconds, and for how long the server slept before it; `None` where it cannot be read.
     pub(crate) fn volley(&mut self, bytes: &[u8], count: u32) -> io::Result<Option<(f64, f64)>> {
-        let load = Load {
-            unit: bytes,
-            times: 1,
-            tail: &[],
-            requests: 1,
-        };
+        let load = Load::once(bytes, 1);
         let before = self.processor_time();
         let start = Instant::now();
         for _ in 0..count {

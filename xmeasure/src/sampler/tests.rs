@@ -82,7 +82,9 @@ impl Mock {
         self.batches += 1;
         let kind = phase.unit.first().copied().unwrap_or(0);
         let time = time * self.noise(kind);
-        let broken = self.broken.is_some_and(|every| self.batches % every == 0);
+        let broken = self
+            .broken
+            .is_some_and(|every| self.batches.is_multiple_of(every));
         let lost = if broken { time } else { 0.0 };
         Ok(Reading {
             cpu: Some(time + lost),
