@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{FORMAT, ServerParameters};
 use x11prof_session::Operation;
+use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
@@ -16,12 +17,15 @@ use crate::process::Pinned;
 use crate::raw_connection::RawConnection;
 use crate::rest::Rest;
 use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
-use crate::stage::Stage;
+use crate::stage::{SIDE, Stage};
 use crate::target::Target;
 use crate::transport::{self, Transport};
 use crate::wanted::{self, Needs};
 use crate::workload::Workload;
-use crate::{fit, identity, workloads};
+use crate::{fit, identity, wire, workloads};
+
+/// How many they are: some milliseconds of drawing.
+const DRAWINGS: u64 = 200;
 
 /// Measures what requests cost the server `target`, as `plan` says. `progress` is told how far it
 /// has come before each batch, and answers whether to go on: where it says no, what was measured
@@ -54,6 +58,7 @@ pub fn measure(
     let (own, lone) = transport::loads(&mut stage, pin)?;
     let rest = Rest::new(&mut stage)?;
     let mut loads = workloads::all(&mut stage, plan)?;
+    let drawing = drawing(&mut stage)?;
     stage.synchronise()?;
     if !loads.absent.is_empty() {
         loads.absent.dedup();
@@ -73,6 +78,13 @@ pub fn measure(
         ..
     } = stage;
     let mut server = LiveServer::new(raw, window, pin);
+    let lingers = server.watch(&drawing, DRAWINGS)?;
+    if !lingers.is_zero() {
+        notes.push(format!(
+            "read {} ms after what draws, for the server works on after it has answered",
+            lingers.as_millis().max(1)
+        ));
+    }
     // What is prepared before and measured after the passes is part of the time limit.
     let around = start.elapsed() + Rest::LASTS;
     let plan = Plan {
@@ -94,6 +106,25 @@ pub fn measure(
     }
     drop((pinned, kept));
     Ok(parameters)
+}
+
+/// Requests that show whether the server goes on with what it has drawn after it has answered.
+fn drawing(stage: &mut Stage) -> Result<Vec<u8>, MeasureError> {
+    let drawable = stage.window;
+    let gc = stage.gc(drawable, CreateGCAux::new())?;
+    let side = SIDE - 100;
+    let rectangle = Rectangle {
+        x: 0,
+        y: 0,
+        width: side,
+        height: side,
+    };
+    let request = wire::core(PolyFillRectangleRequest {
+        drawable,
+        gc,
+        rectangles: [rectangle].as_slice().into(),
+    });
+    Ok(request.repeat(DRAWINGS as usize))
 }
 
 /// One calibration on its way.

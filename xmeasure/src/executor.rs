@@ -18,12 +18,20 @@ use crate::workload::{Phase, Sync, Workload};
 const SETTLE: Duration = Duration::from_millis(50);
 /// The pause between two looks at whether it sleeps.
 const LOOK: Duration = Duration::from_micros(20);
+/// How often and for how long the server is watched after it has drawn: longer than the pause
+/// between two updates of any viewer.
+const WATCHES: usize = 5;
+const WATCHED: Duration = Duration::from_millis(50);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,
     clock: Option<ProcessClock>,
+    /// This process's.
+    own: Option<ProcessClock>,
+    /// How long after it fell asleep the server may still go on with what it has drawn.
+    lingers: Duration,
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
     pin: Option<Pin>,
@@ -44,6 +52,8 @@ impl LiveServer {
         });
         LiveServer {
             clock: raw.pid.and_then(ProcessClock::of),
+            own: ProcessClock::of(std::process::id().cast_signed()),
+            lingers: Duration::ZERO,
             raw,
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
@@ -81,36 +91,105 @@ impl LiveServer {
     /// The server's processor time, read once it sleeps: only then is it exact.
     fn processor_time(&self) -> Option<Duration> {
         let clock = self.clock?;
+        self.wait_for_sleep();
+        clock.now()
+    }
+
+    fn wait_for_sleep(&self) {
         let start = Instant::now();
         while start.elapsed() < SETTLE && !self.raw.pid.is_some_and(process::is_asleep) {
             thread::sleep(LOOK);
         }
-        clock.now()
     }
 
+    /// Finds out how long the server goes on with `drawing` after it has answered and fallen
+    /// asleep, such as to encode what a viewer will be sent: what it does then is read as well, all
+    /// but a hundredth of it. Gives that time; none of most servers.
+    pub(crate) fn watch(&mut self, drawing: &[u8], requests: u64) -> io::Result<Duration> {
+        let mut lasts = Vec::new();
+        for _ in 0..WATCHES {
+            thread::sleep(WATCHED);
+            let Some(before) = self.processor_time() else {
+                return Ok(Duration::ZERO);
+            };
+            let load = Load::once(drawing, requests);
+            self.timed(load, Sync::ReadBack, Until::LastAnswered)?;
+            let (start, mut seen) = (Instant::now(), Vec::new());
+            while start.elapsed() < WATCHED {
+                let now = self.clock.and_then(ProcessClock::now);
+                seen.push((
+                    start.elapsed(),
+                    now.unwrap_or(before).saturating_sub(before),
+                ));
+                thread::sleep(PAUSE);
+            }
+            let all = seen.last().map_or(Duration::ZERO, |(_, all)| *all);
+            let nearly = all.mul_f64(0.99);
+            let done = seen.iter().find(|(_, time)| *time >= nearly);
+            // Done at the first look is done when it fell asleep.
+            let at = done.map_or(Duration::ZERO, |(at, _)| *at);
+            lasts.push(if at < PAUSE { Duration::ZERO } else { at });
+        }
+        lasts.sort();
+        self.lingers = lasts.get(WATCHES / 2).copied().unwrap_or_default();
+        Ok(self.lingers)
+    }
+
+    /// Sends a load with a synchronisation behind it, and reads the clocks.
     fn timed(
         &mut self,
-        unit: &[u8],
-        times: u64,
-        requests: u64,
+        load: Load<'_>,
         sync: Sync,
         until: Until,
     ) -> io::Result<(Reading, Answers)> {
-        let tail = self.sync(sync);
+        let (tail, requests) = (self.sync(sync), load.requests);
         let load = Load {
-            unit,
-            times,
             tail: &tail,
             requests: requests + 1,
+            ..load
         };
         let before = self.processor_time();
+        let others = self.kept_and_own();
         let start = Instant::now();
         let answers = self.raw.exchange(&load, until)?;
         let wall = start.elapsed();
+        let others = others.zip(self.kept_and_own());
+        let others = others.map(|(before, after)| {
+            let (kept, own) = after;
+            (kept.saturating_sub(before.0), own.saturating_sub(before.1))
+        });
+        if sync == Sync::ReadBack && !self.lingers.is_zero() {
+            self.wait_for_sleep();
+            thread::sleep(self.lingers);
+        }
         let mut reading = self.since(before, wall);
+        reading.lost = self.lost(wall, reading.cpu, others);
         (reading.requests, reading.syncs) = (requests, 1);
         reading.apart = self.apart();
         Ok((reading, answers))
+    }
+
+    /// For how long the server could have run but had no processor, and the sender's processor time.
+    fn kept_and_own(&self) -> Option<(Duration, Duration)> {
+        Some((process::kept_waiting(self.raw.pid?)?, self.own?.now()?))
+    }
+
+    /// How much of `wall` somebody else had the processor for. Where the sender is apart, that is
+    /// for how long the server was kept waiting. Where both share one, one of them always has
+    /// work, and it is what neither ran for.
+    fn lost(
+        &self,
+        wall: Duration,
+        server: Option<f64>,
+        kept_and_own: Option<(Duration, Duration)>,
+    ) -> f64 {
+        let (Some((kept, own)), Some(server)) = (kept_and_own, server) else {
+            return 0.0;
+        };
+        match self.apart() {
+            Some(true) => micros(kept),
+            _ => (micros(wall) - server - micros(own)).max(0.0),
+        }
     }
 
     fn since(&self, before: Option<Duration>, wall: Duration) -> Reading {
@@ -126,7 +205,7 @@ impl LiveServer {
     fn set_the_scene(&mut self, workload: &Workload) -> io::Result<()> {
         if !workload.before.is_empty() {
             let until = Until::LastAnswered;
-            self.timed(&workload.before, 1, 1, Sync::RoundTrip, until)?;
+            self.timed(Load::once(&workload.before, 1), Sync::RoundTrip, until)?;
         }
         Ok(())
     }
@@ -140,12 +219,7 @@ impl LiveServer {
         answers: u64,
         pause: Duration,
     ) -> io::Result<Option<f64>> {
-        let load = Load {
-            unit: bytes,
-            times: 1,
-            tail: &[],
-            requests,
-        };
+        let load = Load::once(bytes, requests);
         let until = match answers {
             0 => Until::Sent,
             some => Until::Answered(some),
@@ -156,31 +230,19 @@ impl LiveServer {
         thread::sleep(PAUSE);
         let time = self.since(before, Duration::ZERO).cpu;
         // Events are taken in, or the socket would fill up.
-        self.timed(&[], 0, 0, Sync::RoundTrip, Until::LastAnswered)?;
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(time)
     }
 
-    /// A unit so many times, each sent as soon as the one before is answered.
-    fn turns(
-        &mut self,
-        unit: &[u8],
-        requests: u64,
-        answers: u64,
-        times: u64,
-    ) -> io::Result<Reading> {
-        let load = Load {
-            unit,
-            times: 1,
-            tail: &[],
-            requests,
-        };
+    /// A load so many times, each sent as soon as the one before is answered.
+    fn turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
         let before = self.processor_time();
         let start = Instant::now();
         for _ in 0..times {
             self.raw.exchange(&load, Until::Answered(answers))?;
         }
         let mut reading = self.since(before, start.elapsed());
-        (reading.requests, reading.syncs) = (times * requests, times);
+        (reading.requests, reading.syncs) = (times * load.requests, times);
         reading.apart = self.apart();
         Ok(reading)
     }
@@ -201,14 +263,10 @@ impl LiveServer {
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
         if phase.sync == Sync::Turns {
-            let requests = u64::from(phase.requests);
-            return self.turns(&phase.unit, requests, answers.answered(), times);
+            return self.turns(phase.load(1), answers.answered(), times);
         }
-        let requests = times * u64::from(phase.requests);
         let until = Until::Answered(times * answers.answered() + 1);
-        Ok(self
-            .timed(&phase.unit, times, requests, phase.sync, until)?
-            .0)
+        Ok(self.timed(phase.load(times), phase.sync, until)?.0)
     }
 }
 
@@ -223,9 +281,7 @@ impl Executor for LiveServer {
         self.set_the_scene(workload)?;
         let mut all = Vec::new();
         for phase in &workload.phases {
-            let requests = u64::from(phase.requests);
-            let (_, mut answers) =
-                self.timed(&phase.unit, 1, requests, phase.sync, Until::LastAnswered)?;
+            let (_, mut answers) = self.timed(phase.load(1), phase.sync, Until::LastAnswered)?;
             // The synchronisation's own reply is 32 bytes, and a pixel in 4 more where it reads back.
             let own = if phase.sync == Sync::ReadBack { 36 } else { 32 };
             answers.replies = answers.replies.saturating_sub(1);
@@ -263,15 +319,15 @@ impl Executor for LiveServer {
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
         if sync == Sync::Turns {
             let question = self.round_trip.clone();
-            let reading = self.turns(&question, 1, 1, times)?;
+            let reading = self.turns(Load::once(&question, 1), 1, times)?;
             return Ok(Reading {
                 requests: 0,
                 ..reading
             });
         }
-        let mut total = self.timed(&[], 0, 0, sync, Until::LastAnswered)?.0;
+        let mut total = self.timed(Load::default(), sync, Until::LastAnswered)?.0;
         for _ in 1..times {
-            let (reading, _) = self.timed(&[], 0, 0, sync, Until::LastAnswered)?;
+            let (reading, _) = self.timed(Load::default(), sync, Until::LastAnswered)?;
             total.add(&reading);
         }
         Ok(total)
@@ -285,12 +341,7 @@ impl Executor for LiveServer {
         place: Place,
     ) -> io::Result<Reading> {
         self.move_to(place)?;
-        let load = Load {
-            unit: request,
-            times: 1,
-            tail: &[],
-            requests: 1,
-        };
+        let load = Load::once(request, 1);
         let until = if answered {
             Until::LastAnswered
         } else {
@@ -309,7 +360,7 @@ impl Executor for LiveServer {
         reading.requests = u64::from(count);
         self.move_to(self.place)?;
         // Events that came meanwhile are taken in before anything else is measured.
-        self.timed(&[], 0, 0, Sync::RoundTrip, Until::LastAnswered)?;
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)
     }
 }

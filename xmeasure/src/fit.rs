@@ -50,8 +50,9 @@ pub(crate) fn samples(
             };
             let (cpu, wall) = (on(cpu, Clock::Cpu), on(wall, Clock::Wall));
             let syncs = readings.syncs.get(phase.sync as usize);
-            let of_pass = all.iter().zip(syncs.into_iter().flatten());
-            let busy: Vec<f64> = of_pass.filter_map(|(it, sync)| it.busy(sync)).collect();
+            let sync = syncs.and_then(|all| all.iter().find(|it| it.apart == Some(true)));
+            let busy = all.iter().filter_map(|it| it.busy(sync?));
+            let busy: Vec<f64> = busy.collect();
             let busy = estimate(&busy).map(|it| it.median);
             if cpu.is_some() || wall.is_some() {
                 samples.extend(kinds.iter().map(|operation| Sample {

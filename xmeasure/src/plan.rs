@@ -89,10 +89,11 @@ impl Plan {
         can_be && if self.quick { pass == 3 } else { pass % 3 == 2 }
     }
 
-    /// How often each load is measured at most: one whose interval is not narrow enough by then
-    /// is written down with the interval that it has.
+    /// How many passes there are at most; after the least of them, only half of the loads are in
+    /// each. One whose interval is not narrow enough by then is written down with the interval
+    /// that it has.
     pub(crate) fn most_passes(&self) -> usize {
-        if self.quick { self.least_passes() } else { 27 }
+        if self.quick { self.least_passes() } else { 45 }
     }
 
     /// Half the width of the confidence interval, relative to the median, that is aimed at.

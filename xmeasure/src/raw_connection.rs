@@ -16,6 +16,7 @@ use x11rb_protocol::x11_utils::{Serialize, TryParse};
 
 use crate::error::MeasureError;
 use crate::target::{Target, Wire};
+use crate::workload::CARRYING;
 
 /// How long the server may stay silent before it counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -68,13 +69,27 @@ pub(crate) enum Until {
 }
 
 /// Bytes to send: `unit` that many `times`, then `tail`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Load<'a> {
     pub(crate) unit: &'a [u8],
     pub(crate) times: u64,
     pub(crate) tail: &'a [u8],
     /// Requests in all of it.
     pub(crate) requests: u64,
+    /// A descriptor to go along with each unit, that many times, with its first byte.
+    pub(crate) descriptors: Option<(&'a OwnedFd, usize)>,
+}
+
+impl<'a> Load<'a> {
+    /// These bytes of so many requests, and nothing behind them.
+    pub(crate) fn once(unit: &'a [u8], requests: u64) -> Load<'a> {
+        Load {
+            unit,
+            times: 1,
+            requests,
+            ..Load::default()
+        }
+    }
 }
 
 /// A connection to the server.
@@ -158,13 +173,7 @@ impl RawConnection {
     /// The same with a descriptor, which goes with the first byte.
     pub(crate) fn send_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<(), MeasureError> {
         self.wait(true)?;
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = SendAncillaryBuffer::new(&mut space);
-        let fds = [fd.as_fd()];
-        control.push(SendAncillaryMessage::ScmRights(&fds));
-        let slices = [IoSlice::new(bytes)];
-        let sent = sendmsg(&self.fd, &slices, &mut control, SendFlags::NOSIGNAL)
-            .map_err(io::Error::from)?;
+        let sent = self.send_with(bytes, fd, 1).map_err(io::Error::from)?;
         self.send_all(bytes.get(sent..).unwrap_or_default())?;
         self.sequence += 1;
         Ok(())
@@ -222,13 +231,29 @@ impl RawConnection {
                 self.input.drain(..taken);
             }
             if writable {
-                match send(&self.fd, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                let first = part.0 < load.times && part.1 == 0;
+                let sent = match load.descriptors.filter(|_| first) {
+                    Some((fd, count)) => self.send_with(rest, fd, count),
+                    None => send(&self.fd, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT),
+                };
+                match sent {
                     Ok(sent) => part.1 += sent,
                     Err(Errno::AGAIN | Errno::INTR) => {}
                     Err(error) => return Err(error.into()),
                 }
             }
         }
+    }
+
+    /// Sends what the socket takes of `bytes`, and `fd` with it `count` times.
+    fn send_with(&self, bytes: &[u8], fd: &OwnedFd, count: usize) -> rustix::io::Result<usize> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(CARRYING))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let fds = [fd.as_fd(); CARRYING];
+        let fds = fds.get(..count).ok_or(Errno::INVAL)?;
+        control.push(SendAncillaryMessage::ScmRights(fds));
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        sendmsg(&self.fd, &[IoSlice::new(bytes)], &mut control, flags)
     }
 
     fn send_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {

@@ -1,5 +1,10 @@
 //! A load: requests of one kind, or a cycle of such, that can be repeated any number of times.
 
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use crate::raw_connection::Load;
+
 /// How the end of a batch is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Sync {
@@ -18,6 +23,18 @@ impl Sync {
     pub(crate) const ALL: [Sync; 3] = [Sync::ReadBack, Sync::RoundTrip, Sync::Turns];
 }
 
+/// A descriptor that goes along with each request of a phase.
+#[derive(Debug, Clone)]
+pub(crate) struct Carried(pub(crate) Arc<OwnedFd>);
+
+impl PartialEq for Carried {
+    fn eq(&self, other: &Carried) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Carried {}
+
 /// Requests of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phase {
@@ -29,6 +46,8 @@ pub(crate) struct Phase {
     pub(crate) kinds: u32,
     /// How their end is told.
     pub(crate) sync: Sync,
+    /// What goes along with each, if anything does; then they are [`CARRYING`] at most.
+    pub(crate) carried: Option<Carried>,
 }
 
 impl Phase {
@@ -39,6 +58,7 @@ impl Phase {
             requests: 0,
             kinds: 1,
             sync,
+            carried: None,
         };
         for request in requests {
             phase.unit.extend_from_slice(&request);
@@ -47,11 +67,35 @@ impl Phase {
         phase
     }
 
+    /// The same with a descriptor that goes along with each request.
+    pub(crate) fn carrying(self, descriptor: &Arc<OwnedFd>) -> Phase {
+        Phase {
+            carried: Some(Carried(Arc::clone(descriptor))),
+            ..self
+        }
+    }
+
+    /// Its unit that many times.
+    pub(crate) fn load(&self, times: u64) -> Load<'_> {
+        let descriptor = self.carried.as_ref().map(|carried| &*carried.0);
+        Load {
+            unit: &self.unit,
+            times,
+            requests: times * u64::from(self.requests),
+            descriptors: descriptor.map(|fd| (fd, self.requests as usize)),
+            ..Load::default()
+        }
+    }
+
     /// Bytes of one request, on the average.
     pub(crate) fn bytes_each(&self) -> f64 {
         self.unit.len() as f64 / f64::from(self.requests.max(1))
     }
 }
+
+/// Descriptors that are under way at once at most, either way: libxcb sends no more with one
+/// message, and a server has room for not many more.
+pub(crate) const CARRYING: usize = 16;
 
 /// Phases that run one after the other, and again. A request that undoes what another one does
 /// (FreeGC and CreateGC) is the second phase of a cycle, so that both can be repeated.

@@ -41,7 +41,7 @@ pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError>
     queries::add(stage, &mut loads)?;
     extensions::add(stage, plan, &mut loads)?;
     if plan.intrusive {
-        intrusive::add(stage, &mut loads);
+        intrusive::add(stage, &mut loads)?;
     }
     Ok(loads)
 }

@@ -100,6 +100,20 @@ fn what_is_asked_for_is_measured_on_both_clocks() {
     }
 }
 
+/// Descriptors go both ways: with AttachFd, and with CreateSegment's reply.
+#[test]
+fn requests_with_descriptors_are_measured() {
+    let server = Xvfb::start();
+    let names = ["MIT-SHM:AttachFd", "MIT-SHM:CreateSegment"];
+    let target = Target::display(&server.display);
+    let parameters = measure(&target, &plan(&names), &mut |_| true).unwrap();
+    for name in names {
+        let mut requests = parameters.requests.iter();
+        let costs = requests.find(|costs| costs.name == name).unwrap();
+        assert!(costs.points[0].cpu_us.unwrap().0 > 0.0, "{name}");
+    }
+}
+
 #[test]
 fn a_server_that_dies_leaves_what_was_measured() {
     let mut server = Xvfb::start();

@@ -46,6 +46,7 @@ impl Executor for Mock {
             requests,
             syncs: 1,
             apart: None,
+            lost: 0.0,
         }])
     }
 

@@ -26,7 +26,35 @@ const EVENT: f64 = 0.3;
 struct Mock {
     /// Batches until it dies.
     left: u64,
+    /// One batch of so many is broken into: it takes twice its time.
+    broken: Option<u64>,
+    batches: u64,
 }
+
+impl Mock {
+    fn new() -> Mock {
+        Mock {
+            left: u64::MAX,
+            broken: None,
+            batches: 0,
+        }
+    }
+
+    /// By which a batch's time is multiplied: by one, but for the loads of no constant cost.
+    fn noise(&self, kind: u8) -> f64 {
+        // Far apart from batch to batch, and without a pattern that passes could fall in with.
+        let part = (self.batches.wrapping_mul(7919) % 1009) as f64 / 1009.0 - 0.5;
+        match kind {
+            WIDE => 1.0 + 0.8 * part,
+            LESS_WIDE => 1.0 + 0.2 * part,
+            _ => 1.0,
+        }
+    }
+}
+
+/// Requests whose cost is not constant, by a little and by much.
+const LESS_WIDE: u8 = 80;
+const WIDE: u8 = 81;
 
 /// What a request costs itself, replies it gives, bytes of them, events.
 fn request(kind: u8) -> (f64, u64, u64, u64) {
@@ -57,12 +85,20 @@ impl Mock {
             _ => (SYNC, 1),
         };
         let time = sync * syncs as f64 + requests as f64 * each + bytes as f64 * BYTE;
+        self.batches += 1;
+        let kind = phase.unit.first().copied().unwrap_or(0);
+        let time = time * self.noise(kind);
+        let broken = self
+            .broken
+            .is_some_and(|every| self.batches.is_multiple_of(every));
+        let lost = if broken { time } else { 0.0 };
         Ok(Reading {
-            cpu: Some(time),
-            wall: time,
+            cpu: Some(time + lost),
+            wall: time + lost,
             requests,
             syncs,
             apart: None,
+            lost,
         })
     }
 }
@@ -115,6 +151,7 @@ impl Executor for Mock {
             requests: 0,
             syncs: times,
             apart: None,
+            lost: 0.0,
         })
     }
 
@@ -136,6 +173,7 @@ impl Executor for Mock {
             requests,
             syncs: 0,
             apart: None,
+            lost: 0.0,
         })
     }
 }
@@ -197,7 +235,7 @@ fn known_costs_are_found_again() {
     };
     let mut readings = Readings::default();
     let mut steps = 0;
-    let mut mock = Mock { left: u64::MAX };
+    let mut mock = Mock::new();
     sample(
         &mut mock,
         &loads,
@@ -258,7 +296,10 @@ fn what_was_read_before_the_server_died_is_kept() {
         ..Plan::default()
     };
     let mut readings = Readings::default();
-    let mut mock = Mock { left: 100 };
+    let mut mock = Mock {
+        left: 100,
+        ..Mock::new()
+    };
     let error = sample(
         &mut mock,
         &loads,
@@ -279,7 +320,7 @@ fn what_was_read_before_the_server_died_is_kept() {
 fn stopped_it_keeps_what_it_has() {
     let (loads, lone) = loads();
     let mut readings = Readings::default();
-    let mut mock = Mock { left: u64::MAX };
+    let mut mock = Mock::new();
     let mut go_on = |step: Step| step.done < 19;
     let plan = Plan::default();
     sample(
@@ -294,4 +335,46 @@ fn stopped_it_keeps_what_it_has() {
     .unwrap();
     assert_eq!(readings.cut, Some(Cut::Stopped));
     assert_eq!(readings.loads[12][0].len(), 2);
+}
+
+/// Runs a whole plan over the loads and `more`.
+fn sampled(mock: &mut Mock, more: &[Workload]) -> (Vec<Workload>, Readings) {
+    let (mut loads, lone) = loads();
+    loads.extend_from_slice(more);
+    let mut readings = Readings::default();
+    let plan = Plan::default();
+    sample(mock, &loads, 11, &lone, &plan, &mut readings, &mut |_| true).unwrap();
+    (loads, readings)
+}
+
+#[test]
+fn batches_that_were_broken_into_are_run_again() {
+    let undisturbed = sampled(&mut Mock::new(), &[]).1;
+    let mut mock = Mock {
+        broken: Some(97),
+        ..Mock::new()
+    };
+    let (loads, readings) = sampled(&mut mock, &[]);
+    for load in 0..loads.len() {
+        // Of the first pass nothing is usual yet.
+        let later = |readings: &Readings| -> Vec<f64> {
+            let phases = readings.loads[load].iter();
+            let later = phases.flat_map(|phase| phase.iter().skip(1));
+            later.map(|it| it.wall / it.requests as f64).collect()
+        };
+        for (found, expected) in later(&readings).into_iter().zip(later(&undisturbed)) {
+            close(found, expected);
+        }
+    }
+}
+
+#[test]
+fn time_goes_to_what_is_least_sure() {
+    let more = [of_kind(LESS_WIDE, 4), of_kind(WIDE, 4)];
+    let (loads, readings) = sampled(&mut Mock::new(), &more);
+    let count = |load: usize| readings.loads[load][0].len();
+    let (less, most) = (count(loads.len() - 2), count(loads.len() - 1));
+    let least = Plan::default().least_passes();
+    assert_eq!(count(11), least);
+    assert!(less >= least && most > less, "{less} and {most}");
 }

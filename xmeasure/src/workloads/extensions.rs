@@ -1,6 +1,8 @@
 //! Requests of extensions, as programs send them; what a server lacks is noted.
 
 mod composite;
+mod cursors;
+mod gl;
 mod glyphs;
 mod input;
 mod memory;
@@ -30,7 +32,9 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     sync::add(stage, loads)?;
     updates::add(stage, plan, loads)?;
     screen::add(stage, plan, loads)?;
-    input::add(stage, plan, loads)
+    input::add(stage, plan, loads)?;
+    cursors::add(stage, loads)?;
+    gl::add(stage, loads)
 }
 
 /// The major opcode of an extension; where the server lacks it, that is noted.

@@ -3,19 +3,21 @@
 //! what is set is what was set before.
 
 use x11rb_protocol::protocol::xproto::{
-    Allow, AllowEventsRequest, EventMask, ForceScreenSaverRequest, GrabKeyboardRequest, GrabMode,
-    GrabPointerRequest, GrabServerRequest, InputFocus, ScreenSaver, SetInputFocusRequest,
-    UngrabKeyboardRequest, UngrabPointerRequest, UngrabServerRequest, WarpPointerRequest,
+    Allow, AllowEventsRequest, EventMask, ForceScreenSaverRequest, GetScreenSaverRequest,
+    GrabKeyboardRequest, GrabMode, GrabPointerRequest, GrabServerRequest, InputFocus, ScreenSaver,
+    SetInputFocusRequest, SetScreenSaverRequest, UngrabKeyboardRequest, UngrabPointerRequest,
+    UngrabServerRequest, WarpPointerRequest,
 };
 
 use super::plain;
+use crate::error::MeasureError;
 use crate::loads::Loads;
 use crate::stage::Stage;
 use crate::wire::core;
 use crate::workload::Workload;
 
 /// Adds the loads.
-pub(super) fn add(stage: &Stage, loads: &mut Loads) {
+pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let (grab_window, time) = (stage.window, 0);
     pair(loads, core(GrabServerRequest), core(UngrabServerRequest));
     let pointer = GrabPointerRequest {
@@ -64,6 +66,16 @@ pub(super) fn add(stage: &Stage, loads: &mut Loads) {
     pair(loads, warp(5), warp(9));
     let mode = ScreenSaver::RESET;
     plain(loads, ForceScreenSaverRequest { mode });
+    if let Some(now) = stage.ask(GetScreenSaverRequest)? {
+        let same = SetScreenSaverRequest {
+            timeout: now.timeout.cast_signed(),
+            interval: now.interval.cast_signed(),
+            prefer_blanking: now.prefer_blanking,
+            allow_exposures: now.allow_exposures,
+        };
+        plain(loads, same);
+    }
+    Ok(())
 }
 
 /// Two requests in turn, the second of which undoes the first: their mean is measured.

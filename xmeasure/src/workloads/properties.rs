@@ -1,9 +1,9 @@
 //! Properties, atoms, selections.
 
 use x11rb_protocol::protocol::xproto::{
-    AtomEnum, ChangePropertyRequest, DeletePropertyRequest, GetAtomNameRequest, GetPropertyRequest,
-    GetSelectionOwnerRequest, InternAtomRequest, ListPropertiesRequest, PropMode,
-    SetSelectionOwnerRequest,
+    AtomEnum, ChangePropertyRequest, ConvertSelectionRequest, DeletePropertyRequest,
+    GetAtomNameRequest, GetPropertyRequest, GetSelectionOwnerRequest, InternAtomRequest,
+    ListPropertiesRequest, PropMode, SetSelectionOwnerRequest,
 };
 
 use super::plain;
@@ -103,5 +103,17 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         },
     );
     plain(loads, GetSelectionOwnerRequest { selection });
+    // Nobody owns this one, so the server answers itself, with an event.
+    let unowned = atoms.last().copied().unwrap_or_default();
+    plain(
+        loads,
+        ConvertSelectionRequest {
+            requestor: window,
+            selection: unowned,
+            target: type_,
+            property: selection,
+            time: 0,
+        },
+    );
     Ok(())
 }

@@ -4,8 +4,8 @@ use x11rb_protocol::protocol::xproto::{
     Char2b, GetFontPathRequest, GetInputFocusRequest, GetKeyboardControlRequest,
     GetKeyboardMappingRequest, GetModifierMappingRequest, GetPointerControlRequest,
     GetPointerMappingRequest, GetScreenSaverRequest, ListExtensionsRequest, ListFontsRequest,
-    ListHostsRequest, QueryBestSizeRequest, QueryExtensionRequest, QueryFontRequest,
-    QueryKeymapRequest, QueryShapeOf, QueryTextExtentsRequest,
+    ListFontsWithInfoRequest, ListHostsRequest, QueryBestSizeRequest, QueryExtensionRequest,
+    QueryFontRequest, QueryKeymapRequest, QueryShapeOf, QueryTextExtentsRequest,
 };
 
 use super::{costly, plain};
@@ -54,6 +54,15 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         ListFontsRequest {
             max_names: 10,
             pattern: b"*fixed*".into(),
+        },
+    );
+    // As Xlib looks for the fonts of a set, by their whole names: a reply for the font, and one more.
+    let pattern = b"-misc-fixed-bold-r-normal--13-120-75-75-c-70-iso8859-1";
+    costly(
+        loads,
+        ListFontsWithInfoRequest {
+            max_names: 1,
+            pattern: pattern.into(),
         },
     );
     if let Some(font) = stage.font("fixed")? {

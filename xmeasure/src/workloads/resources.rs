@@ -4,8 +4,8 @@ use x11rb_protocol::protocol::xproto::{
     AllocColorRequest, AllocNamedColorRequest, ChangeGCAux, ChangeGCRequest, ClipOrdering,
     CloseFontRequest, ColormapAlloc, CopyGCRequest, CreateColormapRequest, CreateCursorRequest,
     CreateGCAux, CreateGCRequest, CreateGlyphCursorRequest, CreatePixmapRequest,
-    FreeColormapRequest, FreeCursorRequest, FreeGCRequest, FreePixmapRequest, GC,
-    LookupColorRequest, OpenFontRequest, QueryColorsRequest, RecolorCursorRequest, Rectangle,
+    FreeColormapRequest, FreeColorsRequest, FreeCursorRequest, FreeGCRequest, FreePixmapRequest,
+    GC, LookupColorRequest, OpenFontRequest, QueryColorsRequest, RecolorCursorRequest, Rectangle,
     SetClipRectanglesRequest, SetDashesRequest,
 };
 
@@ -213,6 +213,24 @@ fn colormaps(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
             name: b"navy".into(),
         },
     );
+    // A shared cell is taken many times over, and given back as often.
+    let take = |_| {
+        core(AllocColorRequest {
+            cmap,
+            red: 0x1234,
+            green: 0x5678,
+            blue: 0x9ABC,
+        })
+    };
+    let give_back = |_| {
+        core(FreeColorsRequest {
+            cmap,
+            plane_mask: 0,
+            pixels: vec![pixel].into(),
+        })
+    };
+    let times = [0; RESOURCES / 8];
+    cycle(loads, &times, &[&take, &give_back]);
     for count in [1, 16] {
         plain(
             loads,

@@ -41,7 +41,7 @@ pub(crate) fn rates(
 }
 
 /// What x11perf calls `test` in its output, which has an order of its own.
-fn label(test: &str) -> Result<String, String> {
+pub(crate) fn label(test: &str) -> Result<String, String> {
     let output = Command::new("x11perf")
         .arg("-labels")
         .arg(format!("-{test}"))

@@ -53,7 +53,7 @@ const BETWEEN: &[(&str, &[f64])] = &[
 ];
 
 /// Runs the validation; with `quick` the runs are quick ones, to try it out. A parameter file of
-/// this machine's Xvfb is taken in place of the first run.
+/// this machine's Xvfb is taken in place of the first run; a word after it names the one part to run.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     let quick = arguments.first().is_some_and(|it| it == "quick");
@@ -71,12 +71,21 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         }
         None => calibrate(&server, &plan)?,
     };
-    repeatability(&first, &calibrate(&server, &plan)?);
-    interpolation(&server, &plan, &first)?;
-    rates::compare(&server, &first, CLIENT_CPU)
+    let part = arguments.get(1).map(String::as_str);
+    let wants = |name: &str| part.is_none_or(|part| part == name);
+    if wants("again") {
+        repeatability(&first, &calibrate(&server, &plan)?);
+    }
+    if wants("between") {
+        interpolation(&server, &plan, &first)?;
+    }
+    if wants("x11perf") {
+        rates::compare(&server, &first, &plan, [SERVER_CPU, CLIENT_CPU])?;
+    }
+    Ok(())
 }
 
-fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameters, String> {
+pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameters, String> {
     eprintln!("measuring {}", server.display());
     let target = Target::display(server.display());
     measure(&target, plan, &mut |_| true).map_err(|error| error.to_string())

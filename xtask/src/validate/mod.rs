@@ -23,7 +23,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             "usage: cargo xtask validate accuracy [ROUNDS] [SERVER…] [WORKLOAD…]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|screen]\n       \
-             cargo xtask validate measure [quick]\n       \
+             cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate resources"
                 .to_owned(),

@@ -1,22 +1,31 @@
-//! Prices beside x11perf's rates on the same server, and whether the server set them: a client
-//! that sends more slowly than the server works measures itself.
+//! Prices beside x11perf's rates on the same server.
+//!
+//! Both are had in turns, for the machine drifts, and in the same places: what a price is on the
+//! wall was measured with the sender on another processor than the server, and its processor time
+//! with both on one, where the two neither wait for nor slow each other. So x11perf runs in each
+//! place, and its rate is held against the price on the wall in the first, the server's
+//! processor time against the price on that clock in the second. Where the server empties its socket
+//! and sleeps, it did so behind the calibration's sender as well, so no wakeups are added.
 
-use std::fs;
-use std::process::Command;
-use std::time::Instant;
+mod watched;
+
+use std::time::Duration;
 
 use x11prof_cost_model::{Clock, CostTable, ServerParameters, Substitutions, TransportPrices};
+use x11prof_session::Operation;
+use x11prof_xmeasure::Plan;
 
-use super::measure::operation;
+use self::watched::Taken;
+use super::measure::{calibrate, operation};
 use crate::bench::x_server::XServer;
+
+/// How long the calibration of a turn takes.
+const FRESH: Duration = Duration::from_secs(14);
+/// How often calibration and x11perf take turns.
+const TURNS: usize = 3;
 
 /// The server sets the rate where it is at work for this part of the time.
 const BUSY: f64 = 0.95;
-/// Seconds of the shorter of two runs, and how much longer the other is.
-const SHORTER: f64 = 1.5;
-const LONGER: u64 = 3;
-/// A run this long tells how many repetitions a second has.
-const LONG_ENOUGH: f64 = 0.2;
 
 const SOLID: &str = "PolyFillRectangle fillstyle=FillSolid gxmode=GXcopy";
 
@@ -74,177 +83,120 @@ const TESTS: [Test; 5] = [
     },
 ];
 
-/// Compares the prices of `parameters` with x11perf's rates at `server`, x11perf on `cpu`.
+/// What one turn found of a test: what x11perf took in either place, and the prices of a
+/// calibration of that moment.
+struct Turn {
+    apart: Taken,
+    together: Taken,
+    wall: f64,
+    processor: f64,
+}
+
+/// Compares the prices of `parameters` and of fresh calibrations as `plan` says with x11perf's rates
+/// at `server`, x11perf on the server's processor and on another one.
 pub(super) fn compare(
     server: &XServer,
     parameters: &ServerParameters,
-    cpu: &str,
+    plan: &Plan,
+    [same, other]: [&str; 2],
 ) -> Result<(), String> {
-    println!("x11perf, µs a request: two runs of it differ by what it times, not by its start");
-    for test in &TESTS {
-        let own = |clock| test.price(parameters, clock);
-        let (wall, processor) = (own(Clock::Wall), own(Clock::Cpu));
-        let reps = repetitions(server, test, cpu)?;
-        let shorter = run(server, test, cpu, reps)?;
-        let longer = run(server, test, cpu, reps * LONGER)?;
-        let each = longer.since(&shorter);
-        let busy = each.processor / each.wall;
-        let transport = TransportPrices::with_clock(parameters, Clock::Cpu);
-        let wakeup = transport
-            .wakeup_other_cpu()
-            .unwrap_or_else(|| transport.wakeup(Default::default()));
-        let woken = processor + each.wakeups * wakeup.time.0;
-        println!(
-            "  -{}: x11perf {:.4} wall, the server {:.4} CPU, {:.5} wakeups, busy {:.0} %; \
-             ours {wall:.4} wall, {processor:.4} CPU, {woken:.4} with the wakeups",
-            test.name,
-            each.wall,
-            each.processor,
-            each.wakeups,
-            100.0 * busy
-        );
-        if busy >= BUSY {
-            let off = 100.0 * (wall / each.wall - 1.0);
-            println!("    the server set the rate: wall {off:+.1} % (goal 10 %)");
-        } else {
-            let bare = 100.0 * (processor / each.processor - 1.0);
-            let off = 100.0 * (woken / each.processor - 1.0);
-            let wall = 100.0 * (wall / each.wall - 1.0);
-            let kept = each.kept / each.wall;
-            let why = if busy + kept < BUSY {
-                "the server waited for x11perf, the bottleneck"
-            } else {
-                "other processes kept the server from its processor"
+    let plan = Plan {
+        wanted: TESTS.iter().map(Test::operation).collect(),
+        time_limit: Some(FRESH),
+        ..plan.clone()
+    };
+    let names = TESTS.map(|test| test.name);
+    let mut turns: Vec<Vec<Turn>> = TESTS.iter().map(|_| Vec::new()).collect();
+    for _ in 0..TURNS {
+        let fresh = calibrate(server, &plan)?;
+        let apart = watched::run(server, &names, other)?;
+        let together = watched::run(server, &names, same)?;
+        for (at, (test, turns)) in TESTS.iter().zip(&mut turns).enumerate() {
+            let middle = |all: &[Vec<Taken>]| all.get(at).map(|taken| test.middle(taken));
+            let (Some(apart), Some(together)) = (middle(&apart), middle(&together)) else {
+                continue;
             };
-            println!(
-                "    {why} ({:.0} % waiting to run): CPU {off:+.1} % (goal 10 %), without wakeups \
-                 {bare:+.1} %; wall {wall:+.1} % says nothing",
-                100.0 * kept
-            );
+            turns.push(Turn {
+                apart,
+                together,
+                wall: test.price(&fresh, Clock::Wall),
+                processor: test.price(&fresh, Clock::Cpu),
+            });
         }
+    }
+    println!("x11perf, µs a request, medians of {TURNS} turns; prices beside it (goal 10 %)");
+    println!("            on the wall, apart                    server's CPU, together");
+    println!("            x11perf     CPU   busy  fresh   file     x11perf wakeups  fresh   file");
+    for (test, turns) in TESTS.iter().zip(&turns) {
+        test.report(turns, parameters);
     }
     Ok(())
 }
 
 impl Test {
-    /// The price of one request, its bytes read.
-    fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
+    /// Its request as an operation.
+    fn operation(&self) -> Operation {
         let mut operation = operation(self.request);
         operation.items = vec![self.size; self.items];
         operation.op_size = self.size * self.items as f64;
+        operation
+    }
+
+    /// Of several repetitions, what a request took in the one with the median rate.
+    fn middle(&self, taken: &[Taken]) -> Taken {
+        let each = |of: fn(&Taken) -> f64| median(taken.iter().map(of));
+        Taken {
+            wall: each(|it| it.wall) * self.counted,
+            processor: each(|it| it.processor) * self.counted,
+            wakeups: each(|it| it.wakeups) * self.counted,
+            busy: each(|it| it.busy),
+            kept: each(|it| it.kept),
+        }
+    }
+
+    fn report(&self, turns: &[Turn], file: &ServerParameters) {
+        let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
+        let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
+        let (wall, processor) = (self.price(file, Clock::Wall), self.price(file, Clock::Cpu));
+        println!(
+            "{:12}{:8.4} {:7.4}  {:3.0} % {:+5.1} % {:+5.1} %   {:8.4} {:7.4} {:+5.1} % {:+5.1} %",
+            self.name,
+            over(&|it| it.apart.wall),
+            over(&|it| it.apart.processor),
+            100.0 * over(&|it| it.apart.busy + it.apart.kept),
+            off(&|it| it.wall / it.apart.wall),
+            off(&|it| wall / it.apart.wall),
+            over(&|it| it.together.processor),
+            over(&|it| it.together.wakeups),
+            off(&|it| it.processor / it.together.processor),
+            off(&|it| processor / it.together.processor),
+        );
+        if over(&|it| it.apart.busy + it.apart.kept) < BUSY {
+            println!("            x11perf set the rate: its wall is not the server's");
+        }
+        let each = turns.iter().map(|it| {
+            format!(
+                "{:.4}/{:.4} {:.4}/{:.4}",
+                it.wall, it.apart.wall, it.processor, it.together.processor
+            )
+        });
+        println!(
+            "            fresh/x11perf by turns: {}",
+            each.collect::<Vec<_>>().join(", ")
+        );
+    }
+
+    /// The price of one request, its bytes read.
+    fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
+        let operation = self.operation();
         let mut prices = CostTable::with_clock(parameters, &Substitutions::default(), clock);
         let bytes = TransportPrices::with_clock(parameters, clock).byte_read();
         prices.price(&operation).server.time.0 + bytes.time.0 * self.bytes
     }
 }
 
-/// What a run of x11perf took, its start included; or, of two runs, what a request took.
-struct Taken {
-    requests: f64,
-    /// Seconds that x11perf itself timed, its start left out; few digits.
-    timed: f64,
-    /// In microseconds.
-    wall: f64,
-    /// The server's, in microseconds, as the kernel's scheduler counts.
-    processor: f64,
-    /// How long it could have run but had no processor, in microseconds.
-    kept: f64,
-    /// How often the server went to sleep.
-    wakeups: f64,
-}
-
-impl Taken {
-    fn since(&self, shorter: &Taken) -> Taken {
-        let requests = self.requests - shorter.requests;
-        Taken {
-            requests,
-            timed: self.timed - shorter.timed,
-            wall: (self.wall - shorter.wall) / requests,
-            processor: (self.processor - shorter.processor) / requests,
-            kept: (self.kept - shorter.kept) / requests,
-            wakeups: (self.wakeups - shorter.wakeups) / requests,
-        }
-    }
-}
-
-/// Repetitions that x11perf needs for the shorter run.
-fn repetitions(server: &XServer, test: &Test, cpu: &str) -> Result<u64, String> {
-    let mut reps = 10;
-    loop {
-        let seconds = run(server, test, cpu, reps)?.timed;
-        if seconds >= LONG_ENOUGH {
-            return Ok((reps as f64 * SHORTER / seconds).ceil() as u64);
-        }
-        reps *= 5;
-    }
-}
-
-/// Runs x11perf with that many repetitions: without its own search for their number, which would
-/// take other time in every run.
-fn run(server: &XServer, test: &Test, cpu: &str, reps: u64) -> Result<Taken, String> {
-    let ((processor, kept), wakeups) = (scheduled(server.pid())?, sleeps(server.pid())?);
-    let start = Instant::now();
-    let output = Command::new("timeout")
-        .args(["30", "taskset", "-c", cpu, "x11perf", "-display"])
-        .args([&server.display(), "-repeat", "1", "-reps"])
-        .args([&reps.to_string(), &format!("-{}", test.name)])
-        .env("XAUTHORITY", "/dev/null")
-        .output()
-        .map_err(|error| format!("cannot run x11perf: {error}"))?;
-    let wall = start.elapsed().as_secs_f64() * 1e6;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let (counted, rate) = counted(&text).ok_or_else(|| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        format!("x11perf -{} printed no rate: {text}{said}", test.name)
-    })?;
-    let (processor_then, kept_then) = scheduled(server.pid())?;
-    Ok(Taken {
-        requests: counted / test.counted,
-        timed: counted / rate,
-        wall,
-        processor: processor_then - processor,
-        kept: kept_then - kept,
-        wakeups: sleeps(server.pid())? - wakeups,
-    })
-}
-
-/// The count and the rate in a line such as
-/// `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`.
-fn counted(text: &str) -> Option<(f64, f64)> {
-    let (count, rest) = text.lines().find_map(|line| line.split_once(" reps @"))?;
-    let (rate, _) = rest.split_once('(')?.1.split_once("/sec)")?;
-    Some((count.trim().parse().ok()?, rate.trim().parse().ok()?))
-}
-
-/// For how long a process has run so far, and waited to run, in microseconds.
-fn scheduled(pid: u32) -> Result<(f64, f64), String> {
-    let path = format!("/proc/{pid}/schedstat");
-    let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    let mut words = text.split_whitespace().map(str::parse::<f64>);
-    match (words.next(), words.next()) {
-        (Some(Ok(run)), Some(Ok(waited))) => Ok((run / 1e3, waited / 1e3)),
-        _ => Err(format!("{path}: {text}")),
-    }
-}
-
-/// How often a process went to sleep so far.
-fn sleeps(pid: u32) -> Result<f64, String> {
-    let path = format!("/proc/{pid}/status");
-    let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    let mut lines = text.lines();
-    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    let count = count.and_then(|count| count.trim().parse().ok());
-    count.ok_or(format!("{path}: no voluntary_ctxt_switches"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::counted;
-
-    #[test]
-    fn the_count_stands_before_reps_and_the_rate_in_brackets() {
-        let text = "x11perf\n\n  90000 reps @   0.0113 msec ( 88200.0/sec): GetProperty\n";
-        assert_eq!(counted(text), Some((90000.0, 88200.0)));
-        assert_eq!(counted("90000 trep @ 0.0 msec"), None);
-    }
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

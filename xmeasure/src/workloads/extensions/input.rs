@@ -8,12 +8,13 @@ use x11rb_protocol::protocol::xinput::{
     XIQueryPointerRequest, XIQueryVersionRequest, XISelectEventsRequest, XIUngrabDeviceRequest,
 };
 use x11rb_protocol::protocol::xkb::{
-    BoolCtrl, EventType, GetCompatMapRequest, GetControlsRequest, GetIndicatorMapRequest,
-    GetIndicatorStateRequest, GetMapRequest, GetNamesRequest, GetStateRequest, ID, MapPart,
+    BoolCtrl, EventType, GetCompatMapRequest, GetControlsRequest, GetDeviceInfoRequest,
+    GetIndicatorMapRequest, GetIndicatorStateRequest, GetMapRequest, GetNamedIndicatorRequest,
+    GetNamesRequest, GetStateRequest, Group, ID, LatchLockStateRequest, LedClass, MapPart,
     NameDetail, PerClientFlag, PerClientFlagsRequest, SelectEventsAux, SelectEventsRequest,
-    SetOfGroup, UseExtensionRequest, VMod,
+    SetOfGroup, UseExtensionRequest, VMod, XIFeature,
 };
-use x11rb_protocol::protocol::xproto::GrabMode;
+use x11rb_protocol::protocol::xproto::{GrabMode, ModMask};
 use x11rb_protocol::protocol::xtest;
 
 use super::{costly, major, pair, plain};
@@ -26,13 +27,13 @@ use crate::wire::extension;
 /// What stands for all devices (XI2proto).
 const ALL_DEVICES: u16 = 0;
 /// The first master pointer and keyboard: the virtual core devices, on every server.
-const POINTER: u16 = 2;
+pub(super) const POINTER: u16 = 2;
 const KEYBOARD: u16 = 3;
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     devices(stage, plan, loads)?;
-    keyboard(stage, loads)?;
+    keyboard(stage, plan, loads)?;
     tests(stage, plan, loads)
 }
 
@@ -137,7 +138,7 @@ fn devices(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
     Ok(())
 }
 
-fn keyboard(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+fn keyboard(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let Some(major) = major(stage, loads, "XKEYBOARD")? else {
         return Ok(());
     };
@@ -207,6 +208,7 @@ fn keyboard(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
         auto_ctrls_values: none(),
     };
     plain(loads, flags, major);
+    indicators(stage, plan, loads, major)?;
     let details = SelectEventsAux::new();
     let events = SelectEventsRequest {
         device_spec,
@@ -217,6 +219,48 @@ fn keyboard(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
         details: std::borrow::Cow::Owned(details),
     };
     plain(loads, events, major);
+    Ok(())
+}
+
+/// What xset and toolkits ask about lamps and devices, and a change of locks that changes none.
+fn indicators(
+    stage: &mut Stage,
+    plan: &Plan,
+    loads: &mut Loads,
+    major: u8,
+) -> Result<(), MeasureError> {
+    let device_spec = u16::from(ID::USE_CORE_KBD);
+    let indicator = stage.atom("Caps Lock")?;
+    let named = GetNamedIndicatorRequest {
+        device_spec,
+        led_class: LedClass::DFLT_XI_CLASS,
+        led_id: u16::from(ID::DFLT_XI_ID),
+        indicator,
+    };
+    plain(loads, named, major);
+    let info = GetDeviceInfoRequest {
+        device_spec,
+        wanted: XIFeature::from(0_u16),
+        all_buttons: false,
+        first_button: 0,
+        n_buttons: 0,
+        led_class: LedClass::KBD_FEEDBACK_CLASS,
+        led_id: 0,
+    };
+    plain(loads, info, major);
+    let none = ModMask::from(0_u16);
+    let lock = LatchLockStateRequest {
+        device_spec,
+        affect_mod_locks: none,
+        mod_locks: none,
+        // As xdotool locks the first group, which is another one only on a desktop in use.
+        lock_group: plan.intrusive,
+        group_lock: Group::M1,
+        affect_mod_latches: none,
+        latch_group: false,
+        group_latch: 0,
+    };
+    plain(loads, lock, major);
     Ok(())
 }
 

@@ -2,12 +2,13 @@
 //! BIG-REQUESTS.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use x11rb_protocol::protocol::bigreq;
 use x11rb_protocol::protocol::shm::{
-    AttachFdRequest, AttachRequest, CreatePixmapRequest, DetachRequest, GetImageRequest,
-    PutImageRequest, QueryVersionRequest,
+    AttachFdRequest, AttachRequest, CreatePixmapRequest, CreateSegmentRequest, DetachRequest,
+    GetImageRequest, PutImageRequest, QueryVersionRequest,
 };
 use x11rb_protocol::protocol::xproto::{CreateGCAux, FreePixmapRequest, ImageFormat};
 
@@ -20,7 +21,7 @@ use crate::plan::Plan;
 use crate::shared_memory::Segment;
 use crate::stage::{SIDE, Stage};
 use crate::wire::{core, extension};
-use crate::workload::{Sync, Workload};
+use crate::workload::{CARRYING, Phase, Sync, Workload};
 
 /// Sides of squares to start from, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
@@ -43,6 +44,11 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     attach(stage, loads, major);
     // By descriptor from version 1.2 on.
     let by_fd = version.is_some_and(|it| (it.major_version, it.minor_version) >= (1, 2));
+    if by_fd {
+        descriptors(stage, loads, major);
+    } else {
+        loads.lacks("MIT-SHM by descriptor");
+    }
     let segment = match by_fd
         .then(|| by_descriptor(stage, major, length))
         .transpose()?
@@ -127,26 +133,60 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     Ok(())
 }
 
-/// Attaching a segment of the usual size of a window's image, and letting it go.
-fn attach(stage: &mut Stage, loads: &mut Loads, major: u8) {
-    let Some(segment) = Segment::new(1 << 20) else {
+/// The usual size of a window's image, in bytes.
+const SEGMENT: u32 = 1 << 20;
+
+/// Attaching a segment by descriptor, having the server make one and send its descriptor, and
+/// letting each go. The descriptors of the answers go when they are read: nobody takes them.
+fn descriptors(stage: &mut Stage, loads: &mut Loads, major: u8) {
+    let Some(memory) = memory(SEGMENT as usize).map(Arc::new) else {
         return;
     };
-    let shmid = segment.id();
-    let attach = move |shmseg| {
-        let read_only = false;
-        extension(
-            AttachRequest {
-                shmseg,
-                shmid,
-                read_only,
-            },
-            major,
-        )
+    let ids = stage.ids(CARRYING);
+    let phase = |request: &dyn Fn(u32) -> Option<Vec<u8>>| {
+        Phase::new(ids.iter().filter_map(|id| request(*id)), Sync::RoundTrip)
     };
-    let detach = move |shmseg| extension(DetachRequest { shmseg }, major);
-    cycle(stage, loads, RESOURCES / 8, &[&attach, &detach]);
-    stage.keep(segment);
+    let detach = |shmseg| Some(extension(DetachRequest { shmseg }, major));
+    let attach = |shmseg| attach_fd(&memory, shmseg, major);
+    let attached = phase(&attach).carrying(&memory);
+    loads.push(Workload::cycle([attached, phase(&detach)]));
+    let create = |shmseg| {
+        let request = CreateSegmentRequest {
+            shmseg,
+            size: SEGMENT,
+            read_only: false,
+        };
+        Some(extension(request, major))
+    };
+    loads.push(Workload::cycle([phase(&create), phase(&detach)]));
+}
+
+/// Attaching segments by their ids, and letting them go. Each is another one: a server attaches
+/// one that it has already by counting.
+fn attach(stage: &mut Stage, loads: &mut Loads, major: u8) {
+    let segments: Vec<Segment> = (0..CARRYING)
+        .map_while(|_| Segment::new(SEGMENT as usize))
+        .collect();
+    let ids = stage.ids(segments.len());
+    let each = || ids.iter().zip(&segments);
+    let attached = each().map(|(&shmseg, segment)| attach_id(segment, shmseg, major));
+    let detached = each().map(|(&shmseg, _)| extension(DetachRequest { shmseg }, major));
+    loads.push(Workload::cycle([
+        Phase::new(attached, Sync::RoundTrip),
+        Phase::new(detached, Sync::RoundTrip),
+    ]));
+    for segment in segments {
+        stage.keep(segment);
+    }
+}
+
+fn attach_id(memory: &Segment, shmseg: u32, major: u8) -> Vec<u8> {
+    let request = AttachRequest {
+        shmseg,
+        shmid: memory.id(),
+        read_only: false,
+    };
+    extension(request, major)
 }
 
 /// A segment attached by its id; `None` where the server cannot, being on another machine.
@@ -155,16 +195,7 @@ fn by_id(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u32>, Mea
         return Ok(None);
     };
     let shmseg = stage.id();
-    let shmid = memory.id();
-    let read_only = false;
-    let request = extension(
-        AttachRequest {
-            shmseg,
-            shmid,
-            read_only,
-        },
-        major,
-    );
+    let request = attach_id(&memory, shmseg, major);
     let accepted = stage.try_bytes(&request)?;
     stage.keep(memory);
     Ok(accepted.then_some(shmseg))
@@ -176,19 +207,20 @@ fn by_descriptor(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u
         return Ok(None);
     };
     let shmseg = stage.id();
-    let bytes = {
-        // The descriptor goes by its own way; here only the request's bytes are wanted.
-        let Ok(copy) = memory.try_clone() else {
-            return Ok(None);
-        };
-        let request = AttachFdRequest {
-            shmseg,
-            shm_fd: copy,
-            read_only: false,
-        };
-        extension(request, major)
+    let Some(bytes) = attach_fd(&memory, shmseg, major) else {
+        return Ok(None);
     };
     Ok(stage.try_with_fd(&bytes, &memory)?.then_some(shmseg))
+}
+
+/// The bytes of AttachFd; the descriptor goes by its own way.
+fn attach_fd(memory: &OwnedFd, shmseg: u32, major: u8) -> Option<Vec<u8>> {
+    let request = AttachFdRequest {
+        shmseg,
+        shm_fd: memory.try_clone().ok()?,
+        read_only: false,
+    };
+    Some(extension(request, major))
 }
 
 fn memory(length: usize) -> Option<OwnedFd> {

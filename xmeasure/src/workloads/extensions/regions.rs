@@ -2,9 +2,10 @@
 
 use x11rb_protocol::protocol::shape::SK;
 use x11rb_protocol::protocol::xfixes::{
-    CopyRegionRequest, CreateRegionFromWindowRequest, CreateRegionRequest, CursorNotifyMask,
-    DestroyRegionRequest, FetchRegionRequest, GetCursorImageRequest, HideCursorRequest,
-    IntersectRegionRequest, QueryVersionRequest, RegionExtentsRequest, SelectCursorInputRequest,
+    CopyRegionRequest, CreateRegionFromBitmapRequest, CreateRegionFromWindowRequest,
+    CreateRegionRequest, CursorNotifyMask, DestroyRegionRequest, ExpandRegionRequest,
+    FetchRegionRequest, GetCursorImageRequest, HideCursorRequest, IntersectRegionRequest,
+    InvertRegionRequest, QueryVersionRequest, RegionExtentsRequest, SelectCursorInputRequest,
     SelectSelectionInputRequest, SelectionEventMask, SetGCClipRegionRequest, SetRegionRequest,
     SetWindowShapeRegionRequest, ShowCursorRequest, SubtractRegionRequest, TranslateRegionRequest,
     UnionRegionRequest,
@@ -60,6 +61,9 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         )
     };
     cycle(stage, loads, RESOURCES, &[&of_window, &destroy]);
+    let bitmap = stage.pixmap(1, 32)?;
+    let of_bitmap = |region| extension(CreateRegionFromBitmapRequest { region, bitmap }, major);
+    cycle(stage, loads, RESOURCES / 8, &[&of_bitmap, &destroy]);
 
     let (one, other, third) = (stage.id(), stage.id(), stage.id());
     for (region, count) in [(one, 1), (other, 4), (third, 1)] {
@@ -94,6 +98,27 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         major,
     );
     let source = other;
+    plain(
+        loads,
+        InvertRegionRequest {
+            source,
+            bounds: rectangles[0],
+            destination,
+        },
+        major,
+    );
+    plain(
+        loads,
+        ExpandRegionRequest {
+            source,
+            destination,
+            left: 1,
+            right: 1,
+            top: 1,
+            bottom: 1,
+        },
+        major,
+    );
     plain(
         loads,
         CopyRegionRequest {

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use x11rb_protocol::protocol::render::{
-    AddGlyphsRequest, ChangePictureAux, ChangePictureRequest, Color, CreateCursorRequest,
-    CreateGlyphSetRequest, CreateLinearGradientRequest, CreatePictureAux, CreatePictureRequest,
-    CreateRadialGradientRequest, CreateSolidFillRequest, FreeGlyphSetRequest, FreeGlyphsRequest,
-    FreePictureRequest, Glyphinfo, PictType, Pointfix, QueryFiltersRequest, QueryPictFormatsReply,
-    QueryPictFormatsRequest, QueryVersionRequest, Repeat, SetPictureClipRectanglesRequest,
-    SetPictureFilterRequest, SetPictureTransformRequest, Transform,
+    AddGlyphsRequest, ChangePictureAux, ChangePictureRequest, Color, CreateConicalGradientRequest,
+    CreateCursorRequest, CreateGlyphSetRequest, CreateLinearGradientRequest, CreatePictureAux,
+    CreatePictureRequest, CreateRadialGradientRequest, CreateSolidFillRequest, FreeGlyphSetRequest,
+    FreeGlyphsRequest, FreePictureRequest, Glyphinfo, PictType, Pointfix, QueryFiltersRequest,
+    QueryPictFormatsReply, QueryPictFormatsRequest, QueryVersionRequest, ReferenceGlyphSetRequest,
+    Repeat, SetPictureClipRectanglesRequest, SetPictureFilterRequest, SetPictureTransformRequest,
+    Transform,
 };
 use x11rb_protocol::protocol::xproto::{FreeCursorRequest, Rectangle};
 
@@ -125,6 +126,20 @@ impl Render {
             outer: at(250, 250),
             inner_radius: 0,
             outer_radius: 300 * ONE,
+            stops: (&[0, ONE]).into(),
+            colors: (&[TRANSLUCENT, OPAQUE]).into(),
+        };
+        extension(request, self.major)
+    }
+
+    fn conical(&self, picture: u32) -> Vec<u8> {
+        let request = CreateConicalGradientRequest {
+            picture,
+            center: Pointfix {
+                x: 250 * ONE,
+                y: 250 * ONE,
+            },
+            angle: 0,
             stops: (&[0, ONE]).into(),
             colors: (&[TRANSLUCENT, OPAQUE]).into(),
         };
@@ -254,6 +269,7 @@ fn pictures(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), 
     );
     cycle(stage, loads, RESOURCES, &[&|id| render.linear(id), &free]);
     cycle(stage, loads, RESOURCES, &[&|id| render.radial(id), &free]);
+    cycle(stage, loads, RESOURCES, &[&|id| render.conical(id), &free]);
 
     let pixmap = stage.pixmap(32, 32)?;
     let spare = stage.id();
@@ -301,6 +317,9 @@ fn glyphs(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), Me
     let create = |gsid| extension(CreateGlyphSetRequest { gsid, format }, major);
     let free = |glyphset| extension(FreeGlyphSetRequest { glyphset }, major);
     cycle(stage, loads, RESOURCES / 8, &[&create, &free]);
+    let existing = render.glyph_set(stage, 8, 1)?;
+    let refer = |gsid| extension(ReferenceGlyphSetRequest { gsid, existing }, major);
+    cycle(stage, loads, RESOURCES / 8, &[&refer, &free]);
     // A glyph at a time, as Xft and cairo add them.
     for side in [8, 16, 32] {
         let set = render.glyph_set(stage, side, 1)?;

@@ -1,8 +1,8 @@
-//! What programs ask of the screen: RANDR, XINERAMA, MIT-SCREEN-SAVER, DPMS, X-Resource, and the
-//! Generic Event Extension.
+//! What programs ask of the screen: RANDR, XINERAMA, MIT-SCREEN-SAVER, DPMS, XVideo, X-Resource; and
+//! the Generic Event Extension and XC-MISC.
 
 use x11rb_protocol::protocol::res::{ClientIdMask, ClientIdSpec};
-use x11rb_protocol::protocol::{dpms, ge, randr, res, screensaver, xinerama};
+use x11rb_protocol::protocol::{dpms, ge, randr, res, screensaver, xc_misc, xinerama, xv};
 
 use super::{costly, major, plain};
 use crate::error::MeasureError;
@@ -47,6 +47,18 @@ pub(super) fn add(stage: &mut Stage, _: &Plan, loads: &mut Loads) -> Result<(), 
             client_minor_version: 0,
         };
         plain(loads, version, major);
+    }
+    if let Some(major) = major(stage, loads, "XC-MISC")? {
+        let version = xc_misc::GetVersionRequest {
+            client_major_version: 1,
+            client_minor_version: 1,
+        };
+        plain(loads, version, major);
+        costly(loads, xc_misc::GetXIDRangeRequest, major);
+    }
+    if let Some(major) = major(stage, loads, "XVideo")? {
+        plain(loads, xv::QueryExtensionRequest, major);
+        plain(loads, xv::QueryAdaptorsRequest { window: root }, major);
     }
     resources(stage, loads)
 }

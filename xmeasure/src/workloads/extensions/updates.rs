@@ -58,6 +58,21 @@ fn damages(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     };
     let destroy = |damage| extension(damage::DestroyRequest { damage }, major);
     cycle(stage, loads, RESOURCES / 8, &[&create, &subtract, &destroy]);
+    if let Some(fixes) = stage.extension("XFIXES")? {
+        let region = stage.id();
+        let rectangles = vec![Rectangle {
+            x: 0,
+            y: 0,
+            width: 5,
+            height: 5,
+        }];
+        let rectangles = rectangles.into();
+        stage.send_bytes(&extension(
+            xfixes::CreateRegionRequest { region, rectangles },
+            fixes,
+        ))?;
+        plain(loads, damage::AddRequest { drawable, region }, major);
+    }
     Ok(())
 }
 
@@ -75,6 +90,15 @@ fn composites(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> 
     let update = composite::Redirect::AUTOMATIC;
     let redirect = extension(composite::RedirectWindowRequest { window, update }, major);
     let back = extension(composite::UnredirectWindowRequest { window, update }, major);
+    pair(loads, redirect, back);
+    let redirect = extension(
+        composite::RedirectSubwindowsRequest { window, update },
+        major,
+    );
+    let back = extension(
+        composite::UnredirectSubwindowsRequest { window, update },
+        major,
+    );
     pair(loads, redirect, back);
     // A window of its own, mapped and redirected: only such a one has a pixmap.
     let redirected = stage.small_window()?;
@@ -105,6 +129,7 @@ fn presents(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Mea
         present::QueryCapabilitiesRequest { target: window },
         major,
     );
+    notifications(stage, loads, major)?;
     let pixmap = stage.pixmap(stage.screen.root_depth, SIDE)?;
     let Some(fixes) = stage.extension("XFIXES")? else {
         return Ok(());
@@ -148,6 +173,41 @@ fn presents(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Mea
         let work = usize::from(side) * usize::from(side);
         loads.push(Workload::varied(Sync::ReadBack, work, |_| bytes.clone()));
     }
+    Ok(())
+}
+
+/// Asking for Present's events, and for one of them at once: the time asked for is over.
+fn notifications(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+    let select = |eid, window, event_mask| {
+        let request = present::SelectInputRequest {
+            eid,
+            window,
+            event_mask,
+        };
+        extension(request, major)
+    };
+    let silent = stage.silent;
+    let complete = present::EventMask::COMPLETE_NOTIFY;
+    let none = present::EventMask::NO_EVENT;
+    cycle(
+        stage,
+        loads,
+        RESOURCES / 8,
+        &[&|eid| select(eid, silent, complete), &|eid| {
+            select(eid, silent, none)
+        }],
+    );
+    let window = stage.small_window()?;
+    let eid = stage.id();
+    stage.send_bytes(&select(eid, window, complete))?;
+    let request = present::NotifyMSCRequest {
+        window,
+        serial: 1,
+        target_msc: 0,
+        divisor: 0,
+        remainder: 0,
+    };
+    plain(loads, request, major);
     Ok(())
 }
 

@@ -1,0 +1,91 @@
+//! What toolkits do with cursors beyond the core protocol: names (XFIXES), animations (RENDER), a
+//! device's own cursor on a window (XInput).
+
+use std::borrow::Cow;
+
+use x11rb_protocol::protocol::render::{Animcursorelt, CreateAnimCursorRequest};
+use x11rb_protocol::protocol::xfixes::{
+    ChangeCursorByNameRequest, GetCursorImageAndNameRequest, GetCursorNameRequest,
+    SetCursorNameRequest,
+};
+use x11rb_protocol::protocol::xinput::XIChangeCursorRequest;
+use x11rb_protocol::protocol::xproto::{CreateCursorRequest, FreeCursorRequest};
+
+use super::input::POINTER;
+use super::{RESOURCES, costly, cycle, plain};
+use crate::error::MeasureError;
+use crate::loads::Loads;
+use crate::stage::Stage;
+use crate::wire::{core, extension};
+
+/// Pictures of an animated cursor, as a theme's busy one may have.
+const PICTURES: usize = 16;
+
+/// Adds the loads. That an extension is absent has been noted by its own family.
+pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let cursor = plain_cursor(stage)?;
+    if let Some(major) = stage.extension("XFIXES")? {
+        let name = b"left_ptr";
+        plain(
+            loads,
+            SetCursorNameRequest {
+                cursor,
+                name: name.into(),
+            },
+            major,
+        );
+        plain(loads, GetCursorNameRequest { cursor }, major);
+        costly(loads, GetCursorImageAndNameRequest, major);
+        // No cursor has this name, so that none is changed: what is left is looking for it.
+        let src = cursor;
+        let name = b"x11prof-none";
+        plain(
+            loads,
+            ChangeCursorByNameRequest {
+                src,
+                name: name.into(),
+            },
+            major,
+        );
+    }
+    if let Some(major) = stage.extension("RENDER")? {
+        let pictures = [Animcursorelt { cursor, delay: 50 }; PICTURES];
+        let create = |cid| {
+            let cursors = Cow::Borrowed(&pictures[..]);
+            extension(CreateAnimCursorRequest { cid, cursors }, major)
+        };
+        let free = |cursor| core(FreeCursorRequest { cursor });
+        cycle(stage, loads, RESOURCES / 8, &[&create, &free]);
+    }
+    if let Some(major) = stage.extension("XInputExtension")? {
+        // A window that is not mapped: the pointer never is on it.
+        let request = XIChangeCursorRequest {
+            window: stage.silent,
+            cursor,
+            deviceid: POINTER,
+        };
+        plain(loads, request, major);
+    }
+    Ok(())
+}
+
+fn plain_cursor(stage: &mut Stage) -> Result<u32, MeasureError> {
+    let bitmap = stage.pixmap(1, 16)?;
+    let cid = stage.id();
+    let (fore_red, fore_green, fore_blue) = (0, 0, 0);
+    let (back_red, back_green, back_blue) = (0xFFFF, 0xFFFF, 0xFFFF);
+    stage.send(CreateCursorRequest {
+        cid,
+        source: bitmap,
+        mask: bitmap,
+        fore_red,
+        fore_green,
+        fore_blue,
+        back_red,
+        back_green,
+        back_blue,
+        x: 0,
+        y: 0,
+    })?;
+    Ok(cid)
+}

@@ -1,0 +1,170 @@
+//! What a program that draws by GL asks of the server before it draws: GLX, DRI2, DRI3. The
+//! contexts are direct ones: rendering itself does not go over the connection.
+
+use x11rb_protocol::protocol::glx::{
+    CreateContextAttribsARBRequest, CreateContextRequest, CreateNewContextRequest,
+    DestroyContextRequest, GetDrawableAttributesRequest, GetFBConfigsRequest,
+    GetVisualConfigsRequest, IsDirectRequest, QueryContextRequest, QueryServerStringRequest,
+    QueryVersionRequest, SetClientInfo2ARBRequest, SetClientInfoARBRequest,
+};
+use x11rb_protocol::protocol::{dri2, dri3};
+
+use super::{RESOURCES, costly, cycle, major, plain};
+use crate::error::MeasureError;
+use crate::loads::Loads;
+use crate::stage::Stage;
+use crate::wire::extension;
+
+/// Names of a server's strings: vendor, version, extensions (glx.h).
+const STRINGS: [u32; 3] = [1, 2, 3];
+/// Names of a configuration's properties (glxext.h).
+const FBCONFIG_ID: u32 = 0x8013;
+const VISUAL_ID: u32 = 0x800B;
+const RGBA_TYPE: u32 = 0x8014;
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    if let Some(major) = major(stage, loads, "GLX")? {
+        glx(stage, loads, major)?;
+    }
+    let window = stage.screen.root;
+    if let Some(major) = major(stage, loads, "DRI2")? {
+        let version = dri2::QueryVersionRequest {
+            major_version: 1,
+            minor_version: 4,
+        };
+        plain(loads, version, major);
+        let driver_type = dri2::DriverType::DRI;
+        let connect = dri2::ConnectRequest {
+            window,
+            driver_type,
+        };
+        plain(loads, connect, major);
+    }
+    if let Some(major) = major(stage, loads, "DRI3")? {
+        let version = dri3::QueryVersionRequest {
+            major_version: 1,
+            minor_version: 2,
+        };
+        let spoken = stage.ask_extension(version, major)?;
+        plain(loads, version, major);
+        // Opening the device is left out: it hands out access to the graphics card.
+        if spoken.is_some_and(|it| (it.major_version, it.minor_version) >= (1, 2)) {
+            let (depth, bpp) = (24, 32);
+            plain(
+                loads,
+                dri3::GetSupportedModifiersRequest { window, depth, bpp },
+                major,
+            );
+        }
+    }
+    Ok(())
+}
+
+fn glx(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+    let screen = 0;
+    let (major_version, minor_version) = (1, 4);
+    let version = QueryVersionRequest {
+        major_version,
+        minor_version,
+    };
+    stage.ask_extension(version, major)?;
+    plain(loads, version, major);
+    for name in STRINGS {
+        plain(loads, QueryServerStringRequest { screen, name }, major);
+    }
+    costly(loads, GetVisualConfigsRequest { screen }, major);
+    costly(loads, GetFBConfigsRequest { screen }, major);
+    // Versions and names of extensions, of about the length that Mesa sends.
+    let (gl_names, glx_names) = ("GL_EXT_texture ".repeat(190), "GLX_EXT_x ".repeat(40));
+    let versions: Vec<u32> = (0..17).flat_map(|at| [1 + at / 6, at % 6]).collect();
+    plain(
+        loads,
+        SetClientInfoARBRequest {
+            major_version,
+            minor_version,
+            gl_versions: (&versions).into(),
+            gl_extension_string: gl_names.as_bytes().into(),
+            glx_extension_string: glx_names.as_bytes().into(),
+        },
+        major,
+    );
+    let versions: Vec<u32> = (0..17).flat_map(|at| [1 + at / 6, at % 6, 0]).collect();
+    plain(
+        loads,
+        SetClientInfo2ARBRequest {
+            major_version,
+            minor_version,
+            gl_versions: (&versions).into(),
+            gl_extension_string: gl_names.as_bytes().into(),
+            glx_extension_string: glx_names.as_bytes().into(),
+        },
+        major,
+    );
+    let drawable = stage.window;
+    plain(loads, GetDrawableAttributesRequest { drawable }, major);
+    contexts(stage, loads, major)
+}
+
+/// Direct contexts come and go, by each of the requests that make one.
+fn contexts(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+    let screen = 0;
+    let visual = stage.screen.root_visual;
+    let configs = stage.ask_extension(GetFBConfigsRequest { screen }, major)?;
+    let fbconfig = configs.and_then(|configs| {
+        let length = 2 * configs.num_properties as usize;
+        let mut all = configs.property_list.chunks_exact(length.max(2));
+        all.find_map(|config| {
+            let property = |name| {
+                let mut pairs = config.as_chunks::<2>().0.iter();
+                pairs.find(|pair| pair[0] == name).map(|pair| pair[1])
+            };
+            property(FBCONFIG_ID).filter(|_| property(VISUAL_ID) == Some(visual))
+        })
+    });
+    let Some(fbconfig) = fbconfig else {
+        loads.lacks("a GLX configuration of the root's visual");
+        return Ok(());
+    };
+    let (share_list, is_direct) = (0, true);
+    let destroy = |context| extension(DestroyContextRequest { context }, major);
+    let old = |context| {
+        let request = CreateContextRequest {
+            context,
+            visual,
+            screen,
+            share_list,
+            is_direct,
+        };
+        extension(request, major)
+    };
+    let direct = |context| extension(IsDirectRequest { context }, major);
+    let query = |context| extension(QueryContextRequest { context }, major);
+    let count = RESOURCES / 16;
+    cycle(stage, loads, count, &[&old, &direct, &query, &destroy]);
+    let new = |context| {
+        let request = CreateNewContextRequest {
+            context,
+            fbconfig,
+            screen,
+            render_type: RGBA_TYPE,
+            share_list,
+            is_direct,
+        };
+        extension(request, major)
+    };
+    cycle(stage, loads, count, &[&new, &destroy]);
+    let with_attributes = |context| {
+        let request = CreateContextAttribsARBRequest {
+            context,
+            fbconfig,
+            screen,
+            share_list,
+            is_direct,
+            attribs: (&[]).into(),
+        };
+        extension(request, major)
+    };
+    cycle(stage, loads, count, &[&with_attributes, &destroy]);
+    Ok(())
+}
