@@ -39,7 +39,7 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AttributeValue, FORMAT, Host, Measured, Method, Point, RequestCosts,
+    AfterSleep, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point, RequestCosts,
     ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};

@@ -163,8 +163,22 @@ pub struct RequestCosts {
     /// request is priced as one item of the whole op-size, as the paper does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Measured>,
+    /// What a character without ink counts as; as one with ink where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blank: Option<Blank>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
+}
+
+/// What a character without ink counts as, beside one with ink.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blank {
+    /// The part of a character with ink: 0 where it costs nothing, 1 where it costs the same.
+    pub share: f64,
+    /// Half the width of the 95 % confidence interval, relative to the share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
 }
 
 /// The value of an attribute in a file: a name or a number.

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Clock, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts};
+use crate::{
+    Blank, Clock, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts,
+};
 
 /// What is wrong with a file, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +77,9 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     if let Some(fixed) = &entry.fixed {
         validate_measured(fixed).map_err(|message| (None, format!("the fixed part: {message}")))?;
     }
+    if let Some(blank) = entry.blank {
+        validate_blank(blank).map_err(|message| (None, format!("blank: {message}")))?;
+    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;
@@ -101,6 +106,13 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
         ));
     }
     Ok(())
+}
+
+fn validate_blank(Blank { share, spread }: Blank) -> Result<(), String> {
+    if !(0.0..=1.0).contains(&share) {
+        return Err(format!("share is {share}; it is a part of 1"));
+    }
+    validate_times(None, None, spread)
 }
 
 fn validate_point(point: &Point) -> Result<(), String> {
@@ -183,7 +195,9 @@ fn is_amount(number: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::validate;
-    use crate::{FORMAT, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts};
+    use crate::{
+        Blank, FORMAT, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts,
+    };
 
     fn point(size: f64, wall: f64) -> Point {
         Point {
@@ -273,6 +287,26 @@ mod tests {
             ..Point::default()
         };
         assert!(flaw(vec![point(1.0, 1.0), cpu]).1.contains("clock"));
+    }
+
+    #[test]
+    fn a_blank_is_a_part_of_a_character() {
+        let mut file = file(vec![point(1.0, 1.0)]);
+        let mut with = |share, spread| {
+            file.requests[0].blank = Some(Blank { share, spread });
+            validate(&file)
+        };
+        assert_eq!(with(0.0, None), Ok(()));
+        assert_eq!(with(1.0, Some(0.1)), Ok(()));
+        for share in [-0.1, 1.1, f64::NAN] {
+            assert!(with(share, None).unwrap_err().message.contains("part of 1"));
+        }
+        assert!(
+            with(0.5, Some(-1.0))
+                .unwrap_err()
+                .message
+                .contains("blank: spread")
+        );
     }
 
     #[test]

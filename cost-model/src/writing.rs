@@ -113,6 +113,15 @@ impl Lines {
             "fixed",
             entry.fixed.as_ref().map(|fixed| inline(&measured(fixed))),
         );
+        self.optional(
+            "blank",
+            entry.blank.as_ref().map(|it| {
+                inline(&numbers(&[
+                    ("share", Some(it.share)),
+                    ("spread", it.spread),
+                ]))
+            }),
+        );
         self.0.push_str("points = [\n");
         for it in &entry.points {
             let _ = writeln!(self.0, "    {},", inline(&point(it)));
@@ -250,6 +259,13 @@ fixed = { cpu_us = 0.25, spread = 0.1 }
 points = [
     { size = 0, cpu_us = 0.3, wall_us = 0.4, spread = 0.03 },
     { size = 10.5, cpu_us = 1, per_second = 19161.61 },
+]
+
+[[request]]
+name = "PolyText8"
+blank = { share = 0.53, spread = 0.02 }
+points = [
+    { size = 80, cpu_us = 2 },
 ]
 "#;
 

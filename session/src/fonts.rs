@@ -7,6 +7,7 @@ use x11prof_protocol::{Reply, Symbol};
 
 use crate::body::{Body, latin1};
 use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::ink::Inks;
 
 /// What QueryFont and ListFontsWithInfo tell of a font.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,7 @@ const MOST_NAMES: usize = 1 << 14;
 pub(crate) struct Fonts {
     open: IdMap<Font>,
     by_name: HashMap<Symbol, FontMetrics, BuildHasherDefault<IdHasher>>,
+    pub(crate) inks: Inks,
 }
 
 /// An open font.
@@ -74,6 +76,7 @@ impl Fonts {
         let font = self.open.get_mut(id)?;
         font.metrics = Some(metrics);
         let name = font.name;
+        self.inks.learn(name, reply);
         self.keep(name, metrics);
         Some(())
     }

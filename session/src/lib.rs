@@ -27,6 +27,7 @@ mod gc;
 mod glyphs;
 mod ids;
 mod images;
+mod ink;
 mod names;
 mod operation;
 mod other;

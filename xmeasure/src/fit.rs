@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use x11prof_cost_model::{AttributeValue, Clock, Measured, Micros, Point, RequestCosts};
 use x11prof_session::{Effect, Operation, Value};
 
+use crate::blanks;
 use crate::raw_connection::Answers;
 use crate::sampler::{Reading, Readings};
 use crate::statistics::{Estimate, estimate};
@@ -100,17 +101,27 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
     tables
         .into_iter()
         .filter_map(|((name, attributes), samples)| {
+            let (blank, samples): (Vec<_>, Vec<_>) =
+                samples.into_iter().partition(|it| is_blank(it));
             let points = points(&samples);
+            let blank = blank.first().and_then(|it| blanks::blank(it, &points));
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
                 name: name.to_owned(),
                 attributes,
                 fixed,
+                blank,
                 points,
             })
         })
         .collect()
+}
+
+/// True of text of which no character has ink.
+fn is_blank(sample: &Sample) -> bool {
+    let operation = &sample.operation;
+    operation.blanks > 0 && f64::from(operation.blanks) >= operation.op_size
 }
 
 fn attributes(operation: &Operation) -> BTreeMap<String, AttributeValue> {

@@ -148,12 +148,17 @@ impl Plan {
             [size] => *size,
             _ => return false,
         };
-        self.known.iter().any(|entry| {
+        let is_narrow = |spread: Option<f64>| spread.is_some_and(|spread| spread <= ENOUGH);
+        let mut entries = self.known.iter().filter(|entry| {
             entry.name == operation.request.as_str()
                 && entry.attribute_set() == operation.attributes
-                && entry.points.iter().any(|point| {
-                    point.size == size && point.spread.is_some_and(|spread| spread <= ENOUGH)
-                })
+        });
+        entries.any(|entry| {
+            if operation.blanks > 0 {
+                return entry.blank.is_some_and(|blank| is_narrow(blank.spread));
+            }
+            let mut points = entry.points.iter();
+            points.any(|point| point.size == size && is_narrow(point.spread))
         })
     }
 }

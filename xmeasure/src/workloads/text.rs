@@ -100,9 +100,12 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             let draw = move |length| load(kind, window, face.copy, face, length, 1);
             loads.series.push(Series::new(of, draw));
             let at = ITEM.min(longest);
+            // What spaces count as is read off lengths with ink, whichever a recording wants.
+            loads.push(spaces(kind, window, face, longest));
+            loads.push(load(kind, window, face.copy, face, longest, 1));
+            loads.push(load(kind, window, face.copy, face, at, 1));
             match kind {
                 Kind::Poly8 | Kind::Poly16 => {
-                    loads.push(load(kind, window, face.copy, face, at, 1));
                     loads.push(load(kind, window, face.copy, face, at, ITEMS));
                 }
                 // They draw one string: the fixed part is that of a window that is not mapped.
@@ -164,6 +167,26 @@ fn face(stage: &mut Stage, name: &str) -> Result<Option<Face>, MeasureError> {
 }
 
 fn load(kind: Kind, drawable: u32, gc: u32, face: Face, length: u16, count: usize) -> Workload {
+    written(kind, drawable, gc, face, length, count, text)
+}
+
+/// A string of spaces: what a character without ink costs.
+fn spaces(kind: Kind, drawable: u32, face: Face, length: u16) -> Workload {
+    written(kind, drawable, face.copy, face, length, 1, |_, length| {
+        vec![b' '; length]
+    })
+}
+
+/// A load of strings that `text` makes: the `start`-th character on, so many.
+fn written(
+    kind: Kind,
+    drawable: u32,
+    gc: u32,
+    face: Face,
+    length: u16,
+    count: usize,
+    text: fn(usize, usize) -> Vec<u8>,
+) -> Workload {
     let length = usize::from(length);
     Workload::varied(Sync::ReadBack, length * count * 100, |index| {
         let (x, top) = place(index, SIDE, face.height);
@@ -216,12 +239,12 @@ fn load(kind: Kind, drawable: u32, gc: u32, face: Face, length: u16, count: usiz
     })
 }
 
-/// Text as x11perf has it: the printable characters in turn, on from line to line. A string that
-/// is always the same would be learnt by the server's processor.
+/// Text much as x11perf has it: the printable characters in turn, on from line to line, but those
+/// with ink alone. A string that is always the same would be learnt by the server's processor.
 fn text(start: usize, length: usize) -> Vec<u8> {
-    (b' '..=b'~')
+    (b'!'..=b'~')
         .cycle()
-        .skip(start % 95)
+        .skip(start % 94)
         .take(length)
         .collect()
 }
