@@ -168,6 +168,15 @@ pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
         100.0 * median(errors),
         100.0 * quantile(beyond, 0.95),
     );
+    let recorded: Vec<f64> = rows
+        .iter()
+        .map(|row| (row.of(|it| it.estimate_ms / it.recorded_ms) - 1.0).abs())
+        .collect();
+    println!(
+        "against the server while it was recorded: median |error| {:.1} %, 95th percentile {:.1} %",
+        100.0 * median(recorded.iter().copied()),
+        100.0 * quantile(recorded, 0.95),
+    );
     if crossed.is_empty() {
         return;
     }
