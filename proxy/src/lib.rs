@@ -13,6 +13,7 @@ mod command;
 mod connection_tap;
 mod cpu_clock;
 mod display_name;
+mod doze;
 #[doc(hidden)]
 pub mod fuzzing;
 mod images;
@@ -38,6 +39,7 @@ mod setup_exchange;
 mod socket;
 mod tap;
 mod tcp_listener;
+mod tcp_peer;
 mod watch;
 
 pub use authority::Cookie;

@@ -95,7 +95,7 @@ impl Relay<'_> {
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
         loop {
-            let received = match from.receive(self.buffers, usize::MAX).await {
+            let received = match from.receive(self.buffers).await {
                 Ok(received) => received,
                 Err(error) => return Ended::broken(sender, error),
             };
@@ -125,6 +125,8 @@ impl Relay<'_> {
                     self.note_stall(time, "peer");
                 }
             }
+            // After it is sent, so that it is not late for our sake.
+            self.tap.tap().watcher().stir();
             self.await_queue().await;
         }
     }

@@ -18,8 +18,13 @@ use crate::perf::{Outputs, Rings};
 use crate::tap::{Entry, Tap};
 use crate::{clock, cpu_clock, process_info};
 
-/// How often the rings are drained while clients are watched.
+/// How often the rings are drained while anything happens.
 const BEAT: Duration = Duration::from_millis(2);
+/// How often they are drained once nothing has happened for `CALM`: until a message is relayed, or a
+/// switch of a watched thread is found. 500 looks a second are much for a program that sleeps.
+const SLOW_BEAT: Duration = Duration::from_millis(20);
+/// Longer than a frame, so that one that repaints is not left.
+const CALM: Duration = Duration::from_millis(50);
 /// A thread that has been blocked for this long is asked what it waits in. With the beat, every wait
 /// of 3 ms is asked; replies are waited for less long, mostly, and would be asked in vain.
 const LONG_WAIT: Duration = Duration::from_millis(1);
@@ -185,6 +190,7 @@ struct Thread {
 impl Watcher {
     fn run(mut self) {
         let mut cpu_times = Instant::now();
+        let mut busy = Instant::now();
         loop {
             // Seen before the last drain, so that the last drain comes after the end.
             let stop = self.shared.stop.load(Ordering::Acquire);
@@ -196,7 +202,9 @@ impl Watcher {
                 .map(|(&pid, _)| pid)
                 .collect();
             let seen = self.ask();
-            self.drain();
+            if self.drain() || !seen.is_empty() {
+                busy = Instant::now();
+            }
             self.tell(seen);
             self.forget(&gone);
             if stop {
@@ -207,7 +215,11 @@ impl Watcher {
                 let pids: Vec<u32> = self.shared.processes().keys().copied().collect();
                 pids.iter().for_each(|&pid| note_cpu_time(&self.tap, pid));
             }
-            thread::park_timeout(BEAT);
+            if busy.elapsed() < CALM {
+                thread::park_timeout(BEAT);
+            } else if self.tap.watcher().rest(SLOW_BEAT) {
+                busy = Instant::now();
+            }
         }
         if self.lost > 0 {
             let what = format!("{} context switches were lost", self.lost);
@@ -215,8 +227,11 @@ impl Watcher {
         }
     }
 
-    fn drain(&mut self) {
-        let Some(rings) = &mut self.rings else { return };
+    /// True where there was any switch.
+    fn drain(&mut self) -> bool {
+        let Some(rings) = &mut self.rings else {
+            return false;
+        };
         let mut switches = Vec::new();
         self.lost += rings.drain(&mut switches);
         {
@@ -232,9 +247,11 @@ impl Watcher {
             };
             self.threads.insert(switch.tid, thread);
         }
-        if !switches.is_empty() {
+        let any = !switches.is_empty();
+        if any {
             self.tap.push(Entry::Schedule(switches));
         }
+        any
     }
 
     /// Asks the threads that have been blocked for long what they wait in.

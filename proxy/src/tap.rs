@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use x11prof_trace::{Block, Control, Gap, Switch, Timestamp};
 
+use crate::doze::Doze;
 use crate::omission::Level;
 
 /// How many bytes the queue holds by default.
@@ -60,6 +61,7 @@ struct Shared {
     waited: AtomicU64,
     closed: AtomicBool,
     room: Notify,
+    watcher: Doze,
 }
 
 #[derive(Debug, Default)]
@@ -112,6 +114,11 @@ impl Tap {
     /// Adds a control record.
     pub(crate) fn control(&self, time: Timestamp, control: Control) {
         self.push(Entry::Control(time, control));
+    }
+
+    /// The rest of the thread that watches scheduling, which what crosses the relay ends.
+    pub(crate) fn watcher(&self) -> &Doze {
+        &self.0.watcher
     }
 
     /// What is to be left out of what comes at `now`. It rises with what the queue holds: from a
