@@ -13,7 +13,6 @@ mod command;
 mod connection_tap;
 mod cpu_clock;
 mod display_name;
-mod doze;
 #[doc(hidden)]
 pub mod fuzzing;
 mod images;

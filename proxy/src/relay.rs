@@ -125,8 +125,6 @@ impl Relay<'_> {
                     self.note_stall(time, "peer");
                 }
             }
-            // After it is sent, so that it is not late for our sake.
-            self.tap.tap().watcher().stir();
             self.await_queue().await;
         }
     }

@@ -18,13 +18,8 @@ use crate::perf::{Outputs, Rings};
 use crate::tap::{Entry, Tap};
 use crate::{clock, cpu_clock, process_info};
 
-/// How often the rings are drained while anything happens.
+/// How often the rings are drained while clients are watched.
 const BEAT: Duration = Duration::from_millis(2);
-/// How often they are drained once nothing has happened for `CALM`: until a message is relayed, or a
-/// switch of a watched thread is found. 500 looks a second are much for a program that sleeps.
-const SLOW_BEAT: Duration = Duration::from_millis(20);
-/// Longer than a frame, so that one that repaints is not left.
-const CALM: Duration = Duration::from_millis(50);
 /// A thread that has been blocked for this long is asked what it waits in. With the beat, every wait
 /// of 3 ms is asked; replies are waited for less long, mostly, and would be asked in vain.
 const LONG_WAIT: Duration = Duration::from_millis(1);
@@ -190,7 +185,6 @@ struct Thread {
 impl Watcher {
     fn run(mut self) {
         let mut cpu_times = Instant::now();
-        let mut busy = Instant::now();
         loop {
             // Seen before the last drain, so that the last drain comes after the end.
             let stop = self.shared.stop.load(Ordering::Acquire);
@@ -202,9 +196,7 @@ impl Watcher {
                 .map(|(&pid, _)| pid)
                 .collect();
             let seen = self.ask();
-            if self.drain() || !seen.is_empty() {
-                busy = Instant::now();
-            }
+            self.drain();
             self.tell(seen);
             self.forget(&gone);
             if stop {
@@ -215,11 +207,7 @@ impl Watcher {
                 let pids: Vec<u32> = self.shared.processes().keys().copied().collect();
                 pids.iter().for_each(|&pid| note_cpu_time(&self.tap, pid));
             }
-            if busy.elapsed() < CALM {
-                thread::park_timeout(BEAT);
-            } else if self.tap.watcher().rest(SLOW_BEAT) {
-                busy = Instant::now();
-            }
+            thread::park_timeout(BEAT);
         }
         if self.lost > 0 {
             let what = format!("{} context switches were lost", self.lost);
@@ -227,11 +215,8 @@ impl Watcher {
         }
     }
 
-    /// True where there was any switch.
-    fn drain(&mut self) -> bool {
-        let Some(rings) = &mut self.rings else {
-            return false;
-        };
+    fn drain(&mut self) {
+        let Some(rings) = &mut self.rings else { return };
         let mut switches = Vec::new();
         self.lost += rings.drain(&mut switches);
         {
@@ -247,11 +232,9 @@ impl Watcher {
             };
             self.threads.insert(switch.tid, thread);
         }
-        let any = !switches.is_empty();
-        if any {
+        if !switches.is_empty() {
             self.tap.push(Entry::Schedule(switches));
         }
-        any
     }
 
     /// Asks the threads that have been blocked for long what they wait in.

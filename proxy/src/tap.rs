@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use x11prof_trace::{Block, Control, Gap, Switch, Timestamp};
 
-use crate::doze::Doze;
 use crate::omission::Level;
 
 /// How many bytes the queue holds by default.
@@ -61,7 +60,6 @@ struct Shared {
     waited: AtomicU64,
     closed: AtomicBool,
     room: Notify,
-    watcher: Doze,
 }
 
 #[derive(Debug, Default)]
@@ -114,11 +112,6 @@ impl Tap {
     /// Adds a control record.
     pub(crate) fn control(&self, time: Timestamp, control: Control) {
         self.push(Entry::Control(time, control));
-    }
-
-    /// The rest of the thread that watches scheduling, which what crosses the relay ends.
-    pub(crate) fn watcher(&self) -> &Doze {
-        &self.0.watcher
     }
 
     /// What is to be left out of what comes at `now`. It rises with what the queue holds: from a
