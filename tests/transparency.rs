@@ -282,6 +282,31 @@ fn clients_and_servers_by_tcp() {
         let dump = place.ok(["dump", &trace.to_string_lossy()]);
         assert!(dump.contains("GetInputFocus"));
     }
+    // The kernel notes no process at the other end of TCP; a client of this host has one all the same.
+    let opened = opened(&near.trace);
+    let by_name = |name: &str| {
+        opened
+            .iter()
+            .find(|client| client.name.as_deref() == Some(name))
+    };
+    let xdpyinfo = by_name("xdpyinfo").unwrap_or_else(|| panic!("{opened:?}"));
+    assert_eq!(xdpyinfo.transport, "tcp");
+    assert_eq!(xdpyinfo.command, ["xdpyinfo"]);
+    let ours = Some(std::process::id());
+    assert!(opened.iter().any(|client| client.pid == ours), "{opened:?}");
+}
+
+/// The clients of a recording.
+fn opened(trace: &std::path::Path) -> Vec<x11prof_trace::Opened> {
+    let file = std::fs::File::open(trace).expect("a file");
+    let mut reader = x11prof_trace::Reader::new(file).expect("a trace");
+    let mut opened = Vec::new();
+    while let Some(record) = reader.next().expect("whole") {
+        if let x11prof_trace::Record::Control(_, x11prof_trace::Control::Opened(client)) = record {
+            opened.push(client);
+        }
+    }
+    opened
 }
 
 #[test]

@@ -26,6 +26,7 @@ use crate::server_link::ServerLink;
 use crate::setup_exchange::{self, Layout, Progress, Refusal};
 use crate::socket::Socket;
 use crate::tap::Tap;
+use crate::tcp_peer;
 
 /// How long a client may take for its setup: as the X server (os/connection.c, TimeOutValue).
 const SETUP_PATIENCE: Duration = Duration::from_secs(60);
@@ -90,6 +91,14 @@ impl Counts {
     pub(crate) fn none_open(&self) -> bool {
         self.open.borrow().is_empty()
     }
+
+    /// Notes which process an open connection is of.
+    fn note_process(&self, connection: ConnectionId, pid: Option<u32>) {
+        let mut open = self.open.borrow_mut();
+        if let Some(of) = open.iter_mut().find(|(open, _)| *open == connection) {
+            of.1 = pid;
+        }
+    }
 }
 
 /// How a connection ended before it was relayed.
@@ -106,8 +115,13 @@ impl Display {
         let connection = ConnectionId(self.counts.accepted.get().saturating_add(1));
         self.counts.accepted.set(connection.0);
         let peer = transport.is_local().then(|| Peer::of(&stream)).flatten();
-        let pid = peer.and_then(|peer| peer.pid);
-        self.counts.open.borrow_mut().push((connection, pid));
+        self.counts.open.borrow_mut().push((connection, None));
+        let pid = match peer {
+            Some(peer) => peer.pid,
+            None if transport.is_local() => None,
+            None => process_at(&stream).await,
+        };
+        self.counts.note_process(connection, pid);
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.tap.control(
             clock::now(),
@@ -128,7 +142,7 @@ impl Display {
             name: process.name,
         });
         let (by, why) = match Socket::new(stream) {
-            Ok(client) => self.converse(connection, peer, &client).await,
+            Ok(client) => self.converse(connection, (peer, pid), &client).await,
             Err(error) => ("error", Some(error.to_string())),
         };
         if let Some(pid) = pid {
@@ -186,10 +200,9 @@ impl Display {
     async fn converse(
         &self,
         connection: ConnectionId,
-        peer: Option<Peer>,
+        (peer, pid): (Option<Peer>, Option<u32>),
         client: &Socket,
     ) -> (&'static str, Option<String>) {
-        let pid = peer.and_then(|peer| peer.pid);
         let tap = ConnectionTap::new(connection, &self.tap, &self.kept, self.images);
         let server = match self.introduce(&tap, peer, client).await {
             Ok(server) => server,
@@ -277,7 +290,7 @@ impl Display {
                 }
             };
             let most = needed.saturating_sub(setup.len());
-            let received = client.receive(&self.buffers, most).await;
+            let received = client.receive_at_most(&self.buffers, most).await;
             let received = received.map_err(|error| Early::Gone(error.to_string()))?;
             if received.bytes().is_empty() {
                 return Err(Early::Gone("it sent no whole setup".to_owned()));
@@ -295,6 +308,14 @@ impl Display {
             _ => Ok(()),
         }
     }
+}
+
+/// The process of this machine at the other end of a TCP connection.
+async fn process_at(stream: &OwnedFd) -> Option<u32> {
+    let same = stream.try_clone().ok()?;
+    // Elsewhere, for the search takes milliseconds of all connections' time.
+    let search = tokio::task::spawn_blocking(move || tcp_peer::process_at(same));
+    search.await.ok().flatten()
 }
 
 fn same_user(peer: u32, ours: u32) -> bool {

@@ -38,6 +38,7 @@ mod setup_exchange;
 mod socket;
 mod tap;
 mod tcp_listener;
+mod tcp_peer;
 mod watch;
 
 pub use authority::Cookie;

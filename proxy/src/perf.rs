@@ -195,15 +195,19 @@ impl Ring {
         let mut lost = 0;
         while at < end {
             let mut record = [0; RECORD_LEN];
-            for (n, byte) in record.iter_mut().enumerate() {
-                let offset = ((at + n as u64) % size) as usize;
+            let words = record.chunks_exact_mut(WORD).zip((at..).step_by(WORD));
+            for (word, at) in words {
+                let offset = (at % size) as usize;
                 // SAFETY: `offset` is below the size of the data, which begin at the second
-                // page; between tail and head they are ours. Beyond the head it is old data
+                // page, and a multiple of a word, as the lengths of all records are and that of
+                // the data; between tail and head they are ours. Beyond the head it is old data
                 // of the same mapping, which the record's own length keeps unused.
                 #[expect(unsafe_code, reason = "data shared with the kernel")]
-                unsafe {
-                    *byte = self.base.add(self.page + offset).read_volatile();
-                }
+                let value = unsafe {
+                    let place = self.base.add(self.page + offset).cast::<u64>();
+                    place.read_volatile()
+                };
+                word.copy_from_slice(&value.to_ne_bytes());
             }
             let (len, read) = parse(&record);
             match read {
@@ -211,8 +215,8 @@ impl Ring {
                 Some(Read::Lost(n)) => lost += n,
                 None => {}
             }
-            if len < 8 {
-                // No record is that short; the ring is given up to its head.
+            if len < WORD as u64 || len % WORD as u64 != 0 {
+                // No record is so; the ring is given up to its head.
                 at = end;
                 break;
             }
@@ -235,6 +239,8 @@ impl Drop for Ring {
 
 /// The longest of the records that we read: a lost count with its sample id.
 const RECORD_LEN: usize = 48;
+/// Records have whole words of this many bytes.
+const WORD: usize = size_of::<u64>();
 
 #[derive(Debug, PartialEq, Eq)]
 enum Read {

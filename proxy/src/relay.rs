@@ -95,7 +95,7 @@ impl Relay<'_> {
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
         loop {
-            let received = match from.receive(self.buffers, usize::MAX).await {
+            let received = match from.receive(self.buffers).await {
                 Ok(received) => received,
                 Err(error) => return Ended::broken(sender, error),
             };

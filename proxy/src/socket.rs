@@ -16,7 +16,7 @@ use rustix::time::Timespec;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::buffer::{Lease, ReadBuffers};
+use crate::buffer::{self, Lease, ReadBuffers};
 
 /// The most descriptors that one message can carry (SCM_MAX_FD of the kernel).
 const MOST_FDS: usize = 253;
@@ -50,11 +50,9 @@ impl Socket {
         let fd = fd.into();
         let flags = fcntl_getfl(&fd)?;
         fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
-        // SAFETY: an `OwnedFd` is open and stays the same one, and this module neither replaces
-        // nor takes it out while it is registered.
-        #[expect(unsafe_code, reason = "tokio cannot know what owns the descriptor")]
-        let registered = unsafe { AsyncFd::register(fd) };
-        Ok(Socket(registered?))
+        // For reading alone: otherwise each read of the peer would wake us, to tell that there is
+        // more room for what nobody wants to write.
+        Ok(Socket(registered(fd, Interest::READABLE)?))
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -70,8 +68,13 @@ impl Socket {
         }
     }
 
-    /// Reads what is there, at most `most` bytes, once something is there.
-    pub(crate) async fn receive<'a>(
+    /// Reads what is there, once something is there.
+    pub(crate) async fn receive<'a>(&self, buffers: &'a ReadBuffers) -> io::Result<Received<'a>> {
+        self.receive_at_most(buffers, buffer::READ).await
+    }
+
+    /// The same, but not more than `most` bytes.
+    pub(crate) async fn receive_at_most<'a>(
         &self,
         buffers: &'a ReadBuffers,
         most: usize,
@@ -115,9 +118,12 @@ impl Socket {
     /// Writes all of `bytes`; the descriptors go with the first of them.
     pub(crate) async fn send(&self, mut bytes: &[u8], fds: &[OwnedFd]) -> io::Result<()> {
         let mut fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
+        // A descriptor is registered once at a time, and this one is for reading.
+        let same = self.as_fd().try_clone_to_owned()?;
+        let room = registered(same, Interest::WRITABLE)?;
         while !bytes.is_empty() {
             let write = |fd: &OwnedFd| send(fd.as_fd(), bytes, &fds);
-            let n = self.0.async_io(Interest::WRITABLE, write).await?;
+            let n = room.async_io(Interest::WRITABLE, write).await?;
             // They went with the first byte, however many of the bytes did.
             fds.clear();
             bytes = bytes.get(n..).unwrap_or_default();
@@ -141,6 +147,14 @@ impl Socket {
                 .iter()
                 .any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
     }
+}
+
+fn registered(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is open and stays the same one, and this module neither replaces
+    // nor takes it out while it is registered.
+    #[expect(unsafe_code, reason = "tokio cannot know what owns the descriptor")]
+    let registered = unsafe { AsyncFd::register_with_interest(fd, interest) };
+    Ok(registered?)
 }
 
 fn receive(fd: BorrowedFd<'_>, room: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
