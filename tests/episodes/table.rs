@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::benchmark::{BENCHMARKS, Pair, run};
 use crate::figures::{median, quantile};
 use crate::harness::{Server, needs};
+use crate::parts::{part_error_ms, switch_ms};
 use crate::screen::{Compared, Frames, HEAD, Seen, watch, watch_microbench};
 
 /// LiLa's micro-benchmarks took from 10 ms to a second.
@@ -34,23 +35,29 @@ fn errors(pairs: &[&Pair]) -> Vec<f64> {
 fn row(name: &str, pairs: &[&Pair]) -> String {
     let truth: Vec<f64> = pairs.iter().map(|pair| pair.truth.latency_ms).collect();
     let ours: Vec<f64> = pairs.iter().map(|pair| pair.ours_ms()).collect();
-    let parts: Vec<f64> = pairs.iter().map(|pair| pair.part_error_ms()).collect();
+    let switch = switch_ms(pairs);
+    let parts: Vec<f64> = pairs
+        .iter()
+        .map(|pair| part_error_ms(pair, switch))
+        .collect();
     let errors = errors(pairs);
     format!(
-        "| {name} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} |",
+        "| {name} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1} |",
         pairs.len(),
         median(&truth),
         median(&ours),
         median(&errors),
         quantile(&errors, 0.95),
         median(&parts),
+        quantile(&parts, 0.95),
+        switch * 1000.0,
     )
 }
 
 fn table(title: &str, rows: impl Iterator<Item = String>) {
     println!(
-        "\n| {title} | handlings | truth, ms | ours, ms | median error, ms | 95th percentile, ms | parts: median error, ms |\n\
-         |---|---:|---:|---:|---:|---:|---:|"
+        "\n| {title} | handlings | truth, ms | ours, ms | median error, ms | 95th percentile, ms | parts: median error, ms | 95th percentile, ms | a switch, µs |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     for row in rows {
         println!("{row}");
@@ -120,7 +127,16 @@ fn figures((benchmark, work, pair): &(&str, &str, Pair)) -> Value {
         "benchmark": benchmark, "work": work, "action": pair.truth.action,
         "asked_ms": pair.truth.asked_ms, "truth_ms": pair.truth.latency_ms,
         "ours_ms": pair.ours_ms(), "waiting_ms": pair.episode.waiting_ms,
-        "part_error_ms": pair.part_error_ms(),
+        "truth": {
+            "computed_ms": pair.truth.computed_ms, "slept_ms": pair.truth.slept_ms,
+            "waited_ms": pair.truth.waited_ms, "round_trips": pair.truth.round_trips,
+            "switches": pair.truth.switches,
+        },
+        "ours": {
+            "client_ms": pair.episode.client_ms, "off_cpu_ms": pair.episode.off_cpu_ms,
+            "server_ms": pair.episode.server_ms, "network_ms": pair.episode.network_ms,
+            "round_trips": pair.episode.round_trips,
+        },
         "landmark": pair.episode.landmark, "culprit": pair.episode.culprit,
     })
 }

@@ -23,17 +23,31 @@ pub(crate) fn processor() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
+/// How often the kernel has switched away from this thread, of its own will or not; 0 where it does
+/// not say.
+fn switches() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let counts = status.lines().filter_map(|line| {
+        let (name, count) = line.split_once(':')?;
+        name.ends_with("voluntary_ctxt_switches")
+            .then(|| count.trim().parse::<u64>().ok())?
+    });
+    counts.sum()
+}
+
 /// A handling under way.
 #[derive(Debug)]
 pub(crate) struct Handling {
     action: &'static str,
     begin: u64,
     processor: u64,
+    switches: u64,
     /// The time that it was asked to take; none for the short actions in between.
     pub(crate) asked: Option<Duration>,
     /// Nanoseconds slept.
     pub(crate) slept: u64,
-    /// Nanoseconds spent waiting for replies, off the processor.
+    /// Nanoseconds off the processor in which it waited for replies, or for the server to take what it
+    /// sent.
     pub(crate) waited: u64,
     /// Replies waited for.
     pub(crate) round_trips: u64,
@@ -46,6 +60,7 @@ impl Handling {
             action,
             begin,
             processor: processor(),
+            switches: switches(),
             asked: None,
             slept: 0,
             waited: 0,
@@ -76,12 +91,13 @@ impl Truth {
     pub(crate) fn ended(&mut self, handling: &Handling) {
         let end = now();
         let computed = processor() - handling.processor;
+        let switches = switches() - handling.switches;
         let asked = handling
             .asked
             .map_or_else(|| "null".to_owned(), |time| time.as_millis().to_string());
         self.kept.push_str(&format!(
             "{{\"benchmark\":\"{}\",\"action\":\"{}\",\"asked_ms\":{asked},\"begin_ns\":{},\"end_ns\":{end},\
-             \"computed_ns\":{computed},\"slept_ns\":{},\"waited_ns\":{},\"round_trips\":{}}}\n",
+             \"computed_ns\":{computed},\"slept_ns\":{},\"waited_ns\":{},\"round_trips\":{},\"switches\":{switches}}}\n",
             self.benchmark,
             handling.action,
             handling.begin,
