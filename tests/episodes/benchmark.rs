@@ -41,8 +41,11 @@ pub(crate) struct Truth {
     pub(crate) slept_ms: f64,
     pub(crate) waited_ms: f64,
     pub(crate) round_trips: u64,
-    /// Switches away from its thread, by the kernel's count.
+    /// Switches away from its thread because it waited, by the kernel's count.
     pub(crate) switches: u64,
+    /// It could run and did not, by the kernel's clock: while it was preempted, and from being woken
+    /// until it ran.
+    pub(crate) queued_ms: f64,
 }
 
 impl Truth {
@@ -228,6 +231,7 @@ fn truths(file: &Path, beginning: u64) -> Vec<Truth> {
             waited_ms: ms(&truth["waited_ns"]),
             round_trips: truth["round_trips"].as_u64().expect("a number"),
             switches: truth["switches"].as_u64().expect("a number"),
+            queued_ms: ms(&truth["queued_ns"]),
         }
     });
     lines.collect()

@@ -33,10 +33,21 @@ pub(crate) fn part_error_ms(Pair { truth, episode }: &Pair, switch_ms: f64) -> f
     // What neither computed nor slept nor waited for the server did not get a processor.
     let preempted =
         (truth.latency_ms - truth.computed_ms - truth.slept_ms - truth.waited_ms).max(0.0);
-    let errors = [
-        episode.client_ms + switches - truth.computed_ms,
+    // What was lost to others within a wait, the program cannot tell from the wait: the kernel can.
+    let in_waits = (truth.queued_ms - preempted).max(0.0);
+    let (off_cpu, server) = (
         episode.off_cpu_ms - truth.slept_ms - preempted,
         episode.server_ms + episode.network_ms - switches - truth.waited_ms,
+    );
+    let errors = [
+        episode.client_ms + switches - truth.computed_ms,
+        outside(off_cpu, 0.0, in_waits),
+        outside(server, -in_waits, 0.0),
     ];
     errors.into_iter().map(f64::abs).fold(0.0, f64::max)
+}
+
+/// How far a value is from a range.
+fn outside(value: f64, from: f64, to: f64) -> f64 {
+    value - value.clamp(from, to)
 }

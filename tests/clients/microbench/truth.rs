@@ -23,16 +23,20 @@ pub(crate) fn processor() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// How often the kernel has switched away from this thread, of its own will or not; 0 where it does
-/// not say.
+/// How often the kernel has switched away from this thread because it waited; 0 where it does not say.
 fn switches() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let counts = status.lines().filter_map(|line| {
-        let (name, count) = line.split_once(':')?;
-        name.ends_with("voluntary_ctxt_switches")
-            .then(|| count.trim().parse::<u64>().ok())?
-    });
-    counts.sum()
+    let mut lines = status.lines();
+    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+}
+
+/// For how many nanoseconds this thread has been able to run and did not (proc(5), schedstat); 0 where
+/// the kernel does not say.
+fn queued() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let second = text.split_whitespace().nth(1);
+    second.and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
 /// A handling under way.
@@ -42,6 +46,7 @@ pub(crate) struct Handling {
     begin: u64,
     processor: u64,
     switches: u64,
+    queued: u64,
     /// The time that it was asked to take; none for the short actions in between.
     pub(crate) asked: Option<Duration>,
     /// Nanoseconds slept.
@@ -61,6 +66,7 @@ impl Handling {
             begin,
             processor: processor(),
             switches: switches(),
+            queued: queued(),
             asked: None,
             slept: 0,
             waited: 0,
@@ -92,12 +98,14 @@ impl Truth {
         let end = now();
         let computed = processor() - handling.processor;
         let switches = switches() - handling.switches;
+        let queued = queued() - handling.queued;
         let asked = handling
             .asked
             .map_or_else(|| "null".to_owned(), |time| time.as_millis().to_string());
         self.kept.push_str(&format!(
             "{{\"benchmark\":\"{}\",\"action\":\"{}\",\"asked_ms\":{asked},\"begin_ns\":{},\"end_ns\":{end},\
-             \"computed_ns\":{computed},\"slept_ns\":{},\"waited_ns\":{},\"round_trips\":{},\"switches\":{switches}}}\n",
+             \"computed_ns\":{computed},\"slept_ns\":{},\"waited_ns\":{},\"round_trips\":{},\"switches\":{switches},\
+             \"queued_ns\":{queued}}}\n",
             self.benchmark,
             handling.action,
             handling.begin,
