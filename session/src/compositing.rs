@@ -161,24 +161,31 @@ fn shapes(
 ) -> Option<()> {
     let target = begin(operation, names, state, body, None)?;
     let items = &mut operation.items;
+    // A mask is made of the whole shapes and then composited (RENDER, "Trapezoids"): what the clip
+    // leaves out is rasterised all the same, as long as anything can show.
+    let area = if target.area.is_empty() {
+        target.area
+    } else {
+        Area::EVERYWHERE
+    };
     let mut drawn = false;
     match request.minor {
         render::TRAPEZOIDS_REQUEST => {
             for trapezoid in body.list(20, 40) {
-                drawn |= polygon(items, target.area, &corners(&trapezoid));
+                drawn |= polygon(items, area, &corners(&trapezoid));
             }
         }
         render::TRIANGLES_REQUEST => {
             for triangle in body.list(20, 24) {
                 let corners = [0, 8, 16].map(|at| point(&triangle, at));
-                drawn |= polygon(items, target.area, &corners);
+                drawn |= polygon(items, area, &corners);
             }
         }
         minor => {
             let mut points = body.list(20, 8).map(|one| point(&one, 0));
             if let (Some(mut first), Some(mut second)) = (points.next(), points.next()) {
                 for third in points {
-                    drawn |= polygon(items, target.area, &[first, second, third]);
+                    drawn |= polygon(items, area, &[first, second, third]);
                     if minor == render::TRI_STRIP_REQUEST {
                         first = second;
                     }

@@ -20,7 +20,6 @@ const SETTLE: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_micros(20);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
-
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,
@@ -75,7 +74,7 @@ impl LiveServer {
     fn sync(&self, sync: Sync) -> Vec<u8> {
         match sync {
             Sync::ReadBack => self.read_back.clone(),
-            Sync::RoundTrip => self.round_trip.clone(),
+            Sync::RoundTrip | Sync::Turns => self.round_trip.clone(),
         }
     }
 
@@ -161,6 +160,31 @@ impl LiveServer {
         Ok(time)
     }
 
+    /// A unit so many times, each sent as soon as the one before is answered.
+    fn turns(
+        &mut self,
+        unit: &[u8],
+        requests: u64,
+        answers: u64,
+        times: u64,
+    ) -> io::Result<Reading> {
+        let load = Load {
+            unit,
+            times: 1,
+            tail: &[],
+            requests,
+        };
+        let before = self.processor_time();
+        let start = Instant::now();
+        for _ in 0..times {
+            self.raw.exchange(&load, Until::Answered(answers))?;
+        }
+        let mut reading = self.since(before, start.elapsed());
+        (reading.requests, reading.syncs) = (times * requests, times);
+        reading.apart = self.apart();
+        Ok(reading)
+    }
+
     /// The processor time that `what` costs a server that slept for `pause`, in microseconds;
     /// `None` where it cannot be read.
     pub(crate) fn during<E>(
@@ -176,6 +200,10 @@ impl LiveServer {
     }
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
+        if phase.sync == Sync::Turns {
+            let requests = u64::from(phase.requests);
+            return self.turns(&phase.unit, requests, answers.answered(), times);
+        }
         let requests = times * u64::from(phase.requests);
         let until = Until::Answered(times * answers.answered() + 1);
         Ok(self
@@ -233,6 +261,14 @@ impl Executor for LiveServer {
     }
 
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
+        if sync == Sync::Turns {
+            let question = self.round_trip.clone();
+            let reading = self.turns(&question, 1, 1, times)?;
+            return Ok(Reading {
+                requests: 0,
+                ..reading
+            });
+        }
         let mut total = self.timed(&[], 0, 0, sync, Until::LastAnswered)?.0;
         for _ in 1..times {
             let (reading, _) = self.timed(&[], 0, 0, sync, Until::LastAnswered)?;

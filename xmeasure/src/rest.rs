@@ -25,6 +25,7 @@ use crate::statistics::{Estimate, LEAST, estimate};
 use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
+use crate::workload::Sync;
 
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
@@ -35,6 +36,8 @@ const SLEEPS: [(Duration, usize); 4] = [
     (Duration::from_millis(10), 2),
     (Duration::from_millis(100), 1),
 ];
+/// Requests that follow each other's answers at once.
+const VOLLEY: u64 = 64;
 /// Requests of the batches whose replies and events are counted.
 const BATCH: usize = 16;
 
@@ -144,6 +147,12 @@ impl Rest {
             pass.replies
                 .push((questions - question) / (BATCH - 1) as f64);
             pass.events.push((told - silent) / BATCH as f64);
+            let turns = server.synchronise(Sync::Turns, VOLLEY)?;
+            if let Some(time) = turns.cpu {
+                pass.quicker.push(question - time / VOLLEY as f64);
+                pass.turns
+                    .push((turns.wall - time).max(0.0) / VOLLEY as f64);
+            }
         }
         for (pause, count) in SLEEPS {
             let mut slept = Slept::default();
@@ -183,8 +192,28 @@ impl Rest {
                 spread: nothing.spread().map(|spread| rounded(spread, 2)),
             });
         }
-        points
+        hot(passes, &points).into_iter().chain(points).collect()
     }
+}
+
+/// The shortest sleep: that of a server which waits for nothing but a client that answers at once.
+/// A question costs as much less there as waking up does.
+fn hot(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
+    let short = points.first()?;
+    let quicker = over_passes(passes, |pass| Some(&pass.quicker))?;
+    let turn = over_passes(passes, |pass| Some(&pass.turns))?;
+    let wakeup = (short.wakeup_us.0 - quicker.median).max(0.0);
+    let asleep_us = micros(turn.median);
+    (asleep_us.0 > 0.0 && asleep_us < short.asleep_us).then(|| AfterSleep {
+        asleep_us,
+        wakeup_us: micros(wakeup),
+        first_us: Micros(0.0),
+        connection_us: short.connection_us,
+        spread: quicker
+            .half_width
+            .filter(|_| wakeup > 0.0)
+            .map(|width| rounded(width / wakeup, 2)),
+    })
 }
 
 /// What one pass over all of it took, in microseconds of processor time.
@@ -193,6 +222,10 @@ struct Pass {
     /// One reply more; one event more.
     replies: Vec<f64>,
     events: Vec<f64>,
+    /// What a question after a short sleep costs more than one that follows an answer at once, and
+    /// how long the server slept before such a one.
+    quicker: Vec<f64>,
+    turns: Vec<f64>,
     /// By sleep.
     sleeps: Vec<Slept>,
 }

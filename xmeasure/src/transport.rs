@@ -33,6 +33,15 @@ const LONG_REPLY_LOADS: usize = 6;
 const SILENT_CHANGE: usize = 9;
 const TOLD_CHANGE: usize = 10;
 
+/// How the end of those loads is told.
+fn sync_of(load: usize) -> Sync {
+    if (LONG_REPLY_LOADS..LONG_REPLY_LOADS + LONG_REPLIES.len()).contains(&load) {
+        Sync::Turns
+    } else {
+        Sync::RoundTrip
+    }
+}
+
 /// Requests measured alone; those of another place follow after these.
 const LONE_KINDS: usize = 2;
 
@@ -55,14 +64,15 @@ pub(crate) fn loads(
     };
     stage.send_bytes(&change(stage.window, LONG_REPLIES[2]))?;
     let get = |bytes: u32| {
-        wire::core(GetPropertyRequest {
+        let request = wire::core(GetPropertyRequest {
             delete: false,
             window: stage.window,
             property,
             type_: AtomEnum::STRING.into(),
             long_offset: 0,
             long_length: bytes / 4,
-        })
+        });
+        Workload::answered_at_length(&request, bytes as usize)
     };
     let (silent, told) = (change(stage.silent, 4), change(stage.told, 4));
     let focus = wire::core(GetInputFocusRequest);
@@ -73,10 +83,10 @@ pub(crate) fn loads(
         repeated(&wire::no_operation(LONG[1])),
         repeated(&wire::no_operation(LONG[2])),
         repeated(&focus),
-        repeated(&get(4)),
-        repeated(&get(LONG_REPLIES[0])),
-        repeated(&get(LONG_REPLIES[1])),
-        repeated(&get(LONG_REPLIES[2])),
+        get(4),
+        get(LONG_REPLIES[0]),
+        get(LONG_REPLIES[1]),
+        get(LONG_REPLIES[2]),
         repeated(&silent),
         repeated(&told),
     ];
@@ -101,8 +111,9 @@ pub(crate) fn loads(
 /// Transport costs on one clock, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Figures {
-    /// One synchronisation with the wakeup before it, by kind.
-    pub(crate) sync: [f64; 2],
+    /// One synchronisation with the wakeup before it, by kind; of a turn, what it takes beyond its
+    /// request and its reply.
+    pub(crate) sync: [f64; Sync::ALL.len()],
     pub(crate) wakeup: f64,
     pub(crate) wakeup_other: Option<f64>,
     pub(crate) byte_read: f64,
@@ -118,8 +129,7 @@ impl Figures {
     /// one wakeup with it. A server that falls asleep within a batch, waiting for bytes that are
     /// still being sent, does so behind a real client as well: that is part of reading.
     pub(crate) fn each(&self, reading: &Reading, sync: Sync, clock: Clock) -> Option<f64> {
-        let kind = usize::from(sync == Sync::RoundTrip);
-        let time = reading.time(clock)? - reading.syncs as f64 * self.sync[kind];
+        let time = reading.time(clock)? - reading.syncs as f64 * self.sync[sync as usize];
         Some(time / reading.requests.max(1) as f64)
     }
 
@@ -131,30 +141,27 @@ impl Figures {
         lengths: Lengths,
     ) -> Option<Figures> {
         let mut figures = Figures::default();
-        for (kind, all) in readings.syncs.iter().enumerate().take(2) {
+        for (sync, all) in figures.sync.iter_mut().zip(&readings.syncs) {
             let reading = all.get(pass)?;
-            let syncs = reading.syncs.max(1) as f64;
-            figures.sync[kind] = reading.time(clock)? / syncs;
+            *sync = reading.time(clock)? / reading.syncs.max(1) as f64;
         }
         let lone = |kind: usize, place: usize| {
             let reading = readings.lone.get(place * LONE_KINDS + kind)?.get(pass)?;
             Some(reading.time(clock)? / reading.requests.max(1) as f64)
         };
         let each = |figures: &Figures, load: usize| {
-            figures.each(
-                readings.loads.get(load)?.first()?.get(pass)?,
-                Sync::RoundTrip,
-                clock,
-            )
+            let reading = readings.loads.get(load)?.first()?.get(pass)?;
+            figures.each(reading, sync_of(load), clock)
         };
+        // GetInputFocus is a NoOperation with a reply of 32 bytes.
+        let focus = each(&figures, INPUT_FOCUS)?;
+        figures.sync[Sync::Turns as usize] -= focus;
         let no_operation = each(&figures, NO_OPERATION)?;
         let longer = each(&figures, LONG_NO_OPERATIONS + lengths.read)? - no_operation;
         figures.byte_read = (longer / Lengths::read_more(lengths.read)).max(0.0);
         let short = each(&figures, SHORT_REPLY)?;
         let longer = each(&figures, LONG_REPLY_LOADS + lengths.written)? - short;
         figures.byte_written = (longer / Lengths::written_more(lengths.written)).max(0.0);
-        // GetInputFocus is a NoOperation with a reply of 32 bytes.
-        let focus = each(&figures, INPUT_FOCUS)?;
         figures.reply = (focus - no_operation - 32.0 * figures.byte_written).max(0.0);
         figures.event = (each(&figures, TOLD_CHANGE)? - each(&figures, SILENT_CHANGE)?).max(0.0);
         match clock {
@@ -184,10 +191,25 @@ struct Lengths {
 
 impl Lengths {
     fn new(readings: &Readings, clock: Clock) -> Lengths {
-        let each = |load: usize| {
-            let all = readings.loads.get(load)?.first()?.iter();
-            let each = all.filter_map(|it| Some(it.time(clock)? / it.requests.max(1) as f64));
+        let median = |readings: &[Reading], per: fn(&Reading) -> u64| {
+            let each = readings.iter();
+            let each = each.filter_map(|it| Some(it.time(clock)? / per(it).max(1) as f64));
             Some(estimate(&each.collect::<Vec<_>>())?.median)
+        };
+        let of = |load: usize| median(readings.loads.get(load)?.first()?, |it| it.requests);
+        let turn = || {
+            let all = readings.syncs.get(Sync::Turns as usize)?;
+            Some(median(all, |it| it.syncs)? - of(INPUT_FOCUS)?)
+        };
+        let turn = turn().unwrap_or(0.0);
+        let each = |load: usize| match sync_of(load) {
+            // Several requests share a turn, the fewer the longer the replies.
+            Sync::Turns => {
+                let all = readings.loads.get(load)?.first()?;
+                let turns = median(all, |it| it.requests)? / median(all, |it| it.syncs)?;
+                Some(of(load)? - turn * turns)
+            }
+            _ => of(load),
         };
         let cheapest = |base: usize, loads: usize, more: fn(usize) -> f64| {
             let base = each(base).unwrap_or(0.0);
@@ -273,7 +295,11 @@ impl Transport {
             estimate(&passes.iter().map(field).collect::<Vec<_>>()).map(|e| e.median)
         };
         let median = Figures {
-            sync: [median(|f| f.sync[0])?, median(|f| f.sync[1])?],
+            sync: [
+                median(|f| f.sync[0])?,
+                median(|f| f.sync[1])?,
+                median(|f| f.sync[2])?,
+            ],
             wakeup: median(|f| f.wakeup)?,
             wakeup_other: None,
             byte_read: median(|f| f.byte_read)?,

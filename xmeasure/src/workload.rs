@@ -7,11 +7,15 @@ pub(crate) enum Sync {
     ReadBack,
     /// GetInputFocus, for what does not draw.
     RoundTrip,
+    /// The answers themselves: each unit is sent when those to the one before are in, as a program
+    /// does that asks for much. Behind a full socket Xorg's servers move what they could not write
+    /// within their own memory, the more the more is waiting (os/io.c, FlushClient).
+    Turns,
 }
 
 impl Sync {
     /// All kinds.
-    pub(crate) const ALL: [Sync; 2] = [Sync::ReadBack, Sync::RoundTrip];
+    pub(crate) const ALL: [Sync; 3] = [Sync::ReadBack, Sync::RoundTrip, Sync::Turns];
 }
 
 /// Requests of one kind.
@@ -62,6 +66,10 @@ pub(crate) struct Workload {
 const UNIT: usize = 1 << 15;
 /// Requests in a unit at most.
 const MOST: usize = 4096;
+/// Bytes from which on a reply is long.
+pub(crate) const LONG_REPLY: usize = 2048;
+/// Bytes of long replies to a unit at most; Linux gives a socket some 200 KiB.
+const REPLIES: usize = 1 << 16;
 /// Work of one unit at most, in pixels: a few milliseconds of any server.
 const LONG_WORK: usize = 500_000;
 
@@ -93,6 +101,19 @@ impl Workload {
         let most = (LONG_WORK / work.max(1)).clamp(1, MOST);
         let count = (UNIT / length).clamp(1, most);
         Workload::cycle([Phase::new((0..count).map(request), sync)])
+    }
+
+    /// One request, again and again, of whose replies of `bytes` only as many are asked for at once
+    /// as a client's socket holds.
+    pub(crate) fn answered_at_length(request: &[u8], bytes: usize) -> Workload {
+        let most = (REPLIES / bytes.max(1)).clamp(1, MOST);
+        let count = (UNIT / request.len().max(4)).clamp(1, most);
+        let sync = if bytes < LONG_REPLY {
+            Sync::RoundTrip
+        } else {
+            Sync::Turns
+        };
+        Workload::cycle([Phase::new((0..count).map(|_| request.to_vec()), sync)])
     }
 
     /// A cycle of phases.

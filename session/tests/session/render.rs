@@ -234,11 +234,11 @@ fn shapes_have_their_areas() {
                       transform=none";
     let trapezoids = display.request(0, RENDER, 10, |b| {
         // From row 0 to 10: between x = 0 and a line from (10, 0) to (20, 10), 150 pixels;
-        // and between x = 90 and x = 120, of which 10 columns are on the window.
+        // and between x = 90 and x = 120, of which 10 columns are on the window, but all in the mask.
         let b = fixed(begin(b), &[0, 10, 0, 0, 0, 10, 10, 0, 20, 10]);
         fixed(b, &[0, 10, 90, 0, 90, 10, 120, 0, 120, 10])
     });
-    assert_is(&trapezoids, attributes, &[150.0, 100.0]);
+    assert_is(&trapezoids, attributes, &[150.0, 300.0]);
     let triangles = display.request(0, RENDER, 11, |b| fixed(begin(b), &[0, 0, 10, 0, 0, 10]));
     assert_is(&triangles, attributes, &[50.0]);
     let square = [0, 0, 10, 0, 0, 10, 10, 10];

@@ -14,6 +14,8 @@ use crate::workload::{Phase, Sync, Workload};
 /// Costs in microseconds.
 const SYNC: f64 = 9.0;
 const WAKEUP: f64 = 6.0;
+/// What a turn takes beyond its request and its reply.
+const TURN: f64 = 4.0;
 const BYTE: f64 = 0.001;
 const WRITTEN: f64 = 0.0005;
 const REPLY: f64 = 0.2;
@@ -50,12 +52,16 @@ impl Mock {
         let bytes = times * phase.unit.len() as u64;
         let each =
             own + replies as f64 * REPLY + reply_bytes as f64 * WRITTEN + events as f64 * EVENT;
-        let time = SYNC + requests as f64 * each + bytes as f64 * BYTE;
+        let (sync, syncs) = match phase.sync {
+            Sync::Turns => (TURN, times),
+            _ => (SYNC, 1),
+        };
+        let time = sync * syncs as f64 + requests as f64 * each + bytes as f64 * BYTE;
         Ok(Reading {
             cpu: Some(time),
             wall: time,
             requests,
-            syncs: 1,
+            syncs,
             apart: None,
         })
     }
@@ -97,8 +103,12 @@ impl Executor for Mock {
         Ok(all)
     }
 
-    fn synchronise(&mut self, _: Sync, times: u64) -> io::Result<Reading> {
-        let time = SYNC * times as f64;
+    fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
+        let each = match sync {
+            Sync::Turns => TURN + request(43).0 + REPLY + 32.0 * WRITTEN + 4.0 * BYTE,
+            _ => SYNC,
+        };
+        let time = each * times as f64;
         Ok(Reading {
             cpu: Some(time),
             wall: time,
@@ -133,7 +143,8 @@ impl Executor for Mock {
 fn of_kind(kind: u8, length: usize) -> Workload {
     let mut bytes = vec![0; length];
     bytes[0] = kind;
-    Workload::repeated(&bytes, Sync::RoundTrip)
+    let (_, _, replied, _) = request(kind);
+    Workload::answered_at_length(&bytes, replied as usize)
 }
 
 /// The transport loads, one request of 20 bytes, a cycle, and a refused one.

@@ -143,18 +143,17 @@ fn put(drawable: u32, gc: u32, image: Image, side: u16) -> Workload {
 }
 
 fn get(drawable: u32, format: ImageFormat, plane_mask: u32, side: u16) -> Workload {
-    let pixels = usize::from(side) * usize::from(side) * 4;
-    Workload::varied(Sync::RoundTrip, pixels, |_| {
-        core(GetImageRequest {
-            format,
-            drawable,
-            x: 0,
-            y: 0,
-            width: side,
-            height: side,
-            plane_mask,
-        })
-    })
+    let request = core(GetImageRequest {
+        format,
+        drawable,
+        x: 0,
+        y: 0,
+        width: side,
+        height: side,
+        plane_mask,
+    });
+    // Of up to four bytes a pixel.
+    Workload::answered_at_length(&request, usize::from(side) * usize::from(side) * 4)
 }
 
 /// Bytes of the longest request that the server takes.

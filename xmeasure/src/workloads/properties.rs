@@ -42,17 +42,15 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             &change(property, length),
             Sync::RoundTrip,
         ));
-        plain(
-            loads,
-            GetPropertyRequest {
-                delete: false,
-                window,
-                property,
-                type_,
-                long_offset: 0,
-                long_length: length.div_ceil(4),
-            },
-        );
+        let get = core(GetPropertyRequest {
+            delete: false,
+            window,
+            property,
+            type_,
+            long_offset: 0,
+            long_length: length.div_ceil(4),
+        });
+        loads.push(Workload::answered_at_length(&get, length as usize));
     }
     let mut atoms = Vec::new();
     for index in 0..ATOMS {
