@@ -3,8 +3,10 @@
 //!
 //!     damage_watch STEP…
 //!
-//! A step is `key:CODE` or `button:NUMBER` (pressed and, after a look, released), `move:X,Y`, or
-//! `settle` (waits until something has been drawn and nothing has been for a while). For each event
+//! A step is `key:CODE` or `button:NUMBER` (pressed and, after a look, released), `move:X,Y`,
+//! `settle` (waits until something has been drawn and nothing has been for a while), or `leave-out` (looks
+//! for some seconds at where things move by themselves; from then on, what is drawn there alone is no
+//! response). For each event
 //! there is a JSON object on standard output: `event`, `sent_ns` (CLOCK_MONOTONIC), and `bursts`: the
 //! damage reports after it, a list of [first, last] nanoseconds since it was sent, with a new burst
 //! after each pause of 8 ms.
@@ -27,19 +29,22 @@ use x11rb::protocol::Event;
 use x11rb::protocol::damage::{ConnectionExt as _, ReportLevel};
 use x11rb::protocol::xproto::{
     BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ConnectionExt as _, KEY_PRESS_EVENT,
-    KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT, Window,
+    KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT, Rectangle, Window,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
 /// How long a person looks at the response.
 const LOOK: Duration = Duration::from_millis(350);
-/// How long a key or button is held.
+/// How long a key or button is held after the last thing that it did, at most for a look.
 const HOLD: Duration = Duration::from_millis(120);
 /// A screen that does not change for so long has settled.
 const SETTLED: Duration = Duration::from_millis(400);
 /// The longest that is waited for that.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a program is looked at to see what moves by itself, once it has started.
+const STARTED: Duration = Duration::from_secs(2);
+const MOVES: Duration = Duration::from_secs(4);
 /// A pause in the reports that ends a burst: half a frame of 60 Hz.
 const PAUSE_NS: u64 = 8_000_000;
 
@@ -61,11 +66,16 @@ fn watch(steps: &[String]) -> Result<(), Box<dyn Error>> {
     let damage = x.generate_id()?;
     x.damage_create(damage, root, ReportLevel::RAW_RECTANGLES)?;
     x.get_input_focus()?.reply()?;
-    let watcher = Watcher { x, root };
+    let mut watcher = Watcher {
+        x,
+        root,
+        moving: Vec::new(),
+    };
     for step in steps {
         let (what, argument) = step.split_once(':').unwrap_or((step, ""));
         match what {
             "settle" => watcher.settle()?,
+            "leave-out" => watcher.leave_out()?,
             "key" => {
                 let code = argument.parse()?;
                 watcher.send(step, KEY_PRESS_EVENT, code, (0, 0), HOLD)?;
@@ -90,6 +100,17 @@ fn watch(steps: &[String]) -> Result<(), Box<dyn Error>> {
 struct Watcher {
     x: RustConnection,
     root: Window,
+    /// Where things move by themselves.
+    moving: Vec<Rectangle>,
+}
+
+/// Whether `inner` lies within `outer`.
+fn within(inner: Rectangle, outer: Rectangle) -> bool {
+    let ends = |at: i16, size: u16| i32::from(at) + i32::from(size);
+    inner.x >= outer.x
+        && inner.y >= outer.y
+        && ends(inner.x, inner.width) <= ends(outer.x, outer.width)
+        && ends(inner.y, inner.height) <= ends(outer.y, outer.height)
 }
 
 impl Watcher {
@@ -108,9 +129,14 @@ impl Watcher {
         self.x
             .xtest_fake_input(kind, detail, CURRENT_TIME, self.root, to.0, to.1, 0)?;
         self.x.flush()?;
-        let end = sent + u64::try_from(look.as_nanos())?;
+        let (look, longest) = (
+            u64::try_from(look.as_nanos())?,
+            sent + u64::try_from(LOOK.as_nanos())?,
+        );
+        let mut end = sent + look;
         let mut bursts: Vec<(u64, u64)> = Vec::new();
         while let Some(time) = self.damaged(end)? {
+            end = (time + look).min(longest);
             match bursts.last_mut() {
                 Some(burst) if time - sent <= burst.1 + PAUSE_NS => burst.1 = time - sent,
                 _ => bursts.push((time - sent, time - sent)),
@@ -138,12 +164,34 @@ impl Watcher {
         Ok(())
     }
 
+    /// Looks at where things move by themselves.
+    fn leave_out(&mut self) -> Result<(), Box<dyn Error>> {
+        let end = now() + u64::try_from(PATIENCE.as_nanos())?;
+        self.damaged(end)?.ok_or("nothing was drawn")?;
+        std::thread::sleep(STARTED);
+        while self.x.poll_for_event()?.is_some() {}
+        std::thread::sleep(MOVES);
+        while let Some(event) = self.x.poll_for_event()? {
+            if let Event::DamageNotify(damage) = event
+                && !self.moving.contains(&damage.area)
+            {
+                self.moving.push(damage.area);
+            }
+        }
+        Ok(())
+    }
+
     /// When the next damage was reported; none until `end`.
     fn damaged(&self, end: u64) -> Result<Option<u64>, Box<dyn Error>> {
         loop {
             while let Some(event) = self.x.poll_for_event()? {
                 match event {
-                    Event::DamageNotify(_) => return Ok(Some(now())),
+                    Event::DamageNotify(damage) => {
+                        let mut moving = self.moving.iter();
+                        if !moving.any(|known| within(damage.area, *known)) {
+                            return Ok(Some(now()));
+                        }
+                    }
                     Event::Error(error) => return Err(format!("{error:?}").into()),
                     _ => {}
                 }

@@ -41,6 +41,11 @@ pub(crate) struct Truth {
     pub(crate) slept_ms: f64,
     pub(crate) waited_ms: f64,
     pub(crate) round_trips: u64,
+    /// Switches away from its thread because it waited, by the kernel's count.
+    pub(crate) switches: u64,
+    /// It could run and did not, by the kernel's clock: while it was preempted, and from being woken
+    /// until it ran.
+    pub(crate) queued_ms: f64,
 }
 
 impl Truth {
@@ -97,21 +102,6 @@ impl Pair {
     /// How far that is off.
     pub(crate) fn error_ms(&self) -> f64 {
         self.ours_ms() - self.truth.latency_ms
-    }
-
-    /// How far the worst of the parts is off: processor time, sleep, waiting for the server.
-    pub(crate) fn part_error_ms(&self) -> f64 {
-        let (truth, episode) = (&self.truth, &self.episode);
-        let server = episode.server_ms + episode.network_ms;
-        // What neither computed nor slept nor waited for a reply did not get a processor.
-        let preempted =
-            (truth.latency_ms - truth.computed_ms - truth.slept_ms - truth.waited_ms).max(0.0);
-        let errors = [
-            episode.client_ms - truth.computed_ms,
-            episode.off_cpu_ms - truth.slept_ms - preempted,
-            server - truth.waited_ms,
-        ];
-        errors.into_iter().map(f64::abs).fold(0.0, f64::max)
     }
 }
 
@@ -240,6 +230,8 @@ fn truths(file: &Path, beginning: u64) -> Vec<Truth> {
             slept_ms: ms(&truth["slept_ns"]),
             waited_ms: ms(&truth["waited_ns"]),
             round_trips: truth["round_trips"].as_u64().expect("a number"),
+            switches: truth["switches"].as_u64().expect("a number"),
+            queued_ms: ms(&truth["queued_ns"]),
         }
     });
     lines.collect()

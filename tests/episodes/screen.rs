@@ -65,10 +65,24 @@ impl Seen {
     }
 }
 
-/// Runs `program` at `server`, recorded, while the watcher does `steps` and looks.
-pub(crate) fn watch(server: &Server, program: &[&str], steps: &[String]) -> Vec<Seen> {
+/// GTK's settings for programs in which nothing moves by itself.
+const STILL: &str = "[Settings]\ngtk-enable-animations=0\ngtk-cursor-blink=0\n";
+
+/// Runs `program` at `server`, recorded, while the watcher does `steps` and looks; with what a GTK
+/// program animates, or without.
+pub(crate) fn watch(
+    server: &Server,
+    program: &[&str],
+    steps: &[String],
+    frames: Frames,
+) -> Vec<Seen> {
     let _alone = alone();
     let place = Place::new();
+    if frames == Frames::OneResponse {
+        let folder = place.path("gtk-3.0");
+        std::fs::create_dir(&folder).expect("a folder for settings");
+        std::fs::write(folder.join("settings.ini"), STILL).expect("GTK's settings");
+    }
     let trace = place.path("trace.mcap");
     let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
     let mut client = start(&mut recording, &place, program);
@@ -87,6 +101,7 @@ fn start(recording: &mut Recording, place: &Place, program: &[&str]) -> std::pro
     command
         .args(&program[1..])
         .env("HOME", place.path("."))
+        .env("XDG_CONFIG_HOME", place.path("."))
         // There is no session whose services it could wait for.
         .env("NO_AT_BRIDGE", "1")
         .env_remove("DBUS_SESSION_BUS_ADDRESS")
@@ -219,7 +234,7 @@ pub(crate) fn watch_microbench(server: &Server, work: &str, times_ms: &[u64]) ->
         .collect();
     let mut steps = vec!["settle".to_owned(), "move:100,100".to_owned()];
     steps.extend(times.iter().map(|_| "key:38".to_owned()));
-    watch(server, &words, &steps)
+    watch(server, &words, &steps, Frames::OneResponse)
 }
 
 fn path(path: &Path) -> &str {

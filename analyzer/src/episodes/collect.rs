@@ -9,6 +9,7 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{Control, Direction, Timestamp};
 
 use super::happening::{Delivery, Happening, Sent, Wait};
+use super::keyboard::Keyboard;
 use super::stimulus::{Detail, Stimulus};
 use super::windows::WindowNames;
 use crate::pipeline::{Observation, Seen};
@@ -25,6 +26,7 @@ pub(crate) struct Collector {
     number: u64,
     newest: u64,
     windows: WindowNames,
+    keyboard: Keyboard,
     delivery: Delivery,
     sent: Sent,
 }
@@ -130,6 +132,7 @@ impl Collector {
 
     fn message(&mut self, seen: &Seen<'_>) {
         self.windows.observe(seen);
+        self.keyboard.observe(seen);
         match seen.message {
             Message::Request(request) => {
                 let sent = &mut self.sent;
@@ -162,7 +165,10 @@ impl Collector {
         let mut text = stimulus.name.to_string();
         match stimulus.detail {
             Detail::None | Detail::Touch(_) => {}
-            Detail::Key(key) => text.push_str(&format!(" keycode {key}")),
+            Detail::Key(code) => match self.keyboard.key(code) {
+                Some(key) => text.push_str(&format!(" {key}")),
+                None => text.push_str(&format!(" keycode {code}")),
+            },
             Detail::Button(button) => text.push_str(&format!(" button {button}")),
             Detail::Atom(atom) => text.push_str(&format!(" {}", self.windows.atom(atom))),
         }

@@ -60,7 +60,7 @@ pub enum Cause {
 /// Why an instant is the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Asked {
-    /// The client waits for a reply.
+    /// The client waits for a reply, or for what it sent to be taken.
     Reply,
     /// The same, while another client has grabbed the server.
     Grabbed,
@@ -139,7 +139,7 @@ impl Parts {
         self.sum(|owner| matches!(owner, Owner::Server(_)))
     }
 
-    /// Nanoseconds in which the client waited for replies.
+    /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
     pub fn blocked(&self) -> u64 {
         self.of(Owner::Server(Asked::Reply))
             + self.of(Owner::Server(Asked::Grabbed))

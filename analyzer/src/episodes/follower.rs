@@ -193,7 +193,9 @@ impl Follower {
         if self.clients.len() >= MOST_CLIENTS {
             return;
         }
-        let mut machine = Machine::new(id, pid, time, self.spans);
+        // Only of a server on this machine is the process known.
+        let far = self.around.server.pid.is_none();
+        let mut machine = Machine::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             machine.captured();
         }

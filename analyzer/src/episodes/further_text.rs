@@ -23,7 +23,7 @@ impl EpisodesReport {
             return String::new();
         }
         let mut table = Table::new([
-            "Burst", "Client", "At s", "For s", "Frames", "Per s", "Over", "Late", "Mean ms",
+            "Burst", "Program", "At s", "For s", "Frames", "Per s", "Over", "Late", "Mean ms",
             "Max ms",
         ]);
         for of in self.bursts.iter().take(SHOWN) {
@@ -44,7 +44,9 @@ impl EpisodesReport {
             0 => String::new(),
             more => format!("… {more} more\n"),
         };
-        format!("\nBursts (frames over the budget, frames that came late):\n{table}{more}")
+        format!(
+            "\nBursts (over: frames that took longer than the budget; late: frames that came late):\n{table}{more}"
+        )
     }
 
     fn think_text(&self) -> String {
@@ -81,6 +83,9 @@ impl EpisodesReport {
 
     fn apart_text(&self) -> String {
         let some = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1}"));
+        if self.long_apart.iter().all(|of| of.mean_ms.is_none()) {
+            return String::new();
+        }
         let mut table = Table::new(["Above ms", "Episodes", "Apart ms", "Std. Dev."]);
         for of in &self.long_apart {
             table.row([

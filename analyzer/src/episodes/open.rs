@@ -93,10 +93,11 @@ impl Open {
             .shift(asked, Owner::Server(Asked::Grabbed), nanos);
     }
 
-    /// What arrives now was on the way for up to `nanos` of the time that its sender has waited.
-    pub(crate) fn on_the_way(&mut self, nanos: u64) {
+    /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
+    /// are this owner's.
+    pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner) {
         let waited = Owner::OffCpu(Cause::Elsewhere);
-        self.since_sent.shift(waited, Owner::Network, nanos);
+        self.since_sent.shift(waited, owner, nanos);
     }
 
     /// Something was sent at `time`: all until then belongs to the response.

@@ -1,5 +1,8 @@
 //! Episodes of synthetic traces, whose times are known to the nanosecond.
 
+mod devices;
+mod sums;
+
 use x11prof_cost_model::Network;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp, Waiting};

@@ -13,7 +13,10 @@ impl EpisodesReport {
         let mut text = self.summary.text();
         text.push_str("\nAt least so long:\n");
         let mut table = Table::new(["ms", "Episodes", "Per second in episodes"]);
-        for step in &self.distribution {
+        // Up to the first step that nothing reaches.
+        let reached = self.distribution.iter().filter(|step| step.count > 0);
+        let steps = self.distribution.iter().take(reached.count() + 1);
+        for step in steps {
             table.row([
                 format!("{}", step.at_least_ms),
                 step.count.to_string(),
@@ -118,7 +121,7 @@ impl EpisodesReport {
         longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
         let mut text = "\nThe longest (ms):\n".to_owned();
         let mut table = Table::new([
-            "Landmark", "Client", "At s", "Latency", "Waiting", "Client", "Off CPU", "Server",
+            "Landmark", "Program", "At s", "Latency", "Waiting", "Client", "Off CPU", "Server",
             "Network", "Trips", "Requests", "Culprit",
         ]);
         for of in longest.into_iter().take(SHOWN) {
@@ -146,12 +149,12 @@ impl EpisodesReport {
 impl SummaryReport {
     fn text(&self) -> String {
         let mut table = Table::new([
-            "E2E [s]",
-            "In-Eps [%]",
-            "< 3ms",
-            "≥ 3ms",
-            "≥ 100ms",
-            "Long/min",
+            "End to end s",
+            "In episodes %",
+            "< 3 ms",
+            "≥ 3 ms",
+            "≥ 100 ms",
+            "≥ 100 ms a minute",
             "Perceptible",
         ]);
         table.row([

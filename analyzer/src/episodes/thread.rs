@@ -12,12 +12,14 @@ pub(crate) enum Thread {
     /// It could run.
     Preempted,
     /// It waits since then; in what, if it was asked; whether bytes came for it meanwhile, and
-    /// whether they were all that it had asked for.
+    /// whether they were all that it had asked for; when the relay last took something that it had
+    /// written long before.
     Blocked {
         since: u64,
         wait: Option<Wait>,
         fed: bool,
         answered: bool,
+        taken: Option<u64>,
     },
 }
 

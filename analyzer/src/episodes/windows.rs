@@ -150,14 +150,18 @@ impl WindowNames {
     }
 
     /// What a window is called: class and name of the nearest of it and its ancestors that has
-    /// a name or a class.
+    /// a name or a class; a name that only repeats the class is left out.
     pub(crate) fn call(&self, window: u32) -> Option<String> {
         let mut id = window;
         for _ in 0..DEEPEST {
             let window = self.known.get(&id)?;
             match (window.class, window.name) {
-                (Some(class), Some(name)) => return Some(format!("{class} \"{name}\"")),
-                (Some(class), None) => return Some(class.to_string()),
+                (Some(class), Some(name))
+                    if !name.as_str().eq_ignore_ascii_case(class.as_str()) =>
+                {
+                    return Some(format!("{class} \"{name}\""));
+                }
+                (Some(class), _) => return Some(class.to_string()),
                 (None, Some(name)) => return Some(format!("\"{name}\"")),
                 (None, None) => id = window.parent,
             }

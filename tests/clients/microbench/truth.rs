@@ -23,17 +23,36 @@ pub(crate) fn processor() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
+/// How often the kernel has switched away from this thread because it waited; 0 where it does not say.
+fn switches() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+}
+
+/// For how many nanoseconds this thread has been able to run and did not (proc(5), schedstat); 0 where
+/// the kernel does not say.
+fn queued() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let second = text.split_whitespace().nth(1);
+    second.and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
 /// A handling under way.
 #[derive(Debug)]
 pub(crate) struct Handling {
     action: &'static str,
     begin: u64,
     processor: u64,
+    switches: u64,
+    queued: u64,
     /// The time that it was asked to take; none for the short actions in between.
     pub(crate) asked: Option<Duration>,
     /// Nanoseconds slept.
     pub(crate) slept: u64,
-    /// Nanoseconds spent waiting for replies, off the processor.
+    /// Nanoseconds off the processor in which it waited for replies, or for the server to take what it
+    /// sent.
     pub(crate) waited: u64,
     /// Replies waited for.
     pub(crate) round_trips: u64,
@@ -46,6 +65,8 @@ impl Handling {
             action,
             begin,
             processor: processor(),
+            switches: switches(),
+            queued: queued(),
             asked: None,
             slept: 0,
             waited: 0,
@@ -76,12 +97,15 @@ impl Truth {
     pub(crate) fn ended(&mut self, handling: &Handling) {
         let end = now();
         let computed = processor() - handling.processor;
+        let switches = switches() - handling.switches;
+        let queued = queued() - handling.queued;
         let asked = handling
             .asked
             .map_or_else(|| "null".to_owned(), |time| time.as_millis().to_string());
         self.kept.push_str(&format!(
             "{{\"benchmark\":\"{}\",\"action\":\"{}\",\"asked_ms\":{asked},\"begin_ns\":{},\"end_ns\":{end},\
-             \"computed_ns\":{computed},\"slept_ns\":{},\"waited_ns\":{},\"round_trips\":{}}}\n",
+             \"computed_ns\":{computed},\"slept_ns\":{},\"waited_ns\":{},\"round_trips\":{},\"switches\":{switches},\
+             \"queued_ns\":{queued}}}\n",
             self.benchmark,
             handling.action,
             handling.begin,

@@ -79,7 +79,7 @@ pub(crate) fn spend(
         }
         Work::Draw => screen.fill(window, nanoseconds / fill_ns)?,
         Work::ReadBack => {
-            // The server takes what it can and lets the rest wait: all of this is its time.
+            // A server that cannot take more lets the writer wait: that is a wait for it as well.
             waiting(handling, || {
                 screen.fill(window, nanoseconds / fill_ns)?;
                 screen.read_back(window)
@@ -88,9 +88,10 @@ pub(crate) fn spend(
         Work::RoundTrips => {
             let begin = now();
             while now() - begin < nanoseconds {
+                let cookie = screen.x.get_input_focus()?;
+                // Who takes the processor from it while it sends, it does not wait for.
+                screen.x.flush()?;
                 waiting(handling, || {
-                    let cookie = screen.x.get_input_focus()?;
-                    screen.x.flush()?;
                     cookie.reply()?;
                     Ok(())
                 })?;
@@ -105,7 +106,7 @@ pub(crate) fn spend(
     Ok(())
 }
 
-/// Counts what `ask` takes as waiting for a reply.
+/// Counts what `ask` takes off the processor as waiting for the server.
 fn waiting(
     handling: &mut Handling,
     ask: impl FnOnce() -> Result<(), Box<dyn Error>>,

@@ -1,0 +1,112 @@
+//! Which key has which code: the keyboard as the server described it to any client of the trace
+//! (GetKeyboardMapping, XkbGetMap), most of which ask for it when they start.
+//!
+//! A key is called by its first keysym, that of its first group without modifiers. The last answer
+//! holds, also after a MappingNotify: clients that care ask anew then.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::{Message, Reply, SequenceNumber, Symbol};
+use x11prof_trace::ConnectionId;
+
+use super::keysyms::keysym_name;
+use crate::body::Body;
+use crate::pipeline::Seen;
+
+/// Questions kept until they are answered.
+const MOST_PENDING: usize = 1024;
+/// XkbGetMap's reply: the fixed part.
+const MAP: usize = 40;
+/// Its bits of `present` (XKB protocol, SETofMAPPART).
+const KEY_TYPES: u16 = 1;
+const KEY_SYMS: u16 = 2;
+
+/// The names of keys, by their codes.
+#[derive(Debug, Default)]
+pub(crate) struct Keyboard {
+    names: HashMap<u8, Symbol>,
+    /// First keycodes that GetKeyboardMapping asked for.
+    pending: HashMap<(ConnectionId, SequenceNumber), u8>,
+}
+
+impl Keyboard {
+    /// Learns from the next message.
+    pub(crate) fn observe(&mut self, seen: &Seen<'_>) {
+        match seen.message {
+            Message::Request(request) if request.name.as_str() == "GetKeyboardMapping" => {
+                if let Some(first) = Body::of(request).u8(0)
+                    && self.pending.len() < MOST_PENDING
+                {
+                    let question = (seen.connection, request.sequence);
+                    self.pending.insert(question, first);
+                }
+            }
+            Message::Reply(reply) => match reply.request.map(|name| name.as_str()) {
+                Some("GetKeyboardMapping") => {
+                    let question = (seen.connection, reply.sequence);
+                    if let Some(first) = self.pending.remove(&question) {
+                        self.mapping(reply, first);
+                    }
+                }
+                Some("XKEYBOARD:GetMap") => {
+                    self.map(reply);
+                }
+                _ => {}
+            },
+            Message::Error(error) => {
+                self.pending.remove(&(seen.connection, error.sequence));
+            }
+            _ => {}
+        }
+    }
+
+    /// What the key with this code is called, where the trace tells.
+    pub(crate) fn key(&self, code: u32) -> Option<Symbol> {
+        self.names.get(&u8::try_from(code).ok()?).copied()
+    }
+
+    /// GetKeyboardMapping's reply: so many keysyms for each key from `first` on.
+    fn mapping(&mut self, reply: &Reply<'_>, first: u8) {
+        let per_key = reply.bytes.get(1).copied().map_or(0, usize::from);
+        let keysyms = reply.bytes.get(32..).unwrap_or(&[]);
+        if per_key > 0 {
+            for (code, key) in (first..=u8::MAX).zip(keysyms.chunks_exact(4 * per_key)) {
+                self.learn(code, reply.order.u32(key, 0));
+            }
+        }
+    }
+
+    /// XkbGetMap's reply: key types, then the keysyms of each key (XKB protocol, XkbGetMap).
+    fn map(&mut self, reply: &Reply<'_>) -> Option<()> {
+        let byte = |at: usize| reply.bytes.get(at).copied().map(usize::from);
+        let short = |at| reply.order.u16(reply.bytes, at);
+        let present = short(12)?;
+        let (types, first, keys) = (byte(15)?, reply.bytes.get(17)?, byte(20)?);
+        if present & KEY_SYMS == 0 {
+            return None;
+        }
+        let mut at = MAP;
+        if present & KEY_TYPES != 0 {
+            for _ in 0..types {
+                // Entries of 8 bytes, and 4 more for each where modifiers are preserved.
+                let (entries, preserves) = (byte(at + 5)?, byte(at + 6)? != 0);
+                at += 8 + entries * if preserves { 12 } else { 8 };
+            }
+        }
+        for code in (*first..=u8::MAX).take(keys) {
+            let count = usize::from(short(at + 6)?);
+            let keysym = (count > 0).then(|| reply.order.u32(reply.bytes, at + 8));
+            self.learn(code, keysym.flatten());
+            at += 8 + 4 * count;
+        }
+        Some(())
+    }
+
+    /// The first keysym of a key; none, or NoSymbol, leaves it without a name.
+    fn learn(&mut self, code: u8, keysym: Option<u32>) {
+        match keysym.and_then(keysym_name) {
+            Some(name) => self.names.insert(code, Symbol::new(&name)),
+            None => self.names.remove(&code),
+        };
+    }
+}

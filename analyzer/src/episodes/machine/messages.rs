@@ -1,0 +1,183 @@
+//! What comes for a client and from it: stimuli, answers, requests.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::Timestamp;
+
+use super::{Done, Machine, PASSED_ON};
+use crate::episodes::clock::ServerTime;
+use crate::episodes::episode::Trigger;
+use crate::episodes::happening::{Delivery, Sent, Wait};
+use crate::episodes::open::Open;
+use crate::episodes::queue::Waiting;
+use crate::episodes::stimulus::{Shape, Stimulus};
+use crate::episodes::thread::Thread;
+
+/// Questions outstanding at most.
+const MOST_OUTSTANDING: usize = 4096;
+
+impl Machine {
+    /// Messages came for the client.
+    pub(crate) fn delivered(
+        &mut self,
+        time: u64,
+        delivery: &Delivery,
+        clock: &mut ServerTime,
+        done: &mut Done<'_>,
+    ) {
+        let asked = !self.outstanding.is_empty();
+        if let Some(latest) = delivery.answered.last() {
+            while self.outstanding.front().is_some_and(|one| one <= latest) {
+                self.outstanding.pop_front();
+            }
+        }
+        if asked
+            && self.outstanding.is_empty()
+            && !matches!(self.thread, Thread::Running | Thread::Preempted)
+            && let Some(open) = &mut self.open
+        {
+            open.round_trips += 1;
+        }
+        if self.thread == Thread::Unknown {
+            self.silence(time, done);
+        }
+        for (stimulus, landmark) in &delivery.events {
+            self.stimulated(time, stimulus, *landmark, clock);
+        }
+        if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
+            *fed = true;
+            *answered |= asked && self.outstanding.is_empty();
+        } else if !self.waiting.is_empty() {
+            // It runs: it begins at once, unless it is busy with something that shows.
+            if self.waiting.has_input() {
+                // What the user does comes first: what has shown nothing yet is part of it.
+                self.open
+                    .take_if(|open| open.requests == 0 && !open.is_input());
+            }
+            let idle = self.open.as_ref().is_none_or(|open| !open.counts());
+            let answered = self.thread == Thread::Unknown
+                && self.outstanding.is_empty()
+                && self.open.as_ref().is_some_and(|open| open.requests > 0);
+            if idle || answered {
+                self.close(done);
+                self.begin(time);
+            }
+        }
+    }
+
+    fn stimulated(
+        &mut self,
+        time: u64,
+        stimulus: &Stimulus,
+        landmark: Symbol,
+        clock: &mut ServerTime,
+    ) {
+        if let Some(open) = &mut self.open {
+            let lingers = open
+                .quiet_since()
+                .is_none_or(|quiet| time.saturating_sub(quiet) <= self.spans.tick());
+            let own = stimulus.trigger != Trigger::Input
+                && stimulus.shape != Shape::Frame
+                && self.busy_from.is_some()
+                && stimulus.sequence >= self.busy_from;
+            let release = open.quiet_since().is_none()
+                && open.stimulus.is_some_and(|press| stimulus.releases(&press));
+            if (own && lingers) || release {
+                open.events += 1;
+                if own && stimulus.trigger == Trigger::Output {
+                    open.child(landmark, time);
+                }
+                return;
+            }
+        }
+        if self.waiting.takes(stimulus) {
+            return;
+        }
+        let delivered = Timestamp::from_nanos(time);
+        let start = stimulus
+            .server_time
+            .map_or(delivered, |millis| clock.happened(millis, delivered));
+        self.waiting.add(Waiting {
+            stimulus: *stimulus,
+            landmark,
+            start: start.as_nanos(),
+            delivered: time,
+            events: 1,
+        });
+    }
+
+    /// Without context switches: whether the wire has been silent for long enough.
+    fn silence(&mut self, time: u64, done: &mut Done<'_>) {
+        let over = self.open.as_ref().is_some_and(|open| {
+            open.last_sent
+                .is_some_and(|sent| time.saturating_sub(sent) > self.spans.silence)
+        });
+        if over && self.outstanding.is_empty() {
+            self.close(done);
+            self.busy_from = None;
+            if !self.waiting.is_empty() {
+                self.begin(time);
+            }
+        }
+    }
+
+    /// Messages came from the client.
+    pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) {
+        if self.thread == Thread::Unknown {
+            self.silence(time, done);
+        }
+        let open = self
+            .open
+            .get_or_insert_with(|| Open::new(None, self.names.timer, time, time));
+        if open.stimulus.is_none() && open.requests == 0 && sent.draws {
+            let frame = self
+                .last_frame
+                .is_some_and(|last| time.saturating_sub(last) <= 2 * self.spans.frame);
+            if frame {
+                open.is_frame(self.names.frame);
+            }
+        }
+        if open.stimulus.is_none() && sent.draws {
+            self.last_frame = Some(time);
+        }
+        if let Thread::Blocked {
+            since,
+            wait: None | Some(Wait::Poll),
+            taken,
+            ..
+        } = &mut self.thread
+        {
+            let waited = time.saturating_sub(*since);
+            open.on_the_way(waited, self.taking);
+            if waited > PASSED_ON {
+                *taken = Some(time);
+            }
+        }
+        open.sent(time);
+        open.requests += sent.requests;
+        open.bytes = open.bytes.saturating_add(sent.bytes);
+        open.draws |= sent.draws;
+        if self.busy_from.is_none() {
+            self.busy_from = sent.first;
+        }
+        for question in &sent.questions {
+            if self.outstanding.len() < MOST_OUTSTANDING {
+                self.outstanding.push_back(*question);
+            }
+        }
+        if !self.outstanding.is_empty() {
+            return;
+        }
+        if let Thread::Blocked { wait, .. } = self.thread {
+            // It wrote before it blocked, and the relay read it afterwards.
+            if wait.is_none_or(|wait| wait == Wait::Poll)
+                && let Some(open) = &mut self.open
+            {
+                open.maybe_quiet(time);
+            }
+        } else if !self.waiting.is_empty() {
+            // What it wrote ends what it did before it reads the next event.
+            self.close(done);
+            self.begin(time);
+        }
+    }
+}

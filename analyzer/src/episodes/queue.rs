@@ -1,0 +1,78 @@
+//! What waits to be handled by a client, with what a person sees as one put together.
+
+use std::collections::VecDeque;
+
+use x11prof_protocol::Symbol;
+
+use super::episode::Trigger;
+use super::stimulus::Stimulus;
+
+/// Stimuli that wait at most; those after them are handled with the last one.
+const MOST: usize = 1024;
+
+/// A stimulus that its client has not begun with, times in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) stimulus: Stimulus,
+    pub(crate) landmark: Symbol,
+    /// When it happened.
+    pub(crate) start: u64,
+    pub(crate) delivered: u64,
+    /// Events that it stands for.
+    pub(crate) events: u64,
+}
+
+/// The stimuli of one client that wait, the first to come first.
+#[derive(Debug, Default)]
+pub(crate) struct Queue(VecDeque<Waiting>);
+
+impl Queue {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the user did one of them.
+    pub(crate) fn has_input(&self) -> bool {
+        let mut all = self.0.iter();
+        all.any(|one| one.stimulus.trigger == Trigger::Input)
+    }
+
+    /// The next one to begin with.
+    pub(crate) fn next(&mut self) -> Option<Waiting> {
+        self.0.pop_front()
+    }
+
+    /// Takes those off that were delivered by `time`; gives the events that they stand for.
+    pub(crate) fn delivered_by(&mut self, time: u64) -> u64 {
+        let mut events = 0;
+        while let Some(first) = self.0.front()
+            && first.delivered <= time
+        {
+            events += first.events;
+            self.0.pop_front();
+        }
+        events
+    }
+
+    /// Whether `stimulus` is one with the last that waits; it is then counted there.
+    pub(crate) fn takes(&mut self, stimulus: &Stimulus) -> bool {
+        let full = self.0.len() >= MOST;
+        let last = self.0.back_mut();
+        let same = last.filter(|last| stimulus.continues(&last.stimulus) || full);
+        same.map(|last| last.events += 1).is_some()
+    }
+
+    /// Adds one that is not.
+    pub(crate) fn add(&mut self, mut waiting: Waiting) {
+        if waiting.stimulus.trigger == Trigger::Input {
+            // What came right before it is about it: a device or a keyboard that changed.
+            while let Some(last) = self.0.back()
+                && last.stimulus.trigger != Trigger::Input
+            {
+                waiting.events += last.events;
+                self.0.pop_back();
+            }
+        }
+        self.0.push_back(waiting);
+    }
+}

@@ -1,0 +1,246 @@
+//! Fingers, keys by their names, and who holds whom up.
+
+use x11prof_trace::{Block, ConnectionId, Control, Record, SwitchKind, Timestamp};
+
+use super::*;
+
+/// QueryExtension of this name.
+fn query_extension(name: &str) -> Vec<u8> {
+    let mut padded = name.as_bytes().to_vec();
+    padded.resize(name.len().next_multiple_of(4), 0);
+    let words = padded.chunks_exact(4);
+    let words = words.map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+    let all: Vec<u32> = std::iter::once(name.len() as u32).chain(words).collect();
+    request(98, 0, &all)
+}
+
+/// The extension is there, with this opcode.
+fn extension_is(sequence: u16, major: u8) -> Vec<u8> {
+    let mut bytes = reply(sequence);
+    (bytes[8], bytes[9]) = (1, major);
+    bytes
+}
+
+/// An XI2 event of a finger; its time is no time, so that it begins at its delivery.
+fn touch(kind: u16, finger: u32) -> Vec<u8> {
+    let mut bytes = vec![0; 80];
+    (bytes[0], bytes[1]) = (35, 131);
+    bytes[2] = 2;
+    bytes[4] = 12;
+    bytes[8..10].copy_from_slice(&kind.to_le_bytes());
+    bytes[16..20].copy_from_slice(&finger.to_le_bytes());
+    bytes
+}
+
+/// The input episodes: landmark, events, microseconds.
+fn inputs(trace: &Synthetic) -> Vec<(String, u64, u64)> {
+    let all = found(trace).into_iter();
+    all.filter(|one| one.trigger == Trigger::Input)
+        .map(|one| (one.landmark.to_string(), one.events, one.latency() / 1000))
+        .collect()
+}
+
+#[test]
+fn a_finger_goes_down_moves_and_goes_up() {
+    const BEGIN: u16 = 18;
+    const UPDATE: u16 = 19;
+    const END: u16 = 20;
+    let mut all = Scheduled::new();
+    all.at(2 * MS)
+        .client_sends(&[query_extension("XInputExtension")]);
+    all.at(3 * MS).server_sends(&[extension_is(2, 131)]);
+    for (millis, events) in [
+        (100, vec![touch(BEGIN, 7)]),
+        (
+            200,
+            vec![touch(UPDATE, 7), touch(UPDATE, 7), touch(UPDATE, 7)],
+        ),
+        // Two fingers: two movements.
+        (300, vec![touch(UPDATE, 7), touch(UPDATE, 8)]),
+        (400, vec![touch(END, 7)]),
+    ] {
+        all.at(millis * MS).server_sends(&events);
+        all.client((millis + 1) * MS, SwitchKind::In);
+        all.at((millis + 4) * MS)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.at((millis + 6) * MS)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.client((millis + 7) * MS, SwitchKind::Blocked);
+        all.waits((millis + 7) * MS, POLL);
+    }
+    all.at(900 * MS).end();
+    let of = |name: &str, events, micros| (name.to_owned(), events, micros);
+    assert_eq!(
+        inputs(&all.trace),
+        [
+            of("TouchBegin", 1, 6000),
+            of("TouchUpdate", 3, 6000),
+            of("TouchUpdate", 1, 6000),
+            of("TouchUpdate", 1, 4000),
+            of("TouchEnd", 1, 6000),
+        ]
+    );
+}
+
+/// A reply with `more` behind its 32 bytes.
+fn long_reply(sequence: u16, more: &[u8]) -> Vec<u8> {
+    let mut bytes = reply(sequence);
+    bytes[4..8].copy_from_slice(&(more.len() as u32 / 4).to_le_bytes());
+    bytes.extend(more);
+    bytes
+}
+
+/// Presses these keys 100 ms apart from `millis` on, each handled in 4 ms.
+fn press(all: &mut Scheduled, millis: u64, keys: &[u8]) {
+    for (n, key) in (0..).zip(keys) {
+        let now = millis + 100 * n;
+        let mut event = key_press(1, 0);
+        event[1] = *key;
+        all.at(now * MS).server_sends(&[event]);
+        all.client(now * MS + 100, SwitchKind::In);
+        all.at((now + 4) * MS).client_sends(&[no_operation(1)]);
+        all.client((now + 5) * MS, SwitchKind::Blocked);
+        all.waits((now + 5) * MS, POLL);
+    }
+}
+
+#[test]
+fn keys_are_called_by_what_the_server_said_of_them() {
+    let mut all = Scheduled::new();
+    press(&mut all, 100, &[38]);
+    // GetKeyboardMapping of the keys 36 to 38, two keysyms each.
+    all.at(300 * MS)
+        .client_sends(&[request(101, 0, &[36 | 3 << 8])]);
+    let keysyms = [0xFF0D_u32, 0, 0, 0, 0x61, 0x41];
+    let keysyms = keysyms.map(u32::to_le_bytes).concat();
+    let mut mapping = long_reply(3, &keysyms);
+    mapping[1] = 2;
+    all.at(301 * MS).server_sends(&[mapping]);
+    press(&mut all, 400, &[36, 37, 38]);
+    all.at(900 * MS).end();
+    let names: Vec<String> = inputs(&all.trace).into_iter().map(|one| one.0).collect();
+    assert_eq!(
+        names,
+        [
+            "KeyPress keycode 38",
+            "KeyPress Return",
+            "KeyPress keycode 37",
+            "KeyPress a"
+        ]
+    );
+}
+
+#[test]
+fn keys_are_called_by_the_map_of_xkb() {
+    let mut all = Scheduled::new();
+    all.at(2 * MS).client_sends(&[query_extension("XKEYBOARD")]);
+    all.at(3 * MS).server_sends(&[extension_is(2, 140)]);
+    // XkbGetMap.
+    all.at(4 * MS).client_sends(&[request(140, 8, &[0; 6])]);
+    let mut map = long_reply(3, &[0; 40]);
+    // Types and keysyms: one type with an entry that preserves modifiers, one key with a keysym.
+    (map[12], map[15], map[17], map[20]) = (3, 1, 38, 1);
+    (map[40 + 5], map[40 + 6]) = (1, 1);
+    (map[60 + 6], map[68]) = (1, b'b');
+    all.at(5 * MS).server_sends(&[map]);
+    press(&mut all, 400, &[38]);
+    all.at(900 * MS).end();
+    let names: Vec<String> = inputs(&all.trace).into_iter().map(|one| one.0).collect();
+    assert_eq!(names, ["KeyPress b"]);
+}
+
+#[test]
+fn who_waits_for_room_to_write_is_not_quiet_and_the_server_has_the_time() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[key_press(1, 0)]);
+    all.client(100 * MS, In);
+    all.at(104 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(105 * MS, Blocked);
+    all.waits(105 * MS, POLL);
+    // The server was busy until now: then what was written is taken, and there is room.
+    all.at(150 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(150 * MS + 50, In);
+    all.at(160 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(161 * MS, Blocked);
+    all.waits(161 * MS, POLL);
+    all.at(900 * MS).end();
+    assert_eq!(
+        inputs(&all.trace),
+        [("KeyPress keycode 38".to_owned(), 1, 60_000)]
+    );
+    let episodes = found(&all.trace);
+    let key = episodes.iter().find(|one| one.trigger == Trigger::Input);
+    let parts = key.unwrap().parts;
+    assert_eq!(parts.of(Owner::Server(Asked::Reply)) / 1000, 45_000);
+    assert_eq!(parts.of(Owner::Client) / 1000, 5000 + 9950);
+    assert_eq!(parts.of(Owner::Network), 0);
+}
+
+/// What another client sends at so many microseconds, after its setup.
+fn other_sends(trace: &mut Synthetic, micros: u64, offset: u64, bytes: &[u8]) {
+    trace.records.push(Record::Block(Block {
+        time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+        connection: ConnectionId(2),
+        direction: x11prof_trace::Direction::ToServer,
+        offset,
+        wire_len: bytes.len() as u32,
+        fds: 0,
+        gaps: Vec::new(),
+        bytes: bytes.to_vec().into(),
+    }));
+}
+
+#[test]
+fn a_grab_holds_up_others_and_not_its_owner() {
+    const SETUP: u64 = 12;
+    for (by_other, expected) in [(true, (20, 5)), (false, (0, 25))] {
+        let mut trace = Synthetic::new();
+        // The other one connects as the first did.
+        let again: Vec<Record> = trace.records.iter().filter_map(second).collect();
+        trace.records.extend(again);
+        let grab = request(36, 0, &[]);
+        if by_other {
+            other_sends(&mut trace, 10 * MS, SETUP, &grab);
+        } else {
+            trace.wait(10 * MS).client_sends(&[grab]);
+        }
+        let asked = if by_other { 20 } else { 10 };
+        trace.wait(asked * MS).client_sends(&[get_input_focus()]);
+        if by_other {
+            other_sends(&mut trace, 40 * MS, SETUP + 4, &request(37, 0, &[]));
+        }
+        let sequence = if by_other { 1 } else { 2 };
+        trace.wait(25 * MS).server_sends(&[reply(sequence)]);
+        trace.wait(MS).client_sends(&[no_operation(1)]);
+        trace.end();
+        let episodes = found(&trace);
+        let of = episodes.iter().filter(|one| one.client == ConnectionId(1));
+        let parts: Vec<_> = of.map(|one| one.parts).collect();
+        let sum = |asked| -> u64 {
+            let each = parts.iter().map(|parts| parts.of(Owner::Server(asked)));
+            each.sum::<u64>() / 1_000_000
+        };
+        assert_eq!(
+            (sum(Asked::Grabbed), sum(Asked::Reply)),
+            expected,
+            "{by_other}"
+        );
+    }
+}
+
+/// A record of the first client's connecting, as one of a second client's.
+fn second(record: &Record) -> Option<Record> {
+    match record.clone() {
+        Record::Block(block) => Some(Record::Block(Block {
+            connection: ConnectionId(2),
+            ..block
+        })),
+        Record::Control(time, Control::Opened(mut opened)) => {
+            opened.connection = ConnectionId(2);
+            opened.pid = None;
+            Some(Record::Control(time, Control::Opened(opened)))
+        }
+        _ => None,
+    }
+}
