@@ -9,6 +9,8 @@ use crate::Micros;
 pub struct ServerClock {
     /// When the server will have done all that has arrived; `None` before the first batch.
     busy_until: Option<Micros>,
+    /// When it last wrote, as recorded.
+    wrote: Option<Micros>,
 }
 
 impl ServerClock {
@@ -23,11 +25,21 @@ impl ServerClock {
     pub fn arrive(&mut self, at: Micros) -> Option<Micros> {
         let asleep = match self.busy_until {
             Some(busy_until) if at < busy_until => return None,
-            Some(busy_until) => at - busy_until,
+            Some(busy_until) => {
+                // What a client takes to answer does not depend on the server; how long the recorder
+                // took to hand the request on does not belong to the sleep.
+                let wrote = self.wrote.filter(|wrote| *wrote <= at);
+                at - Micros(busy_until.0.max(wrote.unwrap_or(busy_until).0))
+            }
             None => Micros(f64::INFINITY),
         };
         self.busy_until = Some(at);
         Some(asleep)
+    }
+
+    /// The recorded server wrote something at that time: it was not asleep yet.
+    pub fn wrote(&mut self, at: Micros) {
+        self.wrote = Some(at);
     }
 
     /// The server works for `time` on what has arrived.
@@ -60,6 +72,19 @@ mod tests {
         assert_eq!(clock.arrive(Micros(160.0)), Some(Micros(0.0)));
         assert_eq!(clock.arrive(Micros(200.0)), Some(Micros(40.0)));
         assert_eq!(clock.busy_until(), Some(Micros(200.0)));
+    }
+
+    #[test]
+    fn it_fell_asleep_after_it_wrote() {
+        let mut clock = ServerClock::new();
+        clock.arrive(Micros(100.0));
+        clock.serve(Micros(5.0));
+        clock.wrote(Micros(140.0));
+        assert_eq!(clock.arrive(Micros(150.0)), Some(Micros(10.0)));
+        clock.serve(Micros(30.0));
+        clock.wrote(Micros(170.0));
+        assert_eq!(clock.arrive(Micros(175.0)), None);
+        assert_eq!(clock.arrive(Micros(190.0)), Some(Micros(10.0)));
     }
 
     #[test]

@@ -179,13 +179,14 @@ impl Pricer {
     pub fn observe(&mut self, observation: &Observation<'_>, mut on: impl FnMut(&Charge<'_>)) {
         match observation {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
-                let start = *self.start.get_or_insert(block.time);
-                let at = Micros::from_nanos(block.time.since(start).as_nanos() as f64);
+                let at = self.at(block.time);
                 if let Some(asleep) = self.clock.arrive(at) {
                     self.wakeup(block.connection, block.time, asleep, &mut on);
                 }
             }
             Observation::BlockStart(block) => {
+                let at = self.at(block.time);
+                self.clock.wrote(at);
                 self.streams.entry(block.connection).or_default().written = true;
             }
             Observation::Message(seen) => self.message(seen, &mut on),
@@ -194,6 +195,11 @@ impl Pricer {
             }
             _ => {}
         }
+    }
+
+    fn at(&mut self, time: Timestamp) -> Micros {
+        let start = *self.start.get_or_insert(time);
+        Micros::from_nanos(time.since(start).as_nanos() as f64)
     }
 
     fn wakeup(

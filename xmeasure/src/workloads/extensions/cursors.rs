@@ -58,10 +58,11 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         cycle(stage, loads, RESOURCES / 8, &[&create, &free]);
     }
     if let Some(major) = stage.extension("XInputExtension")? {
-        // A window that is not mapped: the pointer never is on it.
+        // None. The first cursor that a window is given makes a server show one for ever, and where
+        // that is drawn in software, all drawing is looked at from then on for whether it meets it.
         let request = XIChangeCursorRequest {
             window: stage.silent,
-            cursor,
+            cursor: 0,
             deviceid: POINTER,
         };
         plain(loads, request, major);

@@ -1,0 +1,132 @@
+//! A program that draws by MIT-SHM as a video player or a toolkit does: it paints a picture in memory
+//! of its own that the server shares, has it put on its window, and goes on with its other picture when
+//! the server says that it is done with the first.
+//!
+//!     shm_painter FRAMES
+#![allow(clippy::print_stderr, reason = "a program for tests")]
+
+use std::error::Error;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::process::ExitCode;
+
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use x11rb::connection::Connection;
+use x11rb::protocol::Event;
+use x11rb::protocol::shm::{ConnectionExt as _, Seg};
+use x11rb::protocol::xproto::{
+    ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, ImageFormat, WindowClass,
+};
+use x11rb::rust_connection::RustConnection;
+
+const WIDTH: u16 = 480;
+const HEIGHT: u16 = 360;
+/// Pictures: one is shown while the other is painted.
+const PICTURES: usize = 2;
+
+fn main() -> ExitCode {
+    let frames = std::env::args().nth(1).and_then(|it| it.parse().ok());
+    match paint(frames.unwrap_or(100)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("shm_painter: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Memory that the server shares.
+struct Picture {
+    memory: File,
+    segment: Seg,
+}
+
+impl Picture {
+    fn new(connection: &RustConnection, bytes: u64) -> Result<Picture, Box<dyn Error>> {
+        let memory = memfd_create("shm_painter", MemfdFlags::CLOEXEC)?;
+        ftruncate(&memory, bytes)?;
+        let segment = connection.generate_id()?;
+        let servers: OwnedFd = memory.try_clone()?;
+        connection.shm_attach_fd(segment, servers, false)?.check()?;
+        Ok(Picture {
+            memory: memory.into(),
+            segment,
+        })
+    }
+}
+
+fn paint(frames: u32) -> Result<(), Box<dyn Error>> {
+    let (connection, screen) = x11rb::connect(None)?;
+    let screen = connection
+        .setup()
+        .roots
+        .get(screen)
+        .ok_or("the server has no such screen")?;
+    let depth = screen.root_depth;
+    let formats = &connection.setup().pixmap_formats;
+    let format = formats.iter().find(|format| format.depth == depth);
+    let format = format.ok_or("the root's depth has no format")?;
+    let bits = usize::from(WIDTH) * usize::from(format.bits_per_pixel);
+    let line = bits.next_multiple_of(usize::from(format.scanline_pad)) / 8;
+    let bytes = line * usize::from(HEIGHT);
+    connection.shm_query_version()?.reply()?;
+
+    let (window, gc) = (connection.generate_id()?, connection.generate_id()?);
+    let seen = CreateWindowAux::new().event_mask(EventMask::EXPOSURE);
+    connection.create_window(
+        depth,
+        window,
+        screen.root,
+        50,
+        50,
+        WIDTH,
+        HEIGHT,
+        0,
+        WindowClass::INPUT_OUTPUT,
+        screen.root_visual,
+        &seen,
+    )?;
+    connection.create_gc(gc, window, &CreateGCAux::new().graphics_exposures(0))?;
+    connection.map_window(window)?;
+    connection.flush()?;
+    while !matches!(connection.wait_for_event()?, Event::Expose(_)) {}
+
+    let pictures = (0..PICTURES)
+        .map(|_| Picture::new(&connection, bytes as u64))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut pixels = vec![0_u8; bytes];
+    for frame in 0..frames {
+        if frame as usize >= PICTURES {
+            while !matches!(connection.wait_for_event()?, Event::ShmCompletion(_)) {}
+        }
+        // Bands that move: something else in each frame.
+        for (y, row) in pixels.chunks_exact_mut(line).enumerate() {
+            row.fill((y as u32 + frame * 3) as u8);
+        }
+        let Some(picture) = pictures.get(frame as usize % PICTURES) else {
+            continue;
+        };
+        picture.memory.write_all_at(&pixels, 0)?;
+        connection.shm_put_image(
+            window,
+            gc,
+            WIDTH,
+            HEIGHT,
+            0,
+            0,
+            WIDTH,
+            HEIGHT,
+            0,
+            0,
+            depth,
+            ImageFormat::Z_PIXMAP.into(),
+            true,
+            picture.segment,
+            0,
+        )?;
+        connection.flush()?;
+    }
+    connection.get_input_focus()?.reply()?;
+    Ok(())
+}
