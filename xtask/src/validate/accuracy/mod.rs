@@ -69,6 +69,8 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let choice = Choice::new(arguments)?;
     ensure(&[DEMO, TEST, PACKAGES])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
+    let ours = ["build", "--release", "--locked", "--example", "shm_painter"];
+    run(cargo().args(ours))?;
     let folder = target().join("validate");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     for &kind in &choice.servers {

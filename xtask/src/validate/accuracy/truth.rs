@@ -22,6 +22,13 @@ const LIMIT: &str = "60";
 /// The status of timeout(1) where it had to end what it ran.
 const TIMED_OUT: i32 = 124;
 
+/// Where the workloads find programs of ours.
+const EXAMPLES: &str = "EXAMPLES";
+
+fn examples() -> PathBuf {
+    target().join("release/examples")
+}
+
 /// What a workload cost a server that nobody recorded.
 pub(super) struct Alone {
     /// Processor time of the server in milliseconds.
@@ -50,6 +57,7 @@ pub(super) fn pinned(arguments: &[&str], folder: &Path) -> Command {
         .args(["-c", CPU])
         .arg(target().join("release/x11prof"))
         .args(arguments)
+        .env(EXAMPLES, examples())
         .current_dir(folder);
     command
 }
@@ -71,6 +79,7 @@ pub(super) fn alone(workload: &Workload, kind: ServerKind, folder: &Path) -> Res
     command
         .args(["-c", CPU])
         .args(limited(workload))
+        .env(EXAMPLES, examples())
         .env("DISPLAY", server.display().to_string())
         .env("XAUTHORITY", server.authority_file())
         .current_dir(folder);

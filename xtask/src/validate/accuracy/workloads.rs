@@ -59,6 +59,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         "x11perf -repeat 1 -reps 20000 -shmput10 -shmput100 -shmget100
          x11perf -repeat 1 -reps 1000 -shmput500",
     ),
+    workload("painter, shared memory", "$EXAMPLES/shm_painter 3000"),
     workload(
         "x11perf copies",
         "x11perf -repeat 1 -reps 50000 -scroll100 -copywinwin10 -copywinwin100 -copypixwin100",
