@@ -24,7 +24,7 @@ use crate::wanted::{self, Needs};
 use crate::workload::Workload;
 use crate::{fit, identity, wire, workloads};
 
-/// How many they are: some milliseconds of drawing.
+/// Requests that a server is watched after: some milliseconds of drawing.
 const DRAWINGS: u64 = 200;
 
 /// Measures what requests cost the server `target`, as `plan` says. `progress` is told how far it

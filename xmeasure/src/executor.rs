@@ -24,6 +24,7 @@ const WATCHES: usize = 5;
 const WATCHED: Duration = Duration::from_millis(50);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
+
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,

@@ -33,13 +33,9 @@ const LONG_REPLY_LOADS: usize = 6;
 const SILENT_CHANGE: usize = 9;
 const TOLD_CHANGE: usize = 10;
 
-/// How the end of those loads is told.
-fn sync_of(load: usize) -> Sync {
-    if (LONG_REPLY_LOADS..LONG_REPLY_LOADS + LONG_REPLIES.len()).contains(&load) {
-        Sync::Turns
-    } else {
-        Sync::RoundTrip
-    }
+/// How the end of a load of one phase is told.
+fn sync_of(loads: &[Workload], load: usize) -> Option<Sync> {
+    Some(loads.get(load)?.phases.first()?.sync)
 }
 
 /// Requests measured alone; those of another place follow after these.
@@ -136,6 +132,7 @@ impl Figures {
     /// The figures of one pass; `None` where it did not get that far, or lacks this clock.
     fn of_pass(
         readings: &Readings,
+        loads: &[Workload],
         pass: usize,
         clock: Clock,
         lengths: Lengths,
@@ -151,7 +148,7 @@ impl Figures {
         };
         let each = |figures: &Figures, load: usize| {
             let reading = readings.loads.get(load)?.first()?.get(pass)?;
-            figures.each(reading, sync_of(load), clock)
+            figures.each(reading, sync_of(loads, load)?, clock)
         };
         // GetInputFocus is a NoOperation with a reply of 32 bytes.
         let focus = each(&figures, INPUT_FOCUS)?;
@@ -190,7 +187,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn new(readings: &Readings, clock: Clock) -> Lengths {
+    fn new(readings: &Readings, all_loads: &[Workload], clock: Clock) -> Lengths {
         let median = |readings: &[Reading], per: fn(&Reading) -> u64| {
             let each = readings.iter();
             let each = each.filter_map(|it| Some(it.time(clock)? / per(it).max(1) as f64));
@@ -202,7 +199,7 @@ impl Lengths {
             Some(median(all, |it| it.syncs)? - of(INPUT_FOCUS)?)
         };
         let turn = turn().unwrap_or(0.0);
-        let each = |load: usize| match sync_of(load) {
+        let each = |load: usize| match sync_of(all_loads, load)? {
             // Several requests share a turn, the fewer the longer the replies.
             Sync::Turns => {
                 let all = readings.loads.get(load)?.first()?;
@@ -252,7 +249,7 @@ impl Transport {
         loads: &[Workload],
     ) -> (Option<Transport>, Option<Transport>) {
         let [mut cpu, mut wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
-            let mut transport = Transport::new(readings, clock)?;
+            let mut transport = Transport::new(readings, loads, clock)?;
             transport.cap_byte_read(readings, loads, clock);
             Some(transport)
         });
@@ -285,11 +282,11 @@ impl Transport {
     }
 
     /// From what was read; `None` where not one pass is whole or the clock cannot be read.
-    fn new(readings: &Readings, clock: Clock) -> Option<Transport> {
+    fn new(readings: &Readings, loads: &[Workload], clock: Clock) -> Option<Transport> {
         let count = readings.syncs.first()?.len();
-        let lengths = Lengths::new(readings, clock);
+        let lengths = Lengths::new(readings, loads, clock);
         let passes: Vec<Figures> = (0..count)
-            .filter_map(|pass| Figures::of_pass(readings, pass, clock, lengths))
+            .filter_map(|pass| Figures::of_pass(readings, loads, pass, clock, lengths))
             .collect();
         let median = |field: fn(&Figures) -> f64| {
             estimate(&passes.iter().map(field).collect::<Vec<_>>()).map(|e| e.median)

@@ -111,7 +111,7 @@ const UNIT: usize = 1 << 15;
 /// Requests in a unit at most.
 const MOST: usize = 4096;
 /// Bytes from which on a reply is long.
-pub(crate) const LONG_REPLY: usize = 2048;
+const LONG_REPLY: usize = 2048;
 /// Bytes of long replies to a unit at most; Linux gives a socket some 200 KiB.
 const REPLIES: usize = 1 << 16;
 /// Work of one unit at most, in pixels: a few milliseconds of any server.

@@ -24,7 +24,8 @@ usage: cargo xtask TASK
   bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side;
           analyze: requests per second of each stage of the analysis, beside tshark and xtrace
   validate  accuracy [ROUNDS] [SERVER…] [WORKLOAD…]: estimates against the kernel's CPU clocks, real programs;
-          measure [quick]: two calibrations of one server, sizes between, x11perf's rates;
+          measure [quick|FILE] [again|between|x11perf]: two calibrations (or FILE and one) of one server,
+          sizes between, x11perf's rates;
           coverage: programs of many kinds, decoded, beside tshark;
           episodes [truth|screen]: latencies beside what programs measure of themselves, and beside
           what is seen on the screen;

@@ -110,34 +110,30 @@ fn graphics_contexts(stage: &mut Stage, loads: &mut Loads) -> Result<(), Measure
     Ok(())
 }
 
+/// A cursor, black on white, of a bitmap that is its mask as well.
+pub(super) fn cursor_of(cid: u32, bitmap: u32) -> CreateCursorRequest {
+    CreateCursorRequest {
+        cid,
+        source: bitmap,
+        mask: bitmap,
+        fore_red: 0,
+        fore_green: 0,
+        fore_blue: 0,
+        back_red: 0xFFFF,
+        back_green: 0xFFFF,
+        back_blue: 0xFFFF,
+        x: 0,
+        y: 0,
+    }
+}
+
 fn cursors(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let ids = stage.ids(RESOURCES);
     let bitmap = stage.pixmap(1, 16)?;
     let (fore_red, fore_green, fore_blue) = (0, 0, 0);
     let (back_red, back_green, back_blue) = (0xFFFF, 0xFFFF, 0xFFFF);
     let free = |cursor| core(FreeCursorRequest { cursor });
-    cycle(
-        loads,
-        &ids,
-        &[
-            &|cid| {
-                core(CreateCursorRequest {
-                    cid,
-                    source: bitmap,
-                    mask: bitmap,
-                    fore_red,
-                    fore_green,
-                    fore_blue,
-                    back_red,
-                    back_green,
-                    back_blue,
-                    x: 0,
-                    y: 0,
-                })
-            },
-            &free,
-        ],
-    );
+    cycle(loads, &ids, &[&|cid| core(cursor_of(cid, bitmap)), &free]);
     let Some(font) = stage.font("cursor")? else {
         return Ok(());
     };

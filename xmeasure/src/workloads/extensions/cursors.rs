@@ -9,7 +9,7 @@ use x11rb_protocol::protocol::xfixes::{
     SetCursorNameRequest,
 };
 use x11rb_protocol::protocol::xinput::XIChangeCursorRequest;
-use x11rb_protocol::protocol::xproto::{CreateCursorRequest, FreeCursorRequest};
+use x11rb_protocol::protocol::xproto::FreeCursorRequest;
 
 use super::input::POINTER;
 use super::{RESOURCES, costly, cycle, plain};
@@ -17,6 +17,7 @@ use crate::error::MeasureError;
 use crate::loads::Loads;
 use crate::stage::Stage;
 use crate::wire::{core, extension};
+use crate::workloads::resources::cursor_of;
 
 /// Pictures of an animated cursor, as a theme's busy one may have.
 const PICTURES: usize = 16;
@@ -73,20 +74,6 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
 fn plain_cursor(stage: &mut Stage) -> Result<u32, MeasureError> {
     let bitmap = stage.pixmap(1, 16)?;
     let cid = stage.id();
-    let (fore_red, fore_green, fore_blue) = (0, 0, 0);
-    let (back_red, back_green, back_blue) = (0xFFFF, 0xFFFF, 0xFFFF);
-    stage.send(CreateCursorRequest {
-        cid,
-        source: bitmap,
-        mask: bitmap,
-        fore_red,
-        fore_green,
-        fore_blue,
-        back_red,
-        back_green,
-        back_blue,
-        x: 0,
-        y: 0,
-    })?;
+    stage.send(cursor_of(cid, bitmap))?;
     Ok(cid)
 }
