@@ -48,7 +48,7 @@ pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError>
 
 /// Where the `index`-th thing of that size goes: they are spread over the window, as a program's
 /// drawing is, and never clipped.
-fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
+pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     let columns = usize::from(SIDE / width.max(1)).max(1);
     let rows = usize::from(SIDE / height.max(1)).max(1);
     let x = index % columns * usize::from(width);
