@@ -4,11 +4,12 @@
 //! As many of them draw as do not, so that neither an effect on drawing nor one on all else passes
 //! for the drift of the machine, which is what most of them show.
 
+use std::borrow::Cow;
 use std::io;
 
 use x11prof_cost_model::{Clock, Micros, Reference};
 use x11rb_protocol::protocol::xproto::{
-    ChangeGCAux, ChangeGCRequest, CopyAreaRequest, CreateGCAux, GetInputFocusRequest, Point,
+    ChangeGCAux, ChangeGCRequest, CoordMode, CreateGCAux, GetInputFocusRequest, Point,
     PolyFillRectangleRequest, PolyPointRequest, Rectangle,
 };
 
@@ -20,6 +21,7 @@ use crate::statistics::{Estimate, LEAST, estimate};
 use crate::transport::rounded;
 use crate::wire;
 use crate::workload::{Sync, Workload};
+use crate::workloads::{copy, place};
 
 /// Rounds over all of them, at either end: as many as two medians with narrow intervals need.
 const ROUNDS: usize = 2 * LEAST;
@@ -39,10 +41,9 @@ impl References {
         let (window, black) = (stage.window, stage.screen.black_pixel);
         let gc = stage.gc(window, CreateGCAux::new().foreground(black))?;
         let other = stage.gc(window, CreateGCAux::new())?;
-        let at = |index: usize| crate::workloads::place(index, SIDE, SIDE);
         let drawn = |request: &dyn Fn(i16, i16) -> Vec<u8>| {
             Workload::varied(Sync::ReadBack, usize::from(SIDE * SIDE), |index| {
-                let (x, y) = at(index);
+                let (x, y) = place(index, SIDE, SIDE);
                 request(x, y)
             })
         };
@@ -60,22 +61,10 @@ impl References {
                 rectangles: [rectangle].as_slice().into(),
             })
         });
-        let copy = drawn(&|x, y| {
-            wire::core(CopyAreaRequest {
-                src_drawable: window,
-                dst_drawable: window,
-                gc,
-                src_x: y,
-                src_y: x,
-                dst_x: x,
-                dst_y: y,
-                width: SIDE,
-                height: SIDE,
-            })
-        });
+        let copy = copy(window, window, gc, SIDE);
         let point = drawn(&|x, y| {
             wire::core(PolyPointRequest {
-                coordinate_mode: x11rb_protocol::protocol::xproto::CoordMode::ORIGIN,
+                coordinate_mode: CoordMode::ORIGIN,
                 drawable: window,
                 gc,
                 points: [Point { x, y }].as_slice().into(),
@@ -85,7 +74,7 @@ impl References {
             let values = ChangeGCAux::new().foreground(u32::from(index % 2 == 0));
             wire::core(ChangeGCRequest {
                 gc: other,
-                value_list: std::borrow::Cow::Borrowed(&values),
+                value_list: Cow::Borrowed(&values),
             })
         });
         let nothing = Workload::repeated(&wire::no_operation(1), Sync::RoundTrip);

@@ -23,6 +23,8 @@ use crate::stage::{SIDE, Stage};
 use crate::wire;
 use crate::workload::{Phase, Sync, Workload};
 
+pub(crate) use self::areas::copy;
+
 /// How many resources a cycle makes before it frees them: as many as a program might have, for
 /// the length of the server's lists of them decides what finding one costs.
 const RESOURCES: usize = 1024;
