@@ -103,7 +103,7 @@ mod tests {
         let half = [same[0].clone(), marked[3].clone()];
         assert!(left_behind(&half)[0].starts_with("D took 1.90"));
         // As far apart, but no surer than that.
-        marked[3].spread = Some(0.9);
+        marked[3].spread = Some(1.0);
         assert!(left_behind(&marked).is_empty());
     }
 
