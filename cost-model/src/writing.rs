@@ -5,8 +5,8 @@ use std::fmt::Write;
 use toml::Value as Toml;
 
 use crate::{
-    AfterSleep, AttributeValue, Host, Measured, Method, Point, RequestCosts, ServerIdentity,
-    ServerParameters,
+    AfterSleep, AttributeValue, Host, Measured, Method, Point, Reference, RequestCosts,
+    ServerIdentity, ServerParameters,
 };
 
 impl ServerParameters {
@@ -89,15 +89,21 @@ impl Lines {
         self.optional("source", method.source.as_deref().map(text));
         self.optional("date", method.date.as_deref().map(text));
         self.optional("notes", method.notes.as_deref().map(text));
+        self.list("references", method.references.iter().map(reference));
     }
 
     fn after_sleep(&mut self, points: &[AfterSleep]) {
-        if points.is_empty() {
+        self.list("after_sleep", points.iter().map(after_sleep));
+    }
+
+    /// A list of tables, one a line; nothing of an empty one.
+    fn list(&mut self, name: &str, tables: impl ExactSizeIterator<Item = Vec<Field>>) {
+        if tables.len() == 0 {
             return;
         }
-        self.0.push_str("after_sleep = [\n");
-        for it in points {
-            let _ = writeln!(self.0, "    {},", inline(&after_sleep(it)));
+        let _ = writeln!(self.0, "{name} = [");
+        for table in tables {
+            let _ = writeln!(self.0, "    {},", inline(&table));
         }
         self.0.push_str("]\n");
     }
@@ -170,6 +176,16 @@ fn point(it: &Point) -> Vec<Field> {
     numbers(&parts)
 }
 
+fn reference(it: &Reference) -> Vec<Field> {
+    let mut fields = vec![("load".to_owned(), text(&it.load))];
+    fields.extend(numbers(&[
+        ("start_us", Some(it.start_us.0)),
+        ("end_us", Some(it.end_us.0)),
+        ("spread", it.spread),
+    ]));
+    fields
+}
+
 fn after_sleep(it: &AfterSleep) -> Vec<Field> {
     let parts = [
         ("asleep_us", Some(it.asleep_us.0)),
@@ -239,6 +255,9 @@ kernel = "Linux 6.18"
 source = "x11prof measure 0.1.0"
 date = "2026-11-20"
 notes = "pinned"
+references = [
+    { load = "NoOperation", start_us = 0.008, end_us = 0.0081, spread = 0.02 },
+]
 
 [transport]
 wakeup = { cpu_us = 6.5, wall_us = 13, spread = 0.02 }

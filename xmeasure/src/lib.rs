@@ -42,6 +42,7 @@ mod mirror;
 mod plan;
 mod process;
 mod raw_connection;
+mod reference;
 mod rest;
 mod sampler;
 mod shared_memory;
