@@ -26,13 +26,13 @@ const LONG_WAIT: Duration = Duration::from_millis(1);
 /// How often CPU clocks are noted.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
-/// The capture. Dropping it ends it; what was recorded until then goes to the tap.
+/// The capture. What it has recorded until its end goes to the tap.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
     /// Where events go, or why there is no capture.
     outputs: Result<Outputs, String>,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     tap: Tap,
 }
 
@@ -87,7 +87,7 @@ impl Scheduling {
         Scheduling {
             outputs,
             shared,
-            thread,
+            thread: Mutex::new(thread),
             tap,
         }
     }
@@ -129,16 +129,22 @@ impl Scheduling {
     pub(crate) fn note_cpu_time(&self, pid: u32) {
         note_cpu_time(&self.tap, pid);
     }
-}
 
-impl Drop for Scheduling {
-    fn drop(&mut self) {
+    /// Ends the capture, once what it has was handed over.
+    pub(crate) fn end(&self) {
         self.shared.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
             thread.thread().unpark();
             // A panic there has cost scheduling records only.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Scheduling {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
