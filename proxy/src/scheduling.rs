@@ -75,6 +75,7 @@ impl Scheduling {
             shared: Arc::clone(&shared),
             tap: tap.clone(),
             threads: HashMap::new(),
+            last: 0,
             lost: 0,
         };
         let spawned = thread::Builder::new()
@@ -177,6 +178,8 @@ struct Watcher {
     shared: Arc<Shared>,
     tap: Tap,
     threads: HashMap<u32, Thread>,
+    /// Switches of the last drain: as many will come.
+    last: usize,
     lost: u64,
 }
 
@@ -201,9 +204,14 @@ impl Watcher {
                 .filter(|(_, process)| process.users == 0)
                 .map(|(&pid, _)| pid)
                 .collect();
-            let seen = self.ask();
+            // Drained first: who has run meanwhile is not asked in vain, which takes longer than
+            // all the rest.
             self.drain();
-            self.tell(seen);
+            let seen = self.ask();
+            if !seen.is_empty() {
+                self.drain();
+                self.tell(seen);
+            }
             self.forget(&gone);
             if stop {
                 break;
@@ -223,8 +231,9 @@ impl Watcher {
 
     fn drain(&mut self) {
         let Some(rings) = &mut self.rings else { return };
-        let mut switches = Vec::new();
+        let mut switches = Vec::with_capacity(self.last);
         self.lost += rings.drain(&mut switches);
+        self.last = switches.len();
         {
             // Child processes come along on old kernels.
             let processes = self.shared.processes();
