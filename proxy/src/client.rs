@@ -264,7 +264,7 @@ impl Display {
         let server = self.connections.share(tap.connection(), server);
         server.enlarge_send_buffer(SEND_BUFFER);
         let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
-        self.connections.relayed(layout.len);
+        self.connections.relayed(layout.len as u64);
         tap.crossed(clock::now(), Direction::ToServer, &setup, 0, &layout.data);
         server.send_all(&forwarded, &[]).map_err(unreachable)?;
         Ok(server)

@@ -116,8 +116,8 @@ impl Connections {
     }
 
     /// Counts bytes that were relayed.
-    pub(crate) fn relayed(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    pub(crate) fn relayed(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -63,7 +63,9 @@ impl Relay<'_> {
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
         let first = Mutex::new(None);
         let direction = |direction| {
-            let Ended { all, end } = self.one_way(direction);
+            let mut bytes = 0;
+            let Ended { all, end } = self.one_way(direction, &mut bytes);
+            self.connections.relayed(bytes);
             first
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -92,7 +94,8 @@ impl Relay<'_> {
         })
     }
 
-    fn one_way(&self, direction: Direction) -> Ended {
+    /// Adds what it relays to `count`.
+    fn one_way(&self, direction: Direction, count: &mut u64) -> Ended {
         let (from, to, sender, receiver) = match direction {
             Direction::ToServer => (self.client, self.server, EndedBy::Client, EndedBy::Server),
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
@@ -116,7 +119,7 @@ impl Relay<'_> {
                     },
                 };
             }
-            self.connections.relayed(bytes.len());
+            *count += bytes.len() as u64;
             // Before it is sent, so that no answer can come before it in the trace.
             self.tap
                 .crossed(time, direction, bytes, received.fds.len(), &(0..0));
