@@ -1,8 +1,7 @@
 //! The relay of one connection: bytes and descriptors, both ways, as they come.
 //!
 //! Nothing is decoded here, and nothing waits for the disk. Each direction has a thread, which
-//! waits in the read itself: a message costs two system calls, and stays on the processor of who
-//! has sent it.
+//! waits in the read itself: a message costs two system calls and one wakeup.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
