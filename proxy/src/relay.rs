@@ -69,6 +69,11 @@ impl Relay<'_> {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .get_or_insert(end);
+            // Not before it is noted who was first: the peer answers this by its own end.
+            match direction {
+                Direction::ToServer => self.server.shut_down_writing(),
+                Direction::ToClient => self.client.shut_down_writing(),
+            }
             if all {
                 // The other thread may wait in either.
                 self.client.shut_down();
@@ -108,7 +113,6 @@ impl Relay<'_> {
             let time = clock::now();
             let bytes = received.bytes();
             if bytes.is_empty() {
-                to.shut_down_writing();
                 return Ended {
                     // Only half is over where the peer merely ended its own direction.
                     all: from.is_hung_up(),
