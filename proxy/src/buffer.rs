@@ -117,11 +117,13 @@ impl<'a> Intake<'a> {
     /// Reads what is there, once something is there.
     pub(crate) fn receive(&mut self, from: &Socket) -> io::Result<Received<'_>> {
         while self.much {
-            from.await_readable()?;
             let mut lease = self.large.lease();
             let (len, fds) = match from.receive(&mut lease, Wait::No) {
-                // Being readable is a hint (select(2), "BUGS").
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    drop(lease);
+                    from.await_readable()?;
+                    continue;
+                }
                 received => received?,
             };
             self.much = len > OWN / 2;
