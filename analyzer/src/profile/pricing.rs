@@ -4,13 +4,14 @@
 use std::collections::VecDeque;
 
 use x11prof_cost_model::{
-    Cost, CostTable, FastMap, Micros, Price, ServerClock, ServerParameters, Substitutions,
+    Cost, CostTable, FastMap, Lapse, Micros, Price, ServerClock, ServerParameters, Substitutions,
     TransportPrices,
 };
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::Operation;
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
+use super::others::Others;
 use crate::pipeline::{Observation, Seen};
 
 /// Prices kept for each connection until an answer shows that their requests did not fail.
@@ -142,10 +143,13 @@ pub struct Pricer {
     blocking: Blocking,
     start: Option<Timestamp>,
     streams: FastMap<ConnectionId, Stream>,
-    /// How long the server slept before its last wakeup.
-    asleep: Micros,
-    /// When, on the server's clock, a request of each name ran last.
-    ran: FastMap<Symbol, Micros>,
+    others: Others,
+    /// For how long others had run on the server's processor when the last batch arrived.
+    worked: Micros,
+    /// What went before the server's last wakeup.
+    lapse: Lapse,
+    /// When, on the server's clock, a request of each name ran last, and `worked` by then.
+    ran: FastMap<Symbol, (Micros, Micros)>,
     /// The last request's, used again.
     price: Price,
 }
@@ -164,7 +168,9 @@ impl Pricer {
             blocking,
             start: None,
             streams: FastMap::default(),
-            asleep: Micros::ZERO,
+            others: Others::default(),
+            worked: Micros::ZERO,
+            lapse: Lapse::default(),
             ran: FastMap::default(),
             price: Price::default(),
         }
@@ -180,8 +186,14 @@ impl Pricer {
         match observation {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let at = self.at(block.time);
-                if let Some(asleep) = self.clock.arrive(at) {
-                    self.wakeup(block.connection, block.time, asleep, &mut on);
+                let worked = self.others.worked(block.time);
+                let lately = worked - std::mem::replace(&mut self.worked, worked);
+                if let Some(slept) = self.clock.arrive(at) {
+                    self.lapse = Lapse {
+                        slept,
+                        worked: lately,
+                    };
+                    self.wakeup(block.connection, block.time, &mut on);
                 }
             }
             Observation::BlockStart(block) => {
@@ -190,6 +202,8 @@ impl Pricer {
                 self.streams.entry(block.connection).or_default().written = true;
             }
             Observation::Message(seen) => self.message(seen, &mut on),
+            Observation::Switches(switches) => self.others.observe(switches),
+            Observation::Control(_, Control::Server(server)) => self.others.server(server.pid),
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.streams.remove(connection);
             }
@@ -206,11 +220,9 @@ impl Pricer {
         &mut self,
         connection: ConnectionId,
         time: Timestamp,
-        asleep: Micros,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        self.asleep = asleep;
-        let server = self.transport.wakeup(asleep);
+        let server = self.transport.wakeup(self.lapse);
         self.clock.serve(server.time);
         let stream = self.streams.entry(connection).or_default();
         stream.unblamed = Some(stream.unblamed.unwrap_or_default() + server);
@@ -231,8 +243,11 @@ impl Pricer {
             return Cost::default();
         }
         let now = self.clock.busy_until().unwrap_or_default();
-        let before = self.ran.insert(request, now);
-        sleep.first(before.map_or(Micros(f64::INFINITY), |before| now - before))
+        let before = self.ran.insert(request, (now, self.worked));
+        sleep.first(before.map_or(Lapse::EVER, |(ran, worked)| Lapse {
+            slept: now - ran,
+            worked: self.worked - worked,
+        }))
     }
 
     fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
@@ -252,7 +267,7 @@ impl Pricer {
         match seen.message {
             Message::ClientSetup(setup) => {
                 let read = self.transport.byte_read().times(setup.wire_len as f64);
-                let connection = self.transport.sleep().connection(self.asleep);
+                let connection = self.transport.sleep().connection(self.lapse);
                 transport(self, Setup, setup.wire_len, read + connection, None);
                 // It was the setup that woke the server, not the first request.
                 if let Some(stream) = self.streams.get_mut(&seen.connection) {
