@@ -145,7 +145,7 @@ pub struct AfterWork {
     pub worked_us: Micros,
     /// One wakeup.
     pub wakeup_us: Micros,
-    /// A request whose name has not run before in that time.
+    /// A request where none of its name and attributes has run in that time.
     pub first_us: Micros,
     /// A client's coming and going.
     pub connection_us: Micros,
@@ -162,7 +162,7 @@ pub struct AfterSleep {
     pub asleep_us: Micros,
     /// One wakeup, in place of `wakeup`.
     pub wakeup_us: Micros,
-    /// What a request costs beyond its price where none of its name has run for that long.
+    /// What a request costs beyond its price where none of its name and attributes has run for that long.
     pub first_us: Micros,
     /// A client's coming and going beyond the one wakeup: accepting it, its setup, and freeing
     /// what it had.

@@ -19,12 +19,16 @@ use crate::error::MeasureError;
 use crate::stage::Stage;
 use crate::wire;
 
-/// One request of each of many names, without answers and with: small ones, so that what is cold in
+/// Requests as bytes, one by one.
+pub(crate) struct Motley {
+    pub(crate) silent: Vec<Vec<u8>>,
+    /// Those that are answered.
+    pub(crate) answered: Vec<Vec<u8>>,
+}
+
+/// One request of each of many names: small ones, so that what is cold in
 /// them weighs. Sent again, they find everything as before.
-pub(crate) fn motley(
-    stage: &mut Stage,
-    property: u32,
-) -> Result<(Vec<Vec<u8>>, Vec<Vec<u8>>), MeasureError> {
+pub(crate) fn motley(stage: &mut Stage, property: u32) -> Result<Motley, MeasureError> {
     let window = stage.window;
     let gc = stage.gc(window, CreateGCAux::new())?;
     let pixmap = stage.pixmap(stage.screen.root_depth, 16)?;
@@ -132,7 +136,7 @@ pub(crate) fn motley(
         }),
     ];
     silent.extend(pictures(stage)?);
-    Ok((silent, answered))
+    Ok(Motley { silent, answered })
 }
 
 /// The same of RENDER; none where the server lacks it.

@@ -16,7 +16,7 @@ use x11rb_protocol::protocol::xproto::{
 use crate::bustle::Bustle;
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
-use crate::motley::motley;
+use crate::motley::{Motley, motley};
 use crate::raw_connection::RawConnection;
 use crate::sampler::{Executor, Place};
 use crate::stage::Stage;
@@ -105,7 +105,7 @@ impl Rest {
             requests: 1,
             answers,
         };
-        let (silent, answered) = motley(stage, property)?;
+        let Motley { silent, answered } = motley(stage, property)?;
         let motley = Batch {
             requests: silent.len() + answered.len(),
             answers: answered.len() as u64,

@@ -122,7 +122,7 @@ mod tests {
             switch(8, 70, 1, In),
             switch(SERVER, 90, 1, In),
         ]);
-        let mut worked = |micros| others.worked(Timestamp::from_nanos(micros * 1000));
+        let mut worked = |micros: u64| others.worked(Timestamp::from_nanos(micros * 1000));
         assert_eq!(worked(15), Micros(0.0));
         assert_eq!(worked(30), Micros(10.0));
         assert_eq!(worked(55), Micros(30.0));

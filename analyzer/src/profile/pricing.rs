@@ -2,6 +2,7 @@
 //! do, costs one server.
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 
 use x11prof_cost_model::{
     Cost, CostTable, FastMap, Lapse, Micros, Price, ServerClock, ServerParameters, Substitutions,
@@ -17,6 +18,9 @@ use crate::pipeline::{Observation, Seen};
 /// Prices kept for each connection until an answer shows that their requests did not fail.
 /// A request that fails with more than this many behind it keeps its full price.
 const RECENT: usize = 4096;
+
+/// Operations told apart by when they ran last; beyond that all count as not having run.
+const MOST_OPERATIONS: usize = 1 << 14;
 
 /// Which requests are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -148,8 +152,9 @@ pub struct Pricer {
     worked: Micros,
     /// What went before the server's last wakeup.
     lapse: Lapse,
-    /// When, on the server's clock, a request of each name ran last, and `worked` by then.
-    ran: FastMap<Symbol, (Micros, Micros)>,
+    /// When, on the server's clock, each operation ran last, and `worked` by then: by the
+    /// request's name and a hash of the attributes.
+    ran: FastMap<(Symbol, u64), (Micros, Micros)>,
     /// The last request's, used again.
     price: Price,
 }
@@ -236,14 +241,20 @@ impl Pricer {
         });
     }
 
-    /// What a request of that name costs beyond its price for not having run for a while.
-    fn cold(&mut self, request: Symbol) -> Cost {
+    /// What an operation costs beyond its price for not having run for a while. One of other
+    /// attributes is other code, and costs about as much as one of another name.
+    fn cold(&mut self, request: Symbol, operation: Option<&Operation>) -> Cost {
         let sleep = self.transport.sleep();
         if !sleep.is_known() {
             return Cost::default();
         }
         let now = self.clock.busy_until().unwrap_or_default();
-        let before = self.ran.insert(request, (now, self.worked));
+        let attributes = operation.map(|operation| &operation.attributes);
+        let hash = self.ran.hasher().hash_one(attributes);
+        if self.ran.len() >= MOST_OPERATIONS {
+            self.ran.clear();
+        }
+        let before = self.ran.insert((request, hash), (now, self.worked));
         sleep.first(before.map_or(Lapse::EVER, |(ran, worked)| Lapse {
             slept: now - ran,
             worked: self.worked - worked,
@@ -280,7 +291,7 @@ impl Pricer {
             }
             Message::Request(request) => {
                 let read = self.transport.byte_read().times(request.wire_len as f64);
-                let read = read + self.cold(request.name);
+                let read = read + self.cold(request.name, seen.operation);
                 transport(self, Read, 0, read, Some(request.name));
                 if let Some(operation) = seen.operation {
                     self.request(seen, request, operation, on);
