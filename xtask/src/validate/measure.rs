@@ -2,7 +2,7 @@
 //! prices agree with fresh measurements, do prices agree with x11perf?
 
 use x11prof_cost_model::{
-    Clock, CostTable, Lapse, Micros, ServerParameters, Substitutions, TransportPrices, differences,
+    Clock, CostTable, Lapse, ServerParameters, Substitutions, TransportPrices, differences,
 };
 use x11prof_session::{Operation, Value};
 use x11prof_xmeasure::{Pin, Plan, Target, measure};
