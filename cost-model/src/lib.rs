@@ -20,6 +20,7 @@ mod merge;
 mod network;
 mod parameters;
 mod price;
+mod references;
 mod review;
 mod server_clock;
 mod substitute;
@@ -43,6 +44,7 @@ pub use parameters::{
     RequestCosts, ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
+pub use references::{Reference, left_behind};
 pub use review::review;
 pub use server_clock::ServerClock;
 pub use substitutions::{SubstitutionError, Substitutions};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Micros;
+use crate::{Micros, Reference};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -86,6 +86,9 @@ pub struct Method {
     /// What there is to know beside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
+    /// What a few loads took at the beginning and at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
 }
 
 /// A measured time on the two clocks; at least one is there.

@@ -1,6 +1,6 @@
 //! What a careful reader would remark on a file that is well formed.
 
-use crate::{Clock, RequestCosts, ServerParameters};
+use crate::{Clock, RequestCosts, ServerParameters, left_behind};
 
 /// A spread above this is worth a remark: the aim of a measurement is 0.03.
 const WIDE: f64 = 0.1;
@@ -18,6 +18,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
         remarks.push("neither executable nor vendor: no recording is matched to this file".into());
     }
     remarks.extend(sender(parameters));
+    remarks.extend(left_behind(&parameters.method.references));
     let mut count = |what: &str, is: &dyn Fn(&RequestCosts) -> bool| {
         let found: Vec<String> = parameters
             .requests

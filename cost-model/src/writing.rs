@@ -5,7 +5,7 @@ use std::fmt::Write;
 use toml::Value as Toml;
 
 use crate::{
-    AfterSleep, AfterWork, AttributeValue, Host, Measured, Method, Point, RequestCosts,
+    AfterSleep, AfterWork, AttributeValue, Host, Measured, Method, Point, Reference, RequestCosts,
     ServerIdentity, ServerParameters,
 };
 
@@ -90,9 +90,10 @@ impl Lines {
         self.optional("source", method.source.as_deref().map(text));
         self.optional("date", method.date.as_deref().map(text));
         self.optional("notes", method.notes.as_deref().map(text));
+        self.list("references", method.references.iter().map(reference));
     }
 
-    /// One table a line; nothing where there are none.
+    /// A list of tables, one a line; nothing of an empty one.
     fn list(&mut self, name: &str, tables: impl ExactSizeIterator<Item = Vec<Field>>) {
         if tables.len() == 0 {
             return;
@@ -170,6 +171,16 @@ fn point(it: &Point) -> Vec<Field> {
         ("busy", it.busy),
     ];
     numbers(&parts)
+}
+
+fn reference(it: &Reference) -> Vec<Field> {
+    let mut fields = vec![("load".to_owned(), text(&it.load))];
+    fields.extend(numbers(&[
+        ("start_us", Some(it.start_us.0)),
+        ("end_us", Some(it.end_us.0)),
+        ("spread", it.spread),
+    ]));
+    fields
 }
 
 fn after_sleep(it: &AfterSleep) -> Vec<Field> {
@@ -252,6 +263,9 @@ kernel = "Linux 6.18"
 source = "x11prof measure 0.1.0"
 date = "2026-11-20"
 notes = "pinned"
+references = [
+    { load = "NoOperation", start_us = 0.008, end_us = 0.0081, spread = 0.02 },
+]
 
 [transport]
 wakeup = { cpu_us = 6.5, wall_us = 13, spread = 0.02 }

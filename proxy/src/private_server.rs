@@ -62,7 +62,8 @@ pub struct PrivateServer {
     display: DisplayName,
     cookie: Cookie,
     authority_file: PathBuf,
-    _dir: PrivateDir,
+    kind: ServerKind,
+    dir: PrivateDir,
     /// The server that this one has its window at; it ends after this one.
     _host: Option<Box<PrivateServer>>,
 }
@@ -105,7 +106,8 @@ impl PrivateServer {
                 display: DisplayName::local(number),
                 cookie,
                 authority_file,
-                _dir: dir,
+                kind,
+                dir,
                 _host: host,
             }),
             Err(why) => {
@@ -132,6 +134,11 @@ impl PrivateServer {
     /// Its cookie.
     pub fn cookie(&self) -> &Cookie {
         &self.cookie
+    }
+
+    /// The socket at which it takes viewers, where its kind does.
+    pub fn viewers_socket(&self) -> Option<PathBuf> {
+        self.kind.viewers_socket(self.dir.path())
     }
 
     /// Its process id.

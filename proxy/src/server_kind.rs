@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The kinds of display server that can be started. Their screens have 1280×1024 pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,7 +13,7 @@ pub enum ServerKind {
     Xvfb,
     /// Xvfb with depth 8.
     Xvfb8,
-    /// Xvnc of TigerVNC, which nobody can view.
+    /// Xvnc of TigerVNC, whose viewers come by a socket in its private folder.
     Xvnc,
     /// Xephyr, a server in a window of another: of an Xvfb of its own.
     Xephyr,
@@ -110,6 +110,11 @@ impl ServerKind {
         (self == ServerKind::Xephyr).then_some(ServerKind::Xvfb)
     }
 
+    /// The socket at which it takes viewers, in the folder of its own.
+    pub(crate) fn viewers_socket(self, dir: &Path) -> Option<PathBuf> {
+        (self == ServerKind::Xvnc).then(|| dir.join("rfb"))
+    }
+
     /// What its command line has beside what all have. `dir` is a folder of its own.
     pub(crate) fn arguments(self, dir: &Path) -> io::Result<Vec<OsString>> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
@@ -122,7 +127,7 @@ impl ServerKind {
                 let mut all = words(&["-geometry", "1280x1024", "-depth", "24"]);
                 all.extend(words(&["-SecurityTypes", "None", "-rfbport", "-1"]));
                 all.extend(words(&["-rfbunixmode", "0600", "-rfbunixpath"]));
-                all.push(dir.join("rfb").into());
+                all.extend(self.viewers_socket(dir).map(OsString::from));
                 all
             }
             ServerKind::XorgDummy => {

@@ -191,6 +191,9 @@ pub(crate) enum Params {
         /// How many items of that size
         #[arg(long, value_name = "N", default_value_t = 1)]
         items: usize,
+        /// Of a text request: how many of its characters are blanks, which have no ink
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        blanks: u32,
     },
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use x11prof_cost_model::ServerParameters;
+use x11prof_cost_model::{ServerParameters, left_behind};
 use x11prof_proxy::PrivateServer;
 use x11prof_session::Operation;
 use x11prof_xmeasure::{MeasureError, Pin, Plan, Progress, Target, measure};
@@ -60,7 +60,12 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
                 "interrupted; what was measured is kept, and --resume goes on from there",
             ))
         }
-        Ok(parameters) => write(to, &with_known(parameters)),
+        Ok(parameters) => {
+            for remark in left_behind(&parameters.method.references) {
+                eprintln!("x11prof: warning: {remark}");
+            }
+            write(to, &with_known(parameters))
+        }
         Err(error @ MeasureError::ServerGone { .. }) => {
             // What was measured is kept; the failure stays one.
             let message = error.to_string();

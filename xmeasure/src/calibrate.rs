@@ -15,6 +15,7 @@ use crate::mirror::Mirror;
 use crate::plan::{Plan, Progress};
 use crate::process::Pinned;
 use crate::raw_connection::RawConnection;
+use crate::reference::References;
 use crate::rest::Rest;
 use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
 use crate::stage::{SIDE, Stage};
@@ -59,6 +60,7 @@ pub fn measure(
     let mut rest = Rest::new(&mut stage)?;
     let mut loads = workloads::all(&mut stage, plan)?;
     let drawing = drawing(&mut stage)?;
+    let references = References::new(&mut stage)?;
     stage.synchronise()?;
     if !loads.absent.is_empty() {
         loads.absent.dedup();
@@ -94,6 +96,7 @@ pub fn measure(
     let mut run = Run {
         plan: &plan,
         mirror,
+        references,
         progress,
         notes,
         pinned: pinned.is_some(),
@@ -131,6 +134,7 @@ fn drawing(stage: &mut Stage) -> Result<Vec<u8>, MeasureError> {
 struct Run<'a> {
     plan: &'a Plan,
     mirror: Mirror,
+    references: References,
     progress: &'a mut dyn FnMut(Progress<'_>) -> bool,
     notes: Vec<String>,
     pinned: bool,
@@ -155,6 +159,10 @@ impl Run<'_> {
         frame: ServerParameters,
     ) -> Result<ServerParameters, MeasureError> {
         let mut parameters = frame;
+        let start = match self.references.look(server, self.plan) {
+            Ok(start) => start,
+            Err(error) => return Err(failure(error, parameters)),
+        };
         let chosen = match self.explore(server, loads) {
             Ok(chosen) => chosen,
             Err(error) => return Err(failure(error, parameters)),
@@ -169,7 +177,14 @@ impl Run<'_> {
             });
         }
         let mut readings = Readings::default();
-        let result = self.sample(server, &prepared, &mut readings);
+        let mut result = self.sample(server, &prepared, &mut readings);
+        let mut references = Vec::new();
+        if result.is_ok() && readings.cut != Some(Cut::Stopped) {
+            match self.references.look(server, self.plan) {
+                Ok(end) => references = self.references.compare(&start, &end),
+                Err(error) => result = Err(error),
+            }
+        }
         prepared.fill(&mut parameters, &readings, self.plan);
         self.notes.extend(prepared.refusals(&readings));
         match readings.cut {
@@ -182,6 +197,7 @@ impl Run<'_> {
             None => {}
         }
         parameters.method = identity::method(self.plan, self.pinned, &self.notes);
+        parameters.method.references = references;
         match result {
             Ok(()) => Ok(parameters),
             Err(error) => Err(failure(error, parameters)),

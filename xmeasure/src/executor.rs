@@ -22,6 +22,10 @@ const LOOK: Duration = Duration::from_micros(20);
 /// between two updates of any viewer.
 const WATCHES: usize = 5;
 const WATCHED: Duration = Duration::from_millis(50);
+/// How long a sender on another processor looks for room before it sleeps. A server that reads large
+/// images empties the rest of a socket in less time than it takes to wake a process there; one that
+/// takes longer over its requests is at work meanwhile.
+const EAGER: Duration = Duration::from_micros(50);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -64,7 +68,12 @@ impl LiveServer {
     }
 
     /// Moves the sender, where both processes are pinned and there is a place to move to.
-    fn move_to(&self, place: Place) -> io::Result<()> {
+    fn move_to(&mut self, place: Place) -> io::Result<()> {
+        self.raw.eager = match (self.pin.and_then(|pin| pin.other), place) {
+            (Some(_), Place::Other) => EAGER,
+            // On the server's processor it would keep the server from it.
+            _ => Duration::ZERO,
+        };
         match (self.pin, place) {
             (Some(pin), Place::Usual) => Pinned::move_sender(pin.both),
             (

@@ -94,6 +94,7 @@ pub(crate) fn method(plan: &Plan, pinned: bool, notes: &[String]) -> Method {
             .ok()
             .map(|since| civil_date(since.as_secs() / 86_400)),
         notes: Some(text),
+        references: Vec::new(),
     }
 }
 

@@ -44,6 +44,7 @@ mod motley;
 mod plan;
 mod process;
 mod raw_connection;
+mod reference;
 mod rest;
 mod sampler;
 mod shared_memory;

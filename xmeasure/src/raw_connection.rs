@@ -100,6 +100,8 @@ pub(crate) struct RawConnection {
     pub(crate) setup: Setup,
     /// The bytes of the setup, both ways, for the mirror; the authorization left out.
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
+    /// How long a socket without room is looked at before this thread sleeps until it has some.
+    pub(crate) eager: Duration,
     sequence: u64,
     input: Vec<u8>,
 }
@@ -128,6 +130,7 @@ impl RawConnection {
             pid,
             setup: Setup::default(),
             setup_bytes: Default::default(),
+            eager: Duration::ZERO,
             sequence: 0,
             input: Vec::new(),
         };
@@ -277,11 +280,18 @@ impl RawConnection {
             PollFlags::IN
         };
         let mut fds = [PollFd::new(&self.fd, interest)];
-        let deadline = Instant::now() + PATIENCE;
+        let start = Instant::now();
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let gone = start.elapsed();
+            let looks = to_send && gone < self.eager;
+            let left = if looks {
+                Duration::ZERO
+            } else {
+                PATIENCE.saturating_sub(gone)
+            };
             let left = Timespec::try_from(left).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&left)) {
+                Ok(0) if looks => continue,
                 Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,

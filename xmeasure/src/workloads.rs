@@ -23,6 +23,8 @@ use crate::stage::{SIDE, Stage};
 use crate::wire;
 use crate::workload::{Phase, Sync, Workload};
 
+pub(crate) use self::areas::copy;
+
 /// How many resources a cycle makes before it frees them: as many as a program might have, for
 /// the length of the server's lists of them decides what finding one costs.
 const RESOURCES: usize = 1024;
@@ -48,7 +50,7 @@ pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError>
 
 /// Where the `index`-th thing of that size goes: they are spread over the window, as a program's
 /// drawing is, and never clipped.
-fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
+pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     let columns = usize::from(SIDE / width.max(1)).max(1);
     let rows = usize::from(SIDE / height.max(1)).max(1);
     let x = index % columns * usize::from(width);

@@ -2,12 +2,14 @@
 
 use std::io;
 
+use x11prof_cost_model::left_behind;
 use x11prof_session::Operation;
 
 use super::{Cut, Executor, Lone, Place, Reading, Readings, Step, sample};
 use crate::fit;
 use crate::plan::Plan;
 use crate::raw_connection::Answers;
+use crate::reference::References;
 use crate::transport::{self, Transport};
 use crate::workload::{Phase, Sync, Workload};
 
@@ -28,6 +30,8 @@ struct Mock {
     left: u64,
     /// One batch of so many is broken into: it takes twice its time.
     broken: Option<u64>,
+    /// From that batch on, a request of kind 70 costs as much more.
+    spoilt: Option<(u64, f64)>,
     batches: u64,
 }
 
@@ -36,6 +40,7 @@ impl Mock {
         Mock {
             left: u64::MAX,
             broken: None,
+            spoilt: None,
             batches: 0,
         }
     }
@@ -87,7 +92,8 @@ impl Mock {
         let time = sync * syncs as f64 + requests as f64 * each + bytes as f64 * BYTE;
         self.batches += 1;
         let kind = phase.unit.first().copied().unwrap_or(0);
-        let time = time * self.noise(kind);
+        let more = self.spoilt.filter(|it| kind == 70 && self.batches > it.0);
+        let time = time * self.noise(kind) + requests as f64 * more.map_or(0.0, |it| it.1);
         let broken = self
             .broken
             .is_some_and(|every| self.batches.is_multiple_of(every));
@@ -366,6 +372,42 @@ fn batches_that_were_broken_into_are_run_again() {
             close(found, expected);
         }
     }
+}
+
+/// What the references of a calibration say where kind 70 costs so much more from its middle on.
+fn left_behind_by(more: f64) -> Vec<String> {
+    let kinds = [("drawing", 70), ("silent", 18), ("told", 19), ("none", 127)];
+    let references = kinds.map(|(name, kind)| (name, of_kind(kind, 20)));
+    let references = References::of(references.to_vec());
+    let (mut mock, plan) = (Mock::new(), Plan::default());
+    let start = references.look(&mut mock, &plan).unwrap();
+    mock.spoilt = Some((mock.batches + 50, more));
+    let (loads, lone) = loads();
+    let mut readings = Readings::default();
+    sample(
+        &mut mock,
+        &loads,
+        11,
+        &lone,
+        &plan,
+        &mut readings,
+        &mut |_| true,
+    )
+    .unwrap();
+    let end = references.look(&mut mock, &plan).unwrap();
+    left_behind(&references.compare(&start, &end))
+}
+
+#[test]
+fn what_a_calibration_leaves_behind_is_seen_at_its_end() {
+    assert!(left_behind_by(0.0).is_empty());
+    let remarks = left_behind_by(1.0);
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    // Of 2.02 microseconds, its bytes counted.
+    assert!(
+        remarks[0].starts_with("drawing took 1.50 times"),
+        "{remarks:?}"
+    );
 }
 
 #[test]

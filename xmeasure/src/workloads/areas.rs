@@ -19,6 +19,8 @@ use x11rb_protocol::protocol::xproto::GX;
 const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// The side at which a request is sent to a window that is not mapped: that is its fixed part.
 const IDLE: u16 = 10;
+/// How far what is too large to be copied elsewhere is scrolled, in pixels: a line of text.
+const SCROLLED: u16 = 13;
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
@@ -77,21 +79,37 @@ fn clear(window: u32, side: u16) -> Workload {
     })
 }
 
-fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
+/// Copies of squares, none of them onto lines that it is read from: a server takes another, slower
+/// way there (fb/fbblt.c of Xorg's), and programs scroll up and down or copy from elsewhere.
+pub(crate) fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
     Workload::varied(Sync::ReadBack, area(side, 1), |index| {
-        let (x, y) = place(index, side, side);
+        let [(src_x, src_y), (dst_x, dst_y)] = both_places(index, side);
         core(CopyAreaRequest {
             src_drawable: source,
             dst_drawable: target,
             gc,
-            src_x: y,
-            src_y: x,
-            dst_x: x,
-            dst_y: y,
+            src_x,
+            src_y,
+            dst_x,
+            dst_y,
             width: side,
             height: side,
         })
     })
+}
+
+/// Where the `index`-th copy reads, and where it writes. Squares of which there is no room for two
+/// are scrolled, down and up in turn.
+fn both_places(index: usize, side: u16) -> [(i16, i16); 2] {
+    let (x, y) = place(index, side, side);
+    let (width, below) = (side.cast_signed(), SIDE.saturating_sub(side));
+    if side > SIDE / 2 {
+        let places = [(0, 0), (0, SCROLLED.min(below).cast_signed())];
+        return [places[index % 2], places[(index + 1) % 2]];
+    }
+    let next = y + width;
+    let is_last = next > below.cast_signed();
+    [(y, if is_last { 0 } else { next }), (x, y)]
 }
 
 fn copy_plane(source: u32, target: u32, gc: u32, side: u16) -> Workload {
@@ -110,4 +128,28 @@ fn copy_plane(source: u32, target: u32, gc: u32, side: u16) -> Workload {
             bit_plane: 1,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::both_places;
+    use crate::stage::SIDE;
+
+    #[test]
+    fn copies_never_read_the_lines_that_they_write_nor_leave_the_window() {
+        let room = SIDE.cast_signed();
+        for side in [1_u16, 10, 100, 150, 224, 300, 335, 500] {
+            for index in 0..5000 {
+                let places = both_places(index, side);
+                let [(_, from), (_, to)] = places;
+                assert_ne!(from, to, "{side} {index}");
+                let apart = (from - to).unsigned_abs() >= side;
+                assert!(apart || side > SIDE / 2, "{side} {index}");
+                for (x, y) in places {
+                    let (right, bottom) = (x + side.cast_signed(), y + side.cast_signed());
+                    assert!(x >= 0 && y >= 0 && right <= room && bottom <= room);
+                }
+            }
+        }
+    }
 }

@@ -7,14 +7,18 @@
 //! processor time against the price on that clock in the second. Where the server empties its socket
 //! and sleeps, it did so behind the calibration's sender as well, so no wakeups are added.
 
+mod report;
 mod watched;
 
 use std::time::Duration;
 
-use x11prof_cost_model::{Clock, CostTable, ServerParameters, Substitutions, TransportPrices};
+use x11prof_cost_model::{
+    Clock, CostTable, Lapse, ServerParameters, Substitutions, TransportPrices,
+};
 use x11prof_session::Operation;
 use x11prof_xmeasure::Plan;
 
+use self::report::{Prices, Turn};
 use self::watched::Taken;
 use super::measure::{calibrate, operation};
 use crate::bench::x_server::XServer;
@@ -24,73 +28,73 @@ const FRESH: Duration = Duration::from_secs(14);
 /// How often calibration and x11perf take turns.
 const TURNS: usize = 3;
 
-/// The server sets the rate where it is at work for this part of the time.
-const BUSY: f64 = 0.95;
-
 const SOLID: &str = "PolyFillRectangle fillstyle=FillSolid gxmode=GXcopy";
+const IMAGE: &str = "PutImage depth=24 format=ZPixmap gxmode=GXcopy";
 
-/// A test of x11perf, and the request that it sends.
+/// A test of x11perf, and the requests that it sends for one of what it counts in a line.
 struct Test {
     name: &'static str,
+    sends: &'static [Sent],
+    /// What it counts in that: rectangles, characters of lines of 80.
+    counted: f64,
+}
+
+/// A request, so many of which are sent.
+struct Sent {
+    times: f64,
     request: &'static str,
     size: f64,
     items: usize,
     bytes: f64,
-    /// What it counts in a request: rectangles, characters of lines of 80.
-    counted: f64,
+}
+
+impl Sent {
+    const fn one(request: &'static str, size: f64, items: usize, bytes: f64) -> Sent {
+        Sent {
+            times: 1.0,
+            request,
+            size,
+            items,
+            bytes,
+        }
+    }
 }
 
 const TESTS: [Test; 5] = [
     Test {
         name: "noop",
-        request: "NoOperation",
-        size: 0.0,
-        items: 1,
-        bytes: 4.0,
+        sends: &[Sent::one("NoOperation", 0.0, 1, 4.0)],
         counted: 1.0,
     },
     Test {
         name: "rect10",
-        request: SOLID,
-        size: 100.0,
-        items: 100,
-        bytes: 812.0,
+        sends: &[Sent::one(SOLID, 100.0, 100, 812.0)],
         counted: 100.0,
     },
     Test {
         name: "rect500",
-        request: SOLID,
-        size: 250_000.0,
-        items: 1,
-        bytes: 20.0,
+        sends: &[Sent::one(SOLID, 250_000.0, 1, 20.0)],
         counted: 1.0,
     },
+    // Xlib puts an image of over 256 KiB by several requests (XPutImage, PutSubImage): as many whole
+    // lines as fit into 262,120 bytes in each.
     Test {
         name: "putimage500",
-        request: "PutImage depth=24 format=ZPixmap gxmode=GXcopy",
-        size: 250_000.0,
-        items: 1,
-        bytes: 1_000_028.0,
+        sends: &[
+            Sent {
+                times: 3.0,
+                ..Sent::one(IMAGE, 131.0 * 500.0, 1, 262_024.0)
+            },
+            Sent::one(IMAGE, 107.0 * 500.0, 1, 214_024.0),
+        ],
         counted: 1.0,
     },
     Test {
         name: "fitext",
-        request: "ImageText8 fontname=6x13",
-        size: 80.0,
-        items: 1,
-        bytes: 96.0,
+        sends: &[Sent::one("ImageText8 fontname=6x13", 80.0, 1, 96.0)],
         counted: 80.0,
     },
 ];
-
-/// What one turn found of a test: what x11perf took in either place, and the prices of a
-/// calibration of that moment.
-struct Turn {
-    apart: Taken,
-    together: Taken,
-    wall: f64,
-    processor: f64,
-}
 
 /// Compares the prices of `parameters` and of fresh calibrations as `plan` says with x11perf's rates
 /// at `server`, x11perf on the server's processor and on another one.
@@ -101,7 +105,11 @@ pub(super) fn compare(
     [same, other]: [&str; 2],
 ) -> Result<(), String> {
     let plan = Plan {
-        wanted: TESTS.iter().map(Test::operation).collect(),
+        wanted: TESTS
+            .iter()
+            .flat_map(|test| test.sends)
+            .map(Sent::operation)
+            .collect(),
         time_limit: Some(FRESH),
         ..plan.clone()
     };
@@ -119,29 +127,16 @@ pub(super) fn compare(
             turns.push(Turn {
                 apart,
                 together,
-                wall: test.price(&fresh, Clock::Wall),
-                processor: test.price(&fresh, Clock::Cpu),
+                fresh: Prices::new(test, &fresh),
             });
         }
     }
-    println!("x11perf, µs a request, medians of {TURNS} turns; prices beside it (goal 10 %)");
-    println!("            on the wall, apart                    server's CPU, together");
-    println!("            x11perf     CPU   busy  fresh   file     x11perf wakeups  fresh   file");
-    for (test, turns) in TESTS.iter().zip(&turns) {
-        test.report(turns, parameters);
-    }
+    let tests: Vec<(&Test, Vec<Turn>)> = TESTS.iter().zip(turns).collect();
+    report::print(&tests, parameters);
     Ok(())
 }
 
 impl Test {
-    /// Its request as an operation.
-    fn operation(&self) -> Operation {
-        let mut operation = operation(self.request);
-        operation.items = vec![self.size; self.items];
-        operation.op_size = self.size * self.items as f64;
-        operation
-    }
-
     /// Of several repetitions, what a request took in the one with the median rate.
     fn middle(&self, taken: &[Taken]) -> Taken {
         let each = |of: fn(&Taken) -> f64| median(taken.iter().map(of));
@@ -154,45 +149,52 @@ impl Test {
         }
     }
 
-    fn report(&self, turns: &[Turn], file: &ServerParameters) {
-        let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
-        let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
-        let (wall, processor) = (self.price(file, Clock::Wall), self.price(file, Clock::Cpu));
-        println!(
-            "{:12}{:8.4} {:7.4}  {:3.0} % {:+5.1} % {:+5.1} %   {:8.4} {:7.4} {:+5.1} % {:+5.1} %",
-            self.name,
-            over(&|it| it.apart.wall),
-            over(&|it| it.apart.processor),
-            100.0 * over(&|it| it.apart.busy + it.apart.kept),
-            off(&|it| it.wall / it.apart.wall),
-            off(&|it| wall / it.apart.wall),
-            over(&|it| it.together.processor),
-            over(&|it| it.together.wakeups),
-            off(&|it| it.processor / it.together.processor),
-            off(&|it| processor / it.together.processor),
-        );
-        if over(&|it| it.apart.busy + it.apart.kept) < BUSY {
-            println!("            x11perf set the rate: its wall is not the server's");
-        }
-        let each = turns.iter().map(|it| {
-            format!(
-                "{:.4}/{:.4} {:.4}/{:.4}",
-                it.wall, it.apart.wall, it.processor, it.together.processor
-            )
-        });
-        println!(
-            "            fresh/x11perf by turns: {}",
-            each.collect::<Vec<_>>().join(", ")
-        );
+    /// The price of what it sends.
+    fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
+        self.sends
+            .iter()
+            .map(|it| it.times * it.price(parameters, clock))
+            .sum()
+    }
+}
+
+impl Sent {
+    /// The request as an operation.
+    fn operation(&self) -> Operation {
+        let mut operation = operation(self.request);
+        operation.items = vec![self.size; self.items];
+        operation.op_size = self.size * self.items as f64;
+        operation
     }
 
-    /// The price of one request, its bytes read.
+    /// The price of one, its bytes read.
     fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         let operation = self.operation();
         let mut prices = CostTable::with_clock(parameters, &Substitutions::default(), clock);
         let bytes = TransportPrices::with_clock(parameters, clock).byte_read();
         prices.price(&operation).server.time.0 + bytes.time.0 * self.bytes
     }
+
+    /// How busy the server was while `parameters` got this request's point on the wall; of several
+    /// points, at the nearest size.
+    fn busy(&self, parameters: &ServerParameters) -> Option<f64> {
+        let operation = self.operation();
+        let mut entries = parameters.requests.iter();
+        let entry = entries.find(|it| {
+            it.name == operation.request.as_str() && it.attribute_set() == operation.attributes
+        })?;
+        let off = |size: f64| (size - self.size).abs();
+        let points = entry.points.iter();
+        let nearest = points.min_by(|a, b| off(a.size).total_cmp(&off(b.size)))?;
+        nearest.busy
+    }
+}
+
+/// The processor time of a wakeup by a sender on the server's processor, and by one on another.
+fn wakeups(parameters: &ServerParameters) -> [f64; 2] {
+    let prices = TransportPrices::with_clock(parameters, Clock::Cpu);
+    let one = prices.wakeup(Lapse::default());
+    [one, prices.wakeup_other_cpu().unwrap_or(one)].map(|cost| cost.time.0)
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

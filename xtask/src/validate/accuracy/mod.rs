@@ -6,6 +6,7 @@
 
 mod table;
 mod truth;
+mod viewer;
 mod workloads;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use serde_json::json;
 use x11prof_proxy::ServerKind;
 
 use self::table::{Crossed, Rounds};
+use self::truth::Stage;
 use self::workloads::{PACKAGES, WORKLOADS, Workload};
 use crate::packages::{DEMO, TEST, ensure};
 use crate::run::{cargo, run, target};
@@ -23,21 +25,27 @@ struct Choice {
     rounds: usize,
     servers: Vec<ServerKind>,
     workloads: Vec<&'static Workload>,
+    /// Whether servers that can be viewed have a viewer.
+    viewed: bool,
 }
 
 impl Choice {
-    /// From arguments in any order: a number of rounds, kinds of server, parts of workloads' names.
+    /// From arguments in any order: a number of rounds, kinds of server, parts of workloads' names,
+    /// `viewed`.
     fn new(arguments: &[String]) -> Result<Choice, String> {
         let mut choice = Choice {
             rounds: 3,
             servers: Vec::new(),
             workloads: Vec::new(),
+            viewed: false,
         };
         for argument in arguments {
             if let Ok(rounds) = argument.parse::<usize>() {
                 choice.rounds = rounds.max(1);
             } else if let Some(kind) = ServerKind::from_name(argument) {
                 choice.servers.push(kind);
+            } else if argument == "viewed" {
+                choice.viewed = true;
             } else {
                 let mut none = true;
                 for named in WORKLOADS.iter().filter(|it| it.name.contains(argument)) {
@@ -82,35 +90,50 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         }
     }
 
-    let (mut rows, mut crossed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    table::heading();
+    let mut rows: Vec<Rounds> = Vec::new();
     for workload in &choice.workloads {
-        let first = rows.len();
-        for &kind in &choice.servers {
-            // One that fails is told of and left out; the others are worth having.
-            match rounds(workload, kind, choice.rounds, &folder) {
-                Ok(rounds) => {
-                    rounds.print();
-                    rows.push(rounds);
-                }
-                Err(why) => {
-                    let why = format!("{kind}: {why}");
-                    println!("{why}");
-                    failed.push(why);
+        let of = |kind: &ServerKind| Rounds::new(workload.name, kind.name());
+        rows.extend(choice.servers.iter().map(of));
+    }
+    let (mut crossed, mut failed) = (Vec::new(), Vec::new());
+    // Every round is of everything, so that the spread over rounds has the machine's drift in it.
+    for round in 1..=choice.rounds {
+        println!("round {round} of {}", choice.rounds);
+        table::heading();
+        for (at, workload) in choice.workloads.iter().enumerate() {
+            let of_workload = rows.iter_mut().skip(at * choice.servers.len());
+            for (row, &kind) in of_workload.zip(&choice.servers) {
+                // One that fails is told of and left out; the others are worth having.
+                match once(
+                    workload,
+                    Stage {
+                        kind,
+                        viewed: choice.viewed,
+                    },
+                    row,
+                    &folder,
+                ) {
+                    Ok(()) => row.print(),
+                    Err(why) => {
+                        let why = format!("{kind}: {why}");
+                        println!("{why}");
+                        failed.push(why);
+                    }
                 }
             }
             write(&folder, &rows, &crossed, &failed)?;
         }
-        let of_workload = rows.get(first..).unwrap_or_default();
+    }
+    for workload in &choice.workloads {
         for pair in pairs(&choice.servers) {
-            let pair = cross(workload, pair, of_workload, &folder)?;
-            if let Some(pair) = pair {
+            if let Some(pair) = cross(workload, pair, &rows, &folder)? {
                 pair.print();
                 crossed.push(pair);
             }
         }
-        write(&folder, &rows, &crossed, &failed)?;
     }
+    write(&folder, &rows, &crossed, &failed)?;
+    rows.retain(|row| !row.is_empty());
     table::summary(&rows, &crossed);
     if failed.is_empty() {
         Ok(())
@@ -119,38 +142,27 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// All rounds of one workload on one server.
-fn rounds(
-    workload: &'static Workload,
-    kind: ServerKind,
-    count: usize,
-    folder: &Path,
-) -> Result<Rounds, String> {
-    let mut rounds = Rounds {
-        workload: workload.name,
-        server: kind.name(),
-        alone: Vec::new(),
-        priced: Vec::new(),
-    };
-    let trace = truth::trace(folder, workload, kind);
-    for _ in 0..count {
-        rounds.alone.push(truth::alone(workload, kind, folder)?);
-        truth::record(workload, kind, &trace, folder)?;
-        rounds
-            .priced
-            .push(truth::price(&trace, &parameters(folder, kind))?);
-    }
-    Ok(rounds)
+/// One round of a workload on a server: once unrecorded, for the truth, and once recorded.
+fn once(workload: &Workload, stage: Stage, row: &mut Rounds, folder: &Path) -> Result<(), String> {
+    let alone = stage.alone(workload, folder)?;
+    let trace = truth::trace(folder, workload, stage.kind);
+    stage.record(workload, &trace, folder)?;
+    let priced = truth::price(&trace, &parameters(folder, stage.kind))?;
+    row.push(alone, priced);
+    Ok(())
 }
 
 /// The last recording of one server, priced for the other.
 fn cross(
-    workload: &'static Workload,
+    workload: &Workload,
     (from, to): (ServerKind, ServerKind),
     rows: &[Rounds],
     folder: &Path,
 ) -> Result<Option<Crossed>, String> {
-    let row = |kind: ServerKind| rows.iter().find(|row| row.server == kind.name());
+    let row = |kind: ServerKind| {
+        let mut measured = rows.iter().filter(|row| !row.is_empty());
+        measured.find(|row| row.workload == workload.name && row.server == kind.name())
+    };
     let (Some(recorded), Some(other)) = (row(from), row(to)) else {
         return Ok(None);
     };
@@ -189,7 +201,8 @@ fn write(
     failed: &[String],
 ) -> Result<(), String> {
     let file = folder.join("accuracy.json");
-    let rows: Vec<_> = rows.iter().map(Rounds::json).collect();
+    let rows = rows.iter().filter(|row| !row.is_empty());
+    let rows: Vec<_> = rows.map(Rounds::json).collect();
     let crossed: Vec<_> = crossed.iter().map(Crossed::json).collect();
     let text =
         json!({ "format": 2, "rows": rows, "across": crossed, "failed": failed }).to_string();
@@ -202,9 +215,10 @@ mod tests {
 
     #[test]
     fn arguments_name_rounds_servers_and_each_workload_once() {
-        let arguments = ["2", "xvfb", "text", "xterm"].map(str::to_owned);
+        let arguments = ["2", "xvfb", "text", "viewed", "xterm"].map(str::to_owned);
         let choice = Choice::new(&arguments).expect("all of them mean something");
         assert_eq!((choice.rounds, choice.servers.len()), (2, 1));
+        assert!(choice.viewed);
         let named: Vec<_> = choice.workloads.iter().map(|it| it.name).collect();
         assert_eq!(
             named,

@@ -9,8 +9,8 @@ use super::truth::{Alone, Priced};
 pub(super) struct Rounds {
     pub(super) workload: &'static str,
     pub(super) server: &'static str,
-    pub(super) alone: Vec<Alone>,
-    pub(super) priced: Vec<Priced>,
+    alone: Vec<Alone>,
+    priced: Vec<Priced>,
 }
 
 /// A recording of one server priced for another.
@@ -28,6 +28,25 @@ pub(super) struct Crossed {
 }
 
 impl Rounds {
+    /// None yet.
+    pub(super) fn new(workload: &'static str, server: &'static str) -> Rounds {
+        Rounds {
+            workload,
+            server,
+            alone: Vec::new(),
+            priced: Vec::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, alone: Alone, priced: Priced) {
+        self.alone.push(alone);
+        self.priced.push(priced);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.priced.is_empty()
+    }
+
     /// What the server spent on it unrecorded, in milliseconds: the truth.
     pub(super) fn truth(&self) -> f64 {
         median(self.alone.iter().map(|it| it.server_ms))
@@ -66,11 +85,17 @@ impl Rounds {
         )
     }
 
-    /// Prints its row.
+    /// The clients' time and the estimate, of the recording's wall clock (Table 8 of the paper);
+    /// on one processor nothing overlaps.
+    fn of_wall(&self) -> f64 {
+        self.of(|it| (it.client_ms + it.estimate_ms) / it.wall_ms)
+    }
+
+    /// Prints its row, over the rounds so far.
     pub(super) fn print(&self) {
         let (cpu, wall) = self.influence();
         println!(
-            "{:<22} {:<10} {:>9.1} {:>9.1} {:>6.3} {:>6.1}% {:>5} {:>9.1} {:>6.3} {:>6.3} {:>6.3} {:>7.2}%",
+            "{:<22} {:<10} {:>9.1} {:>9.1} {:>6.3} {:>6.1}% {:>5} {:>9.1} {:>6.3} {:>6.3} {:>6.3} {:>7.3} {:>7.2}%",
             self.workload,
             self.server,
             self.of(|it| it.estimate_ms),
@@ -82,6 +107,7 @@ impl Rounds {
             self.of(|it| it.estimate_ms / it.recorded_ms),
             cpu,
             wall,
+            self.of_wall(),
             100.0 * self.of(|it| it.priced),
         );
     }
@@ -95,8 +121,7 @@ impl Rounds {
             "recorded_ms": self.of(|it| it.recorded_ms),
             "ratio_to_recorded": self.of(|it| it.estimate_ms / it.recorded_ms),
             "recorder": { "server_cpu": cpu, "wall": wall },
-            // Table 8 of the paper; on one processor nothing overlaps.
-            "client_and_server_of_wall": self.of(|it| (it.client_ms + it.estimate_ms) / it.wall_ms),
+            "client_and_server_of_wall": self.of_wall(),
             "priced": self.of(|it| it.priced),
         })
     }
@@ -137,7 +162,7 @@ impl Crossed {
 /// The heading over `Rounds::print`.
 pub(super) fn heading() {
     println!(
-        "{:<22} {:<10} {:>9} {:>9} {:>6} {:>7} {:>5} {:>9} {:>6} {:>6} {:>6} {:>8}",
+        "{:<22} {:<10} {:>9} {:>9} {:>6} {:>7} {:>5} {:>9} {:>6} {:>6} {:>6} {:>7} {:>8}",
         "workload",
         "server",
         "estimate",
@@ -149,6 +174,7 @@ pub(super) fn heading() {
         "ratio",
         "cpu×",
         "wall×",
+        "of wall",
         "priced"
     );
 }

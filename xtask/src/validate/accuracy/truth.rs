@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use x11prof_proxy::{PrivateServer, ServerKind};
 
+use super::viewer;
 use super::workloads::Workload;
 use crate::run::target;
 
@@ -62,47 +63,74 @@ pub(super) fn pinned(arguments: &[&str], folder: &Path) -> Command {
     command
 }
 
-/// Runs `workload` on a server of `kind` that it has to itself.
-pub(super) fn alone(workload: &Workload, kind: ServerKind, folder: &Path) -> Result<Alone, String> {
-    let server = PrivateServer::start(kind).map_err(|error| error.to_string())?;
-    let pid = server.pid().to_string();
-    let moved = Command::new("taskset")
-        .args(["-apc", CPU, &pid])
-        .stdout(Stdio::null())
-        .status();
-    if !moved.is_ok_and(|status| status.success()) {
-        return Err(format!("cannot pin process {pid} to processor {CPU}"));
-    }
-    let before = processor_time(server.pid())?;
-    let start = Instant::now();
-    let mut command = Command::new("taskset");
-    command
-        .args(["-c", CPU])
-        .args(limited(workload))
-        .env(EXAMPLES, examples())
-        .env("DISPLAY", server.display().to_string())
-        .env("XAUTHORITY", server.authority_file())
-        .current_dir(folder);
-    finish(workload, &mut command)?;
-    let wall = start.elapsed();
-    std::thread::sleep(SETTLE);
-    let used = processor_time(server.pid())?.saturating_sub(before);
-    Ok(Alone {
-        server_ms: used as f64 / 1e6,
-        wall_ms: wall.as_secs_f64() * 1e3,
-    })
+/// Where workloads run.
+#[derive(Clone, Copy)]
+pub(super) struct Stage {
+    pub(super) kind: ServerKind,
+    /// Whether it has a viewer, on the other processor, if it can be viewed.
+    pub(super) viewed: bool,
 }
 
-/// Records `workload` on a server of `kind` into `trace`.
-pub(super) fn record(
-    workload: &Workload,
-    kind: ServerKind,
-    trace: &Path,
-    folder: &Path,
-) -> Result<(), String> {
-    let mut command = pinned(&["record", "--server", kind.name(), "-o"], folder);
-    command.arg(trace).arg("--").args(limited(workload));
-    finish(workload, &mut command)
+impl Stage {
+    /// Starts a server on the one processor.
+    fn server(self) -> Result<PrivateServer, String> {
+        let server = PrivateServer::start(self.kind).map_err(|error| error.to_string())?;
+        let pid = server.pid().to_string();
+        let moved = Command::new("taskset")
+            .args(["-apc", CPU, &pid])
+            .stdout(Stdio::null())
+            .status();
+        if !moved.is_ok_and(|status| status.success()) {
+            return Err(format!("cannot pin process {pid} to processor {CPU}"));
+        }
+        if let Some(socket) = server.viewers_socket().filter(|_| self.viewed) {
+            viewer::view(&socket).map_err(|error| format!("cannot view {}: {error}", self.kind))?;
+            // The first picture is the whole screen.
+            std::thread::sleep(SETTLE);
+        }
+        Ok(server)
+    }
+
+    /// Runs `workload` on a server that it has to itself.
+    pub(super) fn alone(self, workload: &Workload, folder: &Path) -> Result<Alone, String> {
+        let server = self.server()?;
+        let before = processor_time(server.pid())?;
+        let start = Instant::now();
+        let mut command = Command::new("taskset");
+        command
+            .args(["-c", CPU])
+            .args(limited(workload))
+            .env(EXAMPLES, examples())
+            .current_dir(folder);
+        finish(workload, at(&mut command, &server))?;
+        let wall = start.elapsed();
+        std::thread::sleep(SETTLE);
+        let used = processor_time(server.pid())?.saturating_sub(before);
+        Ok(Alone {
+            server_ms: used as f64 / 1e6,
+            wall_ms: wall.as_secs_f64() * 1e3,
+        })
+    }
+
+    /// Records `workload` on another such server, into `trace`.
+    pub(super) fn record(
+        self,
+        workload: &Workload,
+        trace: &Path,
+        folder: &Path,
+    ) -> Result<(), String> {
+        let server = self.server()?;
+        let mut command = pinned(&["record", "-o"], folder);
+        command.arg(trace).arg("--").args(limited(workload));
+        finish(workload, at(&mut command, &server))
+    }
+}
+
+/// Has `command` find `server`.
+fn at<'a>(command: &'a mut Command, server: &PrivateServer) -> &'a mut Command {
+    command
+        .env("DISPLAY", server.display().to_string())
+        .env("XAUTHORITY", server.authority_file())
 }
 
 /// Prices the recording `trace` with `parameters`.

@@ -38,6 +38,26 @@ pub(crate) const PACKAGES: &[Needed] = &[
     },
 ];
 
+/// A text of 2000 lines, in the file `text`.
+macro_rules! text {
+    () => {
+        "seq -f 'Line %g: the quick brown fox jumps over the lazy dog' 2000 >text; "
+    };
+}
+
+/// What is done in an editor `p` that shows a text: paging through it, a few sentences typed.
+macro_rules! read_and_write {
+    () => {
+        " sleep 2
+         xdotool mousemove 300 300 click 1
+         for i in $(seq 1 150); do xdotool key Next; sleep 0.05; done
+         for i in 1 2; do xdotool type --delay 40 'The quick brown fox jumps over the lazy dog. '
+           xdotool key Return; sleep 0.2; done
+         for i in $(seq 1 50); do xdotool key Prior; sleep 0.05; done
+         kill $p; wait"
+    };
+}
+
 /// All workloads. What a person would do is done by xdotool, with pauses.
 pub(crate) const WORKLOADS: &[Workload] = &[
     workload(
@@ -105,34 +125,22 @@ out.append(b\"xref\\n0 %d\\n0000000000 65535 f \\n\" % (len(at) + 1) + b\"\".joi
 out.append(b\"trailer<</Size %d/Root 1 0 R>>\\nstartxref\\n%d\\n%%%%EOF\" % (len(at) + 1, start))
 open(\"pages.pdf\", \"wb\").write(b\"\".join(out))'
          mupdf pages.pdf & sleep 1.5
-         for i in $(seq 1 60); do xdotool key Next; sleep 0.05; xdotool key space; sleep 0.05;
+         for i in $(seq 1 150); do xdotool key Next; sleep 0.05; xdotool key space; sleep 0.05;
            [ $((i % 15)) = 0 ] && xdotool key g; done
          xdotool key q; wait",
     ),
     workload(
         "gtk3-widget-factory",
         "gtk3-widget-factory & p=$!; sleep 2
-         for i in 1 2 3 4 5 6; do for x in 100 300 500 700; do
-           xdotool mousemove $x $((100 * i)); sleep 0.1; xdotool click 1; sleep 0.1
+         for i in 1 2 3 4 5 6 7 8 9; do for x in 100 300 500 700; do
+           xdotool mousemove $x $((70 * i)); sleep 0.1; xdotool click 1; sleep 0.1
            xdotool click 5; xdotool key Tab; sleep 0.1; done; done
          kill $p; wait",
     ),
-    workload(
-        "mousepad",
-        "mousepad & p=$!; sleep 2
-         for i in 1 2 3; do xdotool type --delay 40 'The quick brown fox jumps over the lazy dog. '
-           xdotool key Return; sleep 0.2; done
-         kill $p; wait",
-    ),
-    workload(
-        "featherpad (Qt)",
-        "featherpad & p=$!; sleep 2
-         for i in 1 2 3; do xdotool type --delay 40 'The quick brown fox jumps over the lazy dog. '
-           xdotool key Return; sleep 0.2; done
-         kill $p; wait",
-    ),
+    workload("mousepad", concat!(text!(), "mousepad text & p=$!;", read_and_write!())),
+    workload("featherpad (Qt)", concat!(text!(), "featherpad text & p=$!;", read_and_write!())),
     workload(
         "small programs",
-        "for i in $(seq 1 60); do xlsfonts >/dev/null; xdpyinfo >/dev/null; xset q >/dev/null; done",
+        "for i in $(seq 1 600); do xlsfonts >/dev/null; xdpyinfo >/dev/null; xset q >/dev/null; done",
     ),
 ];

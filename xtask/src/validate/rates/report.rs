@@ -1,0 +1,143 @@
+//! The comparison in words: x11perf's figures, and the prices beside them.
+
+use x11prof_cost_model::{Clock, ServerParameters};
+
+use super::watched::Taken;
+use super::{Test, median};
+
+/// The server sets the rate where it is at work for this part of the time.
+const BUSY: f64 = 0.95;
+
+/// The prices of what a test sends, in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prices {
+    /// On the wall, and the least part of that time in which the server was at work.
+    pub(super) wall: f64,
+    pub(super) busy: Option<f64>,
+    /// The server's processor time.
+    pub(super) processor: f64,
+    /// That of one wakeup, by a sender on the same processor and on another one.
+    pub(super) wakeup: f64,
+    pub(super) wakeup_other: f64,
+}
+
+impl Prices {
+    pub(super) fn new(test: &Test, parameters: &ServerParameters) -> Prices {
+        let [wakeup, wakeup_other] = super::wakeups(parameters);
+        let busy = test.sends.iter().filter_map(|it| it.busy(parameters));
+        Prices {
+            wall: test.price(parameters, Clock::Wall),
+            busy: busy.reduce(f64::min),
+            processor: test.price(parameters, Clock::Cpu),
+            wakeup,
+            wakeup_other,
+        }
+    }
+
+    /// The processor time with that many wakeups.
+    fn awakened(&self, taken: &Taken) -> f64 {
+        self.processor + taken.wakeups * self.wakeup
+    }
+
+    /// The time on the wall with that many wakeups.
+    fn awakened_apart(&self, taken: &Taken) -> f64 {
+        self.wall + taken.wakeups * self.wakeup_other
+    }
+}
+
+/// What one turn found of a test: what x11perf took in either place, and the prices of a
+/// calibration of that moment.
+pub(super) struct Turn {
+    pub(super) apart: Taken,
+    pub(super) together: Taken,
+    pub(super) fresh: Prices,
+}
+
+/// What the columns with the sender on another processor than the server hold.
+const APART: &str = "\
+x11perf, µs for one of what it counts, medians of the turns; prices beside it (goal 10 %)
+
+x11perf on another processor than the server; prices on the wall, over
+  (a) the time by x11perf's own rate   (b) the part of it in which the server ran
+  (c) the same, with the wakeups that the kernel counted, at the price of one's processor time
+ours: the part of the time in which the server ran behind the calibration's sender
+                 (a) busy      (b) wakeups   fresh(a)    (b)     (c)    ours   file(a)    (b)     (c)    ours";
+
+/// The same with both on one.
+const TOGETHER: &str = "
+x11perf on the server's processor; the server's processor time, over the kernel's figure
+  (d) the operations and their bytes   (e) with the wakeups that the kernel counted
+               kernel wakeups   fresh(d)     (e)   file(d)     (e)";
+
+/// Prints both comparisons of all tests.
+pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
+    println!("{APART}");
+    for (test, turns) in tests {
+        apart(test, turns, &Prices::new(test, file));
+    }
+    println!("{TOGETHER}");
+    for (test, turns) in tests {
+        together(test, turns, &Prices::new(test, file));
+    }
+    println!();
+    println!("by turns, fresh price/x11perf: on the wall (a), on the processor (d)");
+    for (test, turns) in tests {
+        let each = turns.iter().map(|it| {
+            let (wall, processor) = (it.fresh.wall, it.fresh.processor);
+            let (apart, together) = (it.apart.wall, it.together.processor);
+            format!("{wall:.4}/{apart:.4} {processor:.4}/{together:.4}")
+        });
+        let each: Vec<String> = each.collect();
+        println!("{:12}{}", test.name, each.join(", "));
+    }
+}
+
+fn apart(test: &Test, turns: &[Turn], file: &Prices) {
+    let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
+    let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
+    // What was kept from the server by others is time in which it would have worked.
+    let busy = |it: &Turn| it.apart.busy + it.apart.kept;
+    let ran = |it: &Turn| it.apart.processor;
+    let percent = |busy: Option<f64>| busy.map_or("?".into(), |it| format!("{:.0} %", 100.0 * it));
+    let fresh = turns.iter().filter_map(|it| it.fresh.busy);
+    let columns = |prices: &dyn Fn(&Turn) -> Prices| {
+        let [rate, part, awakened] = [
+            off(&|it| prices(it).wall / it.apart.wall),
+            off(&|it| prices(it).wall / ran(it)),
+            off(&|it| prices(it).awakened_apart(&it.apart) / ran(it)),
+        ];
+        format!("{rate:+6.1} % {part:+5.1} % {awakened:+5.1} %")
+    };
+    println!(
+        "{:12}{:8.4} {:3.0} % {:8.4} {:7.4}   {} {:>6}  {} {:>6}{}",
+        test.name,
+        over(&|it| it.apart.wall),
+        100.0 * over(&busy),
+        over(&ran),
+        over(&|it| it.apart.wakeups),
+        columns(&|it| it.fresh),
+        percent(Some(median(fresh)).filter(|it| it.is_finite())),
+        columns(&|_| *file),
+        percent(file.busy),
+        if over(&busy) < BUSY {
+            "   x11perf is the bottleneck"
+        } else {
+            ""
+        }
+    );
+}
+
+fn together(test: &Test, turns: &[Turn], file: &Prices) {
+    let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
+    let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
+    println!(
+        "{:12}{:9.4} {:7.4}   {:+6.1} % {:+6.1} %  {:+6.1} % {:+6.1} %",
+        test.name,
+        over(&|it| it.together.processor),
+        over(&|it| it.together.wakeups),
+        off(&|it| it.fresh.processor / it.together.processor),
+        off(&|it| it.fresh.awakened(&it.together) / it.together.processor),
+        off(&|it| file.processor / it.together.processor),
+        off(&|it| file.awakened(&it.together) / it.together.processor),
+    );
+}
