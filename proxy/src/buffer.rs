@@ -1,44 +1,57 @@
-//! The memory that sockets are read into: few buffers, which stay in the processor's caches.
+//! The memory that sockets are read into: little of each direction's own, for messages that
+//! somebody waits for, and few large buffers of all, which stay in the processor's caches.
 
-use std::cell::RefCell;
-use std::ops::{Deref, DerefMut};
+use std::io;
+use std::ops::{Deref, DerefMut, Range};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of one buffer, and so of the longest read: more than a sender's socket buffer holds by
-/// default, so that one read takes all that there is.
-pub(crate) const READ: usize = 256 << 10;
-/// Buffers that are kept when they are not in use.
+use crate::socket::{Socket, Wait};
+
+/// Bytes of a large buffer, and so of the longest read: more than a sender's socket buffer holds
+/// by default, so that one read takes all that there is.
+const LARGE: usize = 256 << 10;
+/// Bytes of a direction's own buffer.
+const OWN: usize = 16 << 10;
+/// Large buffers that are kept when they are not in use.
 const SPARE: usize = 4;
 /// When more than this are in use, most of their holders wait for peers that do not read.
 const MANY: usize = 16;
 
-/// The read buffers of all connections of one thread.
+/// The large buffers of all connections.
 #[derive(Debug, Default)]
-pub(crate) struct ReadBuffers {
-    spare: RefCell<Vec<Box<[u8]>>>,
-    in_use: std::cell::Cell<usize>,
+pub(crate) struct LargeBuffers {
+    spare: Mutex<Vec<Box<[u8]>>>,
+    in_use: AtomicUsize,
 }
 
-/// A buffer in use; it goes back on drop.
+/// A large buffer in use; it goes back on drop.
 #[derive(Debug)]
-pub(crate) struct Lease<'a> {
-    buffers: &'a ReadBuffers,
+struct Lease<'a> {
+    buffers: &'a LargeBuffers,
     buffer: Box<[u8]>,
 }
 
-impl ReadBuffers {
+impl LargeBuffers {
     /// A buffer, with whatever is in it.
-    pub(crate) fn lease(&self) -> Lease<'_> {
-        let spare = self.spare.borrow_mut().pop();
-        self.in_use.set(self.in_use.get() + 1);
+    fn lease(&self) -> Lease<'_> {
+        let spare = self.spare().pop();
+        self.in_use.fetch_add(1, Ordering::Relaxed);
         Lease {
             buffers: self,
-            buffer: spare.unwrap_or_else(|| vec![0; READ].into_boxed_slice()),
+            buffer: spare.unwrap_or_else(|| vec![0; LARGE].into_boxed_slice()),
         }
     }
 
     /// Whether who has to wait should copy what is left and give the buffer back.
-    pub(crate) fn are_scarce(&self) -> bool {
-        self.in_use.get() > MANY
+    fn are_scarce(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed) > MANY
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Box<[u8]>>> {
+        // A push or a pop is one step.
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -58,27 +71,161 @@ impl DerefMut for Lease<'_> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        self.buffers.in_use.set(self.buffers.in_use.get() - 1);
-        let mut spare = self.buffers.spare.borrow_mut();
+        self.buffers.in_use.fetch_sub(1, Ordering::Relaxed);
+        let mut spare = self.buffers.spare();
         if spare.len() < SPARE {
             spare.push(std::mem::take(&mut self.buffer));
         }
     }
 }
 
+/// Reads one direction of a connection. A thread that waits for bytes holds no large buffer.
+#[derive(Debug)]
+pub(crate) struct Intake<'a> {
+    large: &'a LargeBuffers,
+    own: Box<[u8]>,
+    /// More came at once than there is room for in our own.
+    much: bool,
+}
+
+/// What one read gave.
+#[derive(Debug)]
+pub(crate) struct Received<'a> {
+    room: Room<'a>,
+    /// Where the bytes are in it.
+    range: Range<usize>,
+    pub(crate) fds: Vec<OwnedFd>,
+}
+
+#[derive(Debug)]
+enum Room<'a> {
+    Own(&'a [u8]),
+    Large(Lease<'a>),
+    /// Of a large buffer that was given back.
+    Copy(Vec<u8>),
+}
+
+impl<'a> Intake<'a> {
+    pub(crate) fn new(large: &'a LargeBuffers) -> Intake<'a> {
+        Intake {
+            large,
+            own: vec![0; OWN].into_boxed_slice(),
+            much: false,
+        }
+    }
+
+    /// Reads what is there, once something is there.
+    pub(crate) fn receive(&mut self, from: &Socket) -> io::Result<Received<'_>> {
+        while self.much {
+            from.await_readable()?;
+            let mut lease = self.large.lease();
+            let (len, fds) = match from.receive(&mut lease, Wait::No) {
+                // Being readable is a hint (select(2), "BUGS").
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                received => received?,
+            };
+            self.much = len > OWN / 2;
+            return Ok(Received::new(Room::Large(lease), len, fds));
+        }
+        let (len, fds) = from.receive(&mut self.own, Wait::Yes)?;
+        self.much = len == OWN;
+        Ok(Received::new(Room::Own(&self.own), len, fds))
+    }
+}
+
+impl<'a> Received<'a> {
+    fn new(room: Room<'a>, len: usize, fds: Vec<OwnedFd>) -> Received<'a> {
+        Received {
+            room,
+            range: 0..len,
+            fds,
+        }
+    }
+
+    /// The bytes, none at the end of the stream.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let room = match &self.room {
+            Room::Own(own) => own,
+            Room::Large(lease) => &lease[..],
+            Room::Copy(copy) => copy,
+        };
+        room.get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// What is left once `sent` bytes have gone, and the descriptors with the first of them. A
+    /// peer that never reads must not keep a large buffer for ever, where many such do.
+    pub(crate) fn after(mut self, sent: usize) -> Received<'a> {
+        self.range.start += sent;
+        if sent > 0 {
+            self.fds.clear();
+        }
+        if let Room::Large(lease) = &self.room
+            && lease.buffers.are_scarce()
+        {
+            let copy = self.bytes().to_vec();
+            self.range = 0..copy.len();
+            self.room = Room::Copy(copy);
+        }
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{MANY, ReadBuffers, SPARE};
+    use super::{Intake, LARGE, LargeBuffers, MANY, OWN, SPARE};
+    use crate::socket::Socket;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
 
     #[test]
     fn buffers_are_used_again_and_few_are_kept() {
-        let buffers = ReadBuffers::default();
+        let buffers = LargeBuffers::default();
         let first = buffers.lease().as_ptr();
         assert_eq!(buffers.lease().as_ptr(), first);
         let many: Vec<_> = (0..=MANY).map(|_| buffers.lease()).collect();
         assert!(buffers.are_scarce());
         drop(many);
         assert!(!buffers.are_scarce());
-        assert_eq!(buffers.spare.borrow().len(), SPARE);
+        assert_eq!(buffers.spare().len(), SPARE);
+    }
+
+    #[test]
+    fn large_buffers_are_for_those_whom_much_is_sent() {
+        let (mut peer, socket) = UnixStream::pair().unwrap();
+        let (socket, large) = (Socket::new(socket).unwrap(), LargeBuffers::default());
+        let mut intake = Intake::new(&large);
+        let read = |intake: &mut Intake<'_>, len| {
+            let received = intake.receive(&socket).unwrap();
+            assert_eq!(received.bytes().len(), len);
+            large.in_use.load(std::sync::atomic::Ordering::Relaxed)
+        };
+        peer.write_all(&[1; OWN + 50_000]).unwrap();
+        assert_eq!(read(&mut intake, OWN), 0);
+        assert_eq!(read(&mut intake, 50_000), 1);
+        peer.write_all(&[2; 32]).unwrap();
+        assert_eq!(read(&mut intake, 32), 1);
+        peer.write_all(&[3; 32]).unwrap();
+        assert_eq!(read(&mut intake, 32), 0);
+    }
+
+    #[test]
+    fn what_is_left_keeps_no_large_buffer_where_they_are_scarce() {
+        let (mut peer, socket) = UnixStream::pair().unwrap();
+        let (socket, large) = (Socket::new(socket).unwrap(), LargeBuffers::default());
+        let mut intake = Intake::new(&large);
+        let bytes: Vec<u8> = (0..OWN + 1000).map(|n| n as u8).collect();
+        peer.write_all(&bytes).unwrap();
+        assert_eq!(
+            intake.receive(&socket).unwrap().after(10).bytes(),
+            &bytes[10..OWN]
+        );
+        let _others: Vec<_> = (0..=MANY).map(|_| large.lease()).collect();
+        let rest = intake.receive(&socket).unwrap().after(100);
+        assert_eq!(rest.bytes(), &bytes[OWN + 100..]);
+        assert_eq!(
+            large.in_use.load(std::sync::atomic::Ordering::Relaxed),
+            MANY + 1
+        );
+        assert_eq!(rest.after(LARGE).bytes(), b"");
     }
 }

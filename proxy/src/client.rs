@@ -1,20 +1,21 @@
 //! One client from its acceptance to its end. Whatever goes wrong ends this connection alone.
 
-use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
-use tokio::sync::{Notify, mpsc};
-use tokio::time::timeout;
+use tokio::sync::mpsc;
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{ConnectionId, Control, Direction, Opened};
 
 use crate::authority::Cookie;
-use crate::buffer::ReadBuffers;
+use crate::buffer::LargeBuffers;
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
+use crate::connections::Connections;
 use crate::images::ImageRequests;
 use crate::kept::KeptBytes;
 use crate::notice::Notice;
@@ -24,12 +25,20 @@ use crate::relay::{EndedBy, Relay};
 use crate::scheduling::Scheduling;
 use crate::server_link::ServerLink;
 use crate::setup_exchange::{self, Layout, Progress, Refusal};
-use crate::socket::Socket;
+use crate::socket::{Socket, Wait};
 use crate::tap::Tap;
 use crate::tcp_peer;
 
 /// How long a client may take for its setup: as the X server (os/connection.c, TimeOutValue).
 const SETUP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long connections that are cut off may take to end: one that just connects to a server that
+/// does not answer is not waited for.
+const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The stack of a connection's thread, of which little is touched. Looking up a server's host name
+/// takes most.
+const STACK: usize = 512 << 10;
 
 /// How much may lie in the socket towards the server: more than the default, so that relay and
 /// server run side by side on long images.
@@ -44,13 +53,16 @@ pub(crate) struct Display {
     pub(crate) any_user: bool,
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
-    pub(crate) buffers: ReadBuffers,
-    pub(crate) kept: RefCell<KeptBytes>,
+    pub(crate) buffers: LargeBuffers,
+    pub(crate) kept: Mutex<KeptBytes>,
     /// What of the server's requests are images.
     pub(crate) images: ImageRequests,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
-    pub(crate) counts: Counts,
+    pub(crate) connections: Connections,
 }
+
+/// Why connections end that are open at the end.
+const CUT_OFF: &str = "the recording ended";
 
 /// How a client came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,32 +87,6 @@ impl Transport {
     }
 }
 
-/// The counts of a recording.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) accepted: Cell<u32>,
-    pub(crate) bytes: Cell<u64>,
-    /// Processes of the open connections.
-    pub(crate) open: RefCell<Vec<(ConnectionId, Option<u32>)>>,
-    /// Told of each connection that ends.
-    pub(crate) ended: Notify,
-}
-
-impl Counts {
-    /// Whether no connection is open.
-    pub(crate) fn none_open(&self) -> bool {
-        self.open.borrow().is_empty()
-    }
-
-    /// Notes which process an open connection is of.
-    fn note_process(&self, connection: ConnectionId, pid: Option<u32>) {
-        let mut open = self.open.borrow_mut();
-        if let Some(of) = open.iter_mut().find(|(open, _)| *open == connection) {
-            of.1 = pid;
-        }
-    }
-}
-
 /// How a connection ended before it was relayed.
 enum Early {
     /// The client went, or fell silent.
@@ -110,18 +96,33 @@ enum Early {
 }
 
 impl Display {
-    /// Serves one accepted connection to its end.
-    pub(crate) async fn serve(&self, stream: OwnedFd, transport: Transport) {
-        let connection = ConnectionId(self.counts.accepted.get().saturating_add(1));
-        self.counts.accepted.set(connection.0);
+    /// Serves an accepted connection to its end, on a thread of its own.
+    pub(crate) fn take(
+        self: &Arc<Display>,
+        stream: OwnedFd,
+        transport: Transport,
+    ) -> io::Result<()> {
+        let connection = self.connections.open();
+        let display = Arc::clone(self);
+        let thread = Builder::new().name("x11prof-relay".to_owned());
+        let spawned = thread.stack_size(STACK).spawn(move || {
+            let _closing = Closing(&display.connections, connection);
+            display.serve(connection, stream, transport);
+        });
+        if spawned.is_err() {
+            self.connections.close(connection);
+        }
+        spawned.map(|_| ())
+    }
+
+    fn serve(&self, connection: ConnectionId, stream: OwnedFd, transport: Transport) {
         let peer = transport.is_local().then(|| Peer::of(&stream)).flatten();
-        self.counts.open.borrow_mut().push((connection, None));
         let pid = match peer {
             Some(peer) => peer.pid,
             None if transport.is_local() => None,
-            None => process_at(&stream).await,
+            None => process_at(&stream),
         };
-        self.counts.note_process(connection, pid);
+        self.connections.note_process(connection, pid);
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.tap.control(
             clock::now(),
@@ -142,46 +143,46 @@ impl Display {
             name: process.name,
         });
         let (by, why) = match Socket::new(stream) {
-            Ok(client) => self.converse(connection, (peer, pid), &client).await,
+            Ok(client) => {
+                let client = self.connections.share(connection, client);
+                self.converse(connection, (peer, pid), &client)
+            }
             Err(error) => ("error", Some(error.to_string())),
         };
         if let Some(pid) = pid {
             self.scheduling.leave(pid);
         }
+        let (by, why) = match self.connections.are_cut_off() {
+            true => ("error", Some(CUT_OFF.to_owned())),
+            false => (by, why),
+        };
+        self.note_closed(connection, by, why.clone());
         let by = by.to_owned();
-        self.tap.control(
-            clock::now(),
-            Control::Closed {
-                connection,
-                by: by.clone(),
-                why: why.clone(),
-            },
-        );
         self.tell(Notice::Disconnected {
             connection,
             by,
             why,
         });
-        self.counts
-            .open
-            .borrow_mut()
-            .retain(|(open, _)| *open != connection);
-        self.counts.ended.notify_one();
     }
 
-    /// Notes the end of the connections that the end of the recording cuts off.
+    /// Ends the connections that are still open, and notes their ends.
     pub(crate) fn end(&self) {
-        for (connection, pid) in self.counts.open.take() {
+        self.connections.cut_off();
+        self.tap.hurry();
+        for (connection, pid) in self.connections.await_none(CUT_OFF_PATIENCE) {
             self.note_end(pid);
-            let by = "error".to_owned();
-            let why = Some("the recording ended".to_owned());
-            let closed = Control::Closed {
-                connection,
-                by,
-                why,
-            };
-            self.tap.control(clock::now(), closed);
+            self.note_closed(connection, "error", Some(CUT_OFF.to_owned()));
         }
+    }
+
+    fn note_closed(&self, connection: ConnectionId, by: &str, why: Option<String>) {
+        let by = by.to_owned();
+        let closed = Control::Closed {
+            connection,
+            by,
+            why,
+        };
+        self.tap.control(clock::now(), closed);
     }
 
     /// Notes trouble with the recording, in the trace and to the user.
@@ -197,14 +198,14 @@ impl Display {
     }
 
     /// Setup, then relay. Who ended it, and why where there is more to say.
-    async fn converse(
+    fn converse(
         &self,
         connection: ConnectionId,
         (peer, pid): (Option<Peer>, Option<u32>),
         client: &Socket,
     ) -> (&'static str, Option<String>) {
         let tap = ConnectionTap::new(connection, &self.tap, &self.kept, self.images);
-        let server = match self.introduce(&tap, peer, client).await {
+        let server = match self.introduce(&tap, peer, client) {
             Ok(server) => server,
             Err(Early::Gone(why)) => {
                 self.note_end(pid);
@@ -214,7 +215,8 @@ impl Display {
                 // Without a byte order it is no X client, and the X server would just close.
                 if let Some(order) = order {
                     let reply = setup_exchange::failure(order, &format!("x11prof: {why}\n"));
-                    let _ = timeout(SETUP_PATIENCE, client.send(&reply, &[])).await;
+                    // There is room for it, since nothing was sent before.
+                    let _ = client.send(&reply, &[], Wait::No);
                 }
                 return ("refused", Some(why));
             }
@@ -224,9 +226,9 @@ impl Display {
             server: &server,
             tap: &tap,
             buffers: &self.buffers,
-            relayed: &self.counts.bytes,
+            connections: &self.connections,
         };
-        let end = relay.run(|| self.note_end(pid)).await;
+        let end = relay.run(|| self.note_end(pid));
         let by = match end.by {
             EndedBy::Client => "client",
             EndedBy::Server => "server",
@@ -242,61 +244,30 @@ impl Display {
     }
 
     /// Takes the client's setup, and passes it on to a new connection to the server.
-    async fn introduce(
+    fn introduce(
         &self,
         tap: &ConnectionTap<'_>,
         peer: Option<Peer>,
         client: &Socket,
-    ) -> Result<Socket, Early> {
-        let (setup, layout) = match timeout(SETUP_PATIENCE, self.setup(client)).await {
-            Ok(taken) => taken?,
-            Err(_) => return Err(Early::Gone("it sent no whole setup in time".to_owned())),
-        };
+    ) -> Result<Arc<Socket>, Early> {
+        let (setup, layout) = setup(client, Instant::now() + SETUP_PATIENCE)?;
         let refuse = |why: String| Early::Refused(Some(layout.order), why);
         self.check_user(peer)
             .and_then(|()| setup_exchange::check(&setup, &layout, &self.cookie))
             .map_err(|refusal| refuse(refusal.to_string()))?;
-        let link = self.link.clone();
-        // It may block while the server's queue is full, as it would for the client itself.
-        let connected = tokio::task::spawn_blocking(move || link.connect()).await;
         let name = self.link.name();
         let unreachable =
             |error: io::Error| refuse(format!("cannot connect to display {name}: {error}"));
-        let (connected, cookie) = connected
-            .map_err(io::Error::other)
-            .and_then(|result| result)
-            .map_err(unreachable)?;
+        // It may block while the server's queue is full, as it would for the client itself.
+        let (connected, cookie) = self.link.connect().map_err(unreachable)?;
         let server = Socket::new(connected).map_err(unreachable)?;
+        let server = self.connections.share(tap.connection(), server);
         server.enlarge_send_buffer(SEND_BUFFER);
         let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
-        self.counts
-            .bytes
-            .set(self.counts.bytes.get() + layout.len as u64);
+        self.connections.relayed(layout.len as u64);
         tap.crossed(clock::now(), Direction::ToServer, &setup, 0, &layout.data);
-        server.send(&forwarded, &[]).await.map_err(unreachable)?;
+        server.send_all(&forwarded, &[]).map_err(unreachable)?;
         Ok(server)
-    }
-
-    /// Reads the setup and not a byte more.
-    async fn setup(&self, client: &Socket) -> Result<(Vec<u8>, Layout), Early> {
-        let mut setup = Vec::new();
-        loop {
-            let needed = match setup_exchange::progress(&setup) {
-                Ok(Progress::Whole(layout)) => return Ok((setup, layout)),
-                Ok(Progress::Needs(needed)) => needed,
-                Err(refusal) => {
-                    let order = setup.first().copied().and_then(ByteOrder::from_setup_byte);
-                    return Err(Early::Refused(order, refusal.to_string()));
-                }
-            };
-            let most = needed.saturating_sub(setup.len());
-            let received = client.receive_at_most(&self.buffers, most).await;
-            let received = received.map_err(|error| Early::Gone(error.to_string()))?;
-            if received.bytes().is_empty() {
-                return Err(Early::Gone("it sent no whole setup".to_owned()));
-            }
-            setup.extend_from_slice(received.bytes());
-        }
     }
 
     /// The cookie's file is for this user alone; so are the sockets. By TCP only the cookie tells.
@@ -310,12 +281,45 @@ impl Display {
     }
 }
 
+/// A connection that ends with its thread, however that ends.
+struct Closing<'a>(&'a Connections, ConnectionId);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close(self.1);
+    }
+}
+
+/// Reads the setup and not a byte more.
+fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), Early> {
+    let mut setup = Vec::new();
+    loop {
+        let needed = match setup_exchange::progress(&setup) {
+            Ok(Progress::Whole(layout)) => return Ok((setup, layout)),
+            Ok(Progress::Needs(needed)) => needed,
+            Err(refusal) => {
+                let order = setup.first().copied().and_then(ByteOrder::from_setup_byte);
+                return Err(Early::Refused(order, refusal.to_string()));
+            }
+        };
+        let gone = |error: io::Error| Early::Gone(error.to_string());
+        if !client.is_readable_until(until).map_err(gone)? {
+            return Err(Early::Gone("it sent no whole setup in time".to_owned()));
+        }
+        let come = setup.len();
+        setup.resize(needed.max(come), 0);
+        let room = setup.get_mut(come..).unwrap_or_default();
+        let (len, _) = client.receive(room, Wait::Yes).map_err(gone)?;
+        setup.truncate(come + len);
+        if len == 0 {
+            return Err(Early::Gone("it sent no whole setup".to_owned()));
+        }
+    }
+}
+
 /// The process of this machine at the other end of a TCP connection.
-async fn process_at(stream: &OwnedFd) -> Option<u32> {
-    let same = stream.try_clone().ok()?;
-    // Elsewhere, for the search takes milliseconds of all connections' time.
-    let search = tokio::task::spawn_blocking(move || tcp_peer::process_at(same));
-    search.await.ok().flatten()
+fn process_at(stream: &OwnedFd) -> Option<u32> {
+    tcp_peer::process_at(stream.try_clone().ok()?)
 }
 
 fn same_user(peer: u32, ours: u32) -> bool {

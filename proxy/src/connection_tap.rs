@@ -1,7 +1,7 @@
 //! What of one connection goes to the recorder: each read as a block, without what is left out.
 
-use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use x11prof_trace::{Block, ConnectionId, Direction, Gap, Timestamp};
 
@@ -10,13 +10,14 @@ use crate::kept::KeptBytes;
 use crate::omission::Omission;
 use crate::tap::{Entry, Tap};
 
-/// A connection's way into the trace. It runs on the relay's thread, because what is left out
+/// A connection's way into the trace. It runs on the relay's threads, because what is left out
 /// there needs no memory, and leaves the read buffer in the caches.
 pub(crate) struct ConnectionTap<'a> {
     connection: ConnectionId,
     tap: &'a Tap,
-    kept: &'a RefCell<KeptBytes>,
-    state: RefCell<State>,
+    kept: &'a Mutex<KeptBytes>,
+    /// Of both directions, since which answers have images is in the requests.
+    state: Mutex<State>,
 }
 
 struct State {
@@ -30,14 +31,14 @@ impl<'a> ConnectionTap<'a> {
     pub(crate) fn new(
         connection: ConnectionId,
         tap: &'a Tap,
-        kept: &'a RefCell<KeptBytes>,
+        kept: &'a Mutex<KeptBytes>,
         images: ImageRequests,
     ) -> ConnectionTap<'a> {
         ConnectionTap {
             connection,
             tap,
             kept,
-            state: RefCell::new(State {
+            state: Mutex::new(State {
                 omission: Omission::new(images),
                 offsets: [0; 2],
                 gaps: Vec::new(),
@@ -62,14 +63,14 @@ impl<'a> ConnectionTap<'a> {
         fds: usize,
         secret: &Range<usize>,
     ) {
-        let mut state = self.state.borrow_mut();
+        let mut state = lock(&self.state);
         let State { omission, gaps, .. } = &mut *state;
         let pressed = omission.gaps(direction, bytes, secret, self.tap.level(time), gaps);
         if pressed {
             let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
             self.tap.left_out_under_pressure(left);
         }
-        let kept = self.kept.borrow_mut().keep(bytes, gaps);
+        let kept = lock(self.kept).keep(bytes, gaps);
         let gaps = gaps.clone();
         let [to_server, to_client] = &mut state.offsets;
         let offset = match direction {
@@ -90,4 +91,10 @@ impl<'a> ConnectionTap<'a> {
         *offset += bytes.len() as u64;
         self.tap.push(Entry::Block(block));
     }
+}
+
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic between two steps would at worst cost this connection's trace its framing, of which
+    // a reader takes note.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

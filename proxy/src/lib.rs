@@ -11,6 +11,7 @@ mod client;
 mod clock;
 mod command;
 mod connection_tap;
+mod connections;
 mod cpu_clock;
 mod display_name;
 #[doc(hidden)]

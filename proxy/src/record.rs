@@ -1,10 +1,10 @@
 //! A recording from its beginning to its end.
 
-use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -12,8 +12,9 @@ use tokio::task::LocalSet;
 use x11prof_trace::{Control, Started, TraceError};
 
 use crate::authority::{self, Cookie};
-use crate::buffer::ReadBuffers;
-use crate::client::{Counts, Display};
+use crate::buffer::LargeBuffers;
+use crate::client::Display;
+use crate::connections::Connections;
 use crate::display_name::{DisplayName, DisplayNameError};
 use crate::images::ImageRequests;
 use crate::listener::{self, Claimed, ListenError};
@@ -172,24 +173,24 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let images = ImageRequests::of(&extensions);
     tap.control(clock::now(), Control::Extensions { extensions });
 
-    let display = Rc::new(Display {
+    let display = Arc::new(Display {
         link,
         cookie,
         any_user: config.any_user,
         tap: tap.clone(),
         scheduling: Scheduling::start(tap.clone()),
-        buffers: ReadBuffers::default(),
-        kept: RefCell::default(),
+        buffers: LargeBuffers::default(),
+        kept: Mutex::default(),
         images,
         notices,
-        counts: Counts::default(),
+        connections: Connections::default(),
     });
     if let Some(pid) = server_pid {
         display.scheduling.watch(pid);
     }
     let name = served_name(&claimed, display.link.name());
-    let connections = LocalSet::new();
-    let served = connections.block_on(
+    let listening = LocalSet::new();
+    let served = listening.block_on(
         &runtime,
         serve::serve(
             &display,
@@ -201,15 +202,16 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             &mut on,
         ),
     );
-    // Ends the connections that are still open.
-    drop(connections);
+    // Nobody is accepted any more.
+    drop(listening);
     display.end();
     if let Some(pid) = server_pid {
         display.scheduling.note_cpu_time(pid);
     }
-    let (accepted, relayed) = (display.counts.accepted.get(), display.counts.bytes.get());
-    // With it the capture ends, which has more to say until then.
-    drop(display);
+    let accepted = display.connections.accepted();
+    let relayed = display.connections.bytes.load(Ordering::Relaxed);
+    // It has more to say until then.
+    display.scheduling.end();
     let Served { exit_status } = match served {
         Ok(served) => served,
         Err(error) => {

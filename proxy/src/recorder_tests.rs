@@ -9,7 +9,6 @@ use super::*;
 use crate::connection_tap::ConnectionTap;
 use crate::images::ImageRequests;
 use crate::tap::{Tap, tap};
-use std::cell::RefCell;
 use std::ops::Range;
 
 const SETUP: [u8; 32] = *b"l\0\x0b\0\0\0\x04\0\x10\0\0\0NAME0123456789abcdef";
@@ -47,7 +46,7 @@ impl Client<'_> {
 
 /// Runs a session over a queue.
 fn session(tap: &Tap, say: impl FnOnce(&Client<'_>)) {
-    let kept = RefCell::default();
+    let kept = Mutex::default();
     let images = ImageRequests::default();
     say(&Client(ConnectionTap::new(
         ConnectionId(1),

@@ -1,32 +1,37 @@
 //! The relay of one connection: bytes and descriptors, both ways, as they come.
 //!
-//! Nothing is decoded here, and nothing waits for the disk.
+//! Nothing is decoded here, and nothing waits for the disk. Each direction has a thread, which
+//! waits in the read itself: a message costs two system calls and one wakeup.
 
-use std::cell::{Cell, RefCell};
 use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Builder};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use tokio::sync::Notify;
 use x11prof_trace::{Control, Direction, Timestamp};
 
-use crate::buffer::ReadBuffers;
+use crate::buffer::{Intake, LargeBuffers};
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
-use crate::socket::{Received, Socket};
+use crate::connections::Connections;
+use crate::socket::{Socket, Wait};
 
 /// A peer that does not take bytes for this long is noted; below, a full socket buffer is
 /// how every fast sender is slowed down.
 const NOTED_STALL: Duration = Duration::from_millis(5);
+
+/// The stack of a direction's thread, of which little is touched.
+const STACK: usize = 128 << 10;
 
 /// One connection on its way through us.
 pub(crate) struct Relay<'a> {
     pub(crate) client: &'a Socket,
     pub(crate) server: &'a Socket,
     pub(crate) tap: &'a ConnectionTap<'a>,
-    pub(crate) buffers: &'a ReadBuffers,
-    /// Counts bytes relayed, both ways.
-    pub(crate) relayed: &'a Cell<u64>,
+    pub(crate) buffers: &'a LargeBuffers,
+    /// Where relayed bytes are counted.
+    pub(crate) connections: &'a Connections,
 }
 
 /// Who ended a connection.
@@ -48,115 +53,107 @@ pub(crate) struct End {
 struct Ended {
     /// Both directions are over.
     all: bool,
-    error: Option<(EndedBy, io::Error)>,
+    end: End,
 }
 
 impl Relay<'_> {
     /// Relays until the connection has ended. `at_end` is called as soon as the client's end
     /// is seen, while its process can still be asked for its CPU time.
-    pub(crate) async fn run(&self, at_end: impl Fn()) -> End {
-        let first = RefCell::new(None);
-        let over = Notify::new();
+    pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
+        let first = Mutex::new(None);
         let direction = |direction| {
-            let (first, over, at_end) = (&first, &over, &at_end);
-            async move {
-                let ended = self.one_way(direction).await;
-                if direction == Direction::ToServer {
-                    at_end();
-                }
-                let by = match &ended.error {
-                    Some((by, _)) => *by,
-                    None if direction == Direction::ToServer => EndedBy::Client,
-                    None => EndedBy::Server,
-                };
-                let mut first = first.borrow_mut();
-                if first.is_none() {
-                    *first = Some((by, ended.error.map(|(_, error)| error)));
-                }
-                if ended.all {
-                    over.notify_one();
-                }
+            let mut bytes = 0;
+            let Ended { all, end } = self.one_way(direction, &mut bytes);
+            self.connections.relayed(bytes);
+            first
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get_or_insert(end);
+            // Not before it is noted who was first: the peer answers this by its own end.
+            match direction {
+                Direction::ToServer => self.server.shut_down_writing(),
+                Direction::ToClient => self.client.shut_down_writing(),
+            }
+            if all {
+                // The other thread may wait in either.
+                self.client.shut_down();
+                self.server.shut_down();
             }
         };
-        tokio::select! {
-            biased;
-            ((), ()) = async {
-                tokio::join!(direction(Direction::ToServer), direction(Direction::ToClient))
-            } => {}
-            () = over.notified() => {}
-        }
-        let (by, error) = first.take().unwrap_or((EndedBy::Client, None));
-        End { by, error }
+        let started = thread::scope(|scope| {
+            let answers = Builder::new()
+                .name("x11prof-relay".to_owned())
+                .stack_size(STACK)
+                .spawn_scoped(scope, || direction(Direction::ToClient))?;
+            direction(Direction::ToServer);
+            at_end();
+            // A panic there has ended this connection alone.
+            let _ = answers.join();
+            Ok(())
+        });
+        let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
+        first.unwrap_or_else(|| End {
+            by: EndedBy::Client,
+            error: started.err(),
+        })
     }
 
-    async fn one_way(&self, direction: Direction) -> Ended {
+    /// Adds what it relays to `count`.
+    fn one_way(&self, direction: Direction, count: &mut u64) -> Ended {
         let (from, to, sender, receiver) = match direction {
             Direction::ToServer => (self.client, self.server, EndedBy::Client, EndedBy::Server),
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
+        let mut intake = Intake::new(self.buffers);
         loop {
-            let received = match from.receive(self.buffers).await {
+            let received = match intake.receive(from) {
                 Ok(received) => received,
                 Err(error) => return Ended::broken(sender, error),
             };
             let time = clock::now();
             let bytes = received.bytes();
             if bytes.is_empty() {
-                to.shut_down_writing();
                 return Ended {
                     // Only half is over where the peer merely ended its own direction.
                     all: from.is_hung_up(),
-                    error: None,
+                    end: End {
+                        by: sender,
+                        error: None,
+                    },
                 };
             }
-            self.relayed.set(self.relayed.get() + bytes.len() as u64);
+            *count += bytes.len() as u64;
             // Before it is sent, so that no answer can come before it in the trace.
             self.tap
                 .crossed(time, direction, bytes, received.fds.len(), &(0..0));
-            let sent = match to.send_now(bytes, &received.fds) {
-                Ok(sent) => sent,
+            let sent = match to.send(bytes, &received.fds, Wait::No) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
                 Err(error) => return Ended::broken(receiver, error),
+                Ok(sent) => sent,
             };
             if sent < bytes.len() {
-                if let Err(error) = self.send_rest(to, received, sent).await {
+                let rest = received.after(sent);
+                if let Err(error) = to.send_all(rest.bytes(), &rest.fds) {
                     return Ended::broken(receiver, error);
                 }
                 if clock::now().since(time) >= NOTED_STALL {
                     self.note_stall(time, "peer");
                 }
             }
-            self.await_queue().await;
+            self.await_queue();
         }
     }
 
     /// Waits while the recorder's queue holds all that it may.
-    async fn await_queue(&self) {
+    fn await_queue(&self) {
         let queue = self.tap.tap();
         if queue.is_full() {
             let since = clock::now();
-            queue.room().await;
+            queue.await_room();
             let waited = clock::now().since(since).as_nanos();
             queue.waited(u64::try_from(waited).unwrap_or(u64::MAX));
             self.note_stall(since, "queue");
         }
-    }
-
-    /// Sends what the peer did not take at once.
-    async fn send_rest(&self, to: &Socket, received: Received<'_>, sent: usize) -> io::Result<()> {
-        // Descriptors that have not gone with the first byte go with it now.
-        let fds = if sent == 0 { &received.fds[..] } else { &[] };
-        let rest = received.bytes().get(sent..).unwrap_or_default();
-        if !self.buffers.are_scarce() {
-            return to.send(rest, fds).await;
-        }
-        // A peer that never reads must not keep a whole buffer for ever.
-        let rest = rest.to_vec();
-        let fds = if sent == 0 {
-            received.into_fds()
-        } else {
-            Vec::new()
-        };
-        to.send(&rest, &fds).await
     }
 
     fn note_stall(&self, since: Timestamp, cause: &str) {
@@ -176,16 +173,16 @@ impl Ended {
         // These are how the end of a killed process looks from a socket.
         let killed = [Errno::PIPE, Errno::CONNRESET, Errno::NOTCONN];
         let orderly = Errno::from_io_error(&error).is_some_and(|e| killed.contains(&e));
+        let error = match orderly {
+            true => io::Error::from(io::ErrorKind::ConnectionReset),
+            false => error,
+        };
         Ended {
             all: true,
-            error: Some((
+            end: End {
                 by,
-                if orderly {
-                    io::Error::from(io::ErrorKind::ConnectionReset)
-                } else {
-                    error
-                },
-            )),
+                error: Some(error),
+            },
         }
     }
 }

@@ -131,26 +131,19 @@ pub(super) fn relay(
 ) -> (Drain, JoinHandle<(End, u64)>) {
     let (tap, drain) = tap(limit, full);
     let run = thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let relayed = Cell::new(0);
-        runtime.block_on(async {
-            let kept = RefCell::default();
-            let images = ImageRequests::default();
-            let connection = ConnectionTap::new(ConnectionId(1), &tap, &kept, images);
-            let relay = Relay {
-                client: &Socket::new(client).unwrap(),
-                server: &Socket::new(server).unwrap(),
-                tap: &connection,
-                buffers: &ReadBuffers::default(),
-                relayed: &relayed,
-            };
-            let end = relay.run(|| ()).await;
-            tap.close();
-            (end, relayed.get())
-        })
+        let (connections, kept) = (Connections::default(), Mutex::default());
+        let images = ImageRequests::default();
+        let connection = ConnectionTap::new(ConnectionId(1), &tap, &kept, images);
+        let relay = Relay {
+            client: &Socket::new(client).unwrap(),
+            server: &Socket::new(server).unwrap(),
+            tap: &connection,
+            buffers: &LargeBuffers::default(),
+            connections: &connections,
+        };
+        let end = relay.run(|| ());
+        tap.close();
+        (end, connections.bytes.into_inner())
     });
     (drain, run)
 }

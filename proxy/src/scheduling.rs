@@ -26,13 +26,13 @@ const LONG_WAIT: Duration = Duration::from_millis(1);
 /// How often CPU clocks are noted.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
-/// The capture. Dropping it ends it; what was recorded until then goes to the tap.
+/// The capture. What it has recorded until its end goes to the tap.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
     /// Where events go, or why there is no capture.
     outputs: Result<Outputs, String>,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     tap: Tap,
 }
 
@@ -75,6 +75,7 @@ impl Scheduling {
             shared: Arc::clone(&shared),
             tap: tap.clone(),
             threads: HashMap::new(),
+            last: 0,
             lost: 0,
         };
         let spawned = thread::Builder::new()
@@ -87,7 +88,7 @@ impl Scheduling {
         Scheduling {
             outputs,
             shared,
-            thread,
+            thread: Mutex::new(thread),
             tap,
         }
     }
@@ -129,16 +130,22 @@ impl Scheduling {
     pub(crate) fn note_cpu_time(&self, pid: u32) {
         note_cpu_time(&self.tap, pid);
     }
-}
 
-impl Drop for Scheduling {
-    fn drop(&mut self) {
+    /// Ends the capture, once what it has was handed over.
+    pub(crate) fn end(&self) {
         self.shared.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
             thread.thread().unpark();
             // A panic there has cost scheduling records only.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Scheduling {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -171,6 +178,8 @@ struct Watcher {
     shared: Arc<Shared>,
     tap: Tap,
     threads: HashMap<u32, Thread>,
+    /// Switches of the last drain: as many will come.
+    last: usize,
     lost: u64,
 }
 
@@ -195,9 +204,14 @@ impl Watcher {
                 .filter(|(_, process)| process.users == 0)
                 .map(|(&pid, _)| pid)
                 .collect();
-            let seen = self.ask();
+            // Drained first: who has run meanwhile is not asked in vain, which takes longer than
+            // all the rest.
             self.drain();
-            self.tell(seen);
+            let seen = self.ask();
+            if !seen.is_empty() {
+                self.drain();
+                self.tell(seen);
+            }
             self.forget(&gone);
             if stop {
                 break;
@@ -217,8 +231,9 @@ impl Watcher {
 
     fn drain(&mut self) {
         let Some(rings) = &mut self.rings else { return };
-        let mut switches = Vec::new();
+        let mut switches = Vec::with_capacity(self.last);
         self.lost += rings.drain(&mut switches);
+        self.last = switches.len();
         {
             // Child processes come along on old kernels.
             let processes = self.shared.processes();

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener};
@@ -45,7 +45,7 @@ enum Ending {
 
 /// Serves until the recording ends. To be run in a `LocalSet`.
 pub(crate) async fn serve(
-    display: &Rc<Display>,
+    display: &Arc<Display>,
     claimed: &Claimed,
     words: &[OsString],
     name: &str,
@@ -60,7 +60,7 @@ pub(crate) async fn serve(
         if let Listener::Tcp(listener) = &listener {
             tcp.extend(listener.local_addr());
         }
-        tokio::task::spawn_local(accept(Rc::clone(display), listener));
+        tokio::task::spawn_local(accept(Arc::clone(display), listener));
     }
     let handler = |kind| signal(kind).map_err(system("to handle signals"));
     let mut interrupt = handler(SignalKind::interrupt())?;
@@ -90,8 +90,8 @@ pub(crate) async fn serve(
             (Ending::Now, _) => true,
             (_, Some(_)) => false,
             // The command has ended; what its connections still hold is relayed to their ends.
-            (Ending::NotYet, None) => exit_status.is_some() && display.counts.none_open(),
-            (_, None) => words.is_empty() || display.counts.none_open(),
+            (Ending::NotYet, None) => exit_status.is_some() && display.connections.none_open(),
+            (_, None) => words.is_empty() || display.connections.none_open(),
         };
         if over {
             break;
@@ -123,7 +123,7 @@ pub(crate) async fn serve(
                     _ => Ending::Now,
                 };
             }
-            () = display.counts.ended.notified() => {}
+            () = display.connections.ended.notified() => {}
         }
     }
     while let Ok(notice) = heard.try_recv() {
@@ -182,18 +182,13 @@ impl Listener {
 }
 
 /// Accepts for ever. A failure is noted once until a client could be accepted again.
-async fn accept(display: Rc<Display>, listener: Listener) {
+async fn accept(display: Arc<Display>, listener: Listener) {
     let transport = listener.transport();
     let mut noted = false;
     loop {
-        match listener.accept().await {
-            Ok(stream) => {
-                noted = false;
-                let display = Rc::clone(&display);
-                tokio::task::spawn_local(async move {
-                    display.serve(stream, transport).await;
-                });
-            }
+        let accepted = listener.accept().await;
+        match accepted.and_then(|stream| display.take(stream, transport)) {
+            Ok(()) => noted = false,
             Err(error) => {
                 if !std::mem::replace(&mut noted, true) {
                     display.trouble(format!("a client could not be accepted: {error}"));

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use x11prof_trace::{Block, Control, Gap, Switch, Timestamp};
 
 use crate::omission::Level;
@@ -59,13 +58,17 @@ struct Shared {
     /// Nanoseconds that the relay has waited for room.
     waited: AtomicU64,
     closed: AtomicBool,
-    room: Notify,
+    /// The relay waits for room no more.
+    hurried: AtomicBool,
+    room: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     entries: Vec<Entry>,
     cost: usize,
+    /// The last block's.
+    time: Timestamp,
 }
 
 /// The end that pushes; clones push to the same queue.
@@ -96,11 +99,16 @@ fn lock(shared: &Shared) -> MutexGuard<'_, Waiting> {
 }
 
 impl Tap {
-    /// Adds an entry without waiting.
-    pub(crate) fn push(&self, entry: Entry) {
+    /// Adds an entry without waiting. Blocks are in the order of their times: one that another
+    /// thread's has overtaken since it was stamped gets the time at which it came second.
+    pub(crate) fn push(&self, mut entry: Entry) {
         let cost = entry.cost();
         self.0.held.fetch_add(cost, Ordering::Relaxed);
         let mut waiting = lock(&self.0);
+        if let Entry::Block(block) = &mut entry {
+            block.time = block.time.max(waiting.time);
+            waiting.time = block.time;
+        }
         let before = waiting.cost;
         waiting.cost += cost;
         waiting.entries.push(entry);
@@ -169,18 +177,24 @@ impl Tap {
         self.0.held.load(Ordering::Acquire) >= self.0.limit
     }
 
-    /// Waits until the queue has room again.
-    pub(crate) async fn room(&self) {
-        while self.is_full() {
-            let notified = self.0.room.notified();
-            tokio::pin!(notified);
-            // Enabled before the second look, or the recorder's word could fall between.
-            notified.as_mut().enable();
-            if !self.is_full() {
-                return;
-            }
-            notified.await;
+    /// Waits until the queue has room again, or nobody is to wait any more.
+    pub(crate) fn await_room(&self) {
+        let mut waiting = lock(&self.0);
+        while self.is_full() && !self.0.hurried.load(Ordering::Acquire) {
+            waiting = self
+                .0
+                .room
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Lets nobody wait for room any more: what they wait with is to be cut off.
+    pub(crate) fn hurry(&self) {
+        // Under the lock, so that nobody can miss it between their look and their wait.
+        let _waiting = lock(&self.0);
+        self.0.hurried.store(true, Ordering::Release);
+        self.0.room.notify_all();
     }
 
     /// Lets the recorder end once it has seen all entries.
@@ -215,7 +229,8 @@ impl Drain {
     pub(crate) fn release(&self, cost: usize) {
         let before = self.0.held.fetch_sub(cost, Ordering::AcqRel);
         if before >= self.0.limit && before - cost.min(before) < self.0.limit {
-            self.0.room.notify_waiters();
+            let _waiting = lock(&self.0);
+            self.0.room.notify_all();
         }
     }
 }
@@ -302,12 +317,44 @@ mod tests {
                 entries.iter().for_each(|entry| drain.release(entry.cost()));
             }
         });
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
-        runtime.block_on(tap.room());
+        tap.await_room();
         assert!(!tap.is_full());
         tap.close();
         recorder.join().unwrap();
+    }
+
+    #[test]
+    fn nobody_waits_for_room_at_the_end() {
+        let (tap, _drain) = tap(100, false);
+        tap.push(entry(800));
+        let relay = std::thread::spawn({
+            let tap = tap.clone();
+            move || tap.await_room()
+        });
+        tap.hurry();
+        relay.join().unwrap();
+        assert!(tap.is_full());
+    }
+
+    #[test]
+    fn blocks_are_in_the_order_of_their_times() {
+        let (tap, drain) = tap(1000, false);
+        for time in [5, 3, 7] {
+            let Entry::Block(mut block) = entry(0) else {
+                continue;
+            };
+            block.time = Timestamp::from_nanos(time);
+            tap.push(Entry::Block(block));
+        }
+        let mut entries = Vec::new();
+        drain.take(&mut entries, Duration::ZERO);
+        let times: Vec<_> = entries
+            .iter()
+            .map(|entry| match entry {
+                Entry::Block(block) => block.time.as_nanos(),
+                _ => 0,
+            })
+            .collect();
+        assert_eq!(times, [5, 5, 7]);
     }
 }
