@@ -22,6 +22,7 @@ mod pipeline;
 mod profile;
 mod resources;
 mod statistics;
+mod switches_first;
 mod table;
 #[cfg(test)]
 mod testing;

@@ -1,13 +1,42 @@
 //! What a sleep costs the server afterwards: while it waits, other programs and the processor's
 //! own idling take its code and data out of the caches.
+//!
+//! What the idling takes and what other programs take add up: a program that computes for a
+//! millisecond before it draws leaves the server colder than the same sleep of all.
 
-use crate::{AfterSleep, Clock, Cost, Micros, ServerParameters};
+use crate::{AfterSleep, AfterWork, Clock, Cost, Micros, ServerParameters};
 
-/// Costs by how long the server slept, read off measured points: linear in the logarithm of the
-/// time between them, the last one's beyond.
+/// What went before a piece of the server's work.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Lapse {
+    /// How long the server, or what is looked at of it, had not run.
+    pub slept: Micros,
+    /// For how much of that others ran on its processor; none where that is not known.
+    pub worked: Micros,
+}
+
+impl Lapse {
+    /// Without beginning: it has never run.
+    pub const EVER: Lapse = Lapse {
+        slept: Micros(f64::INFINITY),
+        worked: Micros(f64::INFINITY),
+    };
+
+    /// A sleep in which nobody ran.
+    pub fn idle(slept: Micros) -> Lapse {
+        Lapse {
+            slept,
+            worked: Micros::ZERO,
+        }
+    }
+}
+
+/// Costs by how long the server slept and others ran, read off measured points: linear in the
+/// logarithm of the time between them, the last one's beyond.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SleepPrices {
     points: Vec<AfterSleep>,
+    work: Vec<AfterWork>,
 }
 
 impl SleepPrices {
@@ -18,9 +47,10 @@ impl SleepPrices {
             .transport
             .as_ref()
             .filter(|_| clock == Some(Clock::Cpu));
-        SleepPrices {
-            points: costs.map_or_else(Vec::new, |costs| costs.after_sleep.clone()),
-        }
+        costs.map_or_else(SleepPrices::default, |costs| SleepPrices {
+            points: costs.after_sleep.clone(),
+            work: costs.after_work.clone(),
+        })
     }
 
     /// False where nothing was measured: then a sleep costs nothing afterwards.
@@ -28,45 +58,67 @@ impl SleepPrices {
         !self.points.is_empty()
     }
 
-    /// One wakeup after that long a sleep; `None` where that was not measured.
-    pub(crate) fn wakeup(&self, asleep: Micros) -> Option<Cost> {
-        self.at(asleep, |point| point.wakeup_us)
+    /// One wakeup after that; `None` where that was not measured.
+    pub(crate) fn wakeup(&self, lapse: Lapse) -> Option<Cost> {
+        let idle = self.slept(lapse.slept, |point| point.wakeup_us)?;
+        Some(idle + self.worked(lapse.worked, |point| point.wakeup_us))
     }
 
-    /// What a request costs beyond its price when none of its name has run for `gap`.
-    pub fn first(&self, gap: Micros) -> Cost {
+    /// What a request costs beyond its price when none of its name has run meanwhile.
+    pub fn first(&self, lapse: Lapse) -> Cost {
         let Some(shortest) = self.points.first() else {
             return Cost::default();
         };
         // Code that has just run is warm, and gets cold from there on.
-        let warm = (gap.0 / shortest.asleep_us.0).clamp(0.0, 1.0);
-        let cost = self.at(gap, |point| point.first_us).unwrap_or_default();
-        cost.times(warm)
+        let warm = (lapse.slept.0 / shortest.asleep_us.0).clamp(0.0, 1.0);
+        let idle = self.slept(lapse.slept, |point| point.first_us);
+        idle.unwrap_or_default().times(warm) + self.worked(lapse.worked, |point| point.first_us)
     }
 
-    /// A client's coming and going after that long a sleep, beyond its wakeup.
-    pub fn connection(&self, asleep: Micros) -> Cost {
-        self.at(asleep, |point| point.connection_us)
-            .unwrap_or_default()
+    /// A client's coming and going after that, beyond its wakeup.
+    pub fn connection(&self, lapse: Lapse) -> Cost {
+        let idle = self.slept(lapse.slept, |point| point.connection_us);
+        idle.unwrap_or_default() + self.worked(lapse.worked, |point| point.connection_us)
     }
 
-    fn at(&self, time: Micros, of: impl Fn(&AfterSleep) -> Micros) -> Option<Cost> {
+    fn slept(&self, time: Micros, of: impl Fn(&AfterSleep) -> Micros) -> Option<Cost> {
         let cost = |point: &AfterSleep| Cost::with_spread(of(point), point.spread.unwrap_or(0.0));
-        let beyond = self.points.iter().position(|it| it.asleep_us > time);
-        let (before, after) = match beyond {
-            Some(0) => return self.points.first().map(cost),
-            Some(index) => (self.points.get(index - 1)?, self.points.get(index)?),
-            None => return self.points.last().map(cost),
-        };
-        let way =
-            (time.0 / before.asleep_us.0).ln() / (after.asleep_us.0 / before.asleep_us.0).ln();
-        Some(cost(before).times(1.0 - way) + cost(after).times(way))
+        between(&self.points, time, |point| point.asleep_us, cost)
     }
+
+    /// Before the first point it grows from nothing.
+    fn worked(&self, time: Micros, of: impl Fn(&AfterWork) -> Micros) -> Cost {
+        let cost = |point: &AfterWork| Cost::with_spread(of(point), point.spread.unwrap_or(0.0));
+        let Some(shortest) = self.work.first() else {
+            return Cost::default();
+        };
+        let grown = (time.0 / shortest.worked_us.0).clamp(0.0, 1.0);
+        let cost = between(&self.work, time, |point| point.worked_us, cost);
+        cost.unwrap_or_default().times(grown)
+    }
+}
+
+/// The cost at `time` of `points` that are in ascending order of theirs.
+fn between<P>(
+    points: &[P],
+    time: Micros,
+    at: impl Fn(&P) -> Micros,
+    cost: impl Fn(&P) -> Cost,
+) -> Option<Cost> {
+    let beyond = points.iter().position(|it| at(it) > time);
+    let (before, after) = match beyond {
+        Some(0) => return points.first().map(cost),
+        Some(index) => (points.get(index - 1)?, points.get(index)?),
+        None => return points.last().map(cost),
+    };
+    let start = at(before).0;
+    let way = (time.0 / start).ln() / (at(after).0 / start).ln();
+    Some(cost(before).times(1.0 - way) + cost(after).times(way))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::SleepPrices;
+    use super::{Lapse, SleepPrices};
     use crate::{Clock, Micros, ServerParameters};
 
     fn prices(clock: Clock) -> SleepPrices {
@@ -74,35 +126,60 @@ mod tests {
             wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
             event = { cpu_us = 0 }\nafter_sleep = [\n\
             { asleep_us = 100, wakeup_us = 6, first_us = 1, connection_us = 20 },\n\
-            { asleep_us = 10000, wakeup_us = 26, first_us = 5, connection_us = 60, spread = 0.5 },\n]\n";
+            { asleep_us = 10000, wakeup_us = 26, first_us = 5, connection_us = 60, spread = 0.5 },\n]\n\
+            after_work = [\n\
+            { worked_us = 100, wakeup_us = 2, first_us = 1, connection_us = 4 },\n\
+            { worked_us = 1000, wakeup_us = 9, first_us = 3, connection_us = 30 },\n]\n";
         SleepPrices::new(&ServerParameters::from_toml(text).unwrap(), Some(clock))
     }
 
     #[test]
     fn costs_grow_with_the_logarithm_of_the_sleep() {
         let prices = prices(Clock::Cpu);
-        let wakeup = |asleep| prices.wakeup(Micros(asleep)).unwrap();
+        let wakeup = |asleep| prices.wakeup(Lapse::idle(Micros(asleep))).unwrap();
         assert_eq!(wakeup(0.0).time, Micros(6.0));
         assert_eq!(wakeup(100.0).time, Micros(6.0));
         assert!((wakeup(1000.0).time.0 - 16.0).abs() < 1e-9);
         assert_eq!(wakeup(f64::INFINITY).time, Micros(26.0));
         assert_eq!(wakeup(1e6).low, Micros(13.0));
-        assert_eq!(prices.connection(Micros(10000.0)).time, Micros(60.0));
+        assert_eq!(
+            prices.connection(Lapse::idle(Micros(10000.0))).time,
+            Micros(60.0)
+        );
     }
 
     #[test]
     fn what_ran_just_now_is_warm() {
         let prices = prices(Clock::Cpu);
-        assert_eq!(prices.first(Micros(0.0)).time, Micros(0.0));
-        assert_eq!(prices.first(Micros(50.0)).time, Micros(0.5));
-        assert_eq!(prices.first(Micros(f64::INFINITY)).time, Micros(5.0));
+        assert_eq!(prices.first(Lapse::idle(Micros(0.0))).time, Micros(0.0));
+        assert_eq!(prices.first(Lapse::idle(Micros(50.0))).time, Micros(0.5));
+        assert_eq!(
+            prices.first(Lapse::idle(Micros(f64::INFINITY))).time,
+            Micros(5.0)
+        );
+    }
+
+    #[test]
+    fn what_others_ran_comes_on_top() {
+        let prices = prices(Clock::Cpu);
+        let after = |slept: f64, worked: f64| Lapse {
+            slept: Micros(slept),
+            worked: Micros(worked),
+        };
+        let wakeup = |slept, worked| prices.wakeup(after(slept, worked)).unwrap().time.0;
+        assert_eq!(wakeup(100.0, 50.0), 7.0);
+        assert_eq!(wakeup(100.0, 100.0), 8.0);
+        assert_eq!(wakeup(10000.0, 5000.0), 35.0);
+        assert_eq!(prices.first(after(10000.0, 1000.0)).time, Micros(8.0));
+        assert_eq!(prices.first(Lapse::EVER).time, Micros(8.0));
+        assert_eq!(prices.connection(after(100.0, 25.0)).time, Micros(21.0));
     }
 
     #[test]
     fn the_wall_has_no_caches() {
         let prices = prices(Clock::Wall);
         assert!(!prices.is_known());
-        assert_eq!(prices.wakeup(Micros(1e6)), None);
-        assert_eq!(prices.first(Micros(1e6)).time, Micros(0.0));
+        assert_eq!(prices.wakeup(Lapse::idle(Micros(1e6))), None);
+        assert_eq!(prices.first(Lapse::idle(Micros(1e6))).time, Micros(0.0));
     }
 }

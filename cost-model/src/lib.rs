@@ -30,7 +30,7 @@ mod transport;
 mod validation;
 mod writing;
 
-pub use after_sleep::SleepPrices;
+pub use after_sleep::{Lapse, SleepPrices};
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
 pub use description::DescriptionError;
@@ -40,8 +40,8 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point, RequestCosts,
-    ServerIdentity, ServerParameters, TransportCosts,
+    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
+    RequestCosts, ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

@@ -133,6 +133,28 @@ pub struct TransportCosts {
     /// order; empty where that was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_sleep: Vec<AfterSleep>,
+    /// What has gone out of the caches because others ran on the server's processor while it
+    /// slept, by how long they ran, in ascending order; empty where that was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_work: Vec<AfterWork>,
+}
+
+/// What costs more where others have run on the server's processor for some time while it slept,
+/// beyond what the sleep alone costs. Processor times of the server, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AfterWork {
+    /// For how long they ran, in microseconds.
+    pub worked_us: Micros,
+    /// One wakeup.
+    pub wakeup_us: Micros,
+    /// A request where none of its name and attributes has run in that time.
+    pub first_us: Micros,
+    /// A client's coming and going.
+    pub connection_us: Micros,
+    /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
 }
 
 /// What costs more after a sleep of some length. Processor times of the server, in microseconds.
@@ -143,7 +165,7 @@ pub struct AfterSleep {
     pub asleep_us: Micros,
     /// One wakeup, in place of `wakeup`.
     pub wakeup_us: Micros,
-    /// What a request costs beyond its price where none of its name has run for that long.
+    /// What a request costs beyond its price where none of its name and attributes has run for that long.
     pub first_us: Micros,
     /// A client's coming and going beyond the one wakeup: accepting it, its setup, and freeing
     /// what it had.

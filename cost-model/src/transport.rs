@@ -1,6 +1,6 @@
 //! What messages cost a server beside the operations in them (DESIGN, section 4).
 
-use crate::{Clock, Cost, Micros, ServerParameters, SleepPrices, TransportCosts};
+use crate::{Clock, Cost, Lapse, Micros, ServerParameters, SleepPrices, TransportCosts};
 
 /// The transport costs of a server. Where its file has none, as those of 1991, all are zero and
 /// `is_known` is false.
@@ -37,6 +37,7 @@ impl TransportPrices {
                 byte_written,
                 event,
                 after_sleep: _,
+                after_work: _,
             } = costs;
             Some(TransportPrices {
                 clock: Some(clock),
@@ -69,10 +70,10 @@ impl TransportPrices {
         self.clock
     }
 
-    /// One wakeup after that long a sleep. The time is that of one processor; where two were
+    /// One wakeup after such a sleep. The time is that of one processor; where two were
     /// measured as well, the bounds hold both, for the scheduler decides.
-    pub fn wakeup(&self, asleep: Micros) -> Cost {
-        let Cost { time, low, high } = self.sleep.wakeup(asleep).unwrap_or(self.wakeup);
+    pub fn wakeup(&self, lapse: Lapse) -> Cost {
+        let Cost { time, low, high } = self.sleep.wakeup(lapse).unwrap_or(self.wakeup);
         let other = self.wakeup_other_cpu.unwrap_or(self.wakeup);
         Cost {
             time,
@@ -116,7 +117,7 @@ impl TransportPrices {
 #[cfg(test)]
 mod tests {
     use super::TransportPrices;
-    use crate::{Clock, Cost, Micros, ServerParameters};
+    use crate::{Clock, Cost, Lapse, Micros, ServerParameters};
 
     fn parameters(transport: &str) -> ServerParameters {
         let text = format!("format = 1\nrequest = []\n[server]\nname = \"test\"\n{transport}");
@@ -133,7 +134,7 @@ mod tests {
         let prices = TransportPrices::new(&parameters);
         assert!(prices.is_known());
         assert_eq!(
-            prices.wakeup(Micros(0.0)),
+            prices.wakeup(Lapse::default()),
             Cost {
                 time: Micros(6.0),
                 low: Micros(6.0),
@@ -164,7 +165,7 @@ mod tests {
         let prices = TransportPrices::new(&parameters(""));
         assert!(!prices.is_known());
         assert_eq!(
-            (prices.wakeup(Micros(0.0)), prices.reply(1000)),
+            (prices.wakeup(Lapse::default()), prices.reply(1000)),
             (Cost::default(), Cost::default())
         );
         assert_eq!(prices.clock(), None);

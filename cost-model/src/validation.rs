@@ -178,24 +178,44 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
     for (name, measured) in transport.parts() {
         validate_measured(measured).map_err(|message| format!("{name}: {message}"))?;
     }
-    let mut longest = 0.0;
-    for it in &transport.after_sleep {
-        let times = [it.wakeup_us, it.first_us, it.connection_us].map(|time| time.0);
-        if !times.into_iter().chain(it.spread).all(is_amount) {
-            return Err("after_sleep: a time or a spread is a number that is not negative".into());
-        }
-        if !it.asleep_us.0.is_finite() || it.asleep_us.0 <= longest {
-            return Err(format!(
-                "after_sleep: {} does not come behind {longest}; sleeps are above 0 and ascend",
-                it.asleep_us.0
-            ));
-        }
-        longest = it.asleep_us.0;
-    }
+    let sleeps = transport.after_sleep.iter().map(|it| {
+        let costs = [it.wakeup_us, it.first_us, it.connection_us];
+        (it.asleep_us, costs, it.spread)
+    });
+    validate_after("after_sleep", sleeps)?;
+    let work = transport.after_work.iter().map(|it| {
+        let costs = [it.wakeup_us, it.first_us, it.connection_us];
+        (it.worked_us, costs, it.spread)
+    });
+    validate_after("after_work", work)?;
     match transport.clock(Clock::Cpu) {
         Some(_) => Ok(()),
         None => Err("no clock has all of its times; give cpu_us, or wall_us, in every part".into()),
     }
+}
+
+/// Costs after a length of time, by that length.
+fn validate_after(
+    name: &str,
+    points: impl Iterator<Item = (Micros, [Micros; 3], Option<f64>)>,
+) -> Result<(), String> {
+    let mut longest = 0.0;
+    for (length, costs, spread) in points {
+        let costs = costs.map(|time| time.0);
+        if !costs.into_iter().chain(spread).all(is_amount) {
+            return Err(format!(
+                "{name}: a time or a spread is a number that is not negative"
+            ));
+        }
+        if !length.0.is_finite() || length.0 <= longest {
+            return Err(format!(
+                "{name}: {} does not come behind {longest}; lengths of time are above 0 and ascend",
+                length.0
+            ));
+        }
+        longest = length.0;
+    }
+    Ok(())
 }
 
 /// A size, a time or a spread.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use toml::Value as Toml;
 
 use crate::{
-    AfterSleep, AttributeValue, Host, Measured, Method, Point, Reference, RequestCosts,
+    AfterSleep, AfterWork, AttributeValue, Host, Measured, Method, Point, Reference, RequestCosts,
     ServerIdentity, ServerParameters,
 };
 
@@ -22,7 +22,8 @@ impl ServerParameters {
             for (name, part) in transport.parts() {
                 out.line(name, inline(&measured(part)));
             }
-            out.after_sleep(&transport.after_sleep);
+            out.list("after_sleep", transport.after_sleep.iter().map(after_sleep));
+            out.list("after_work", transport.after_work.iter().map(after_work));
         }
         for entry in &self.requests {
             out.request(entry);
@@ -90,10 +91,6 @@ impl Lines {
         self.optional("date", method.date.as_deref().map(text));
         self.optional("notes", method.notes.as_deref().map(text));
         self.list("references", method.references.iter().map(reference));
-    }
-
-    fn after_sleep(&mut self, points: &[AfterSleep]) {
-        self.list("after_sleep", points.iter().map(after_sleep));
     }
 
     /// A list of tables, one a line; nothing of an empty one.
@@ -197,6 +194,17 @@ fn after_sleep(it: &AfterSleep) -> Vec<Field> {
     numbers(&parts)
 }
 
+fn after_work(it: &AfterWork) -> Vec<Field> {
+    let parts = [
+        ("worked_us", Some(it.worked_us.0)),
+        ("wakeup_us", Some(it.wakeup_us.0)),
+        ("first_us", Some(it.first_us.0)),
+        ("connection_us", Some(it.connection_us.0)),
+        ("spread", it.spread),
+    ];
+    numbers(&parts)
+}
+
 fn numbers(parts: &[(&str, Option<f64>)]) -> Vec<Field> {
     let there = parts
         .iter()
@@ -269,6 +277,10 @@ event = { cpu_us = 0.5 }
 after_sleep = [
     { asleep_us = 200, wakeup_us = 6.5, first_us = 0, connection_us = 25, spread = 0.1 },
     { asleep_us = 10000, wakeup_us = 26, first_us = 4.5, connection_us = 70 },
+]
+after_work = [
+    { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
+    { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, spread = 0.2 },
 ]
 
 [[request]]

@@ -57,7 +57,7 @@ pub fn measure(
     let pin = plan.pin.filter(|_| pinned.is_some());
     let mut stage = Stage::new(raw)?;
     let (own, lone) = transport::loads(&mut stage, pin)?;
-    let rest = Rest::new(&mut stage)?;
+    let mut rest = Rest::new(&mut stage)?;
     let mut loads = workloads::all(&mut stage, plan)?;
     let drawing = drawing(&mut stage)?;
     let references = References::new(&mut stage)?;

@@ -220,14 +220,14 @@ impl LiveServer {
         Ok(())
     }
 
-    /// The processor time that `requests` requests cost a server that slept for `pause`, in
-    /// microseconds; `None` where it cannot be read.
-    pub(crate) fn after_pause(
+    /// The processor time that `requests` requests cost a server behind `pause`, in which it
+    /// sleeps, in microseconds; `None` where it cannot be read.
+    pub(crate) fn behind(
         &mut self,
+        pause: impl FnOnce(),
         bytes: &[u8],
         requests: u64,
         answers: u64,
-        pause: Duration,
     ) -> io::Result<Option<f64>> {
         let load = Load::once(bytes, requests);
         let until = match answers {
@@ -235,7 +235,7 @@ impl LiveServer {
             some => Until::Answered(some),
         };
         let before = self.processor_time();
-        thread::sleep(pause);
+        pause();
         self.raw.exchange(&load, until)?;
         thread::sleep(PAUSE);
         let time = self.since(before, Duration::ZERO).cpu;
@@ -257,15 +257,15 @@ impl LiveServer {
         Ok(reading)
     }
 
-    /// The processor time that `what` costs a server that slept for `pause`, in microseconds;
-    /// `None` where it cannot be read.
+    /// The processor time that `what` costs a server behind `pause`, in which it sleeps, in
+    /// microseconds; `None` where it cannot be read.
     pub(crate) fn during<E>(
         &self,
-        pause: Duration,
+        pause: impl FnOnce(),
         what: impl FnOnce() -> Result<(), E>,
     ) -> Result<Option<f64>, E> {
         let before = self.processor_time();
-        thread::sleep(pause);
+        pause();
         what()?;
         thread::sleep(PAUSE);
         Ok(self.since(before, Duration::ZERO).cpu)

@@ -30,6 +30,7 @@
 //! makes goes with its connection.
 
 mod blanks;
+mod bustle;
 mod calibrate;
 mod clock;
 mod error;
@@ -39,6 +40,7 @@ mod fit;
 mod identity;
 mod loads;
 mod mirror;
+mod motley;
 mod plan;
 mod process;
 mod raw_connection;

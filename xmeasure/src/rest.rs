@@ -5,19 +5,18 @@
 //! server gathers what it writes; a program that reads its replies sees each written by itself.
 
 use std::io;
+use std::thread;
 use std::time::Duration;
 
-use x11prof_cost_model::{AfterSleep, Measured, Micros, TransportCosts};
+use x11prof_cost_model::{AfterSleep, AfterWork, Measured, Micros, TransportCosts};
 use x11rb_protocol::protocol::xproto::{
-    Arc, AtomEnum, ChangeGCAux, ChangeGCRequest, ChangePropertyRequest, ClearAreaRequest,
-    CoordMode, CopyAreaRequest, CreateGCAux, GetGeometryRequest, GetImageRequest,
-    GetInputFocusRequest, GetPropertyRequest, ImageFormat, InternAtomRequest, Point,
-    PolyFillArcRequest, PolyFillRectangleRequest, PolyLineRequest, PolySegmentRequest, PropMode,
-    QueryPointerRequest, QueryTreeRequest, Rectangle, Segment,
+    AtomEnum, ChangePropertyRequest, GetInputFocusRequest, PropMode,
 };
 
+use crate::bustle::Bustle;
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
+use crate::motley::{Motley, motley};
 use crate::raw_connection::RawConnection;
 use crate::sampler::{Executor, Place};
 use crate::stage::Stage;
@@ -33,9 +32,17 @@ const SHORT: Duration = Duration::from_micros(200);
 const SLEEPS: [(Duration, usize); 4] = [
     (SHORT, 10),
     (Duration::from_millis(1), 5),
-    (Duration::from_millis(10), 2),
-    (Duration::from_millis(100), 1),
+    (Duration::from_millis(10), 4),
+    (Duration::from_millis(100), 2),
 ];
+/// For how long the sender works in the short pauses, and how often each in a pass.
+const WORK: [Duration; 4] = [
+    Duration::from_micros(50),
+    Duration::from_micros(200),
+    Duration::from_micros(800),
+    Duration::from_micros(3200),
+];
+const WORKED: usize = 5;
 /// Requests that follow each other's answers at once.
 const VOLLEY: u64 = 64;
 /// Requests of the batches whose replies and events are counted.
@@ -57,9 +64,9 @@ impl Batch {
         }
     }
 
-    /// Its processor time after such a pause; `None` where it cannot be read.
-    fn after(&self, server: &mut LiveServer, pause: Duration) -> io::Result<Option<f64>> {
-        server.after_pause(&self.bytes, self.requests as u64, self.answers, pause)
+    /// Its processor time behind such a pause; `None` where it cannot be read.
+    fn after(&self, server: &mut LiveServer, pause: impl FnOnce()) -> io::Result<Option<f64>> {
+        server.behind(pause, &self.bytes, self.requests as u64, self.answers)
     }
 }
 
@@ -72,11 +79,12 @@ pub(crate) struct Rest {
     questions: Batch,
     silent: Batch,
     told: Batch,
+    bustle: Bustle,
 }
 
 impl Rest {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(4);
+    pub(crate) const LASTS: Duration = Duration::from_secs(7);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -97,22 +105,29 @@ impl Rest {
             requests: 1,
             answers,
         };
+        let Motley { silent, answered } = motley(stage, property)?;
+        let motley = Batch {
+            requests: silent.len() + answered.len(),
+            answers: answered.len() as u64,
+            bytes: silent.into_iter().chain(answered).flatten().collect(),
+        };
         let focus = wire::core(GetInputFocusRequest);
         let (silent, told) = (change(stage.silent), change(stage.told));
         Ok(Rest {
             nothing: one(wire::no_operation(1), 0),
-            motley: motley(stage, property)?,
+            motley,
             question: one(focus.clone(), 1),
             questions: Batch::repeated(&focus, true),
             silent: Batch::repeated(&silent, false),
             told: Batch::repeated(&told, false),
+            bustle: Bustle::new(),
         })
     }
 
     /// Measures them, and fills in what they tell; where the server's processor time cannot be
     /// read, that is nothing.
     pub(crate) fn measure(
-        &self,
+        &mut self,
         server: &mut LiveServer,
         target: &Target,
         transport: &mut TransportCosts,
@@ -128,14 +143,15 @@ impl Rest {
         }
         replies_and_events(&passes, transport);
         transport.after_sleep = self.sleeps(&passes);
+        transport.after_work = self.work(&passes);
         Ok(())
     }
 
-    fn pass(&self, server: &mut LiveServer, target: &Target) -> io::Result<Option<Pass>> {
+    fn pass(&mut self, server: &mut LiveServer, target: &Target) -> io::Result<Option<Pass>> {
         let mut pass = Pass::default();
         let (pause, count) = SLEEPS[0];
         for _ in 0..count {
-            let mut of = |batch: &Batch| batch.after(server, pause);
+            let mut of = |batch: &Batch| batch.after(server, || thread::sleep(pause));
             let (Some(question), Some(questions), Some(silent), Some(told)) = (
                 of(&self.question)?,
                 of(&self.questions)?,
@@ -157,15 +173,76 @@ impl Rest {
         for (pause, count) in SLEEPS {
             let mut slept = Slept::default();
             for _ in 0..count {
-                slept.nothing.extend(self.nothing.after(server, pause)?);
-                slept.motley.extend(self.motley.after(server, pause)?);
-                let open = || RawConnection::open(target).map(drop);
-                let connection = server.during(pause, open).map_err(gone)?;
-                slept.connection.extend(connection);
+                self.slept(server, target, (pause, Duration::ZERO), &mut slept)?;
             }
             pass.sleeps.push(slept);
         }
+        for work in WORK {
+            let mut slept = Slept::default();
+            for _ in 0..WORKED {
+                self.slept(server, target, (SHORT, work), &mut slept)?;
+            }
+            pass.work.push(slept);
+        }
         Ok(Some(pass))
+    }
+
+    /// One of each behind such a sleep, at whose end the sender works for so long.
+    fn slept(
+        &mut self,
+        server: &mut LiveServer,
+        target: &Target,
+        (sleep, work): (Duration, Duration),
+        slept: &mut Slept,
+    ) -> io::Result<()> {
+        let Rest {
+            nothing,
+            motley,
+            bustle,
+            ..
+        } = self;
+        let mut pause = || {
+            thread::sleep(sleep);
+            bustle.work(work);
+        };
+        slept.nothing.extend(nothing.after(server, &mut pause)?);
+        slept.motley.extend(motley.after(server, &mut pause)?);
+        let open = || RawConnection::open(target).map(drop);
+        let connection = server.during(&mut pause, open).map_err(gone)?;
+        slept.connection.extend(connection);
+        Ok(())
+    }
+
+    /// What each length of work costs beyond the same sleep without.
+    fn work(&self, passes: &[Pass]) -> Vec<AfterWork> {
+        let requests = self.motley.requests as f64;
+        let mut points = Vec::new();
+        for (at, work) in WORK.into_iter().enumerate() {
+            let beyond = |field: fn(&Slept) -> &Vec<f64>| {
+                let worked = over_passes(passes, |pass| pass.work.get(at).map(field))?;
+                let idle = over_passes(passes, |pass| pass.sleeps.first().map(field))?;
+                Some((worked.median - idle.median, worked))
+            };
+            let (Some((nothing, estimate)), Some((motley, _)), Some((connection, _))) = (
+                beyond(|it| &it.nothing),
+                beyond(|it| &it.motley),
+                beyond(|it| &it.connection),
+            ) else {
+                continue;
+            };
+            let more = |time: f64| micros(time.max(0.0));
+            points.push(AfterWork {
+                worked_us: micros(work.as_secs_f64() * 1e6),
+                wakeup_us: more(nothing),
+                first_us: more((motley - nothing) / requests),
+                connection_us: more(connection - nothing),
+                spread: estimate
+                    .half_width
+                    .filter(|_| nothing > 0.0)
+                    .map(|width| rounded(width / nothing, 2)),
+            });
+        }
+        points
     }
 
     fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
@@ -226,11 +303,12 @@ struct Pass {
     /// how long the server slept before such a one.
     quicker: Vec<f64>,
     turns: Vec<f64>,
-    /// By sleep.
+    /// By sleep, and by work in a short one.
     sleeps: Vec<Slept>,
+    work: Vec<Slept>,
 }
 
-/// After one length of sleep.
+/// After one length of sleep or work.
 #[derive(Default)]
 struct Slept {
     nothing: Vec<f64>,
@@ -284,121 +362,6 @@ fn put(into: &mut Measured, cpu: &Estimate) {
 /// A server that takes no new connection has gone, or will not answer any more.
 fn gone(error: MeasureError) -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string())
-}
-
-/// One request of each of many names: small ones, so that what is cold in them weighs.
-fn motley(stage: &mut Stage, property: u32) -> Result<Batch, MeasureError> {
-    let window = stage.window;
-    let gc = stage.gc(window, CreateGCAux::new())?;
-    let pixmap = stage.pixmap(stage.screen.root_depth, 16)?;
-    let (x, y, width, height) = (4, 4, 8, 8);
-    let points: Vec<Point> = (0..4).map(|at| Point { x: at * 8, y: at }).collect();
-    let segment = Segment {
-        x1: 1,
-        y1: 2,
-        x2: 9,
-        y2: 7,
-    };
-    let rectangle = Rectangle {
-        x,
-        y,
-        width,
-        height,
-    };
-    let arc = Arc {
-        x,
-        y,
-        width,
-        height,
-        angle1: 0,
-        angle2: 23040,
-    };
-    let silent = [
-        wire::core(ChangeGCRequest {
-            gc,
-            value_list: std::borrow::Cow::Owned(ChangeGCAux::new().foreground(1)),
-        }),
-        wire::core(PolyFillRectangleRequest {
-            drawable: window,
-            gc,
-            rectangles: [rectangle].as_slice().into(),
-        }),
-        wire::core(PolyLineRequest {
-            coordinate_mode: CoordMode::ORIGIN,
-            drawable: window,
-            gc,
-            points: points.into(),
-        }),
-        wire::core(PolySegmentRequest {
-            drawable: window,
-            gc,
-            segments: [segment].as_slice().into(),
-        }),
-        wire::core(PolyFillArcRequest {
-            drawable: window,
-            gc,
-            arcs: [arc].as_slice().into(),
-        }),
-        wire::core(CopyAreaRequest {
-            src_drawable: pixmap,
-            dst_drawable: window,
-            gc,
-            src_x: 0,
-            src_y: 0,
-            dst_x: x,
-            dst_y: y,
-            width,
-            height,
-        }),
-        wire::core(ClearAreaRequest {
-            exposures: false,
-            window,
-            x,
-            y,
-            width,
-            height,
-        }),
-        wire::core(ChangePropertyRequest {
-            mode: PropMode::REPLACE,
-            window: stage.silent,
-            property,
-            type_: AtomEnum::STRING.into(),
-            format: 8,
-            data_len: 4,
-            data: b"abcd".as_slice().into(),
-        }),
-    ];
-    let answered = [
-        wire::core(GetPropertyRequest {
-            delete: false,
-            window: stage.silent,
-            property,
-            type_: AtomEnum::STRING.into(),
-            long_offset: 0,
-            long_length: 1,
-        }),
-        wire::core(GetGeometryRequest { drawable: window }),
-        wire::core(QueryTreeRequest { window }),
-        wire::core(QueryPointerRequest { window }),
-        wire::core(InternAtomRequest {
-            only_if_exists: false,
-            name: b"X11PROF_TRANSPORT".as_slice().into(),
-        }),
-        wire::core(GetImageRequest {
-            format: ImageFormat::Z_PIXMAP,
-            drawable: window,
-            x,
-            y,
-            width: 1,
-            height: 1,
-            plane_mask: !0,
-        }),
-    ];
-    Ok(Batch {
-        requests: silent.len() + answered.len(),
-        answers: answered.len() as u64,
-        bytes: silent.into_iter().chain(answered).flatten().collect(),
-    })
 }
 
 fn micros(time: f64) -> Micros {

@@ -328,6 +328,7 @@ pub(crate) fn costs(cpu: Option<&Transport>, wall: Option<&Transport>) -> Option
         byte_written: both(|f| Some(f.byte_written)),
         event: both(|f| Some(f.event))?,
         after_sleep: Vec::new(),
+        after_work: Vec::new(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod atoms;
 pub(crate) mod groups;
+pub(crate) mod others;
 pub(crate) mod owners;
 pub(crate) mod partition;
 pub(crate) mod pricing;
@@ -26,6 +27,7 @@ use x11prof_trace::{ConnectionId, Reader, TraceError};
 
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Pipeline};
+use crate::switches_first::switches_first;
 use crate::warnings::Warnings;
 use groups::{By, Groups};
 use pricing::{Blocking, Charge, Pricer, TransportPart};
@@ -306,13 +308,17 @@ pub fn profile_session<R: io::Read>(
     profiles: &mut [Profile],
 ) -> Result<Facts, TraceError> {
     let mut facts = Facts::default();
-    Pipeline::with_session(session).run(reader, |observation| {
-        facts.observe(observation);
-        for profile in profiles.iter_mut() {
-            profile.observe(observation);
-        }
-    })?;
-    Ok(facts)
+    let mut pipeline = Pipeline::with_session(session);
+    // Prices depend on who ran before a request.
+    let read = switches_first(reader, |record| {
+        pipeline.feed(record, |observation| {
+            facts.observe(observation);
+            for profile in profiles.iter_mut() {
+                profile.observe(observation);
+            }
+        });
+    });
+    read.map(|()| facts)
 }
 
 fn index(part: TransportPart) -> usize {

@@ -2,20 +2,25 @@
 //! do, costs one server.
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 
 use x11prof_cost_model::{
-    Cost, CostTable, FastMap, Micros, Price, ServerClock, ServerParameters, Substitutions,
+    Cost, CostTable, FastMap, Lapse, Micros, Price, ServerClock, ServerParameters, Substitutions,
     TransportPrices,
 };
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::Operation;
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
+use super::others::Others;
 use crate::pipeline::{Observation, Seen};
 
 /// Prices kept for each connection until an answer shows that their requests did not fail.
 /// A request that fails with more than this many behind it keeps its full price.
 const RECENT: usize = 4096;
+
+/// Operations told apart by when they ran last; beyond that all count as not having run.
+const MOST_OPERATIONS: usize = 1 << 14;
 
 /// Which requests are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -142,10 +147,14 @@ pub struct Pricer {
     blocking: Blocking,
     start: Option<Timestamp>,
     streams: FastMap<ConnectionId, Stream>,
-    /// How long the server slept before its last wakeup.
-    asleep: Micros,
-    /// When, on the server's clock, a request of each name ran last.
-    ran: FastMap<Symbol, Micros>,
+    others: Others,
+    /// For how long others had run on the server's processor when the last batch arrived.
+    worked: Micros,
+    /// What went before the server's last wakeup.
+    lapse: Lapse,
+    /// When, on the server's clock, each operation ran last, and `worked` by then: by the
+    /// request's name and a hash of the attributes.
+    ran: FastMap<(Symbol, u64), (Micros, Micros)>,
     /// The last request's, used again.
     price: Price,
 }
@@ -164,7 +173,9 @@ impl Pricer {
             blocking,
             start: None,
             streams: FastMap::default(),
-            asleep: Micros::ZERO,
+            others: Others::default(),
+            worked: Micros::ZERO,
+            lapse: Lapse::default(),
             ran: FastMap::default(),
             price: Price::default(),
         }
@@ -180,8 +191,14 @@ impl Pricer {
         match observation {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let at = self.at(block.time);
-                if let Some(asleep) = self.clock.arrive(at) {
-                    self.wakeup(block.connection, block.time, asleep, &mut on);
+                let worked = self.others.worked(block.time);
+                let lately = worked - std::mem::replace(&mut self.worked, worked);
+                if let Some(slept) = self.clock.arrive(at) {
+                    self.lapse = Lapse {
+                        slept,
+                        worked: lately,
+                    };
+                    self.wakeup(block.connection, block.time, &mut on);
                 }
             }
             Observation::BlockStart(block) => {
@@ -190,6 +207,8 @@ impl Pricer {
                 self.streams.entry(block.connection).or_default().written = true;
             }
             Observation::Message(seen) => self.message(seen, &mut on),
+            Observation::Switches(switches) => self.others.observe(switches),
+            Observation::Control(_, Control::Server(server)) => self.others.server(server.pid),
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.streams.remove(connection);
             }
@@ -206,11 +225,9 @@ impl Pricer {
         &mut self,
         connection: ConnectionId,
         time: Timestamp,
-        asleep: Micros,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        self.asleep = asleep;
-        let server = self.transport.wakeup(asleep);
+        let server = self.transport.wakeup(self.lapse);
         self.clock.serve(server.time);
         let stream = self.streams.entry(connection).or_default();
         stream.unblamed = Some(stream.unblamed.unwrap_or_default() + server);
@@ -224,15 +241,24 @@ impl Pricer {
         });
     }
 
-    /// What a request of that name costs beyond its price for not having run for a while.
-    fn cold(&mut self, request: Symbol) -> Cost {
+    /// What an operation costs beyond its price for not having run for a while. One of other
+    /// attributes is other code, and costs about as much as one of another name.
+    fn cold(&mut self, request: Symbol, operation: Option<&Operation>) -> Cost {
         let sleep = self.transport.sleep();
         if !sleep.is_known() {
             return Cost::default();
         }
         let now = self.clock.busy_until().unwrap_or_default();
-        let before = self.ran.insert(request, now);
-        sleep.first(before.map_or(Micros(f64::INFINITY), |before| now - before))
+        let attributes = operation.map(|operation| &operation.attributes);
+        let hash = self.ran.hasher().hash_one(attributes);
+        if self.ran.len() >= MOST_OPERATIONS {
+            self.ran.clear();
+        }
+        let before = self.ran.insert((request, hash), (now, self.worked));
+        sleep.first(before.map_or(Lapse::EVER, |(ran, worked)| Lapse {
+            slept: now - ran,
+            worked: self.worked - worked,
+        }))
     }
 
     fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
@@ -252,7 +278,7 @@ impl Pricer {
         match seen.message {
             Message::ClientSetup(setup) => {
                 let read = self.transport.byte_read().times(setup.wire_len as f64);
-                let connection = self.transport.sleep().connection(self.asleep);
+                let connection = self.transport.sleep().connection(self.lapse);
                 transport(self, Setup, setup.wire_len, read + connection, None);
                 // It was the setup that woke the server, not the first request.
                 if let Some(stream) = self.streams.get_mut(&seen.connection) {
@@ -265,7 +291,7 @@ impl Pricer {
             }
             Message::Request(request) => {
                 let read = self.transport.byte_read().times(request.wire_len as f64);
-                let read = read + self.cold(request.name);
+                let read = read + self.cold(request.name, seen.operation);
                 transport(self, Read, 0, read, Some(request.name));
                 if let Some(operation) = seen.operation {
                     self.request(seen, request, operation, on);

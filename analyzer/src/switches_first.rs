@@ -1,0 +1,137 @@
+//! Records with the context switches ahead of what happened meanwhile.
+//!
+//! The recorder reads the kernel's switches every few milliseconds, so that they stand in a trace
+//! behind the messages of that time. What wants to know who ran before a message is handed the
+//! others that much later; their own order stays.
+
+use std::collections::VecDeque;
+use std::io;
+
+use x11prof_trace::{Reader, Record, TraceError};
+
+/// By how much of the trace's time switches may come late: many times the recorder's beat.
+const LATE: u64 = 50_000_000;
+/// Bytes and records that wait at most.
+const MOST_BYTES: usize = 4 << 20;
+const MOST_RECORDS: usize = 1 << 14;
+
+/// Hands all that `reader` has to `on`; on an error, what came before it.
+pub(crate) fn switches_first<R: io::Read>(
+    reader: &mut Reader<R>,
+    mut on: impl FnMut(&Record),
+) -> Result<(), TraceError> {
+    let mut held = Held::default();
+    let result = loop {
+        match reader.next() {
+            Ok(Some(record)) => held.put(record, &mut on),
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    for (_, record) in held.records {
+        on(&record);
+    }
+    result
+}
+
+/// What waits for the switches of its time.
+#[derive(Default)]
+struct Held {
+    records: VecDeque<(u64, Record)>,
+    bytes: usize,
+    /// Until when the switches are known.
+    told: u64,
+}
+
+impl Held {
+    fn put(&mut self, record: Record, on: &mut impl FnMut(&Record)) {
+        let now = match &record {
+            Record::Schedule(switches) => {
+                let last = switches.iter().map(|it| it.time.as_nanos()).max();
+                self.told = self.told.max(last.unwrap_or_default());
+                on(&record);
+                self.hand_on(0, on);
+                return;
+            }
+            Record::Block(block) => block.time,
+            Record::Control(time, _) => *time,
+        };
+        self.bytes += size(&record);
+        self.records.push_back((now.as_nanos(), record));
+        self.hand_on(now.as_nanos().saturating_sub(LATE), on);
+    }
+
+    /// Hands on what is as old as the switches that are known, as old as `late`, or too much.
+    fn hand_on(&mut self, late: u64, on: &mut impl FnMut(&Record)) {
+        let known = self.told.max(late);
+        while let Some((time, _)) = self.records.front() {
+            let full = self.bytes > MOST_BYTES || self.records.len() > MOST_RECORDS;
+            if *time > known && !full {
+                return;
+            }
+            if let Some((_, record)) = self.records.pop_front() {
+                self.bytes -= size(&record);
+                on(&record);
+            }
+        }
+    }
+}
+
+fn size(record: &Record) -> usize {
+    match record {
+        Record::Block(block) => block.bytes.len(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
+
+    use super::{Held, LATE, MOST_RECORDS};
+
+    fn at(millis: u64) -> Record {
+        let time = Timestamp::from_nanos(millis * 1_000_000);
+        Record::Control(time, Control::Extensions { extensions: vec![] })
+    }
+
+    fn switches(millis: u64) -> Record {
+        Record::Schedule(vec![Switch {
+            time: Timestamp::from_nanos(millis * 1_000_000),
+            pid: 1,
+            tid: 1,
+            cpu: 0,
+            kind: SwitchKind::In,
+        }])
+    }
+
+    /// The order in which they come out: switches as 0.
+    fn order(records: Vec<Record>) -> Vec<u64> {
+        let (mut held, mut order) = (Held::default(), Vec::new());
+        for record in records {
+            held.put(record, &mut |record| {
+                order.push(match record {
+                    Record::Control(time, _) => time.as_nanos() / 1_000_000,
+                    _ => 0,
+                });
+            });
+        }
+        order
+    }
+
+    #[test]
+    fn messages_wait_for_the_switches_of_their_time() {
+        assert_eq!(
+            order(vec![at(1), at(2), switches(2), at(3), switches(4)]),
+            [0, 1, 2, 0, 3]
+        );
+    }
+
+    #[test]
+    fn without_switches_they_wait_a_while() {
+        let late = LATE / 1_000_000;
+        assert_eq!(order(vec![at(1), at(2), at(1 + late)]), [1]);
+        let many = order(vec![at(1); MOST_RECORDS + 3]);
+        assert_eq!(many.len(), 3);
+    }
+}
