@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Micros;
 
-/// A load that changed by more than this is worth a remark, as a spread is.
-const WORTH: f64 = 0.1;
+/// A load that changed by more than this is worth a remark.
+const WORTH: f64 = 0.15;
+/// And if it is by so many microseconds: a NoOperation takes seven thousandths of one, and a seventh of
+/// that comes and goes.
+const LEAST: f64 = 0.005;
 
 /// A load that was measured twice, with the whole calibration in between.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +34,7 @@ impl Reference {
 }
 
 /// What the references say: a machine that drifts changes all of them alike, by the median of their
-/// ratios. One that changed otherwise, by more than its spread and a tenth, met something that the
+/// ratios. One that became slower than that, by more than its spread and 15 %, met something that the
 /// calibration left behind, as a first cursor makes a server look at each drawing request from then on.
 pub fn left_behind(references: &[Reference]) -> Vec<String> {
     let mut ratios: Vec<f64> = references.iter().filter_map(Reference::ratio).collect();
@@ -50,7 +53,8 @@ pub fn left_behind(references: &[Reference]) -> Vec<String> {
     let single = references.iter().filter_map(|reference| {
         let own = reference.ratio()? / common;
         let explained = reference.spread.unwrap_or(0.0).max(WORTH);
-        ((own - 1.0).abs() > explained).then(|| {
+        let more_us = reference.start_us.0 * common * (own - 1.0);
+        (own - 1.0 > explained && more_us > LEAST).then(|| {
             format!(
                 "{} took {own:.2} times as long at the end of the calibration as at its beginning, the \
                  drift of the others left out: something that was measured has a lasting effect on it",

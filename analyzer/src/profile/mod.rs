@@ -2,6 +2,7 @@
 
 pub(crate) mod atoms;
 pub(crate) mod groups;
+mod likely;
 pub(crate) mod others;
 pub(crate) mod owners;
 pub(crate) mod partition;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use x11prof_cost_model::{Cost, Micros, Network};
+use x11prof_cost_model::{Clock, Cost, Micros, Network};
 
 use crate::facts::Facts;
 use crate::profile::Profile;
+use crate::profile::likely::likely;
 use crate::profile::partition::PartitionReport;
 use crate::profile::pricing::{Blocking, TransportPart};
 use crate::profile::report::{
@@ -228,6 +229,9 @@ fn total(
         all.server += line.server;
     }
     let server = all.server + transport_cost(profile);
+    // What was compared is processor time, by files that know transport.
+    let is_checked = profile.knows_transport() && profile.clock() == Some(Clock::Cpu);
+    let likely = is_checked.then(|| likely(all.server, transport_cost(profile)));
     let wire = network.time(all.bytes, all.blocking) + network.time(transport.bytes, 0);
     let cpu = facts.cpu();
     TotalReport {
@@ -238,6 +242,8 @@ fn total(
         network_ms: ms(wire),
         low_ms: ms(server.low + wire),
         high_ms: ms(server.high + wire),
+        likely_low_ms: likely.map(|(least, _)| ms(least + wire)),
+        likely_high_ms: likely.map(|(_, most)| ms(most + wire)),
         unpriced: all.unpriced,
         client_cpu_ms: cpu.clients.map(duration_ms),
         server_cpu_ms: cpu.server.map(duration_ms),

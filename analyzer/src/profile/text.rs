@@ -231,6 +231,12 @@ impl ProfileReport {
             "Bounds: the calibration allows {:.3} to {:.3} ms in all",
             total.low_ms, total.high_ms,
         )?;
+        if let (Some(low), Some(high)) = (total.likely_low_ms, total.likely_high_ms) {
+            writeln!(
+                out,
+                "Likely: {low:.3} to {high:.3} ms, as nine in ten of the programs that were checked",
+            )?;
+        }
         write!(out, "{}", self.client_and_server)
     }
 }

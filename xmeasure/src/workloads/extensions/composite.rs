@@ -386,7 +386,7 @@ fn edges(plan: &Plan, loads: &mut Loads, render: Render, pictures: &Pictures) {
             extension(request, major)
         })
     };
-    let sides = || plan.sizes(&[2, 4, 20, 100]).copied();
+    let sides = || plan.sizes(&[1, 2, 4, 20, 100]).copied();
     loads
         .series
         .push(Series::new(sides(), move |side| traps(side, 1)));

@@ -11,7 +11,7 @@ mod workloads;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use x11prof_proxy::ServerKind;
 
 use self::table::{Crossed, Rounds};
@@ -20,6 +20,9 @@ use self::workloads::{PACKAGES, WORKLOADS, Workload};
 use crate::packages::{DEMO, TEST, ensure};
 use crate::run::{cargo, run, target};
 
+/// What is written, in the folder of the recordings.
+const FILE: &str = "accuracy.json";
+
 /// What to run.
 struct Choice {
     rounds: usize,
@@ -27,17 +30,21 @@ struct Choice {
     workloads: Vec<&'static Workload>,
     /// Whether servers that can be viewed have a viewer.
     viewed: bool,
+    /// Whether kept recordings are priced again beside the truths of their run, instead of
+    /// running anything.
+    again: bool,
 }
 
 impl Choice {
     /// From arguments in any order: a number of rounds, kinds of server, parts of workloads' names,
-    /// `viewed`.
+    /// `viewed`, `again`.
     fn new(arguments: &[String]) -> Result<Choice, String> {
         let mut choice = Choice {
             rounds: 3,
             servers: Vec::new(),
             workloads: Vec::new(),
             viewed: false,
+            again: false,
         };
         for argument in arguments {
             if let Ok(rounds) = argument.parse::<usize>() {
@@ -46,6 +53,8 @@ impl Choice {
                 choice.servers.push(kind);
             } else if argument == "viewed" {
                 choice.viewed = true;
+            } else if argument == "again" {
+                choice.again = true;
             } else {
                 let mut none = true;
                 for named in WORKLOADS.iter().filter(|it| it.name.contains(argument)) {
@@ -70,6 +79,13 @@ impl Choice {
         }
         Ok(choice)
     }
+
+    fn stage(&self, kind: ServerKind) -> Stage {
+        Stage {
+            kind,
+            viewed: self.viewed,
+        }
+    }
 }
 
 /// Runs the validation that `arguments` choose.
@@ -79,10 +95,14 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     let ours = ["build", "--release", "--locked", "--example", "shm_painter"];
     run(cargo().args(ours))?;
-    let folder = target().join("validate");
+    // What viewed servers spent is no truth for the others.
+    let folder = match choice.viewed {
+        true => target().join("validate/viewed"),
+        false => target().join("validate"),
+    };
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     for &kind in &choice.servers {
-        let parameters = parameters(&folder, kind);
+        let parameters = parameters(kind);
         // A whole measurement takes minutes: one that is there is used again.
         if !parameters.exists() {
             let arguments = ["measure", "--server", kind.name(), "-o"];
@@ -96,33 +116,10 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         rows.extend(choice.servers.iter().map(of));
     }
     let (mut crossed, mut failed) = (Vec::new(), Vec::new());
-    // Every round is of everything, so that the spread over rounds has the machine's drift in it.
-    for round in 1..=choice.rounds {
-        println!("round {round} of {}", choice.rounds);
-        table::heading();
-        for (at, workload) in choice.workloads.iter().enumerate() {
-            let of_workload = rows.iter_mut().skip(at * choice.servers.len());
-            for (row, &kind) in of_workload.zip(&choice.servers) {
-                // One that fails is told of and left out; the others are worth having.
-                match once(
-                    workload,
-                    Stage {
-                        kind,
-                        viewed: choice.viewed,
-                    },
-                    row,
-                    &folder,
-                ) {
-                    Ok(()) => row.print(),
-                    Err(why) => {
-                        let why = format!("{kind}: {why}");
-                        println!("{why}");
-                        failed.push(why);
-                    }
-                }
-            }
-            write(&folder, &rows, &crossed, &failed)?;
-        }
+    if choice.again {
+        again(&choice, &mut rows, &folder)?;
+    } else {
+        run_rounds(&choice, &mut rows, &mut failed, &folder)?;
     }
     for workload in &choice.workloads {
         for pair in pairs(&choice.servers) {
@@ -132,7 +129,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             }
         }
     }
-    write(&folder, &rows, &crossed, &failed)?;
+    if !choice.again {
+        write(&folder, &rows, &crossed, &failed)?;
+    }
     rows.retain(|row| !row.is_empty());
     table::summary(&rows, &crossed);
     if failed.is_empty() {
@@ -142,12 +141,64 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
+/// All rounds; a row is printed, and the file written anew, as each comes.
+fn run_rounds(
+    choice: &Choice,
+    rows: &mut [Rounds],
+    failed: &mut Vec<String>,
+    folder: &Path,
+) -> Result<(), String> {
+    // Every round is of everything, so that the spread over rounds has the machine's drift in it.
+    for round in 1..=choice.rounds {
+        println!("round {round} of {}", choice.rounds);
+        table::heading();
+        for (at, workload) in choice.workloads.iter().enumerate() {
+            let of_workload = rows.iter_mut().skip(at * choice.servers.len());
+            for (row, &kind) in of_workload.zip(&choice.servers) {
+                // One that fails is told of and left out; the others are worth having.
+                match once(workload, choice.stage(kind), row, folder) {
+                    Ok(()) => row.print(),
+                    Err(why) => {
+                        let why = format!("{kind}: {why}");
+                        println!("{why}");
+                        failed.push(why);
+                    }
+                }
+            }
+            write(folder, rows, &[], failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The recordings of the last run priced again, for what has changed in the model.
+fn again(choice: &Choice, rows: &mut [Rounds], folder: &Path) -> Result<(), String> {
+    let file = folder.join(FILE);
+    let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let last: Value =
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    table::heading();
+    for (at, workload) in choice.workloads.iter().enumerate() {
+        let of_workload = rows.iter_mut().skip(at * choice.servers.len());
+        for (row, &kind) in of_workload.zip(&choice.servers) {
+            let mut all = last["rows"].as_array().into_iter().flatten();
+            let same = |it: &&Value| it["workload"] == row.workload && it["server"] == row.server;
+            if let Some(old) = all.find(same) {
+                let trace = truth::trace(folder, workload, kind);
+                row.again(old, truth::price(&trace, &parameters(kind))?);
+                row.print();
+            }
+        }
+    }
+    Ok(())
+}
+
 /// One round of a workload on a server: once unrecorded, for the truth, and once recorded.
 fn once(workload: &Workload, stage: Stage, row: &mut Rounds, folder: &Path) -> Result<(), String> {
     let alone = stage.alone(workload, folder)?;
     let trace = truth::trace(folder, workload, stage.kind);
     stage.record(workload, &trace, folder)?;
-    let priced = truth::price(&trace, &parameters(folder, stage.kind))?;
+    let priced = truth::price(&trace, &parameters(stage.kind))?;
     row.push(alone, priced);
     Ok(())
 }
@@ -167,14 +218,17 @@ fn cross(
         return Ok(None);
     };
     let trace = truth::trace(folder, workload, from);
-    let estimate =
-        |kind| Ok::<_, String>(truth::price(&trace, &parameters(folder, kind))?.estimate_ms);
+    let (there, here) = (
+        truth::price(&trace, &parameters(to))?,
+        truth::price(&trace, &parameters(from))?,
+    );
     Ok(Some(Crossed {
         workload: workload.name,
         from: from.name(),
         to: to.name(),
-        estimate_ms: estimate(to)?,
-        naive_ms: estimate(from)?,
+        estimate_ms: there.estimate_ms,
+        naive_ms: here.estimate_ms,
+        recorded_ms: here.recorded_ms,
         truth_ms: other.truth(),
         from_truth_ms: recorded.truth(),
     }))
@@ -190,8 +244,8 @@ fn pairs(servers: &[ServerKind]) -> Vec<(ServerKind, ServerKind)> {
         .collect()
 }
 
-fn parameters(folder: &Path, kind: ServerKind) -> PathBuf {
-    folder.join(format!("{kind}.toml"))
+fn parameters(kind: ServerKind) -> PathBuf {
+    target().join(format!("validate/{kind}.toml"))
 }
 
 fn write(
@@ -200,7 +254,7 @@ fn write(
     crossed: &[Crossed],
     failed: &[String],
 ) -> Result<(), String> {
-    let file = folder.join("accuracy.json");
+    let file = folder.join(FILE);
     let rows = rows.iter().filter(|row| !row.is_empty());
     let rows: Vec<_> = rows.map(Rounds::json).collect();
     let crossed: Vec<_> = crossed.iter().map(Crossed::json).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use x11prof_proxy::{PrivateServer, ServerKind};
 
 use super::viewer;
@@ -37,10 +37,25 @@ pub(super) struct Alone {
     pub(super) wall_ms: f64,
 }
 
+impl Alone {
+    pub(super) fn json(&self) -> Value {
+        json!({ "server_ms": self.server_ms, "wall_ms": self.wall_ms })
+    }
+
+    pub(super) fn from_json(json: &Value) -> Option<Alone> {
+        Some(Alone {
+            server_ms: json["server_ms"].as_f64()?,
+            wall_ms: json["wall_ms"].as_f64()?,
+        })
+    }
+}
+
 /// What x11prof makes of a recording.
 #[derive(Clone, Copy)]
 pub(super) struct Priced {
     pub(super) estimate_ms: f64,
+    /// Of it, what the requests themselves take; the rest is their transport.
+    pub(super) requests_ms: f64,
     pub(super) low_ms: f64,
     pub(super) high_ms: f64,
     /// Processor time of the server while it was recorded, by the kernel.
@@ -153,8 +168,12 @@ pub(super) fn price(trace: &Path, parameters: &Path) -> Result<Priced, String> {
     let count = number("count");
     Ok(Priced {
         estimate_ms: number("server_ms"),
-        low_ms: number("low_ms"),
-        high_ms: number("high_ms"),
+        requests_ms: number("server_ms")
+            - report["transport"]["server_ms"]
+                .as_f64()
+                .unwrap_or(f64::NAN),
+        low_ms: number("likely_low_ms"),
+        high_ms: number("likely_high_ms"),
         recorded_ms: number("server_cpu_ms"),
         client_ms: number("client_cpu_ms"),
         wall_ms: number("wall_ms"),
