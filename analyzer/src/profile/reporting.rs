@@ -231,7 +231,7 @@ fn total(
     let server = all.server + transport_cost(profile);
     // What was compared is processor time, by files that know transport.
     let is_checked = profile.knows_transport() && profile.clock() == Some(Clock::Cpu);
-    let likely = is_checked.then(|| likely(all.server, transport_cost(profile)));
+    let likely = is_checked.then(|| likely(server));
     let wire = network.time(all.bytes, all.blocking) + network.time(transport.bytes, 0);
     let cpu = facts.cpu();
     TotalReport {
