@@ -9,7 +9,9 @@ use std::io;
 
 use x11prof_trace::{Reader, Record, TraceError};
 
-/// By how much of the trace's time switches may come late: many times the recorder's beat.
+/// For how much of the trace's time records wait for switches: many times the recorder's beat of some
+/// milliseconds. The format allows them to come 250 ms late; what they tell by then of earlier
+/// work is lost to prices, where longer waiting would hold more of a trace that has none.
 const LATE: u64 = 50_000_000;
 /// Bytes and records that wait at most.
 const MOST_BYTES: usize = 4 << 20;

@@ -64,7 +64,7 @@ impl SleepPrices {
         Some(idle + self.worked(lapse.worked, |point| point.wakeup_us))
     }
 
-    /// What a request costs beyond its price when none of its name has run meanwhile.
+    /// What a request costs beyond its price when none of its name and attributes has run meanwhile.
     pub fn first(&self, lapse: Lapse) -> Cost {
         let Some(shortest) = self.points.first() else {
             return Cost::default();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use x11rb_protocol::protocol::render::{
-    ChangePictureAux, ChangePictureRequest, Color, CompositeRequest, CreatePictureAux,
+    ChangePictureAux, ChangePictureRequest, CompositeRequest, CreatePictureAux,
     CreatePictureRequest, CreateSolidFillRequest, FillRectanglesRequest, FreePictureRequest,
     PictOp, QueryPictFormatsRequest, Repeat, SetPictureClipRectanglesRequest,
 };
@@ -18,6 +18,7 @@ use x11rb_protocol::protocol::xproto::{
 use crate::error::MeasureError;
 use crate::stage::Stage;
 use crate::wire;
+use crate::workloads::{TRANSLUCENT, root_format};
 
 /// Requests as bytes, one by one.
 pub(crate) struct Motley {
@@ -26,8 +27,7 @@ pub(crate) struct Motley {
     pub(crate) answered: Vec<Vec<u8>>,
 }
 
-/// One request of each of many names: small ones, so that what is cold in
-/// them weighs. Sent again, they find everything as before.
+/// One request of each of many names: small ones, so that what is cold in them weighs. Sent again, they find everything as before.
 pub(crate) fn motley(stage: &mut Stage, property: u32) -> Result<Motley, MeasureError> {
     let window = stage.window;
     let gc = stage.gc(window, CreateGCAux::new())?;
@@ -144,13 +144,8 @@ fn pictures(stage: &mut Stage) -> Result<Vec<Vec<u8>>, MeasureError> {
     let Some(major) = stage.extension("RENDER")? else {
         return Ok(Vec::new());
     };
-    let visual = stage.screen.root_visual;
     let known = stage.ask_extension(QueryPictFormatsRequest, major)?;
-    let screens = known.iter().flat_map(|known| &known.screens);
-    let mut visuals = screens
-        .flat_map(|screen| &screen.depths)
-        .flat_map(|depth| &depth.visuals);
-    let Some(format) = visuals.find(|it| it.visual == visual).map(|it| it.format) else {
+    let Some(format) = known.and_then(|known| root_format(stage, &known)) else {
         return Ok(Vec::new());
     };
     let (pid, source) = (stage.id(), stage.id());
@@ -166,12 +161,6 @@ fn pictures(stage: &mut Stage) -> Result<Vec<Vec<u8>>, MeasureError> {
         y: 4,
         width: 8,
         height: 8,
-    };
-    let color = Color {
-        red: 0x8000,
-        green: 0x4000,
-        blue: 0,
-        alpha: 0x8000,
     };
     Ok(vec![
         wire::extension(
@@ -194,7 +183,7 @@ fn pictures(stage: &mut Stage) -> Result<Vec<Vec<u8>>, MeasureError> {
             FillRectanglesRequest {
                 op: PictOp::OVER,
                 dst: pid,
-                color,
+                color: TRANSLUCENT,
                 rects: [rectangle].as_slice().into(),
             },
             major,
@@ -202,7 +191,7 @@ fn pictures(stage: &mut Stage) -> Result<Vec<Vec<u8>>, MeasureError> {
         wire::extension(
             CreateSolidFillRequest {
                 picture: source,
-                color,
+                color: TRANSLUCENT,
             },
             major,
         ),

@@ -382,18 +382,7 @@ fn left_behind_by(more: f64) -> Vec<String> {
     let (mut mock, plan) = (Mock::new(), Plan::default());
     let start = references.look(&mut mock, &plan).unwrap();
     mock.spoilt = Some((mock.batches + 50, more));
-    let (loads, lone) = loads();
-    let mut readings = Readings::default();
-    sample(
-        &mut mock,
-        &loads,
-        11,
-        &lone,
-        &plan,
-        &mut readings,
-        &mut |_| true,
-    )
-    .unwrap();
+    sampled(&mut mock, &[]);
     let end = references.look(&mut mock, &plan).unwrap();
     left_behind(&references.compare(&start, &end))
 }

@@ -15,6 +15,8 @@ mod updates;
 
 use x11rb_protocol::x11_utils::Request;
 
+pub(crate) use self::render::{TRANSLUCENT, root_format};
+
 use super::RESOURCES;
 use crate::error::MeasureError;
 use crate::loads::Loads;

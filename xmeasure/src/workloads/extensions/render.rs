@@ -36,7 +36,7 @@ pub(super) struct Render {
 }
 
 /// Half red, translucent.
-pub(super) const TRANSLUCENT: Color = Color {
+pub(crate) const TRANSLUCENT: Color = Color {
     red: 0x8000,
     green: 0x4000,
     blue: 0,
@@ -50,12 +50,17 @@ pub(super) const OPAQUE: Color = Color {
     alpha: 0xFFFF,
 };
 
+/// The format of the root's visual.
+pub(crate) fn root_format(stage: &Stage, known: &QueryPictFormatsReply) -> Option<u32> {
+    let visual = stage.screen.root_visual;
+    let depths = known.screens.iter().flat_map(|screen| &screen.depths);
+    let mut visuals = depths.flat_map(|depth| &depth.visuals);
+    Some(visuals.find(|known| known.visual == visual)?.format)
+}
+
 impl Render {
     fn new(stage: &Stage, major: u8, known: &QueryPictFormatsReply) -> Option<Render> {
-        let visual = stage.screen.root_visual;
-        let depths = known.screens.iter().flat_map(|screen| &screen.depths);
-        let mut visuals = depths.flat_map(|depth| &depth.visuals);
-        let root = visuals.find(|known| known.visual == visual)?.format;
+        let root = root_format(stage, known)?;
         let direct = |depth: u8, alpha: u16, red: u16| {
             let mut formats = known.formats.iter();
             let found = formats.find(|format| {
