@@ -38,6 +38,8 @@ pub(crate) struct Reading {
     pub(crate) requests: u64,
     /// Synchronisations.
     pub(crate) syncs: u64,
+    /// How often the server went to sleep, where it is known.
+    pub(crate) sleeps: Option<u64>,
     /// Whether the sender was kept on another processor than the server: then the wall counts.
     /// If it was kept on the same one, the server's own clock does: it is steadier there, but
     /// the wall holds the sender's time as well. `None` where neither was.
@@ -53,6 +55,7 @@ impl Reading {
         self.wall += other.wall;
         self.requests += other.requests;
         self.syncs += other.syncs;
+        self.sleeps = self.sleeps.zip(other.sleeps).map(|(a, b)| a + b);
         self.lost += other.lost;
         self.apart = other.apart;
     }
