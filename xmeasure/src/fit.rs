@@ -124,7 +124,8 @@ fn is_blank(sample: &Sample) -> bool {
     operation.blanks > 0 && f64::from(operation.blanks) >= operation.op_size
 }
 
-fn attributes(operation: &Operation) -> BTreeMap<String, AttributeValue> {
+/// An operation's attributes, as a file has them.
+pub(crate) fn attributes(operation: &Operation) -> BTreeMap<String, AttributeValue> {
     let value = |value| match value {
         Value::Name(name) => AttributeValue::Name(name.to_string()),
         Value::Number(number) => AttributeValue::Number(number),

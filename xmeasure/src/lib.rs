@@ -37,6 +37,7 @@ mod error;
 mod executor;
 mod explore;
 mod fit;
+mod fonts;
 mod identity;
 mod loads;
 mod mirror;
