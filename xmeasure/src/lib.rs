@@ -47,6 +47,7 @@ mod process;
 mod raw_connection;
 mod reference;
 mod rest;
+mod rows;
 mod sampler;
 mod shared_memory;
 mod stage;

@@ -187,6 +187,26 @@ impl Render {
         )
     }
 
+    /// A turn by some ten degrees: cosine and sine in 64ths.
+    pub(super) fn turn(&self, picture: u32) -> Vec<u8> {
+        let [cosine, sine] = [63, 11].map(|part| ONE / 64 * part);
+        let transform = Transform {
+            matrix11: cosine,
+            matrix12: -sine,
+            matrix13: 0,
+            matrix21: sine,
+            matrix22: cosine,
+            matrix23: 0,
+            matrix31: 0,
+            matrix32: 0,
+            matrix33: ONE,
+        };
+        extension(
+            SetPictureTransformRequest { picture, transform },
+            self.major,
+        )
+    }
+
     /// A new glyph set with `count` glyphs of that side in shades of grey, named 0 and on.
     pub(super) fn glyph_set(
         &self,
