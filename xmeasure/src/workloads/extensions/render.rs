@@ -282,9 +282,12 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
 
 /// Pictures come and go, and are set.
 fn pictures(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
-    let (drawable, major) = (stage.window, render.major);
+    let major = render.major;
     let free = |picture| render.free(picture);
-    let picture = |pid| render.picture(pid, drawable, render.root);
+    // Of a pixmap, as toolkits' mostly are: a window has a list of its pictures, which has to be
+    // searched for each that goes (a picture of a window that has hundreds takes ten times as long).
+    let drawable = stage.pixmap(32, 32)?;
+    let picture = |pid| render.picture(pid, drawable, render.argb32);
     cycle(stage, loads, RESOURCES, &[&picture, &free]);
     cycle(
         stage,
