@@ -41,7 +41,7 @@ pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
     AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
-    RequestCosts, ServerIdentity, ServerParameters, TransportCosts,
+    RequestCosts, Row, ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

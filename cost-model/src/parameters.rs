@@ -191,6 +191,9 @@ pub struct RequestCosts {
     /// What a character without ink counts as; as one with ink where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blank: Option<Blank>,
+    /// What a row of pixels of a shape counts as; nothing where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<Row>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
 }
@@ -202,6 +205,18 @@ pub struct Blank {
     /// The part of a character with ink: 0 where it costs nothing, 1 where it costs the same.
     pub share: f64,
     /// Half the width of the 95 % confidence interval, relative to the share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}
+
+/// What a row that a shape reaches over counts as beside the shape's area: its edges are found
+/// anew in each. The measured sizes are those of squares.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// As many pixels of area; a square of side a counts as a² + a · pixels.
+    pub pixels: f64,
+    /// Half the width of the 95 % confidence interval, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }

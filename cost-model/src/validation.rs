@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Blank, Clock, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts,
+    Blank, Clock, Measured, Micros, Point, RequestCosts, Row, ServerParameters, TransportCosts,
 };
 
 /// What is wrong with a file, and where.
@@ -91,6 +91,9 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     if let Some(blank) = entry.blank {
         validate_blank(blank).map_err(|message| (None, format!("blank: {message}")))?;
     }
+    if let Some(row) = entry.row {
+        validate_row(row).map_err(|message| (None, format!("row: {message}")))?;
+    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;
@@ -122,6 +125,15 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
 fn validate_blank(Blank { share, spread }: Blank) -> Result<(), String> {
     if !(0.0..=1.0).contains(&share) {
         return Err(format!("share is {share}; it is a part of 1"));
+    }
+    validate_times(None, None, spread)
+}
+
+fn validate_row(Row { pixels, spread }: Row) -> Result<(), String> {
+    if !is_amount(pixels) {
+        return Err(format!(
+            "pixels is {pixels}; it is a number that is not negative"
+        ));
     }
     validate_times(None, None, spread)
 }

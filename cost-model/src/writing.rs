@@ -125,6 +125,15 @@ impl Lines {
                 ]))
             }),
         );
+        self.optional(
+            "row",
+            entry.row.as_ref().map(|it| {
+                inline(&numbers(&[
+                    ("pixels", Some(it.pixels)),
+                    ("spread", it.spread),
+                ]))
+            }),
+        );
         self.0.push_str("points = [\n");
         for it in &entry.points {
             let _ = writeln!(self.0, "    {},", inline(&point(it)));

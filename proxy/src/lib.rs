@@ -7,9 +7,11 @@
 
 mod authority;
 mod buffer;
+mod child;
 mod client;
 mod clock;
 mod command;
+mod compositor;
 mod connection_tap;
 mod connections;
 mod cpu_clock;
@@ -40,6 +42,7 @@ mod socket;
 mod tap;
 mod tcp_listener;
 mod tcp_peer;
+mod viewer;
 mod watch;
 
 pub use authority::Cookie;

@@ -3,27 +3,25 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_parent_process_death_signal,
-};
-use rustix::time::Timespec;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_setaffinity};
 use thiserror::Error;
 
 use crate::authority::{self, Cookie};
+use crate::child::{OwnChild, last_words, until};
+use crate::compositor::Compositor;
 use crate::display_name::DisplayName;
 use crate::private_dir::PrivateDir;
-use crate::server_kind::ServerKind;
+use crate::server_kind::{HostKind, ServerKind};
+use crate::viewer;
 
 /// How long a server may take to be ready.
-const START_PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may take to end before it is killed.
-const STOP_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const START_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a private server did not start.
 #[derive(Debug, Error)]
@@ -58,14 +56,51 @@ pub enum ServerError {
 /// started it ends.
 #[derive(Debug)]
 pub struct PrivateServer {
-    child: Child,
+    child: OwnChild,
     display: DisplayName,
     cookie: Cookie,
     authority_file: PathBuf,
-    kind: ServerKind,
-    dir: PrivateDir,
-    /// The server that this one has its window at; it ends after this one.
-    _host: Option<Box<PrivateServer>>,
+    /// The thread that looks at it, where its kind is looked at.
+    viewer: Option<Pid>,
+    /// It goes when the server has.
+    _dir: PrivateDir,
+    /// What this server has its window at; it ends after this one.
+    host: Option<Host>,
+}
+
+/// What a server needs for itself.
+#[derive(Debug)]
+enum Host {
+    Server(Box<PrivateServer>),
+    Compositor(Compositor),
+}
+
+impl Host {
+    fn start(kind: HostKind) -> Result<Host, ServerError> {
+        Ok(match kind {
+            HostKind::Server(kind) => Host::Server(Box::new(PrivateServer::start(kind)?)),
+            HostKind::Compositor => Host::Compositor(Compositor::start()?),
+        })
+    }
+
+    /// Has `command` be its client.
+    fn shows(&self, command: &mut Command) {
+        match self {
+            Host::Server(server) => {
+                command
+                    .env("DISPLAY", server.display().to_string())
+                    .env("XAUTHORITY", server.authority_file());
+            }
+            Host::Compositor(compositor) => compositor.shows(command),
+        }
+    }
+
+    fn pid(&self) -> u32 {
+        match self {
+            Host::Server(server) => server.pid(),
+            Host::Compositor(compositor) => compositor.pid(),
+        }
+    }
 }
 
 impl PrivateServer {
@@ -76,10 +111,7 @@ impl PrivateServer {
     pub fn start(kind: ServerKind) -> Result<PrivateServer, ServerError> {
         let program = kind.program();
         let io = |source| ServerError::Io { program, source };
-        let host = match kind.host() {
-            Some(host) => Some(Box::new(PrivateServer::start(host)?)),
-            None => None,
-        };
+        let host = kind.host().map(Host::start).transpose()?;
         let dir = PrivateDir::new().map_err(io)?;
         let cookie = Cookie::random().map_err(io)?;
         let authority_file = dir.path().join("Xauthority");
@@ -89,36 +121,60 @@ impl PrivateServer {
         let mut command = command(program, &authority_file, &log).map_err(io)?;
         command.args(kind.arguments(dir.path()).map_err(io)?);
         if let Some(host) = &host {
-            command
-                .env("DISPLAY", host.display().to_string())
-                .env("XAUTHORITY", host.authority_file());
+            host.shows(&mut command);
         }
-        let mut child = command.spawn().map_err(|source| match source.kind() {
+        let mut child = OwnChild::spawn(&mut command).map_err(|source| match source.kind() {
             ErrorKind::NotFound => ServerError::Missing {
                 program,
                 package: kind.package(),
             },
             _ => io(source),
         })?;
-        match ready(&mut child) {
-            Ok(number) => Ok(PrivateServer {
-                child,
-                display: DisplayName::local(number),
-                cookie,
-                authority_file,
-                kind,
-                dir,
-                _host: host,
-            }),
-            Err(why) => {
-                stop(&mut child);
-                let said = fs::read_to_string(&log).unwrap_or_default();
-                Err(ServerError::Failed {
-                    program,
-                    why: format!("{why}{}{}", last_words(&said), kind.advice()),
-                })
+        let number = ready(&mut child).map_err(|why| {
+            let said = fs::read_to_string(&log).unwrap_or_default();
+            ServerError::Failed {
+                program,
+                why: format!("{why}{}{}", last_words(&said), kind.advice()),
             }
+        })?;
+        let socket = kind.viewers_socket(dir.path());
+        let viewer = match socket.filter(|_| kind.is_viewed()) {
+            Some(socket) => Some(viewer::view(&socket).map_err(io)?),
+            None => None,
+        };
+        Ok(PrivateServer {
+            child,
+            display: DisplayName::local(number),
+            cookie,
+            authority_file,
+            viewer,
+            _dir: dir,
+            host,
+        })
+    }
+
+    /// Has what it needs for itself run on processor `cpu`: the server or compositor that it has
+    /// its window at, the viewer that looks at it.
+    ///
+    /// # Errors
+    /// Where the system does not let it run there.
+    pub fn put_aside(&self, cpu: usize) -> io::Result<()> {
+        let host = self.host.as_ref().map(Host::pid);
+        let host = host.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        if cpu >= CpuSet::MAX_CPU {
+            return Err(io::Error::from(ErrorKind::InvalidInput));
         }
+        let mut only = CpuSet::new();
+        only.set(cpu);
+        for thread in [host, self.viewer].into_iter().flatten() {
+            sched_setaffinity(Some(thread), &only)?;
+        }
+        Ok(())
+    }
+
+    /// The processes beside its own that it needs: their time is not the server's.
+    pub fn host_pid(&self) -> Option<u32> {
+        self.host.as_ref().map(Host::pid)
     }
 
     /// Its display, `:N`.
@@ -136,36 +192,9 @@ impl PrivateServer {
         &self.cookie
     }
 
-    /// The socket at which it takes viewers, where its kind does.
-    pub fn viewers_socket(&self) -> Option<PathBuf> {
-        self.kind.viewers_socket(self.dir.path())
-    }
-
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
-    }
-}
-
-impl Drop for PrivateServer {
-    fn drop(&mut self) {
-        stop(&mut self.child);
-    }
-}
-
-/// The end of what a server said; they say much, and the cause comes last.
-fn last_words(said: &str) -> String {
-    let lines: Vec<&str> = said
-        .lines()
-        .map(str::trim)
-        .filter(|l| !l.is_empty())
-        .collect();
-    let last = lines
-        .get(lines.len().saturating_sub(4)..)
-        .unwrap_or_default();
-    match last.is_empty() {
-        true => String::new(),
-        false => format!("; it said: {}", last.join(" / ")),
     }
 }
 
@@ -177,32 +206,13 @@ fn command(program: &str, authority_file: &Path, log: &Path) -> io::Result<Comma
         .arg(authority_file)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(File::create(log)?)
-        // The terminal's Ctrl-C is for the client; the server goes after it.
-        .process_group(0);
-    let parent = rustix::process::getpid();
-    let with_us = move || {
-        // A recorder that is killed must not leave a server behind.
-        set_parent_process_death_signal(Some(Signal::TERM))?;
-        match rustix::process::getppid() == Some(parent) {
-            true => Ok(()),
-            false => Err(io::Error::from(ErrorKind::BrokenPipe)),
-        }
-    };
-    // SAFETY: between fork and exec it makes two system calls and allocates nothing.
-    #[expect(
-        unsafe_code,
-        reason = "only the child itself can ask for its parent's death signal"
-    )]
-    unsafe {
-        command.pre_exec(with_us);
-    }
+        .stderr(File::create(log)?);
     Ok(command)
 }
 
 /// Waits for the display number, or tells why there will be none.
-fn ready(child: &mut Child) -> Result<u32, String> {
-    let mut pipe = child.stdout.take().ok_or("it has no standard output")?;
+fn ready(child: &mut OwnChild) -> Result<u32, String> {
+    let mut pipe = child.stdout().ok_or("it has no standard output")?;
     let deadline = Instant::now() + START_PATIENCE;
     let mut text = Vec::new();
     // The number ends with a line feed; ten digits are more than any number has.
@@ -231,33 +241,6 @@ fn ready(child: &mut Child) -> Result<u32, String> {
 fn wait_readable(pipe: &ChildStdout, deadline: Instant) -> rustix::io::Result<bool> {
     let mut fds = [PollFd::new(pipe, PollFlags::IN)];
     poll(&mut fds, Some(&until(deadline))).map(|n| n > 0)
-}
-
-fn until(deadline: Instant) -> Timespec {
-    let left = deadline.saturating_duration_since(Instant::now());
-    Timespec {
-        tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(left.subsec_nanos()),
-    }
-}
-
-/// Ends a child of ours: asked first, killed if it does not go.
-fn stop(child: &mut Child) {
-    // Not yet waited for, so the number is still this child's.
-    if let Ok(Some(_)) = child.try_wait() {
-        return;
-    }
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process(pid, Signal::TERM);
-        if let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) {
-            let mut fds = [PollFd::new(&ended, PollFlags::IN)];
-            let _ = poll(&mut fds, Some(&until(Instant::now() + STOP_PATIENCE)));
-        }
-    }
-    if !matches!(child.try_wait(), Ok(Some(_))) {
-        let _ = child.kill();
-        let _ = child.wait();
-    }
 }
 
 #[cfg(test)]
@@ -307,8 +290,10 @@ mod tests {
     fn every_kind_starts_as_what_it_is() {
         for (kind, executable) in [
             (ServerKind::Xvnc, "vnc"),
+            (ServerKind::XvncViewed, "vnc"),
             (ServerKind::Xephyr, "Xephyr"),
             (ServerKind::XorgDummy, "Xorg"),
+            (ServerKind::Xwayland, "Xwayland"),
         ] {
             let server = PrivateServer::start(kind).unwrap();
             let file = Some(server.authority_file().to_owned());

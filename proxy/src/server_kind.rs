@@ -15,11 +15,36 @@ pub enum ServerKind {
     Xvfb8,
     /// Xvnc of TigerVNC, whose viewers come by a socket in its private folder.
     Xvnc,
+    /// The same with a viewer of ours that takes all that it is sent: without one its encoder
+    /// does not run.
+    XvncViewed,
     /// Xephyr, a server in a window of another: of an Xvfb of its own.
     Xephyr,
     /// Xorg with the dummy video driver.
     XorgDummy,
+    /// Xwayland with a window of its own for all of its screen, at a weston without a display.
+    Xwayland,
 }
+
+/// What a server has its window at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostKind {
+    /// Another X server.
+    Server(ServerKind),
+    /// A Wayland compositor.
+    Compositor,
+}
+
+/// All kinds, by their names on the command line.
+const NAMED: [(&str, ServerKind); 7] = [
+    ("xvfb", ServerKind::Xvfb),
+    ("xvfb-8", ServerKind::Xvfb8),
+    ("xvnc", ServerKind::Xvnc),
+    ("xvnc-viewed", ServerKind::XvncViewed),
+    ("xephyr", ServerKind::Xephyr),
+    ("xorg-dummy", ServerKind::XorgDummy),
+    ("xwayland", ServerKind::Xwayland),
+];
 
 /// A screen in memory, no devices, nothing of this machine's own configuration.
 const XORG_CONFIGURATION: &str = r#"
@@ -55,33 +80,29 @@ EndSection
 impl ServerKind {
     /// The kind of that name on the command line.
     pub fn from_name(name: &str) -> Option<ServerKind> {
-        Some(match name {
-            "xvfb" => ServerKind::Xvfb,
-            "xvfb-8" => ServerKind::Xvfb8,
-            "xvnc" => ServerKind::Xvnc,
-            "xephyr" => ServerKind::Xephyr,
-            "xorg-dummy" => ServerKind::XorgDummy,
-            _ => return None,
-        })
+        let mut all = NAMED.iter();
+        all.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    /// The names of all kinds.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|(name, _)| *name)
     }
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            ServerKind::Xvfb => "xvfb",
-            ServerKind::Xvfb8 => "xvfb-8",
-            ServerKind::Xvnc => "xvnc",
-            ServerKind::Xephyr => "xephyr",
-            ServerKind::XorgDummy => "xorg-dummy",
-        }
+        let mut all = NAMED.iter();
+        all.find(|(_, kind)| *kind == self)
+            .map_or("", |(name, _)| name)
     }
 
     pub(crate) fn program(self) -> &'static str {
         match self {
             ServerKind::Xvfb | ServerKind::Xvfb8 => "Xvfb",
-            ServerKind::Xvnc => "Xvnc",
+            ServerKind::Xvnc | ServerKind::XvncViewed => "Xvnc",
             ServerKind::Xephyr => "Xephyr",
             ServerKind::XorgDummy => "Xorg",
+            ServerKind::Xwayland => "Xwayland",
         }
     }
 
@@ -89,9 +110,10 @@ impl ServerKind {
     pub(crate) fn package(self) -> &'static str {
         match self {
             ServerKind::Xvfb | ServerKind::Xvfb8 => "xvfb",
-            ServerKind::Xvnc => "tigervnc-standalone-server",
+            ServerKind::Xvnc | ServerKind::XvncViewed => "tigervnc-standalone-server",
             ServerKind::Xephyr => "xserver-xephyr",
             ServerKind::XorgDummy => "xserver-xorg-core xserver-xorg-video-dummy",
+            ServerKind::Xwayland => "xwayland weston",
         }
     }
 
@@ -105,14 +127,23 @@ impl ServerKind {
         }
     }
 
-    /// The server that it needs for itself.
-    pub(crate) fn host(self) -> Option<ServerKind> {
-        (self == ServerKind::Xephyr).then_some(ServerKind::Xvfb)
+    /// What it needs for itself.
+    pub(crate) fn host(self) -> Option<HostKind> {
+        match self {
+            ServerKind::Xephyr => Some(HostKind::Server(ServerKind::Xvfb)),
+            ServerKind::Xwayland => Some(HostKind::Compositor),
+            _ => None,
+        }
+    }
+
+    /// Whether a viewer of ours looks at it.
+    pub(crate) fn is_viewed(self) -> bool {
+        self == ServerKind::XvncViewed
     }
 
     /// The socket at which it takes viewers, in the folder of its own.
     pub(crate) fn viewers_socket(self, dir: &Path) -> Option<PathBuf> {
-        (self == ServerKind::Xvnc).then(|| dir.join("rfb"))
+        matches!(self, ServerKind::Xvnc | ServerKind::XvncViewed).then(|| dir.join("rfb"))
     }
 
     /// What its command line has beside what all have. `dir` is a folder of its own.
@@ -122,7 +153,7 @@ impl ServerKind {
             ServerKind::Xvfb => words(&["-screen", "0", "1280x1024x24"]),
             ServerKind::Xvfb8 => words(&["-screen", "0", "1280x1024x8"]),
             ServerKind::Xephyr => words(&["-screen", "1280x1024x24"]),
-            ServerKind::Xvnc => {
+            ServerKind::Xvnc | ServerKind::XvncViewed => {
                 // Its viewers' port is a socket in the private folder.
                 let mut all = words(&["-geometry", "1280x1024", "-depth", "24"]);
                 all.extend(words(&["-SecurityTypes", "None", "-rfbport", "-1"]));
@@ -130,6 +161,8 @@ impl ServerKind {
                 all.extend(self.viewers_socket(dir).map(OsString::from));
                 all
             }
+            // Its window is as large as the compositor's screen.
+            ServerKind::Xwayland => words(&["-shm"]),
             ServerKind::XorgDummy => {
                 let configuration = dir.join("xorg.conf");
                 fs::write(&configuration, XORG_CONFIGURATION)?;
@@ -159,7 +192,7 @@ mod tests {
 
     #[test]
     fn kinds_and_their_names() {
-        for name in ["xvfb", "xvfb-8", "xvnc", "xephyr", "xorg-dummy"] {
+        for name in ServerKind::names() {
             assert_eq!(ServerKind::from_name(name).unwrap().name(), name);
         }
         assert_eq!(ServerKind::from_name("xfoo"), None);

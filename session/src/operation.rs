@@ -129,6 +129,8 @@ pub struct Operation {
     pub op_size: f64,
     /// How many of the characters of a text request have no ink, as a space; 0 for all else.
     pub blanks: u32,
+    /// How many rows of pixels the shapes of RENDER:Trapezoids reach over, all together; 0 for all else.
+    pub rows: f64,
     /// Whether it does its work.
     pub effect: Effect,
 }
@@ -142,6 +144,7 @@ impl Operation {
             items: vec![0.0],
             op_size: 0.0,
             blanks: 0,
+            rows: 0.0,
             effect: Effect::Full,
         }
     }

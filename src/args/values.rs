@@ -91,6 +91,8 @@ pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn server_kind(text: &str) -> Result<ServerKind, String> {
-    ServerKind::from_name(text)
-        .ok_or_else(|| "expected one of xvfb, xvfb-8, xvnc, xephyr, xorg-dummy".to_owned())
+    ServerKind::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = ServerKind::names().collect();
+        format!("expected one of {}", names.join(", "))
+    })
 }

@@ -38,6 +38,9 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         .map_err(CommandError::failed)?;
     let target = target(arguments, private.as_ref())?;
     let plan = plan(arguments, known.as_ref(), wanted);
+    if let (Some(server), Some(aside)) = (&private, plan.pin.and_then(|pin| pin.other)) {
+        server.put_aside(aside).map_err(CommandError::failed)?;
+    }
     let stop = stopped_by_interrupt()?;
     let bar = bar();
     let measured = measure(&target, &plan, &mut |progress| {

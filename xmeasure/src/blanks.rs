@@ -32,7 +32,7 @@ pub(crate) fn blank(sample: &Sample, points: &[Point]) -> Option<Blank> {
 
 /// The size at which the straight lines through `points` reach `time`; below the smallest the
 /// first line goes on, as prices do.
-fn size_of(time: f64, points: &[(f64, f64)]) -> Option<f64> {
+pub(crate) fn size_of(time: f64, points: &[(f64, f64)]) -> Option<f64> {
     let line = points.windows(2).find_map(|pair| match *pair {
         [from, to] if time <= to.1 && to.1 > from.1 => Some((from, to)),
         _ => None,

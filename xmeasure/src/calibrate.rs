@@ -10,6 +10,7 @@ use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Re
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
 use crate::explore::Explorer;
+use crate::fonts::Fonts;
 use crate::loads::Loads;
 use crate::mirror::Mirror;
 use crate::plan::{Plan, Progress};
@@ -61,6 +62,7 @@ pub fn measure(
     let mut stage = Stage::new(raw)?;
     let (own, lone) = transport::loads(&mut stage, pin)?;
     let mut rest = Rest::new(&mut stage)?;
+    let fonts = Fonts::new(&mut stage, plan)?;
     let mut loads = workloads::all(&mut stage, plan)?;
     let drawing = drawing(&mut stage)?;
     let references = References::new(&mut stage)?;
@@ -91,7 +93,7 @@ pub fn measure(
         ));
     }
     // What is prepared before and measured after the passes is part of the time limit.
-    let around = start.elapsed() + Rest::LASTS;
+    let around = start.elapsed() + Rest::LASTS + fonts.lasts();
     let plan = Plan {
         time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
         ..plan.clone()
@@ -109,6 +111,10 @@ pub fn measure(
         && let Err(error) = rest.measure(&mut server, target, transport)
     {
         return Err(failure(error, parameters));
+    }
+    match fonts.measure(&mut server, &mut run.mirror, &plan) {
+        Ok(entries) => parameters.requests.extend(entries),
+        Err(error) => return Err(failure(error, parameters)),
     }
     drop((pinned, kept));
     Ok(parameters)

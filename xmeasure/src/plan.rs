@@ -154,6 +154,9 @@ impl Plan {
                 && entry.attribute_set() == operation.attributes
         });
         entries.any(|entry| {
+            if operation.rows * operation.rows > 4.0 * operation.op_size {
+                return entry.row.is_some_and(|row| is_narrow(row.spread));
+            }
             if operation.blanks > 0 {
                 return entry.blank.is_some_and(|blank| is_narrow(blank.spread));
             }

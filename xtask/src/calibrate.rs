@@ -8,12 +8,14 @@ use crate::packages::{DEMO, ensure};
 use crate::run::{cargo, root, run, target};
 
 /// The kinds of private servers, and the names of their files.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 7] = [
     ("xvfb", "xvfb-24"),
     ("xvfb-8", "xvfb-8"),
     ("xvnc", "xvnc"),
+    ("xvnc-viewed", "xvnc-viewed"),
     ("xephyr", "xephyr"),
     ("xorg-dummy", "xorg-dummy"),
+    ("xwayland", "xwayland"),
 ];
 
 /// How long one server may take where nothing else is said, in seconds.

@@ -41,6 +41,8 @@ pub(crate) const TEST: &[Needed] = &[
         "/usr/lib/xorg/modules/drivers/dummy_drv.so",
         "xserver-xorg-video-dummy",
     ),
+    needed("Xwayland", "xwayland"),
+    needed("weston", "weston"),
     needed("gtk3-widget-factory", "gtk-3-examples"),
     needed("mupdf", "mupdf"),
 ];

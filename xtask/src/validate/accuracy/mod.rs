@@ -4,16 +4,20 @@
 //! Calibration and the server's start are outside of the time compared. Rows are printed as they
 //! come, and the file is written anew with each, so that an interrupted run tells something.
 
+mod choice;
+mod pace;
 mod table;
 mod truth;
-mod viewer;
 mod workloads;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use x11prof_proxy::ServerKind;
 
+use self::choice::{Choice, Start};
+use self::pace::Pace;
 use self::table::{Crossed, Rounds};
 use self::truth::Stage;
 use self::workloads::{PACKAGES, WORKLOADS, Workload};
@@ -23,71 +27,6 @@ use crate::run::{cargo, run, target};
 /// What is written, in the folder of the recordings.
 const FILE: &str = "accuracy.json";
 
-/// What to run.
-struct Choice {
-    rounds: usize,
-    servers: Vec<ServerKind>,
-    workloads: Vec<&'static Workload>,
-    /// Whether servers that can be viewed have a viewer.
-    viewed: bool,
-    /// Whether kept recordings are priced again beside the truths of their run, instead of
-    /// running anything.
-    again: bool,
-}
-
-impl Choice {
-    /// From arguments in any order: a number of rounds, kinds of server, parts of workloads' names,
-    /// `viewed`, `again`.
-    fn new(arguments: &[String]) -> Result<Choice, String> {
-        let mut choice = Choice {
-            rounds: 3,
-            servers: Vec::new(),
-            workloads: Vec::new(),
-            viewed: false,
-            again: false,
-        };
-        for argument in arguments {
-            if let Ok(rounds) = argument.parse::<usize>() {
-                choice.rounds = rounds.max(1);
-            } else if let Some(kind) = ServerKind::from_name(argument) {
-                choice.servers.push(kind);
-            } else if argument == "viewed" {
-                choice.viewed = true;
-            } else if argument == "again" {
-                choice.again = true;
-            } else {
-                let mut none = true;
-                for named in WORKLOADS.iter().filter(|it| it.name.contains(argument)) {
-                    none = false;
-                    // Two arguments may mean one workload.
-                    if choice.workloads.iter().all(|it| it.name != named.name) {
-                        choice.workloads.push(named);
-                    }
-                }
-                if none {
-                    return Err(format!(
-                        "{argument} is neither a number of rounds, nor a kind of server, nor in the name of a workload"
-                    ));
-                }
-            }
-        }
-        if choice.servers.is_empty() {
-            choice.servers = vec![ServerKind::Xvfb, ServerKind::Xephyr];
-        }
-        if choice.workloads.is_empty() {
-            choice.workloads = WORKLOADS.iter().collect();
-        }
-        Ok(choice)
-    }
-
-    fn stage(&self, kind: ServerKind) -> Stage {
-        Stage {
-            kind,
-            viewed: self.viewed,
-        }
-    }
-}
-
 /// Runs the validation that `arguments` choose.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let choice = Choice::new(arguments)?;
@@ -95,11 +34,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     let ours = ["build", "--release", "--locked", "--example", "shm_painter"];
     run(cargo().args(ours))?;
-    // What viewed servers spent is no truth for the others.
-    let folder = match choice.viewed {
-        true => target().join("validate/viewed"),
-        false => target().join("validate"),
-    };
+    let folder = target().join("validate");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     for &kind in &choice.servers {
         let parameters = parameters(kind);
@@ -110,29 +45,27 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         }
     }
 
-    let mut rows: Vec<Rounds> = Vec::new();
-    for workload in &choice.workloads {
-        let of = |kind: &ServerKind| Rounds::new(workload.name, kind.name());
-        rows.extend(choice.servers.iter().map(of));
+    let mut rows = match choice.start {
+        Start::Afresh => Vec::new(),
+        Start::More | Start::Again => last(&folder)?,
+    };
+    let mut failed = Vec::new();
+    match choice.start {
+        Start::Again => again(&choice, &mut rows, &folder)?,
+        Start::Afresh | Start::More => run_rounds(&choice, &mut rows, &mut failed, &folder)?,
     }
-    let (mut crossed, mut failed) = (Vec::new(), Vec::new());
-    if choice.again {
-        again(&choice, &mut rows, &folder)?;
-    } else {
-        run_rounds(&choice, &mut rows, &mut failed, &folder)?;
-    }
-    for workload in &choice.workloads {
-        for pair in pairs(&choice.servers) {
+    let mut crossed = Vec::new();
+    for workload in WORKLOADS {
+        for pair in pairs(&rows) {
             if let Some(pair) = cross(workload, pair, &rows, &folder)? {
                 pair.print();
                 crossed.push(pair);
             }
         }
     }
-    if !choice.again {
+    if choice.start != Start::Again {
         write(&folder, &rows, &crossed, &failed)?;
     }
-    rows.retain(|row| !row.is_empty());
     table::summary(&rows, &crossed);
     if failed.is_empty() {
         Ok(())
@@ -144,61 +77,96 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 /// All rounds; a row is printed, and the file written anew, as each comes.
 fn run_rounds(
     choice: &Choice,
-    rows: &mut [Rounds],
+    rows: &mut Vec<Rounds>,
     failed: &mut Vec<String>,
     folder: &Path,
 ) -> Result<(), String> {
+    let mut chosen = Vec::new();
+    for workload in &choice.workloads {
+        for &kind in &choice.servers {
+            let known = rows.iter().position(|row| row.is_of(workload, kind));
+            let at = known.unwrap_or_else(|| {
+                rows.push(Rounds::new(workload.name, kind.name()));
+                rows.len() - 1
+            });
+            chosen.push((*workload, kind, at));
+        }
+    }
+    let had: Vec<usize> = chosen.iter().map(|it| rows[it.2].runs()).collect();
+    let rounds = choice.rounds(had.iter().copied());
+    let to_come = chosen.iter().zip(&had).flat_map(|((workload, ..), had)| {
+        std::iter::repeat_n(workload.name, rounds.saturating_sub(*had))
+    });
+    let mut pace = Pace::new(to_come);
     // Every round is of everything, so that the spread over rounds has the machine's drift in it.
-    for round in 1..=choice.rounds {
-        println!("round {round} of {}", choice.rounds);
+    for round in 1..=rounds {
+        println!("round {round} of {rounds}");
         table::heading();
-        for (at, workload) in choice.workloads.iter().enumerate() {
-            let of_workload = rows.iter_mut().skip(at * choice.servers.len());
-            for (row, &kind) in of_workload.zip(&choice.servers) {
-                // One that fails is told of and left out; the others are worth having.
-                match once(workload, choice.stage(kind), row, folder) {
-                    Ok(()) => row.print(),
-                    Err(why) => {
-                        let why = format!("{kind}: {why}");
-                        println!("{why}");
-                        failed.push(why);
-                    }
+        for &(workload, kind, at) in &chosen {
+            let row = &mut rows[at];
+            if row.runs() >= round {
+                continue;
+            }
+            let start = Instant::now();
+            // One that fails is told of and left out; the others are worth having.
+            match once(workload, kind, row, folder) {
+                Ok(()) => row.print(),
+                Err(why) => {
+                    let why = format!("{kind}: {why}");
+                    println!("{why}");
+                    failed.push(why);
                 }
             }
+            pace.took(workload.name, start.elapsed());
+            eprintln!("{}", pace.shown());
             write(folder, rows, &[], failed)?;
         }
     }
+    rows.retain(|row| row.runs() > 0);
     Ok(())
 }
 
-/// The recordings of the last run priced again, for what has changed in the model.
-fn again(choice: &Choice, rows: &mut [Rounds], folder: &Path) -> Result<(), String> {
+/// The rows of the last run.
+fn last(folder: &Path) -> Result<Vec<Rounds>, String> {
     let file = folder.join(FILE);
     let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
     let last: Value =
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let rows = last["rows"].as_array().into_iter().flatten();
+    Ok(rows.filter_map(Rounds::from_json).collect())
+}
+
+/// The recordings of the last run priced again, for what has changed in the model.
+fn again(choice: &Choice, rows: &mut Vec<Rounds>, folder: &Path) -> Result<(), String> {
     table::heading();
-    for (at, workload) in choice.workloads.iter().enumerate() {
-        let of_workload = rows.iter_mut().skip(at * choice.servers.len());
-        for (row, &kind) in of_workload.zip(&choice.servers) {
-            let mut all = last["rows"].as_array().into_iter().flatten();
-            let same = |it: &&Value| it["workload"] == row.workload && it["server"] == row.server;
-            if let Some(old) = all.find(same) {
+    let mut chosen = Vec::new();
+    for workload in &choice.workloads {
+        for &kind in &choice.servers {
+            if let Some(at) = rows.iter().position(|row| row.is_of(workload, kind)) {
+                let mut row = rows.swap_remove(at);
                 let trace = truth::trace(folder, workload, kind);
-                row.again(old, truth::price(&trace, &parameters(kind))?);
+                row.again(truth::price(&trace, &parameters(kind))?);
                 row.print();
+                chosen.push(row);
             }
         }
     }
+    *rows = chosen;
     Ok(())
 }
 
 /// One round of a workload on a server: once unrecorded, for the truth, and once recorded.
-fn once(workload: &Workload, stage: Stage, row: &mut Rounds, folder: &Path) -> Result<(), String> {
+fn once(
+    workload: &Workload,
+    kind: ServerKind,
+    row: &mut Rounds,
+    folder: &Path,
+) -> Result<(), String> {
+    let stage = Stage { kind };
     let alone = stage.alone(workload, folder)?;
-    let trace = truth::trace(folder, workload, stage.kind);
+    let trace = truth::trace(folder, workload, kind);
     stage.record(workload, &trace, folder)?;
-    let priced = truth::price(&trace, &parameters(stage.kind))?;
+    let priced = truth::price(&trace, &parameters(kind))?;
     row.push(alone, priced);
     Ok(())
 }
@@ -210,10 +178,7 @@ fn cross(
     rows: &[Rounds],
     folder: &Path,
 ) -> Result<Option<Crossed>, String> {
-    let row = |kind: ServerKind| {
-        let mut measured = rows.iter().filter(|row| !row.is_empty());
-        measured.find(|row| row.workload == workload.name && row.server == kind.name())
-    };
+    let row = |kind: ServerKind| rows.iter().find(|row| row.is_of(workload, kind));
     let (Some(recorded), Some(other)) = (row(from), row(to)) else {
         return Ok(None);
     };
@@ -235,7 +200,13 @@ fn cross(
 }
 
 /// All ordered pairs of servers of one depth.
-fn pairs(servers: &[ServerKind]) -> Vec<(ServerKind, ServerKind)> {
+fn pairs(rows: &[Rounds]) -> Vec<(ServerKind, ServerKind)> {
+    let mut servers: Vec<ServerKind> = Vec::new();
+    for kind in rows.iter().filter_map(Rounds::kind) {
+        if !servers.contains(&kind) {
+            servers.push(kind);
+        }
+    }
     let shallow = |kind: ServerKind| kind == ServerKind::Xvfb8;
     let all = servers
         .iter()
@@ -255,29 +226,10 @@ fn write(
     failed: &[String],
 ) -> Result<(), String> {
     let file = folder.join(FILE);
-    let rows = rows.iter().filter(|row| !row.is_empty());
+    let rows = rows.iter().filter(|row| row.runs() > 0);
     let rows: Vec<_> = rows.map(Rounds::json).collect();
     let crossed: Vec<_> = crossed.iter().map(Crossed::json).collect();
     let text =
-        json!({ "format": 2, "rows": rows, "across": crossed, "failed": failed }).to_string();
+        json!({ "format": 3, "rows": rows, "across": crossed, "failed": failed }).to_string();
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Choice;
-
-    #[test]
-    fn arguments_name_rounds_servers_and_each_workload_once() {
-        let arguments = ["2", "xvfb", "text", "viewed", "xterm"].map(str::to_owned);
-        let choice = Choice::new(&arguments).expect("all of them mean something");
-        assert_eq!((choice.rounds, choice.servers.len()), (2, 1));
-        assert!(choice.viewed);
-        let named: Vec<_> = choice.workloads.iter().map(|it| it.name).collect();
-        assert_eq!(
-            named,
-            ["x11perf text", "xterm long text", "xterm jump scroll off"]
-        );
-        assert!(Choice::new(&["nonsense".to_owned()]).is_err());
-    }
 }

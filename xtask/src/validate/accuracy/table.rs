@@ -2,9 +2,10 @@
 //! and what they come to.
 
 use serde_json::{Value, json};
+use x11prof_proxy::ServerKind;
 
 use super::truth::{Alone, Priced};
-use super::workloads::HELD_OUT;
+use super::workloads::{HELD_OUT, WORKLOADS, Workload};
 
 /// The rounds of one workload on one server.
 pub(super) struct Rounds {
@@ -41,11 +42,32 @@ impl Rounds {
         }
     }
 
-    /// The truths of a row that `json` gave, with what a kept recording is priced at now.
-    pub(super) fn again(&mut self, row: &Value, priced: Priced) {
-        let alone = row["alone"].as_array().into_iter().flatten();
-        self.alone = alone.filter_map(Alone::from_json).collect();
+    /// A row that `json` gave; `None` where its workload or server is not one of these.
+    pub(super) fn from_json(row: &Value) -> Option<Rounds> {
+        let mut workloads = WORKLOADS.iter();
+        let workload = workloads.find(|it| row["workload"] == it.name)?.name;
+        let server = ServerKind::from_name(row["server"].as_str()?)?.name();
+        let list = |name: &str| row[name].as_array().into_iter().flatten();
+        Some(Rounds {
+            workload,
+            server,
+            alone: list("alone").filter_map(Alone::from_json).collect(),
+            priced: list("priced").filter_map(Priced::from_json).collect(),
+        })
+    }
+
+    /// Its recording's price of now, in place of those of the rounds.
+    pub(super) fn again(&mut self, priced: Priced) {
         self.priced = vec![priced];
+    }
+
+    /// Whether it is of that workload on that server.
+    pub(super) fn is_of(&self, workload: &Workload, kind: ServerKind) -> bool {
+        self.workload == workload.name && self.server == kind.name()
+    }
+
+    pub(super) fn kind(&self) -> Option<ServerKind> {
+        ServerKind::from_name(self.server)
     }
 
     pub(super) fn push(&mut self, alone: Alone, priced: Priced) {
@@ -53,8 +75,9 @@ impl Rounds {
         self.priced.push(priced);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.priced.is_empty() || self.alone.is_empty()
+    /// How many rounds it has had.
+    pub(super) fn runs(&self) -> usize {
+        self.priced.len().min(self.alone.len())
     }
 
     /// What the server spent on it unrecorded, in milliseconds: the truth.
@@ -105,7 +128,7 @@ impl Rounds {
     pub(super) fn print(&self) {
         let (cpu, wall) = self.influence();
         println!(
-            "{:<22} {:<10} {:>9.1} {:>9.1} {:>6.3} {:>6.1}% {:>5} {:>9.1} {:>6.3} {:>6.3} {:>6.3} {:>7.3} {:>7.2}%",
+            "{:<22} {:<10} {:>9.1} {:>9.1} {:>6.3} {:>6.1}% {:>5} {:>9.1} {:>6.3} {:>6.3} {:>6.3} {:>7.3} {:>7.2}%{}",
             self.workload,
             self.server,
             self.of(|it| it.estimate_ms),
@@ -119,7 +142,15 @@ impl Rounds {
             wall,
             self.of_wall(),
             100.0 * self.of(|it| it.priced),
+            self.host()
+                .map_or_else(String::new, |host| format!("  host {host:.1} ms")),
         );
+    }
+
+    /// What the server's own host spent unrecorded, in milliseconds, where it has one.
+    fn host(&self) -> Option<f64> {
+        let host = median(self.alone.iter().filter_map(|it| it.host_ms));
+        host.is_finite().then_some(host)
     }
 
     pub(super) fn json(&self) -> Value {
@@ -128,15 +159,15 @@ impl Rounds {
             "workload": self.workload, "server": self.server, "runs": self.priced.len(),
             "estimate_ms": self.of(|it| it.estimate_ms), "truth_ms": self.truth(),
             "ratio": self.ratio(), "truth_spread": self.spread(), "inside_bounds": self.inside(),
+            "host_ms": self.host(),
             "recorded_ms": self.of(|it| it.recorded_ms),
             "ratio_to_recorded": self.of(|it| it.estimate_ms / it.recorded_ms),
             "recorder": { "server_cpu": cpu, "wall": wall },
             "client_and_server_of_wall": self.of_wall(),
-            "priced": self.of(|it| it.priced),
-            // For the half of the workloads that bounds are taken from, and to price again.
-            "requests_ms": self.of(|it| it.requests_ms),
-            "low_ms": self.of(|it| it.low_ms), "high_ms": self.of(|it| it.high_ms),
+            "share_priced": self.of(|it| it.priced),
+            // Each round, to go on from, and for the half of the workloads that bounds are taken from.
             "alone": self.alone.iter().map(Alone::json).collect::<Vec<_>>(),
+            "priced": self.priced.iter().map(Priced::json).collect::<Vec<_>>(),
         })
     }
 }

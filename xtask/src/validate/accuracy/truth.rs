@@ -10,15 +10,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use x11prof_proxy::{PrivateServer, ServerKind};
 
-use super::viewer;
 use super::workloads::Workload;
 use crate::run::target;
 
 /// The processor that everything runs on.
 const CPU: &str = "1";
+/// The other one, for what a server needs for itself: its host, its viewer.
+const ASIDE: usize = 0;
 /// How long a server that has nothing left to do is given to clear up behind its clients.
 const SETTLE: Duration = Duration::from_millis(200);
-/// Seconds that a workload may take; the longest takes a third of it.
+/// Seconds that a workload may take; most take less than a quarter of it.
 const LIMIT: &str = "60";
 /// The status of timeout(1) where it had to end what it ran.
 const TIMED_OUT: i32 = 124;
@@ -35,17 +36,20 @@ pub(super) struct Alone {
     /// Processor time of the server in milliseconds.
     pub(super) server_ms: f64,
     pub(super) wall_ms: f64,
+    /// Processor time of what it has its window at, in milliseconds, where it has.
+    pub(super) host_ms: Option<f64>,
 }
 
 impl Alone {
     pub(super) fn json(&self) -> Value {
-        json!({ "server_ms": self.server_ms, "wall_ms": self.wall_ms })
+        json!({ "server_ms": self.server_ms, "wall_ms": self.wall_ms, "host_ms": self.host_ms })
     }
 
     pub(super) fn from_json(json: &Value) -> Option<Alone> {
         Some(Alone {
             server_ms: json["server_ms"].as_f64()?,
             wall_ms: json["wall_ms"].as_f64()?,
+            host_ms: json["host_ms"].as_f64(),
         })
     }
 }
@@ -66,6 +70,31 @@ pub(super) struct Priced {
     pub(super) priced: f64,
 }
 
+impl Priced {
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "estimate_ms": self.estimate_ms, "requests_ms": self.requests_ms, "low_ms": self.low_ms,
+            "high_ms": self.high_ms, "recorded_ms": self.recorded_ms, "client_ms": self.client_ms,
+            "wall_ms": self.wall_ms, "priced": self.priced,
+        })
+    }
+
+    pub(super) fn from_json(json: &Value) -> Option<Priced> {
+        let number = |name: &str| json[name].as_f64();
+        Some(Priced {
+            estimate_ms: number("estimate_ms")?,
+            requests_ms: number("requests_ms")?,
+            low_ms: number("low_ms")?,
+            high_ms: number("high_ms")?,
+            recorded_ms: number("recorded_ms")?,
+            // Absent where the kernel did not say.
+            client_ms: number("client_ms").unwrap_or(f64::NAN),
+            wall_ms: number("wall_ms")?,
+            priced: number("priced")?,
+        })
+    }
+}
+
 /// x11prof on the one processor.
 pub(super) fn pinned(arguments: &[&str], folder: &Path) -> Command {
     let mut command = Command::new("taskset");
@@ -82,8 +111,6 @@ pub(super) fn pinned(arguments: &[&str], folder: &Path) -> Command {
 #[derive(Clone, Copy)]
 pub(super) struct Stage {
     pub(super) kind: ServerKind,
-    /// Whether it has a viewer, on the other processor, if it can be viewed.
-    pub(super) viewed: bool,
 }
 
 impl Stage {
@@ -98,18 +125,22 @@ impl Stage {
         if !moved.is_ok_and(|status| status.success()) {
             return Err(format!("cannot pin process {pid} to processor {CPU}"));
         }
-        if let Some(socket) = server.viewers_socket().filter(|_| self.viewed) {
-            viewer::view(&socket).map_err(|error| format!("cannot view {}: {error}", self.kind))?;
-            // The first picture is the whole screen.
-            std::thread::sleep(SETTLE);
-        }
+        server.put_aside(ASIDE).map_err(|error| {
+            format!(
+                "what {} needs cannot go to processor {ASIDE}: {error}",
+                self.kind
+            )
+        })?;
+        // What it does for its host or its viewer at the start is no part of the workload.
+        std::thread::sleep(SETTLE);
         Ok(server)
     }
 
     /// Runs `workload` on a server that it has to itself.
     pub(super) fn alone(self, workload: &Workload, folder: &Path) -> Result<Alone, String> {
         let server = self.server()?;
-        let before = processor_time(server.pid())?;
+        let host = || server.host_pid().map(processor_time).transpose();
+        let (before, host_before) = (processor_time(server.pid())?, host()?);
         let start = Instant::now();
         let mut command = Command::new("taskset");
         command
@@ -121,8 +152,10 @@ impl Stage {
         let wall = start.elapsed();
         std::thread::sleep(SETTLE);
         let used = processor_time(server.pid())?.saturating_sub(before);
+        let host = host_before.zip(host()?);
         Ok(Alone {
             server_ms: used as f64 / 1e6,
+            host_ms: host.map(|(before, after)| after.saturating_sub(before) as f64 / 1e6),
             wall_ms: wall.as_secs_f64() * 1e3,
         })
     }

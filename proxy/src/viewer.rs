@@ -6,7 +6,11 @@
 use std::io::{BufReader, Error, ErrorKind, Read, Result, Write, copy, sink};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc;
 use std::thread;
+
+use rustix::process::Pid;
+use rustix::thread::gettid;
 
 /// The security type without a password (section 7.1.2).
 const NO_SECURITY: u8 = 1;
@@ -17,14 +21,19 @@ const SET_ENCODINGS: u8 = 2;
 const UPDATE_REQUEST: u8 = 3;
 
 /// Shows itself the display behind the viewers' socket at `path`, on a thread of its own, until
-/// the server ends.
-pub(super) fn view(path: &Path) -> Result<()> {
+/// the server ends; gives that thread. The first picture, which is the whole screen, has come by
+/// then.
+pub(crate) fn view(path: &Path) -> Result<Pid> {
     let mut viewer = Viewer::new(UnixStream::connect(path)?)?;
+    viewer.next()?;
+    let (tell, told) = mpsc::channel();
     thread::spawn(move || {
+        // Nobody waits for it any more only where this function has failed.
+        let _ = tell.send(gettid());
         // It ends with the server, which ends the connection.
         while viewer.next().is_ok() {}
     });
-    Ok(())
+    told.recv().map_err(|_| Error::from(ErrorKind::BrokenPipe))
 }
 
 struct Viewer {

@@ -1,0 +1,107 @@
+//! A program that we started and that must not outlive us.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_parent_process_death_signal,
+};
+use rustix::time::Timespec;
+
+/// How long it may take to end before it is killed.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A running program. It is stopped on drop, and by the kernel when the thread that started it
+/// ends.
+#[derive(Debug)]
+pub(crate) struct OwnChild(Child);
+
+impl OwnChild {
+    /// Starts `command`.
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<OwnChild> {
+        // The terminal's Ctrl-C is for the client; what serves it goes after it.
+        command.process_group(0);
+        let parent = rustix::process::getpid();
+        let with_us = move || {
+            // One that is killed must not leave this behind.
+            set_parent_process_death_signal(Some(Signal::TERM))?;
+            match rustix::process::getppid() == Some(parent) {
+                true => Ok(()),
+                false => Err(io::Error::from(ErrorKind::BrokenPipe)),
+            }
+        };
+        // SAFETY: between fork and exec it makes two system calls and allocates nothing.
+        #[expect(
+            unsafe_code,
+            reason = "only the child itself can ask for its parent's death signal"
+        )]
+        unsafe {
+            command.pre_exec(with_us);
+        }
+        command.spawn().map(OwnChild)
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Its standard output, the first time.
+    pub(crate) fn stdout(&mut self) -> Option<ChildStdout> {
+        self.0.stdout.take()
+    }
+
+    /// Whether it runs no more.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(Some(_)))
+    }
+}
+
+impl Drop for OwnChild {
+    /// Asked first, killed if it does not go.
+    fn drop(&mut self) {
+        // Not yet waited for, so the number is still this child's.
+        if self.has_ended() {
+            return;
+        }
+        if let Some(pid) = i32::try_from(self.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+            if let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) {
+                let mut fds = [PollFd::new(&ended, PollFlags::IN)];
+                let _ = poll(&mut fds, Some(&until(Instant::now() + STOP_PATIENCE)));
+            }
+        }
+        if !self.has_ended() {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// The time that is left until `deadline`.
+pub(crate) fn until(deadline: Instant) -> Timespec {
+    let left = deadline.saturating_duration_since(Instant::now());
+    Timespec {
+        tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(left.subsec_nanos()),
+    }
+}
+
+/// The end of what a server said; they say much, and the cause comes last.
+pub(crate) fn last_words(said: &str) -> String {
+    let lines: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
+    let last = lines
+        .get(lines.len().saturating_sub(4)..)
+        .unwrap_or_default();
+    match last.is_empty() {
+        true => String::new(),
+        false => format!("; it said: {}", last.join(" / ")),
+    }
+}
