@@ -61,6 +61,7 @@ impl ServerParameters {
                 attributes,
                 fixed: None,
                 blank: None,
+                lettering: Vec::new(),
                 points,
             });
         }

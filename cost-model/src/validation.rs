@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Blank, Clock, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts,
+    Blank, Clock, Lettered, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts,
 };
 
 /// What is wrong with a file, and where.
@@ -91,6 +91,9 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     if let Some(blank) = entry.blank {
         validate_blank(blank).map_err(|message| (None, format!("blank: {message}")))?;
     }
+    for text in &entry.lettering {
+        validate_lettered(text).map_err(|message| (None, format!("lettering: {message}")))?;
+    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;
@@ -122,6 +125,22 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
 fn validate_blank(Blank { share, spread }: Blank) -> Result<(), String> {
     if !(0.0..=1.0).contains(&share) {
         return Err(format!("share is {share}; it is a part of 1"));
+    }
+    validate_times(None, None, spread)
+}
+
+fn validate_lettered(text: &Lettered) -> Result<(), String> {
+    let Lettered {
+        variety,
+        foreseen,
+        share,
+        spread,
+    } = *text;
+    if !is_amount(variety) || !is_amount(share) {
+        return Err("variety and share are numbers that are not negative".into());
+    }
+    if !(0.0..=1.0).contains(&foreseen) {
+        return Err(format!("foreseen is {foreseen}; it is a part of 1"));
     }
     validate_times(None, None, spread)
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use x11prof_cost_model::{AttributeValue, Clock, Measured, Micros, Point, RequestCosts};
 use x11prof_session::{Effect, Operation, Value};
 
-use crate::blanks;
 use crate::raw_connection::Answers;
 use crate::sampler::{Reading, Readings};
+use crate::shares;
 use crate::statistics::{Estimate, estimate};
 use crate::transport::{Transport, measured};
 use crate::workload::{Phase, Workload};
@@ -103,8 +103,12 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
         .filter_map(|((name, attributes), samples)| {
             let (blank, samples): (Vec<_>, Vec<_>) =
                 samples.into_iter().partition(|it| is_blank(it));
+            let (lettered, samples): (Vec<_>, Vec<_>) = samples
+                .into_iter()
+                .partition(|it| it.operation.lettering.is_some());
             let points = points(&samples);
-            let blank = blank.first().and_then(|it| blanks::blank(it, &points));
+            let blank = blank.first().and_then(|it| shares::blank(it, &points));
+            let lettering = shares::lettering(&lettered, &points);
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
@@ -112,6 +116,7 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 attributes,
                 fixed,
                 blank,
+                lettering,
                 points,
             })
         })

@@ -29,7 +29,6 @@
 //! The crate prints nothing, kills nothing, and undoes what it does to a server: all that it
 //! makes goes with its connection.
 
-mod blanks;
 mod bustle;
 mod calibrate;
 mod clock;
@@ -48,6 +47,7 @@ mod reference;
 mod rest;
 mod sampler;
 mod shared_memory;
+mod shares;
 mod stage;
 mod statistics;
 mod target;

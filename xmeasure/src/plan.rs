@@ -154,6 +154,10 @@ impl Plan {
                 && entry.attribute_set() == operation.attributes
         });
         entries.any(|entry| {
+            if operation.lettering.is_some() {
+                let mut known = entry.lettering.iter();
+                return known.len() > 1 && known.all(|it| is_narrow(it.spread));
+            }
             if operation.blanks > 0 {
                 return entry.blank.is_some_and(|blank| is_narrow(blank.spread));
             }
