@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let wanted = arguments.resources || arguments.format == TableFormat::Json;
     let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
     Pipeline::with_session(input::session(arguments.operations.as_deref())?)
-        .run(&mut reader, |observation| {
+        .run_switches_first(&mut reader, |observation| {
             facts.observe(observation);
             profile.observe(observation);
             if let Some((resources, grabs)) = &mut held {

@@ -28,7 +28,6 @@ use x11prof_trace::{ConnectionId, Reader, TraceError};
 
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Pipeline};
-use crate::switches_first::switches_first;
 use crate::warnings::Warnings;
 use groups::{By, Groups};
 use pricing::{Blocking, Charge, Pricer, TransportPart};
@@ -310,14 +309,11 @@ pub fn profile_session<R: io::Read>(
 ) -> Result<Facts, TraceError> {
     let mut facts = Facts::default();
     let mut pipeline = Pipeline::with_session(session);
-    // Prices depend on who ran before a request.
-    let read = switches_first(reader, |record| {
-        pipeline.feed(record, |observation| {
-            facts.observe(observation);
-            for profile in profiles.iter_mut() {
-                profile.observe(observation);
-            }
-        });
+    let read = pipeline.run_switches_first(reader, |observation| {
+        facts.observe(observation);
+        for profile in profiles.iter_mut() {
+            profile.observe(observation);
+        }
     });
     read.map(|()| facts)
 }
