@@ -133,8 +133,8 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The same with the context switches ahead of what happened meanwhile, as prices want them:
-    /// they depend on who ran before a request. On an error, what came before it was fed.
+    /// The same with context switches ahead of what happened meanwhile: prices depend on who ran
+    /// before a request. On an error, what came before it has been fed.
     pub fn run_switches_first<R: io::Read>(
         &mut self,
         reader: &mut Reader<R>,

@@ -15,7 +15,7 @@ use crate::loads::Loads;
 use crate::mirror::Mirror;
 use crate::plan::{Plan, Progress};
 use crate::process::Pinned;
-use crate::raw_connection::RawConnection;
+use crate::raw_connection::{Answers, RawConnection};
 use crate::reference::References;
 use crate::rest::Rest;
 use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
@@ -28,6 +28,9 @@ use crate::{fit, identity, wire, workloads};
 
 /// Requests that a server is watched after: some milliseconds of drawing.
 const DRAWINGS: u64 = 200;
+
+/// Bytes of a reply without data.
+const HEAD: u64 = 32;
 
 /// Measures what requests cost the server `target`, as `plan` says. `progress` is told how far it
 /// has come before each batch, and answers whether to go on: where it says no, what was measured
@@ -117,6 +120,22 @@ pub fn measure(
     Ok(parameters)
 }
 
+/// The loads, with questions whose replies carry data asked one by one: what the server writes
+/// behind the head of a reply is a write of its own only to a client that takes it.
+fn in_turns(server: &mut dyn Executor, loads: Vec<Workload>) -> io::Result<Vec<Workload>> {
+    let mut all = Vec::new();
+    for load in loads {
+        let mut turns = load.in_turns();
+        if let Some(one) = &turns {
+            let answers = server.rehearse(one)?;
+            let with_data = |it: &Answers| it.replies == 1 && it.reply_bytes > HEAD;
+            turns = turns.filter(|_| answers.iter().all(with_data));
+        }
+        all.push(turns.unwrap_or(load));
+    }
+    Ok(all)
+}
+
 /// Requests that show whether the server goes on with what it has drawn after it has answered.
 fn drawing(stage: &mut Stage) -> Result<Vec<u8>, MeasureError> {
     let drawable = stage.window;
@@ -170,6 +189,10 @@ impl Run<'_> {
             Err(error) => return Err(failure(error, parameters)),
         };
         let chosen = match self.explore(server, loads) {
+            Ok(chosen) => chosen,
+            Err(error) => return Err(failure(error, parameters)),
+        };
+        let chosen = match in_turns(server, chosen) {
             Ok(chosen) => chosen,
             Err(error) => return Err(failure(error, parameters)),
         };

@@ -43,8 +43,9 @@ const WORK: [Duration; 4] = [
     Duration::from_micros(3200),
 ];
 const WORKED: usize = 5;
-/// Requests that follow each other's answers at once.
-const VOLLEY: u64 = 64;
+/// Requests that follow each other's answers at once: so many that how often the server sleeps
+/// between them has settled.
+const VOLLEY: u64 = 512;
 /// Requests of the batches whose replies and events are counted.
 const BATCH: usize = 16;
 

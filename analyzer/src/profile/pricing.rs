@@ -134,6 +134,8 @@ struct Stream {
     recent: VecDeque<Recent>,
     /// Wakeups charged for a request that has not ended yet.
     unblamed: Option<Cost>,
+    /// When the reply to its latest request came, where nothing of it has come since.
+    awaited: Option<Timestamp>,
     /// The server wrote to this client, and no message of that write has ended yet: the first
     /// one bears the write's cost.
     written: bool,
@@ -191,9 +193,15 @@ impl Pricer {
         match observation {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let at = self.at(block.time);
+                let stream = self.streams.get(&block.connection);
+                let answered = stream.and_then(|stream| stream.awaited);
+                let client = answered.and_then(|since| self.others.span(since, block.time));
                 let worked = self.others.worked(block.time);
                 let lately = worked - std::mem::replace(&mut self.worked, worked);
                 if let Some(slept) = self.clock.arrive(at) {
+                    // The server waited for a client that had what it waited for: for as long as that
+                    // client took. The recorder's ways there and back do not belong to the sleep.
+                    let slept = client.map_or(slept, |client| Micros(slept.0.min(client.0)));
                     self.lapse = Lapse {
                         slept,
                         worked: lately,
@@ -302,6 +310,8 @@ impl Pricer {
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let stream = self.streams.entry(seen.connection).or_default();
                 stream.answered(reply.sequence);
+                let latest = reply.last && stream.latest == reply.sequence;
+                stream.awaited = latest.then_some(seen.time);
                 if let Some(request) = reply.request
                     && reply.last
                     && stream.latest != reply.sequence
@@ -365,6 +375,7 @@ impl Pricer {
             });
         }
         stream.latest = request.sequence;
+        stream.awaited = None;
         if stream.recent.len() == RECENT {
             stream.recent.pop_front();
         }
