@@ -62,6 +62,7 @@ impl ServerParameters {
                 fixed: None,
                 blank: None,
                 row: None,
+                lettering: Vec::new(),
                 points,
             });
         }

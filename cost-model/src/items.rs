@@ -1,11 +1,12 @@
 //! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
 //! A measured point is a request of one item: fixed part + g(size). Characters without ink make
-//! an item of text smaller than its length; a shape that is higher or wider than a square is
-//! one of the square that takes as long.
+//! an item of text smaller than its length, letters that are hard to foresee make it larger; a
+//! shape that is higher or wider than a square is one of the square that takes as long.
 
 use x11prof_session::Operation;
 
 use crate::interpolate::{Curve, Estimate};
+use crate::lettering::{Plane, Share};
 use crate::{Blank, Clock, Cost, Micros, RequestCosts, Row};
 
 /// The costs of a request with one set of attributes, on one clock.
@@ -15,6 +16,7 @@ pub(crate) struct ItemCosts {
     fixed: Option<Cost>,
     blank: Option<Blank>,
     row: Option<Row>,
+    lettering: Option<Plane>,
     curve: Curve,
 }
 
@@ -29,6 +31,7 @@ impl ItemCosts {
             fixed: entry.fixed.as_ref().and_then(|fixed| fixed.cost(clock)),
             blank: entry.blank,
             row: entry.row,
+            lettering: Plane::new(&entry.lettering),
             curve: Curve::new(entry.points.iter().filter_map(point).collect())?,
         })
     }
@@ -40,21 +43,36 @@ impl ItemCosts {
         }
         let whole = self.scaled(operation, work, 1.0);
         let blanks = f64::from(operation.blanks);
-        let Some(blank) = self.blank.filter(|_| work && blanks > 0.0) else {
+        let blank = self.blank.filter(|_| work && blanks > 0.0);
+        let lettering = operation.lettering.filter(|_| work);
+        let plane = self.lettering.as_ref().zip(lettering);
+        if blank.is_none() && plane.is_none() {
             return whole;
+        }
+        let known = |share| Share {
+            share,
+            low: share,
+            high: share,
         };
+        let letter = plane.map_or(known(1.0), |(plane, lettering)| plane.at(lettering));
+        let blank = blank.map_or(letter, |Blank { share, spread }| {
+            let off = share * spread.unwrap_or(0.0);
+            Share {
+                share: share.min(1.0),
+                low: (share - off).clamp(0.0, 1.0),
+                high: (share + off).min(1.0),
+            }
+        });
         let part = (blanks / operation.op_size).min(1.0);
-        let cost = |share: f64| {
-            let scale = 1.0 - part * (1.0 - share.min(1.0));
+        let part = if part.is_nan() { 0.0 } else { part };
+        let cost = |of: fn(&Share) -> f64| {
+            let scale = of(&letter) * (1.0 - part) + of(&blank) * part;
             self.scaled(operation, work, scale).cost
         };
-        let mut price = cost(blank.share);
-        if let Some(spread) = blank.spread {
-            let least = cost(blank.share * (1.0 - spread).max(0.0));
-            let most = cost(blank.share * (1.0 + spread));
-            price.low = Micros(price.low.0.min(least.low.0));
-            price.high = Micros(price.high.0.max(most.high.0));
-        }
+        let mut price = cost(|it| it.share);
+        let (least, most) = (cost(|it| it.low), cost(|it| it.high));
+        price.low = Micros(price.low.0.min(least.low.0));
+        price.high = Micros(price.high.0.max(most.high.0));
         // Whether it lies among the measured sizes is a matter of its length.
         Estimate {
             cost: price,

@@ -15,6 +15,7 @@ mod file;
 mod hashing;
 mod interpolate;
 mod items;
+mod lettering;
 mod matching;
 mod merge;
 mod network;
@@ -40,7 +41,7 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
+    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Lettered, Measured, Method, Point,
     RequestCosts, Row, ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};

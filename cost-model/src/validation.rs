@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Blank, Clock, Measured, Micros, Point, RequestCosts, Row, ServerParameters, TransportCosts,
+    Blank, Clock, Lettered, Measured, Micros, Point, RequestCosts, Row, ServerParameters,
+    TransportCosts,
 };
 
 /// What is wrong with a file, and where.
@@ -94,6 +95,9 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     if let Some(row) = entry.row {
         validate_row(row).map_err(|message| (None, format!("row: {message}")))?;
     }
+    for text in &entry.lettering {
+        validate_lettered(text).map_err(|message| (None, format!("lettering: {message}")))?;
+    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;
@@ -134,6 +138,22 @@ fn validate_row(Row { pixels, spread }: Row) -> Result<(), String> {
         return Err(format!(
             "pixels is {pixels}; it is a number that is not negative"
         ));
+    }
+    validate_times(None, None, spread)
+}
+
+fn validate_lettered(text: &Lettered) -> Result<(), String> {
+    let Lettered {
+        variety,
+        foreseen,
+        share,
+        spread,
+    } = *text;
+    if !is_amount(variety) || !is_amount(share) {
+        return Err("variety and share are numbers that are not negative".into());
+    }
+    if !(0.0..=1.0).contains(&foreseen) {
+        return Err(format!("foreseen is {foreseen}; it is a part of 1"));
     }
     validate_times(None, None, spread)
 }

@@ -134,6 +134,15 @@ impl Lines {
                 ]))
             }),
         );
+        let lettering = entry.lettering.iter().map(|it| {
+            numbers(&[
+                ("variety", Some(it.variety)),
+                ("foreseen", Some(it.foreseen)),
+                ("share", Some(it.share)),
+                ("spread", it.spread),
+            ])
+        });
+        self.list("lettering", lettering);
         self.0.push_str("points = [\n");
         for it in &entry.points {
             let _ = writeln!(self.0, "    {},", inline(&point(it)));
@@ -304,6 +313,10 @@ points = [
 [[request]]
 name = "PolyText8"
 blank = { share = 0.53, spread = 0.02 }
+lettering = [
+    { variety = 3.9, foreseen = 0.15, share = 1 },
+    { variety = 6, foreseen = 1, share = 1.5, spread = 0.02 },
+]
 points = [
     { size = 80, cpu_us = 2 },
 ]

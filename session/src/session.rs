@@ -179,6 +179,7 @@ impl Session {
         operation.op_size = 0.0;
         operation.blanks = 0;
         operation.rows = 0.0;
+        operation.lettering = None;
         operation.effect = Effect::Full;
         let body = Body::of(request);
         match request.major {

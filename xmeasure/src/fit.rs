@@ -10,7 +10,7 @@ use crate::sampler::{Reading, Readings};
 use crate::statistics::{Estimate, estimate};
 use crate::transport::{Transport, measured};
 use crate::workload::{Phase, Workload};
-use crate::{blanks, rows};
+use crate::{rows, shares};
 
 /// What one request of a phase costs beyond its transport.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,9 +105,13 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 samples.into_iter().partition(|it| is_blank(it));
             let (slender, samples): (Vec<_>, Vec<_>) =
                 samples.into_iter().partition(|it| rows::is_slender(it));
+            let (lettered, samples): (Vec<_>, Vec<_>) = samples
+                .into_iter()
+                .partition(|it| it.operation.lettering.is_some());
             let points = points(&samples);
             let row = slender.first().and_then(|it| rows::row(it, &points));
-            let blank = blank.first().and_then(|it| blanks::blank(it, &points));
+            let blank = blank.first().and_then(|it| shares::blank(it, &points));
+            let lettering = shares::lettering(&lettered, &points);
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
@@ -116,6 +120,7 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 fixed,
                 blank,
                 row,
+                lettering,
                 points,
             })
         })

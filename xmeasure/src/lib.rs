@@ -29,7 +29,6 @@
 //! The crate prints nothing, kills nothing, and undoes what it does to a server: all that it
 //! makes goes with its connection.
 
-mod blanks;
 mod bustle;
 mod calibrate;
 mod clock;
@@ -50,6 +49,7 @@ mod rest;
 mod rows;
 mod sampler;
 mod shared_memory;
+mod shares;
 mod stage;
 mod statistics;
 mod target;

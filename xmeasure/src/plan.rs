@@ -157,6 +157,10 @@ impl Plan {
             if operation.rows * operation.rows > 4.0 * operation.op_size {
                 return entry.row.is_some_and(|row| is_narrow(row.spread));
             }
+            if operation.lettering.is_some() {
+                let mut known = entry.lettering.iter();
+                return known.len() > 1 && known.all(|it| is_narrow(it.spread));
+            }
             if operation.blanks > 0 {
                 return entry.blank.is_some_and(|blank| is_narrow(blank.spread));
             }

@@ -106,6 +106,9 @@ pub(crate) struct Workload {
     /// A request that sets the scene for a batch of it and is not measured, if there is any.
     pub(crate) before: Vec<u8>,
     pub(crate) phases: Vec<Phase>,
+    /// Whether it is there for its letters: what they are like is part of what it is then. All
+    /// other text is of words.
+    pub(crate) is_lettering: bool,
 }
 
 /// Bytes that a unit has about, so that the sender hands many requests over at once.
@@ -169,6 +172,15 @@ impl Workload {
         Workload {
             before: Vec::new(),
             phases: phases.into_iter().collect(),
+            is_lettering: false,
+        }
+    }
+
+    /// The same, there for its letters.
+    pub(crate) fn for_letters(self) -> Workload {
+        Workload {
+            is_lettering: true,
+            ..self
         }
     }
 
