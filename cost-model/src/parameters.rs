@@ -170,6 +170,10 @@ pub struct AfterSleep {
     /// A client's coming and going beyond the one wakeup: accepting it, its setup, and freeing
     /// what it had.
     pub connection_us: Micros,
+    /// What drawing a million pixels costs beyond its price that were not touched for that long;
+    /// `None` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub megapixel_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,

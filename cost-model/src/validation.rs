@@ -211,12 +211,13 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
         validate_measured(measured).map_err(|message| format!("{name}: {message}"))?;
     }
     let sleeps = transport.after_sleep.iter().map(|it| {
-        let costs = [it.wakeup_us, it.first_us, it.connection_us];
+        let pixels = it.megapixel_us.unwrap_or_default();
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, pixels];
         (it.asleep_us, costs, it.spread)
     });
     validate_after("after_sleep", sleeps)?;
     let work = transport.after_work.iter().map(|it| {
-        let costs = [it.wakeup_us, it.first_us, it.connection_us];
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, Micros::ZERO];
         (it.worked_us, costs, it.spread)
     });
     validate_after("after_work", work)?;
@@ -229,7 +230,7 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
 /// Costs after a length of time, by that length.
 fn validate_after(
     name: &str,
-    points: impl Iterator<Item = (Micros, [Micros; 3], Option<f64>)>,
+    points: impl Iterator<Item = (Micros, [Micros; 4], Option<f64>)>,
 ) -> Result<(), String> {
     let mut longest = 0.0;
     for (length, costs, spread) in points {

@@ -207,6 +207,7 @@ fn after_sleep(it: &AfterSleep) -> Vec<Field> {
         ("wakeup_us", Some(it.wakeup_us.0)),
         ("first_us", Some(it.first_us.0)),
         ("connection_us", Some(it.connection_us.0)),
+        ("megapixel_us", it.megapixel_us.map(|time| time.0)),
         ("spread", it.spread),
     ];
     numbers(&parts)

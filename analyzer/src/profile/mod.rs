@@ -1,6 +1,7 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
 pub(crate) mod atoms;
+mod coldness;
 pub(crate) mod groups;
 mod likely;
 pub(crate) mod others;
@@ -15,6 +16,7 @@ pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
+mod touched;
 #[cfg(test)]
 mod what_if_tests;
 
