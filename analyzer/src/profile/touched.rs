@@ -158,10 +158,7 @@ mod tests {
         assert_eq!(first, again(1000.0, f64::INFINITY));
         assert_eq!(touch(&mut touched, 1, 3, 1000.0, 150.0).pixels, 0.0);
         // More of them: those beyond.
-        assert_eq!(
-            touch(&mut touched, 1, 0, 1500.0, 200.0),
-            again(500.0, 100.0)
-        );
+        assert_eq!(touch(&mut touched, 1, 0, 1500.0, 200.0), again(500.0, 50.0));
         let cold = touch(&mut touched, 1, 0, 1500.0, 5200.0);
         assert_eq!(cold, again(1500.0, 5000.0));
     }
