@@ -40,7 +40,7 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
+    AfterSleep, AfterWork, AttributeValue, Blank, Deferred, FORMAT, Host, Measured, Method, Point,
     RequestCosts, ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};

@@ -1,6 +1,8 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
 pub(crate) mod atoms;
+pub(crate) mod charges;
+mod deferred;
 pub(crate) mod groups;
 mod likely;
 pub(crate) mod others;
@@ -30,8 +32,9 @@ use crate::facts::Facts;
 use crate::pipeline::{Observation, Pipeline};
 use crate::switches_first::switches_first;
 use crate::warnings::Warnings;
+use charges::{Charge, TransportPart};
 use groups::{By, Groups};
-use pricing::{Blocking, Charge, Pricer, TransportPart};
+use pricing::{Blocking, Pricer};
 use scales::Scales;
 use tally::{Line, Tally, less};
 
@@ -68,7 +71,7 @@ struct Sums {
     lines: Tally<Symbol>,
     groups: Option<Groups>,
     events: HashMap<Symbol, TransportLine>,
-    transport: [TransportLine; 6],
+    transport: [TransportLine; 7],
     scales: Scales,
     /// The wakeup that a request which is left out was charged: it is the next one's of its
     /// batch, or none.
@@ -158,6 +161,11 @@ impl Profile {
     /// Whether the server's transport costs are known; else transport counts as no time there.
     pub fn knows_transport(&self) -> bool {
         self.pricer.knows_transport()
+    }
+
+    /// Whether it is known what the server does later for what has changed on its screen.
+    pub fn knows_updates(&self) -> bool {
+        self.pricer.knows_updates()
     }
 
     /// The lines, in no order.
@@ -309,7 +317,8 @@ pub fn profile_session<R: io::Read>(
     profiles: &mut [Profile],
 ) -> Result<Facts, TraceError> {
     let mut facts = Facts::default();
-    let mut pipeline = Pipeline::with_session(session);
+    let follows = profiles.iter().any(|it| it.pricer.knows_updates());
+    let mut pipeline = Pipeline::with_session(session).with_changes(follows);
     // Prices depend on who ran before a request.
     let read = switches_first(reader, |record| {
         pipeline.feed(record, |observation| {
@@ -330,5 +339,6 @@ fn index(part: TransportPart) -> usize {
         TransportPart::Event => 3,
         TransportPart::Error => 4,
         TransportPart::Setup => 5,
+        TransportPart::Update => 6,
     }
 }
