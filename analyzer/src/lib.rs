@@ -41,9 +41,10 @@ pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use live::LiveProfile;
 pub use pipeline::{Observation, Pipeline, Seen};
+pub use profile::charges::{Charge, TransportPart};
 pub use profile::groups::By;
 pub use profile::partition::PartitionReport;
-pub use profile::pricing::{Blocking, Charge, Pricer, TransportPart};
+pub use profile::pricing::{Blocking, Pricer};
 pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
     ServerReport, TotalReport, TraceReport, TransportReport,

@@ -5,7 +5,7 @@ use std::io;
 
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
-use x11prof_session::{ClientId, Observed, Operation, Session};
+use x11prof_session::{Changed, ClientId, Observed, Operation, Session};
 use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Part, Reader, Record, Switch, Timestamp, TraceError,
 };
@@ -45,6 +45,8 @@ pub struct Seen<'a> {
     pub message: &'a Message<'a>,
     /// A request as an operation in the state of the session; `None` for other messages.
     pub operation: Option<&'a Operation>,
+    /// What a request changes on the screen, where the pass follows that and it is known.
+    pub changed: Option<Changed>,
     /// The extensions known so far, to decode with.
     pub extensions: &'a Extensions,
 }
@@ -74,6 +76,7 @@ pub struct Pipeline {
     room: Room,
     extensions: Extensions,
     session: Session,
+    follows_changes: bool,
 }
 
 impl Default for Pipeline {
@@ -95,7 +98,15 @@ impl Pipeline {
             room: Room::default(),
             extensions: Extensions::new(),
             session,
+            follows_changes: false,
         }
+    }
+
+    /// With what each request changes on the screen, if `follow`.
+    #[must_use]
+    pub fn with_changes(mut self, follow: bool) -> Pipeline {
+        self.follows_changes = follow;
+        self
     }
 
     /// The session as far as the pass has come: names of atoms, resources that live.
@@ -186,7 +197,7 @@ impl Pipeline {
         client.seen[way] = block.offset.saturating_add(u64::from(block.wire_len));
 
         on(&Observation::BlockStart(block));
-        let session = &mut self.session;
+        let (session, follows) = (&mut self.session, self.follows_changes);
         let id = ClientId(block.connection.0);
         for part in block.parts() {
             let input = match part {
@@ -199,6 +210,7 @@ impl Pipeline {
                 input,
                 &mut self.extensions,
                 |message, extensions| {
+                    let changed = follows.then(|| session.changed(&message, extensions));
                     let operation = match session.observe(id, &message, extensions) {
                         Observed::Operation(operation) => Some(operation),
                         _ => None,
@@ -208,6 +220,7 @@ impl Pipeline {
                         time: block.time,
                         message: &message,
                         operation,
+                        changed: changed.flatten(),
                         extensions,
                     }));
                 },

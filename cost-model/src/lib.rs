@@ -41,8 +41,8 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Lettered, Measured, Method, Point,
-    RequestCosts, Row, ServerIdentity, ServerParameters, TransportCosts,
+    AfterSleep, AfterWork, AttributeValue, Blank, Deferred, FORMAT, Host, Lettered, Measured,
+    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Micros, Reference};
+use crate::{Cost, Micros, Reference};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -137,6 +137,35 @@ pub struct TransportCosts {
     /// slept, by how long they ran, in ascending order; empty where that was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_work: Vec<AfterWork>,
+    /// What the server does later for what has changed on its screen; `None` where it does
+    /// nothing, or that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Deferred>,
+}
+
+/// What a server does later, once for all that has changed on its screen: Xvnc for its viewer,
+/// Xephyr for its host. Processor times of the server, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deferred {
+    /// The least time between two such updates; 0 where there is one whenever the server has done
+    /// all that it was sent.
+    pub interval_us: Micros,
+    /// One update.
+    pub update_us: Micros,
+    /// Each pixel that has changed.
+    pub pixel_us: Micros,
+    /// Half the width of the 95 % confidence interval of a large update, relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}
+
+impl Deferred {
+    /// An update of so many changed pixels.
+    pub fn cost(&self, pixels: u64) -> Cost {
+        let time = self.update_us + Micros(self.pixel_us.0 * pixels as f64);
+        Cost::with_spread(time, self.spread.unwrap_or(0.0))
+    }
 }
 
 /// What costs more where others have run on the server's processor for some time while it slept,

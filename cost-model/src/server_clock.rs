@@ -53,6 +53,12 @@ impl ServerClock {
     pub fn busy_until(&self) -> Option<Micros> {
         self.busy_until
     }
+
+    /// The server works for `time` of its own accord, at `at` or when it has done what came before.
+    pub fn serve_at(&mut self, at: Micros, time: Micros) {
+        let busy = self.busy_until.map_or(at.0, |busy| busy.0.max(at.0));
+        self.busy_until = Some(Micros(busy) + time);
+    }
 }
 
 #[cfg(test)]

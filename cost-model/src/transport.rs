@@ -1,6 +1,6 @@
 //! What messages cost a server beside the operations in them (DESIGN, section 4).
 
-use crate::{Clock, Cost, Lapse, Micros, ServerParameters, SleepPrices, TransportCosts};
+use crate::{Clock, Cost, Deferred, Lapse, Micros, ServerParameters, SleepPrices, TransportCosts};
 
 /// The transport costs of a server. Where its file has none, as those of 1991, all are zero and
 /// `is_known` is false.
@@ -15,6 +15,7 @@ pub struct TransportPrices {
     byte_written: Cost,
     event: Cost,
     sleep: SleepPrices,
+    deferred: Option<Deferred>,
 }
 
 impl TransportPrices {
@@ -38,6 +39,7 @@ impl TransportPrices {
                 event,
                 after_sleep: _,
                 after_work: _,
+                deferred,
             } = costs;
             Some(TransportPrices {
                 clock: Some(clock),
@@ -55,6 +57,7 @@ impl TransportPrices {
                     .unwrap_or_default(),
                 event: event.cost(clock)?,
                 sleep: SleepPrices::new(parameters, Some(clock)),
+                deferred: deferred.filter(|_| clock == Clock::Cpu),
             })
         };
         costs.and_then(of).unwrap_or_default()
@@ -90,6 +93,12 @@ impl TransportPrices {
     /// What a sleep costs afterwards, beside the wakeup.
     pub fn sleep(&self) -> &SleepPrices {
         &self.sleep
+    }
+
+    /// What the server does later for what has changed on its screen; `None` where that was not
+    /// measured, or prices are not on the processor's clock.
+    pub fn deferred(&self) -> Option<Deferred> {
+        self.deferred
     }
 
     /// Reading one byte of requests.

@@ -221,6 +221,12 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
         (it.worked_us, costs, it.spread)
     });
     validate_after("after_work", work)?;
+    if let Some(it) = transport.deferred {
+        let times = [it.interval_us, it.update_us, it.pixel_us].map(|time| time.0);
+        if !times.into_iter().chain(it.spread).all(is_amount) {
+            return Err("deferred: a time or a spread is a number that is not negative".to_owned());
+        }
+    }
     match transport.clock(Clock::Cpu) {
         Some(_) => Ok(()),
         None => Err("no clock has all of its times; give cpu_us, or wall_us, in every part".into()),

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use toml::Value as Toml;
 
 use crate::{
-    AfterSleep, AfterWork, AttributeValue, Host, Measured, Method, Point, Reference, RequestCosts,
-    ServerIdentity, ServerParameters,
+    AfterSleep, AfterWork, AttributeValue, Deferred, Host, Measured, Method, Point, Reference,
+    RequestCosts, ServerIdentity, ServerParameters,
 };
 
 impl ServerParameters {
@@ -24,6 +24,8 @@ impl ServerParameters {
             }
             out.list("after_sleep", transport.after_sleep.iter().map(after_sleep));
             out.list("after_work", transport.after_work.iter().map(after_work));
+            let later = transport.deferred.as_ref();
+            out.optional("deferred", later.map(|it| inline(&deferred(it))));
         }
         for entry in &self.requests {
             out.request(entry);
@@ -224,6 +226,16 @@ fn after_work(it: &AfterWork) -> Vec<Field> {
     numbers(&parts)
 }
 
+fn deferred(it: &Deferred) -> Vec<Field> {
+    let parts = [
+        ("interval_us", Some(it.interval_us.0)),
+        ("update_us", Some(it.update_us.0)),
+        ("pixel_us", Some(it.pixel_us.0)),
+        ("spread", it.spread),
+    ];
+    numbers(&parts)
+}
+
 fn numbers(parts: &[(&str, Option<f64>)]) -> Vec<Field> {
     let there = parts
         .iter()
@@ -301,6 +313,7 @@ after_work = [
     { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
     { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, spread = 0.2 },
 ]
+deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, spread = 0.1 }
 
 [[request]]
 name = "PolyLine"

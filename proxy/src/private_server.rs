@@ -60,10 +60,11 @@ pub struct PrivateServer {
     display: DisplayName,
     cookie: Cookie,
     authority_file: PathBuf,
-    /// The thread that looks at it, where its kind is looked at.
+    kind: ServerKind,
+    /// The thread that looks at it, where one does.
     viewer: Option<Pid>,
     /// It goes when the server has.
-    _dir: PrivateDir,
+    dir: PrivateDir,
     /// What this server has its window at; it ends after this one.
     host: Option<Host>,
 }
@@ -104,11 +105,25 @@ impl Host {
 }
 
 impl PrivateServer {
-    /// Starts a server and waits until it takes connections.
+    /// Starts a server and waits until it takes connections, and has its viewer look at it where
+    /// its kind has one.
     ///
     /// # Errors
     /// Where its program is missing or does not become ready.
     pub fn start(kind: ServerKind) -> Result<PrivateServer, ServerError> {
+        let mut server = PrivateServer::start_unseen(kind)?;
+        server.show().map_err(|source| ServerError::Io {
+            program: kind.program(),
+            source,
+        })?;
+        Ok(server)
+    }
+
+    /// Starts a server that nobody looks at yet.
+    ///
+    /// # Errors
+    /// Where its program is missing or does not become ready.
+    pub fn start_unseen(kind: ServerKind) -> Result<PrivateServer, ServerError> {
         let program = kind.program();
         let io = |source| ServerError::Io { program, source };
         let host = kind.host().map(Host::start).transpose()?;
@@ -137,20 +152,28 @@ impl PrivateServer {
                 why: format!("{why}{}{}", last_words(&said), kind.advice()),
             }
         })?;
-        let socket = kind.viewers_socket(dir.path());
-        let viewer = match socket.filter(|_| kind.is_viewed()) {
-            Some(socket) => Some(viewer::view(&socket).map_err(io)?),
-            None => None,
-        };
         Ok(PrivateServer {
             child,
             display: DisplayName::local(number),
             cookie,
             authority_file,
-            viewer,
-            _dir: dir,
+            kind,
+            viewer: None,
+            dir,
             host,
         })
+    }
+
+    /// Has its viewer look at it, where its kind has one that does not do so yet.
+    ///
+    /// # Errors
+    /// Where the server refuses it.
+    pub fn show(&mut self) -> io::Result<()> {
+        let socket = self.kind.viewers_socket(self.dir.path());
+        if let Some(socket) = socket.filter(|_| self.kind.is_viewed() && self.viewer.is_none()) {
+            self.viewer = Some(viewer::view(&socket)?);
+        }
+        Ok(())
     }
 
     /// Has what it needs for itself run on processor `cpu`: the server or compositor that it has

@@ -80,7 +80,7 @@ fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8
 }
 
 /// The points of a list at `at`, made absolute; the server counts in 16 bits.
-fn absolute(body: &Body<'_>, at: usize, relative: bool) -> impl Iterator<Item = Point> {
+pub(crate) fn absolute(body: &Body<'_>, at: usize, relative: bool) -> impl Iterator<Item = Point> {
     let (mut x, mut y) = (0_i16, 0_i16);
     body.list(at, 4).map(move |point| {
         let (px, py) = (point.i16(0).unwrap_or(0), point.i16(2).unwrap_or(0));

@@ -8,7 +8,7 @@ use crate::body::Body;
 use crate::clip::Area;
 use crate::drawing::push_area;
 use crate::gc::{Component, Gc};
-use crate::names::Names;
+use crate::names::{ExtensionKind, Names};
 use crate::operation::{Effect, Operation, Value};
 use crate::session::State;
 use crate::target::Target;
@@ -70,6 +70,29 @@ pub(crate) fn present_operation(
     }
     fill_in(operation, names, present_pixmap(state, body));
     true
+}
+
+/// Where such a request draws: on which drawable, what it is clipped to, and all of its rectangle.
+/// `None` for other requests.
+pub(crate) fn changed<'a>(
+    state: &'a State,
+    kind: Option<ExtensionKind>,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) -> Option<(u32, Target<'a>, Area)> {
+    let (drawable, extent) = match (kind, request.major, request.minor) {
+        (Some(ExtensionKind::Shm), _, shm::PUT_IMAGE_REQUEST) => (0, shm_put_image(state, body)?),
+        (Some(ExtensionKind::Present), _, present::PIXMAP_REQUEST) => {
+            (0, present_pixmap(state, body)?)
+        }
+        (None, xproto::CLEAR_AREA_REQUEST, _) => (0, clear_area(state, body)?),
+        (None, xproto::COPY_AREA_REQUEST | xproto::COPY_PLANE_REQUEST, _) => {
+            (4, copy(state, request, body)?)
+        }
+        (None, xproto::PUT_IMAGE_REQUEST, _) => (0, put_image(state, request, body)?),
+        _ => return None,
+    };
+    Some((body.u32(drawable)?, extent.target, extent.area))
 }
 
 fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>) {

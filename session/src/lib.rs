@@ -12,6 +12,7 @@
 mod asked;
 mod atoms;
 mod body;
+mod changes;
 mod clients;
 mod clip;
 mod compositing;
@@ -50,6 +51,7 @@ mod window_operations;
 mod windows;
 
 pub use atoms::predefined_atom;
+pub use changes::Changed;
 pub use definitions::Definitions;
 pub use definitions_file::DefinitionError;
 pub use drawables::{Drawable, DrawableKind};

@@ -161,6 +161,10 @@ impl Session {
         self.state.atoms.owner(selection)
     }
 
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
     pub(crate) fn state(&self) -> &State {
         &self.state
     }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use crate::clip::Area;
 use crate::ids::{By, ClientId, IdMap};
 use crate::setup::Root;
 
@@ -277,6 +278,32 @@ impl Windows {
         let viewable = self.walk_up(window);
         window.viewable.set((self.state, viewable));
         viewable
+    }
+
+    /// An area of a window where it is on the screen, clipped to all that it is in; `None` where it
+    /// is not viewable, or where it is is not known.
+    pub(crate) fn on_screen(&self, id: u32, area: Area) -> Option<Area> {
+        if self.is_viewable(id) != Some(true) {
+            return None;
+        }
+        let (mut at, mut area) = (self.known.get(id)?, area);
+        for _ in 0..DEEPEST {
+            let Geometry {
+                x,
+                y,
+                width,
+                height,
+                border_width,
+            } = at.geometry;
+            area = area.intersection(Area::new(0, 0, width, height));
+            let Some(parent) = at.parent else {
+                return Some(area);
+            };
+            let border = i32::from(border_width);
+            area = area.moved(i32::from(x) + border, i32::from(y) + border);
+            at = self.known.get(parent)?;
+        }
+        None
     }
 
     fn walk_up(&self, window: &Window) -> Option<bool> {

@@ -31,9 +31,9 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     // Kept until the end: it stops the server when it goes.
-    let private = arguments
+    let mut private = arguments
         .server
-        .map(PrivateServer::start)
+        .map(PrivateServer::start_unseen)
         .transpose()
         .map_err(CommandError::failed)?;
     let target = target(arguments, private.as_ref())?;
@@ -43,7 +43,16 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     }
     let stop = stopped_by_interrupt()?;
     let bar = bar();
-    let measured = measure(&target, &plan, &mut |progress| {
+    // What a server does for its viewer is measured by itself: nobody looks at it until then.
+    let mut shown = || match &mut private {
+        Some(server) => {
+            server.show()?;
+            let aside = plan.pin.and_then(|pin| pin.other);
+            aside.map_or(Ok(()), |aside| server.put_aside(aside))
+        }
+        None => Ok(()),
+    };
+    let measured = measure(&target, &plan, &mut shown, &mut |progress| {
         show(&bar, &progress);
         !stop.load(Ordering::Relaxed)
     });

@@ -13,6 +13,7 @@ use crate::explore::Explorer;
 use crate::fonts::Fonts;
 use crate::loads::Loads;
 use crate::mirror::Mirror;
+use crate::pictures::Pictures;
 use crate::plan::{Plan, Progress};
 use crate::process::Pinned;
 use crate::raw_connection::{Answers, RawConnection};
@@ -34,7 +35,8 @@ const HEAD: u64 = 32;
 
 /// Measures what requests cost the server `target`, as `plan` says. `progress` is told how far it
 /// has come before each batch, and answers whether to go on: where it says no, what was measured
-/// by then is the result.
+/// by then is the result. `shown` is called when all but what the server does for a viewer has
+/// been measured, to have one look at it.
 ///
 /// # Errors
 ///
@@ -43,6 +45,7 @@ const HEAD: u64 = 32;
 pub fn measure(
     target: &Target,
     plan: &Plan,
+    shown: &mut dyn FnMut() -> io::Result<()>,
     progress: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<ServerParameters, MeasureError> {
     let start = Instant::now();
@@ -62,6 +65,7 @@ pub fn measure(
     let mut stage = Stage::new(raw)?;
     let (own, lone) = transport::loads(&mut stage, pin)?;
     let mut rest = Rest::new(&mut stage)?;
+    let pictures = Pictures::new(&mut stage)?;
     let fonts = Fonts::new(&mut stage, plan)?;
     let mut loads = workloads::all(&mut stage, plan)?;
     let drawing = drawing(&mut stage)?;
@@ -93,7 +97,7 @@ pub fn measure(
         ));
     }
     // What is prepared before and measured after the passes is part of the time limit.
-    let around = start.elapsed() + Rest::LASTS + fonts.lasts();
+    let around = start.elapsed() + Rest::LASTS + Pictures::LASTS + fonts.lasts();
     let plan = Plan {
         time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
         ..plan.clone()
@@ -107,10 +111,17 @@ pub fn measure(
         pinned: pinned.is_some(),
     };
     let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
-    if let Some(transport) = &mut parameters.transport
-        && let Err(error) = rest.measure(&mut server, target, transport)
-    {
-        return Err(failure(error, parameters));
+    if let Some(transport) = &mut parameters.transport {
+        let mut measured = rest.measure(&mut server, target, transport);
+        if measured.is_ok() {
+            measured = shown().and_then(|()| {
+                transport.deferred = pictures.measure(&mut server)?;
+                Ok(())
+            });
+        }
+        if let Err(error) = measured {
+            return Err(failure(error, parameters));
+        }
     }
     match fonts.measure(&mut server, &mut run.mirror, &plan) {
         Ok(entries) => parameters.requests.extend(entries),

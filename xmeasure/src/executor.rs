@@ -261,6 +261,21 @@ impl LiveServer {
         Ok(time)
     }
 
+    /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
+    /// `wait` afterwards included; `None` where it cannot be read.
+    pub(crate) fn with_what_follows(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        wait: Duration,
+    ) -> io::Result<Option<f64>> {
+        let before = self.processor_time();
+        self.raw
+            .exchange(&Load::once(bytes, requests), Until::Sent)?;
+        thread::sleep(wait);
+        Ok(self.since(before, Duration::ZERO).cpu)
+    }
+
     /// A load so many times, each sent as soon as the one before is answered.
     fn turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
         let before = self.processor_time();

@@ -41,6 +41,7 @@ mod identity;
 mod loads;
 mod mirror;
 mod motley;
+mod pictures;
 mod plan;
 mod process;
 mod raw_connection;

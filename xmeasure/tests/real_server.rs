@@ -64,11 +64,16 @@ fn what_is_asked_for_is_measured_on_both_clocks() {
     let server = Xvfb::start();
     let plan = plan(&["NoOperation", "PolyFillRectangle"]);
     let mut last = 0;
-    let parameters = measure(&Target::display(&server.display), &plan, &mut |progress| {
-        assert!(progress.done >= last && progress.done <= progress.total);
-        last = progress.done;
-        true
-    })
+    let parameters = measure(
+        &Target::display(&server.display),
+        &plan,
+        &mut || Ok(()),
+        &mut |progress| {
+            assert!(progress.done >= last && progress.done <= progress.total);
+            last = progress.done;
+            true
+        },
+    )
     .unwrap();
     assert_eq!(parameters.server.executable.as_deref(), Some("Xvfb"));
     assert_eq!(parameters.server.depth, Some(24));
@@ -106,7 +111,7 @@ fn requests_with_descriptors_are_measured() {
     let server = Xvfb::start();
     let names = ["MIT-SHM:AttachFd", "MIT-SHM:CreateSegment"];
     let target = Target::display(&server.display);
-    let parameters = measure(&target, &plan(&names), &mut |_| true).unwrap();
+    let parameters = measure(&target, &plan(&names), &mut || Ok(()), &mut |_| true).unwrap();
     for name in names {
         let mut requests = parameters.requests.iter();
         let costs = requests.find(|costs| costs.name == name).unwrap();
@@ -121,6 +126,7 @@ fn a_server_that_dies_leaves_what_was_measured() {
     let result = measure(
         &Target::display(display),
         &plan(&["NoOperation"]),
+        &mut || Ok(()),
         &mut |progress| {
             if progress.done > 0 && progress.done * 2 > progress.total {
                 let _ = server.process.kill();
@@ -148,6 +154,7 @@ fn a_request_that_does_not_exist_is_named() {
     let error = measure(
         &Target::display(&server.display),
         &plan(&["PolyLion"]),
+        &mut || Ok(()),
         &mut |_| true,
     )
     .unwrap_err();

@@ -1,7 +1,9 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
 pub(crate) mod atoms;
+pub(crate) mod charges;
 mod coldness;
+mod deferred;
 pub(crate) mod groups;
 mod likely;
 pub(crate) mod others;
@@ -31,8 +33,9 @@ use x11prof_trace::{ConnectionId, Reader, TraceError};
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Pipeline};
 use crate::warnings::Warnings;
+use charges::{Charge, TransportPart};
 use groups::{By, Groups};
-use pricing::{Blocking, Charge, Pricer, TransportPart};
+use pricing::{Blocking, Pricer};
 use scales::Scales;
 use tally::{Line, Tally, less};
 
@@ -69,7 +72,7 @@ struct Sums {
     lines: Tally<Symbol>,
     groups: Option<Groups>,
     events: HashMap<Symbol, TransportLine>,
-    transport: [TransportLine; 6],
+    transport: [TransportLine; 7],
     scales: Scales,
     /// The wakeup that a request which is left out was charged: it is the next one's of its
     /// batch, or none.
@@ -159,6 +162,11 @@ impl Profile {
     /// Whether the server's transport costs are known; else transport counts as no time there.
     pub fn knows_transport(&self) -> bool {
         self.pricer.knows_transport()
+    }
+
+    /// Whether it is known what the server does later for what has changed on its screen.
+    pub fn knows_updates(&self) -> bool {
+        self.pricer.knows_updates()
     }
 
     /// The lines, in no order.
@@ -310,7 +318,8 @@ pub fn profile_session<R: io::Read>(
     profiles: &mut [Profile],
 ) -> Result<Facts, TraceError> {
     let mut facts = Facts::default();
-    let mut pipeline = Pipeline::with_session(session);
+    let follows = profiles.iter().any(|it| it.pricer.knows_updates());
+    let mut pipeline = Pipeline::with_session(session).with_changes(follows);
     let read = pipeline.run_switches_first(reader, |observation| {
         facts.observe(observation);
         for profile in profiles.iter_mut() {
@@ -328,5 +337,6 @@ fn index(part: TransportPart) -> usize {
         TransportPart::Event => 3,
         TransportPart::Error => 4,
         TransportPart::Setup => 5,
+        TransportPart::Update => 6,
     }
 }

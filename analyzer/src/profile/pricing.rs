@@ -11,7 +11,9 @@ use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::Operation;
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
+use super::charges::{Charge, TransportPart};
 use super::coldness::Coldness;
+use super::deferred::Pictures;
 use super::others::Others;
 
 use crate::pipeline::{Observation, Seen};
@@ -29,91 +31,6 @@ pub enum Blocking {
     /// that was never answered counts by its type.
     #[default]
     Observed,
-}
-
-/// What makes up transport.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TransportPart {
-    /// The server was asleep and was woken.
-    Wakeup,
-    /// Bytes that it read, and what a request costs more whose code had left the caches.
-    Read,
-    /// A reply that it wrote.
-    Reply,
-    /// An event that it wrote.
-    Event,
-    /// An error that it wrote.
-    Error,
-    /// A connection setup: its bytes cross the wire, and the server takes a client in, whose end
-    /// is charged here as well.
-    Setup,
-}
-
-/// One amount on the bill, to be added up by whatever key an analysis is interested in. Times on
-/// the network follow from bytes and blocking by equation 7, so that they need no second pass.
-#[derive(Debug, Clone, Copy)]
-pub enum Charge<'a> {
-    /// A request.
-    Request {
-        /// Its connection.
-        connection: ConnectionId,
-        /// Its number there.
-        sequence: SequenceNumber,
-        /// When it had been read.
-        time: Timestamp,
-        /// What it does.
-        operation: &'a Operation,
-        /// Its bytes on the wire.
-        bytes: u64,
-        /// What it costs the server.
-        price: &'a Price,
-        /// Whether it is charged the network's latency, as far as can be told yet.
-        blocking: bool,
-    },
-    /// A request that was charged before failed.
-    Failed {
-        /// Its connection.
-        connection: ConnectionId,
-        /// Its number there.
-        sequence: SequenceNumber,
-        /// Its name.
-        request: Symbol,
-        /// What it was charged and what it should have been: its fixed part. `None` where its
-        /// price is no longer known.
-        correction: Option<(Cost, Cost)>,
-    },
-    /// A request that was charged latency before turns out not to have blocked its client.
-    Pipelined {
-        /// Its connection.
-        connection: ConnectionId,
-        /// Its name.
-        request: Symbol,
-    },
-    /// What a message costs beside its operation.
-    Transport {
-        /// The connection.
-        connection: ConnectionId,
-        /// When.
-        time: Timestamp,
-        /// What.
-        part: TransportPart,
-        /// Bytes on the wire that are not a request's.
-        bytes: u64,
-        /// The server's time.
-        server: Cost,
-        /// The request that caused it; `None` for a wakeup, whose `Blame` comes later, and where
-        /// no request did.
-        request: Option<Symbol>,
-    },
-    /// A wakeup that was charged before was for this request: the first to end behind it.
-    Blame {
-        /// The connection.
-        connection: ConnectionId,
-        /// The request.
-        request: Symbol,
-        /// The wakeup's cost.
-        server: Cost,
-    },
 }
 
 /// A price that an error may still correct.
@@ -149,6 +66,8 @@ pub struct Pricer {
     streams: FastMap<ConnectionId, Stream>,
     others: Others,
     coldness: Coldness,
+    /// What the server does later for what is drawn, where it does anything.
+    pictures: Option<Pictures>,
     /// The last request's, used again.
     price: Price,
 }
@@ -160,9 +79,11 @@ impl Pricer {
         substitutions: &Substitutions,
         blocking: Blocking,
     ) -> Pricer {
+        let transport = TransportPrices::new(parameters);
         Pricer {
             costs: CostTable::new(parameters, substitutions),
-            transport: TransportPrices::new(parameters),
+            pictures: transport.deferred().map(Pictures::new),
+            transport,
             clock: ServerClock::new(),
             blocking,
             start: None,
@@ -178,11 +99,17 @@ impl Pricer {
         self.transport.is_known()
     }
 
+    /// Whether it is known what the server does later for what has changed on its screen.
+    pub fn knows_updates(&self) -> bool {
+        self.pictures.is_some()
+    }
+
     /// Takes the next observation and hands what it costs to `on`.
     pub fn observe(&mut self, observation: &Observation<'_>, mut on: impl FnMut(&Charge<'_>)) {
         match observation {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let at = self.at(block.time);
+                self.update(block.connection, block.time, at, &mut on);
                 let stream = self.streams.get(&block.connection);
                 let answered = stream.and_then(|stream| stream.awaited);
                 let client = answered.and_then(|since| self.others.span(since, block.time));
@@ -235,6 +162,32 @@ impl Pricer {
             server,
             request: None,
         });
+    }
+
+    /// What the server did between its clients' requests, before a batch arrives.
+    fn update(
+        &mut self,
+        connection: ConnectionId,
+        time: Timestamp,
+        at: Micros,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        let Some(pictures) = &mut self.pictures else {
+            return;
+        };
+        let busy = self.clock.busy_until().unwrap_or(at);
+        let now = Micros(at.0.max(busy.0));
+        if let Some((due, server)) = pictures.made(now, at >= busy) {
+            self.clock.serve_at(due, server.time);
+            on(&Charge::Transport {
+                connection,
+                time,
+                part: TransportPart::Update,
+                bytes: 0,
+                server,
+                request: None,
+            });
+        }
     }
 
     fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
@@ -335,6 +288,9 @@ impl Pricer {
         let price = &mut self.price;
         let fixed = self.costs.price_into(operation, price);
         self.clock.serve(price.server.time);
+        if let (Some(pictures), Some(changed)) = (&mut self.pictures, seen.changed) {
+            pictures.change(changed, self.clock.busy_until().unwrap_or_default());
+        }
 
         let connection = seen.connection;
         let stream = self.streams.entry(connection).or_default();

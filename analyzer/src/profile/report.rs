@@ -190,7 +190,8 @@ pub struct TransportReport {
     pub event_bytes: u64,
     /// Bytes of connection setups, both ways.
     pub setup_bytes: u64,
-    /// The server's time: `wakeup_ms`, `read_ms`, `reply_ms` (errors included) and `event_ms`.
+    /// The server's time: `wakeup_ms`, `read_ms`, `reply_ms` (errors included), `event_ms` and
+    /// `update_ms`.
     pub server_ms: f64,
     /// For waking up.
     pub wakeup_ms: f64,
@@ -200,6 +201,13 @@ pub struct TransportReport {
     pub reply_ms: f64,
     /// For events.
     pub event_ms: f64,
+    /// How often the server passed on what had changed on its screen, to a viewer or a host; absent
+    /// where its parameters tell nothing of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updates: Option<u64>,
+    /// For that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_ms: Option<f64>,
     /// The time of `bytes` on the network.
     pub network_ms: f64,
     /// Server and network.

@@ -6,9 +6,10 @@ use x11prof_cost_model::{Clock, Cost, Micros, Network};
 
 use crate::facts::Facts;
 use crate::profile::Profile;
+use crate::profile::charges::TransportPart;
 use crate::profile::likely::likely;
 use crate::profile::partition::PartitionReport;
-use crate::profile::pricing::{Blocking, TransportPart};
+use crate::profile::pricing::Blocking;
 use crate::profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
     ServerReport, TotalReport, TraceReport, TransportReport,
@@ -170,13 +171,14 @@ fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
 }
 
 /// Every part of transport with the server's time in it.
-const PARTS: [TransportPart; 6] = [
+const PARTS: [TransportPart; 7] = [
     TransportPart::Wakeup,
     TransportPart::Read,
     TransportPart::Reply,
     TransportPart::Event,
     TransportPart::Error,
     TransportPart::Setup,
+    TransportPart::Update,
 ];
 
 fn transport(profile: &Profile, network: &Network) -> TransportReport {
@@ -187,6 +189,7 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         .map(|which| part(*which).bytes)
         .fold(0, u64::saturating_add);
     let wire = network.time(bytes, 0);
+    let updates = profile.knows_updates().then(|| part(TransportPart::Update));
     let two = |a, b| ms(part(a).server.time + part(b).server.time);
     TransportReport {
         wakeups: part(TransportPart::Wakeup).count,
@@ -202,6 +205,8 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         read_ms: two(TransportPart::Read, TransportPart::Setup),
         reply_ms: two(TransportPart::Reply, TransportPart::Error),
         event_ms: ms(part(TransportPart::Event).server.time),
+        updates: updates.map(|it| it.count),
+        update_ms: updates.map(|it| ms(it.server.time)),
         network_ms: ms(wire),
         time_ms: ms(server.time + wire),
         percent_of_time: 0.0,

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use x11prof_cost_model::{Basis, Cost, FastMap};
 
-use crate::profile::pricing::Charge;
+use crate::profile::charges::Charge;
 
 /// What the requests under one key add up to.
 #[derive(Debug, Clone, Default)]

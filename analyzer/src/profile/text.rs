@@ -102,6 +102,12 @@ impl ProfileReport {
                 transport.event_bytes,
                 transport.event_ms,
             ),
+            row(
+                "updates of the screen",
+                transport.updates.unwrap_or_default(),
+                0,
+                transport.update_ms.unwrap_or_default(),
+            ),
             row("setups", connections, transport.setup_bytes, 0.0),
         ]
         .into_iter()

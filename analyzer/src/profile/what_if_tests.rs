@@ -3,8 +3,9 @@
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 
 use crate::profile::Profile;
+use crate::profile::charges::TransportPart;
 use crate::profile::groups::By;
-use crate::profile::pricing::{Blocking, TransportPart};
+use crate::profile::pricing::Blocking;
 use crate::profile::report::ProfileReport;
 use crate::profile::scales::{Scale, Scales};
 use crate::testing::*;

@@ -88,7 +88,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameters, String> {
     eprintln!("measuring {}", server.display());
     let target = Target::display(server.display());
-    measure(&target, plan, &mut |_| true).map_err(|error| error.to_string())
+    measure(&target, plan, &mut || Ok(()), &mut |_| true).map_err(|error| error.to_string())
 }
 
 /// All points of two runs, and the transport.

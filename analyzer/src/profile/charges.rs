@@ -1,0 +1,93 @@
+//! What goes on the bill: requests, and what their transport made the server do.
+
+use x11prof_cost_model::{Cost, Price};
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_session::Operation;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+/// What makes up transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TransportPart {
+    /// The server was asleep and was woken.
+    Wakeup,
+    /// Bytes that it read, and what a request costs more whose code had left the caches.
+    Read,
+    /// A reply that it wrote.
+    Reply,
+    /// An event that it wrote.
+    Event,
+    /// An error that it wrote.
+    Error,
+    /// A connection setup: its bytes cross the wire, and the server takes a client in, whose end
+    /// is charged here as well.
+    Setup,
+    /// What the server did later for what had changed on its screen.
+    Update,
+}
+
+/// One amount on the bill, to be added up by whatever key an analysis is interested in. Times on
+/// the network follow from bytes and blocking by equation 7, so that they need no second pass.
+#[derive(Debug, Clone, Copy)]
+pub enum Charge<'a> {
+    /// A request.
+    Request {
+        /// Its connection.
+        connection: ConnectionId,
+        /// Its number there.
+        sequence: SequenceNumber,
+        /// When it had been read.
+        time: Timestamp,
+        /// What it does.
+        operation: &'a Operation,
+        /// Its bytes on the wire.
+        bytes: u64,
+        /// What it costs the server.
+        price: &'a Price,
+        /// Whether it is charged the network's latency, as far as can be told yet.
+        blocking: bool,
+    },
+    /// A request that was charged before failed.
+    Failed {
+        /// Its connection.
+        connection: ConnectionId,
+        /// Its number there.
+        sequence: SequenceNumber,
+        /// Its name.
+        request: Symbol,
+        /// What it was charged and what it should have been: its fixed part. `None` where its
+        /// price is no longer known.
+        correction: Option<(Cost, Cost)>,
+    },
+    /// A request that was charged latency before turns out not to have blocked its client.
+    Pipelined {
+        /// Its connection.
+        connection: ConnectionId,
+        /// Its name.
+        request: Symbol,
+    },
+    /// What a message costs beside its operation.
+    Transport {
+        /// The connection.
+        connection: ConnectionId,
+        /// When.
+        time: Timestamp,
+        /// What.
+        part: TransportPart,
+        /// Bytes on the wire that are not a request's.
+        bytes: u64,
+        /// The server's time.
+        server: Cost,
+        /// The request that caused it; `None` for a wakeup, whose `Blame` comes later, and where
+        /// no request did.
+        request: Option<Symbol>,
+    },
+    /// A wakeup that was charged before was for this request: the first to end behind it.
+    Blame {
+        /// The connection.
+        connection: ConnectionId,
+        /// The request.
+        request: Symbol,
+        /// The wakeup's cost.
+        server: Cost,
+    },
+}

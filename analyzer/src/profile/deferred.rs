@@ -1,0 +1,169 @@
+//! What a server does later for what has been drawn on its screen: Xvnc encodes for its viewer what
+//! has changed since the last picture, Xephyr copies it to its host. It counts by the picture and by
+//! the changed pixel, whatever was drawn there and how often.
+
+use x11prof_cost_model::{Cost, Deferred, FastMap, Micros};
+use x11prof_session::Changed;
+
+/// The side of the tiles in which changes are told apart. Of each a box is kept: TigerVNC compares
+/// by tiles of as many pixels.
+const TILE: u16 = 64;
+/// Tiles with a change at most, as many as 8192 by 8192 pixels have; what is beyond is not counted.
+const MOST: usize = 1 << 14;
+
+/// What has changed since the last picture.
+#[derive(Debug, Default)]
+struct Changes {
+    /// The changed box of each tile, by the tile's column and row.
+    tiles: FastMap<(u16, u16), Changed>,
+    /// The last change: programs that draw on one place again and again change nothing more.
+    last: Option<Changed>,
+}
+
+impl Changes {
+    fn add(&mut self, area: Changed) {
+        let inside = |outer: Changed| {
+            outer.left <= area.left
+                && outer.top <= area.top
+                && outer.right >= area.right
+                && outer.bottom >= area.bottom
+        };
+        if area.left >= area.right || area.top >= area.bottom || self.last.is_some_and(inside) {
+            return;
+        }
+        self.last = Some(area);
+        for column in area.left / TILE..=(area.right - 1) / TILE {
+            for row in area.top / TILE..=(area.bottom - 1) / TILE {
+                let far = |at: u16| at.saturating_mul(TILE).saturating_add(TILE);
+                let part = Changed {
+                    left: area.left.max(column * TILE),
+                    top: area.top.max(row * TILE),
+                    right: area.right.min(far(column)),
+                    bottom: area.bottom.min(far(row)),
+                };
+                if self.tiles.len() < MOST || self.tiles.contains_key(&(column, row)) {
+                    let tile = self.tiles.entry((column, row)).or_insert(part);
+                    tile.left = tile.left.min(part.left);
+                    tile.top = tile.top.min(part.top);
+                    tile.right = tile.right.max(part.right);
+                    tile.bottom = tile.bottom.max(part.bottom);
+                }
+            }
+        }
+    }
+
+    /// How many pixels have changed; forgets them.
+    fn take(&mut self) -> u64 {
+        self.last = None;
+        let pixels =
+            |tile: Changed| u64::from(tile.right - tile.left) * u64::from(tile.bottom - tile.top);
+        self.tiles.drain().map(|(_, tile)| pixels(tile)).sum()
+    }
+}
+
+/// The pictures that one server makes of what is drawn.
+#[derive(Debug)]
+pub(super) struct Pictures {
+    costs: Deferred,
+    changes: Changes,
+    /// When the next may be made, if anything has changed.
+    due: Option<Micros>,
+    /// When the last one was.
+    last: Option<Micros>,
+}
+
+impl Pictures {
+    pub(super) fn new(costs: Deferred) -> Pictures {
+        Pictures {
+            costs,
+            changes: Changes::default(),
+            due: None,
+            last: None,
+        }
+    }
+
+    /// `area` changed at `now`. The first change after a pause waits for half an interval, for what
+    /// comes with it.
+    pub(super) fn change(&mut self, area: Changed, now: Micros) {
+        self.changes.add(area);
+        let interval = self.costs.interval_us;
+        let soon = now + Micros(interval.0 / 2.0);
+        let not_before = self.last.map_or(soon, |last| last + interval);
+        self.due.get_or_insert(Micros(soon.0.max(not_before.0)));
+    }
+
+    /// The picture that was made by `now`, if one was: when, and its cost. One without an interval is
+    /// made when the server has nothing else to do.
+    pub(super) fn made(&mut self, now: Micros, idle: bool) -> Option<(Micros, Cost)> {
+        let at_once = self.costs.interval_us.0 == 0.0;
+        let due = self.due.take_if(|due| *due <= now && (idle || !at_once))?;
+        self.last = Some(due);
+        Some((due, self.costs.cost(self.changes.take())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Deferred, Micros};
+    use x11prof_session::Changed;
+
+    use super::{Changes, Pictures};
+
+    fn area(left: u16, top: u16, right: u16, bottom: u16) -> Changed {
+        Changed {
+            left,
+            top,
+            right,
+            bottom,
+        }
+    }
+
+    #[test]
+    fn what_changes_twice_counts_once() {
+        let mut changes = Changes::default();
+        changes.add(area(10, 10, 110, 60));
+        changes.add(area(20, 20, 40, 40));
+        changes.add(area(10, 10, 110, 60));
+        assert_eq!(changes.take(), 100 * 50);
+        // Far from each other in one tile, the box around both.
+        changes.add(area(0, 0, 1, 1));
+        changes.add(area(9, 9, 10, 10));
+        changes.add(area(640, 640, 641, 641));
+        assert_eq!(changes.take(), 100 + 1);
+        changes.add(area(65_000, 0, 65_535, 1));
+        assert_eq!(changes.take(), 535);
+    }
+
+    fn costs(interval: f64) -> Deferred {
+        Deferred {
+            interval_us: Micros(interval),
+            update_us: Micros(5.0),
+            pixel_us: Micros(0.5),
+            spread: None,
+        }
+    }
+
+    #[test]
+    fn pictures_come_at_their_interval() {
+        let mut pictures = Pictures::new(costs(100.0));
+        let all = area(0, 0, 10, 10);
+        assert_eq!(pictures.made(Micros(1e9), true), None);
+        pictures.change(all, Micros(1000.0));
+        pictures.change(all, Micros(1040.0));
+        assert_eq!(pictures.made(Micros(1049.0), true), None);
+        let (at, cost) = pictures.made(Micros(1060.0), false).unwrap();
+        assert_eq!((at, cost.time), (Micros(1050.0), Micros(55.0)));
+        pictures.change(all, Micros(1060.0));
+        assert_eq!(pictures.made(Micros(1149.0), true), None);
+        assert!(pictures.made(Micros(1150.0), true).is_some());
+    }
+
+    #[test]
+    fn without_an_interval_they_wait_for_rest() {
+        let mut pictures = Pictures::new(costs(0.0));
+        pictures.change(area(0, 0, 2, 1), Micros(10.0));
+        assert_eq!(pictures.made(Micros(20.0), false), None);
+        let (_, cost) = pictures.made(Micros(20.0), true).unwrap();
+        assert_eq!(cost.time, Micros(6.0));
+    }
+}

@@ -1,0 +1,155 @@
+//! Which part of the screen a request changes: a box around what it draws on windows that are
+//! seen. Servers that show their screen elsewhere, to a viewer or in a window of another server,
+//! pay for that later.
+//!
+//! Where a window is covered is not followed. RENDER's glyphs, and windows that come and go, are
+//! not counted.
+
+use x11prof_protocol::{Extensions, Message, Request};
+use x11rb_protocol::protocol::{render, xproto};
+
+use crate::body::Body;
+use crate::clip::Area;
+use crate::compositing;
+use crate::drawing::{absolute, rectangle_of};
+use crate::gc::Component;
+use crate::images;
+use crate::names::ExtensionKind;
+use crate::operation::Effect;
+use crate::session::{Session, State};
+use crate::target::Target;
+
+/// A box of pixels of the screen; `right` and `bottom` are the first column and row outside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changed {
+    /// The first column.
+    pub left: u16,
+    /// The first row.
+    pub top: u16,
+    /// The column behind the last one.
+    pub right: u16,
+    /// The row behind the last one.
+    pub bottom: u16,
+}
+
+impl Session {
+    /// What `message`, which is yet to be observed, changes on the screen. `None` where it changes
+    /// nothing there, or that is not known.
+    pub fn changed(&self, message: &Message<'_>, extensions: &Extensions) -> Option<Changed> {
+        let Message::Request(request) = message else {
+            return None;
+        };
+        let body = Body::of(request);
+        let state = self.state();
+        let (window, target, area) = match request.major {
+            xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST => {
+                drawn(state, request, &body)?
+            }
+            xproto::POLY_TEXT8_REQUEST..=xproto::IMAGE_TEXT16_REQUEST => {
+                text(state, request, &body)?
+            }
+            major => {
+                let extension = extensions.by_major(major);
+                let kind = extension.and_then(|it| self.names().extension(it.name));
+                match kind {
+                    Some(ExtensionKind::Render) => composited(state, request, &body)?,
+                    kind => images::changed(state, kind, request, &body)?,
+                }
+            }
+        };
+        match target.effect {
+            Effect::Nothing => None,
+            _ => state.on_screen(window, area.intersection(target.area)),
+        }
+    }
+}
+
+/// Where a request draws: on which drawable, what it is clipped to, and a box around its shapes.
+type Place<'a> = (u32, Target<'a>, Area);
+
+fn hull(all: impl Iterator<Item = Area>) -> Area {
+    all.fold(Area::NOTHING, Area::hull)
+}
+
+/// The paper's graphics requests.
+fn drawn<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+    let window = body.u32(0)?;
+    let (target, gc) = state.with_gc(Some(window), body.u32(4));
+    let pixel = |(x, y): (i32, i32)| Area::between(x, y, x + 1, y + 1);
+    let relative = request.minor == 1;
+    let area = match request.major {
+        xproto::POLY_POINT_REQUEST | xproto::POLY_LINE_REQUEST => {
+            hull(absolute(body, 8, relative).map(pixel))
+        }
+        xproto::FILL_POLY_REQUEST => hull(absolute(body, 12, body.u8(9) == Some(1)).map(pixel)),
+        xproto::POLY_SEGMENT_REQUEST => hull(body.list(8, 4).map(|point| {
+            let at = |at| i32::from(point.i16(at).unwrap_or(0));
+            pixel((at(0), at(2)))
+        })),
+        xproto::POLY_ARC_REQUEST | xproto::POLY_FILL_ARC_REQUEST => {
+            hull(body.list(8, 12).map(|arc| rectangle_of(&arc)))
+        }
+        _ => hull(body.list(8, 8).map(|rectangle| rectangle_of(&rectangle))),
+    };
+    let width = gc.and_then(|gc| gc.get(Component::LineWidth)).unwrap_or(0);
+    Some((window, target, area.grown(width.div_ceil(2) as i32)))
+}
+
+/// Text, as wide as its font's widest character makes it.
+fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+    let window = body.u32(0)?;
+    let (target, gc) = state.with_gc(Some(window), body.u32(4));
+    let font = state.fonts.metrics(gc?.get(Component::Font)?)?;
+    let wide = [xproto::POLY_TEXT16_REQUEST, xproto::IMAGE_TEXT16_REQUEST];
+    let bytes = if wide.contains(&request.major) { 2 } else { 1 };
+    let characters = match request.major {
+        xproto::IMAGE_TEXT8_REQUEST | xproto::IMAGE_TEXT16_REQUEST => i32::from(request.minor),
+        // Text items: the length and the shift of each are counted as characters.
+        _ => i32::try_from(body.from(12).len() / bytes).ok()?,
+    };
+    let (x, y) = (i32::from(body.i16(8)?), i32::from(body.i16(10)?));
+    let area = Area::between(
+        x,
+        y - i32::from(font.ascent),
+        x.saturating_add(characters.saturating_mul(i32::from(font.max_width))),
+        y + i32::from(font.descent),
+    );
+    Some((window, target, area))
+}
+
+/// RENDER's requests, but for glyphs.
+fn composited<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+    let (picture, area) = match request.minor {
+        render::COMPOSITE_REQUEST => {
+            let size = (body.u16(28)?, body.u16(30)?);
+            (12, Area::new(body.i16(24)?, body.i16(26)?, size.0, size.1))
+        }
+        render::FILL_RECTANGLES_REQUEST => (
+            4,
+            hull(body.list(16, 8).map(|rectangle| rectangle_of(&rectangle))),
+        ),
+        render::TRAPEZOIDS_REQUEST => (
+            8,
+            hull(body.list(20, 40).map(|it| compositing::around(&it))),
+        ),
+        _ => return None,
+    };
+    let (target, _) = state.render.target(&state.drawables, body.u32(picture));
+    let window = state.render.drawable(body.u32(picture)?)?;
+    Some((window, target, area))
+}
+
+impl State {
+    /// `area` of a window that is seen, on the screen; `None` where nothing of it is there.
+    fn on_screen(&self, window: u32, area: Area) -> Option<Changed> {
+        let seen = self.drawables.windows.on_screen(window, area)?;
+        let (left, top, right, bottom) = seen.edges();
+        let edge = |at: i32| u16::try_from(at).ok();
+        (!seen.is_empty()).then_some(Changed {
+            left: edge(left)?,
+            top: edge(top)?,
+            right: edge(right)?,
+            bottom: edge(bottom)?,
+        })
+    }
+}
