@@ -111,24 +111,22 @@ pub fn measure(
         pinned: pinned.is_some(),
     };
     let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
-    if let Some(transport) = &mut parameters.transport {
-        let mut measured = rest.measure(&mut server, target, transport);
-        if measured.is_ok() {
-            measured = shown().and_then(|()| {
-                transport.deferred = pictures.measure(&mut server)?;
-                Ok(())
-            });
+    let mut behind = || -> io::Result<()> {
+        let entries = fonts.measure(&mut server, &mut run.mirror, &plan)?;
+        parameters.requests.extend(entries);
+        if let Some(transport) = &mut parameters.transport {
+            rest.measure(&mut server, target, transport)?;
+            shown()?;
+            transport.deferred = pictures.measure(&mut server)?;
         }
-        if let Err(error) = measured {
-            return Err(failure(error, parameters));
-        }
-    }
-    match fonts.measure(&mut server, &mut run.mirror, &plan) {
-        Ok(entries) => parameters.requests.extend(entries),
-        Err(error) => return Err(failure(error, parameters)),
-    }
+        Ok(())
+    };
+    let measured = behind();
     drop((pinned, kept));
-    Ok(parameters)
+    match measured {
+        Ok(()) => Ok(parameters),
+        Err(error) => Err(failure(error, parameters)),
+    }
 }
 
 /// The loads, with questions whose replies carry data asked one by one: what the server writes
