@@ -318,8 +318,8 @@ pub fn profile_session<R: io::Read>(
     profiles: &mut [Profile],
 ) -> Result<Facts, TraceError> {
     let mut facts = Facts::default();
-    let follows = profiles.iter().any(|it| it.pricer.knows_updates());
-    let mut pipeline = Pipeline::with_session(session).with_changes(follows);
+    let mut pipeline = Pipeline::with_session(session);
+    pipeline.follow_changes(profiles.iter().any(Profile::knows_updates));
     let read = pipeline.run_switches_first(reader, |observation| {
         facts.observe(observation);
         for profile in profiles.iter_mut() {
