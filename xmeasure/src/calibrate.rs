@@ -111,7 +111,7 @@ pub fn measure(
         pinned: pinned.is_some(),
     };
     let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
-    let mut behind = || -> io::Result<()> {
+    let behind = || -> io::Result<()> {
         let entries = fonts.measure(&mut server, &mut run.mirror, &plan)?;
         parameters.requests.extend(entries);
         if let Some(transport) = &mut parameters.transport {
