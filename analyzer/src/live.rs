@@ -25,10 +25,13 @@ pub struct LiveProfile {
 impl LiveProfile {
     /// A profile of nothing, on the server that `parameters` describe.
     pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> LiveProfile {
+        let profile = Profile::new(parameters, substitutions, Blocking::default());
+        let mut pipeline = Pipeline::new();
+        pipeline.follow_changes(profile.knows_updates());
         LiveProfile {
-            pipeline: Pipeline::new(),
+            pipeline,
             facts: Facts::default(),
-            profile: Profile::new(parameters, substitutions, Blocking::default()),
+            profile,
             resources: Resources::default(),
             grabs: Grabs::default(),
         }
@@ -55,6 +58,7 @@ impl LiveProfile {
     /// connected and what is held stays known.
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         self.profile = Profile::new(parameters, substitutions, Blocking::default());
+        self.pipeline.follow_changes(self.profile.knows_updates());
         self.facts.start_afresh();
         self.resources.start_afresh();
         self.grabs.start_afresh();

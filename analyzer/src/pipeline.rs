@@ -100,11 +100,10 @@ impl Pipeline {
         }
     }
 
-    /// With what each request changes on the screen, if `follow`.
-    #[must_use]
-    pub fn with_changes(mut self, follow: bool) -> Pipeline {
+    /// From now on it is worked out what each request changes on the screen, or not any more: only a
+    /// profile with prices for that needs it.
+    pub fn follow_changes(&mut self, follow: bool) {
         self.follows_changes = follow;
-        self
     }
 
     /// The session as far as the pass has come: names of atoms, resources that live.

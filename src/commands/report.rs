@@ -27,7 +27,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut facts = Facts::default();
     let wanted = arguments.resources || arguments.format == TableFormat::Json;
     let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
-    Pipeline::with_session(input::session(arguments.operations.as_deref())?)
+    let mut pipeline = Pipeline::with_session(input::session(arguments.operations.as_deref())?);
+    pipeline.follow_changes(profile.knows_updates());
+    pipeline
         .run(&mut reader, |observation| {
             facts.observe(observation);
             profile.observe(observation);

@@ -317,8 +317,8 @@ pub fn profile_session<R: io::Read>(
     profiles: &mut [Profile],
 ) -> Result<Facts, TraceError> {
     let mut facts = Facts::default();
-    let follows = profiles.iter().any(|it| it.pricer.knows_updates());
-    let mut pipeline = Pipeline::with_session(session).with_changes(follows);
+    let mut pipeline = Pipeline::with_session(session);
+    pipeline.follow_changes(profiles.iter().any(Profile::knows_updates));
     // Prices depend on who ran before a request.
     let read = switches_first(reader, |record| {
         pipeline.feed(record, |observation| {
