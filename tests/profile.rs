@@ -184,3 +184,19 @@ fn dump_prints_a_line_a_message() {
         assert!(text.contains(name), "{name} is missing");
     }
 }
+
+#[test]
+fn report_and_compare_price_alike() {
+    let place = Place::new();
+    let trace = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/gtk3-widget-factory.mcap"
+    );
+    let parameters = concat!(env!("CARGO_MANIFEST_DIR"), "/server-params/xvfb-24.toml");
+    let of = |command| place.json([command, "--format", "json", "--params", parameters, trace]);
+    let (report, compare) = (of("report"), of("compare"));
+    assert_eq!(
+        report["total"]["server_ms"], compare["servers"][0]["server_ms"],
+        "both know who ran before a request"
+    );
+}

@@ -10,6 +10,8 @@ use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Part, Reader, Record, Switch, Timestamp, TraceError,
 };
 
+use crate::switches_first::switches_first;
+
 /// Connections followed at once, at most. An X server takes 2048 clients at most
 /// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
 const MOST_CONNECTIONS: usize = 4096;
@@ -139,6 +141,16 @@ impl Pipeline {
             self.feed(&record, &mut on);
         }
         Ok(())
+    }
+
+    /// The same with context switches ahead of what happened meanwhile: prices depend on who ran
+    /// before a request. On an error, what came before it has been fed.
+    pub fn run_switches_first<R: io::Read>(
+        &mut self,
+        reader: &mut Reader<R>,
+        mut on: impl FnMut(&Observation<'_>),
+    ) -> Result<(), TraceError> {
+        switches_first(reader, |record| self.feed(record, &mut on))
     }
 
     fn control(&mut self, control: &Control) {

@@ -75,6 +75,22 @@ impl SleepPrices {
         idle.unwrap_or_default().times(warm) + self.worked(lapse.worked, |point| point.first_us)
     }
 
+    /// The idle time up to which no pixels leave the caches; `None` where what they cost then was
+    /// not measured.
+    pub fn warm_until(&self) -> Option<Micros> {
+        let cold = |point: &&AfterSleep| point.megapixel_us.is_some_and(|time| time.0 > 0.0);
+        let first = self.points.iter().position(|point| cold(&point))?;
+        let before = self.points.get(first.saturating_sub(1))?;
+        Some(before.asleep_us)
+    }
+
+    /// What drawing a pixel costs beyond its price that was not touched while the server idled so.
+    pub fn pixel(&self, idle: Micros) -> Cost {
+        let of = |point: &AfterSleep| point.megapixel_us.unwrap_or_default();
+        let million = self.slept(idle, of).unwrap_or_default();
+        million.times(1e-6)
+    }
+
     /// A client's coming and going after that, beyond its wakeup.
     pub fn connection(&self, lapse: Lapse) -> Cost {
         let idle = self.slept(lapse.slept, |point| point.connection_us);
@@ -119,7 +135,7 @@ fn between<P>(
 #[cfg(test)]
 mod tests {
     use super::{Lapse, SleepPrices};
-    use crate::{Clock, Micros, ServerParameters};
+    use crate::{Clock, Cost, Micros, ServerParameters};
 
     fn prices(clock: Clock) -> SleepPrices {
         let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
@@ -173,6 +189,25 @@ mod tests {
         assert_eq!(prices.first(after(10000.0, 1000.0)).time, Micros(8.0));
         assert_eq!(prices.first(Lapse::EVER).time, Micros(8.0));
         assert_eq!(prices.connection(after(100.0, 25.0)).time, Micros(21.0));
+    }
+
+    #[test]
+    fn pixels_leave_the_caches_while_the_server_idles() {
+        let mut prices = prices(Clock::Cpu);
+        assert_eq!(
+            (prices.warm_until(), prices.pixel(Micros(1e6))),
+            (None, Cost::default())
+        );
+        for (point, time) in prices.points.iter_mut().zip([0.0, 250.0]) {
+            point.megapixel_us = Some(Micros(time));
+        }
+        assert_eq!(prices.warm_until(), Some(Micros(100.0)));
+        assert_eq!(prices.pixel(Micros(50.0)).time, Micros(0.0));
+        assert_eq!(
+            prices.pixel(Micros(f64::INFINITY)).times(1e6).time,
+            Micros(250.0)
+        );
+        assert!((prices.pixel(Micros(1000.0)).time.0 - 125e-6).abs() < 1e-12);
     }
 
     #[test]

@@ -61,6 +61,8 @@ impl ServerParameters {
                 attributes,
                 fixed: None,
                 blank: None,
+                row: None,
+                lettering: Vec::new(),
                 points,
             });
         }
@@ -69,8 +71,8 @@ impl ServerParameters {
 
     /// The description in Xprof's own language. It has rates on the wall and no more: spreads,
     /// fixed parts, the processor's times where there are those of the wall, and transport
-    /// costs are left out, and so are points of no time at all; what characters without ink count
-    /// as is a comment.
+    /// costs are left out, and so are points of no time at all; what characters without ink and
+    /// rows of shapes count as are comments.
     pub fn to_description(&self) -> String {
         let mut text = format!("# {}\n", self.server.name);
         for costs in &self.requests {
@@ -86,6 +88,10 @@ impl ServerParameters {
             if let Some(blank) = costs.blank {
                 let share = blank.share;
                 let _ = writeln!(text, "# {key}: a character without ink counts as {share}");
+            }
+            if let Some(row) = costs.row {
+                let pixels = row.pixels;
+                let _ = writeln!(text, "# {key}: a row counts as {pixels} pixels");
             }
             for point in &costs.points {
                 let rate = point.per_second.or_else(|| {

@@ -1,11 +1,13 @@
 //! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
 //! A measured point is a request of one item: fixed part + g(size). Characters without ink make
-//! an item of text smaller than its length.
+//! an item of text smaller than its length, letters that are hard to foresee make it larger; a
+//! shape that is higher or wider than a square is one of the square that takes as long.
 
 use x11prof_session::Operation;
 
 use crate::interpolate::{Curve, Estimate};
-use crate::{Blank, Clock, Cost, Micros, RequestCosts};
+use crate::lettering::{Plane, Share};
+use crate::{Blank, Clock, Cost, Micros, RequestCosts, Row};
 
 /// The costs of a request with one set of attributes, on one clock.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +15,8 @@ pub(crate) struct ItemCosts {
     pub(crate) clock: Clock,
     fixed: Option<Cost>,
     blank: Option<Blank>,
+    row: Option<Row>,
+    lettering: Option<Plane>,
     curve: Curve,
 }
 
@@ -26,29 +30,49 @@ impl ItemCosts {
             clock,
             fixed: entry.fixed.as_ref().and_then(|fixed| fixed.cost(clock)),
             blank: entry.blank,
+            row: entry.row,
+            lettering: Plane::new(&entry.lettering),
             curve: Curve::new(entry.points.iter().filter_map(point).collect())?,
         })
     }
 
     /// What `operation` costs; its fixed part only where it does no `work`.
     pub(crate) fn of(&self, operation: &Operation, work: bool) -> Estimate {
+        if let Some(row) = self.row.filter(|_| work && operation.rows > 0.0) {
+            return self.of_rows(operation, row);
+        }
         let whole = self.scaled(operation, work, 1.0);
         let blanks = f64::from(operation.blanks);
-        let Some(blank) = self.blank.filter(|_| work && blanks > 0.0) else {
+        let blank = self.blank.filter(|_| work && blanks > 0.0);
+        let lettering = operation.lettering.filter(|_| work);
+        let plane = self.lettering.as_ref().zip(lettering);
+        if blank.is_none() && plane.is_none() {
             return whole;
+        }
+        let known = |share| Share {
+            share,
+            low: share,
+            high: share,
         };
+        let letter = plane.map_or(known(1.0), |(plane, lettering)| plane.at(lettering));
+        let blank = blank.map_or(letter, |Blank { share, spread }| {
+            let off = share * spread.unwrap_or(0.0);
+            Share {
+                share: share.min(1.0),
+                low: (share - off).clamp(0.0, 1.0),
+                high: (share + off).min(1.0),
+            }
+        });
         let part = (blanks / operation.op_size).min(1.0);
-        let cost = |share: f64| {
-            let scale = 1.0 - part * (1.0 - share.min(1.0));
+        let part = if part.is_nan() { 0.0 } else { part };
+        let cost = |of: fn(&Share) -> f64| {
+            let scale = of(&letter) * (1.0 - part) + of(&blank) * part;
             self.scaled(operation, work, scale).cost
         };
-        let mut price = cost(blank.share);
-        if let Some(spread) = blank.spread {
-            let least = cost(blank.share * (1.0 - spread).max(0.0));
-            let most = cost(blank.share * (1.0 + spread));
-            price.low = Micros(price.low.0.min(least.low.0));
-            price.high = Micros(price.high.0.max(most.high.0));
-        }
+        let mut price = cost(|it| it.share);
+        let (least, most) = (cost(|it| it.low), cost(|it| it.high));
+        price.low = Micros(price.low.0.min(least.low.0));
+        price.high = Micros(price.high.0.max(most.high.0));
         // Whether it lies among the measured sizes is a matter of its length.
         Estimate {
             cost: price,
@@ -57,8 +81,31 @@ impl ItemCosts {
         }
     }
 
+    /// What shapes cost, each of as many rows as one has in the mean.
+    fn of_rows(&self, operation: &Operation, row: Row) -> Estimate {
+        let rows = operation.rows / operation.items.len().max(1) as f64;
+        let at = |pixels: f64| self.sized(operation, true, |area| square(area, rows, pixels));
+        let mut whole = at(row.pixels);
+        if let Some(spread) = row.spread {
+            let [one, other] =
+                [(1.0 - spread).max(0.0), 1.0 + spread].map(|by| at(row.pixels * by));
+            let Cost { low, high, .. } = whole.cost;
+            whole.cost.low = Micros(low.0.min(one.cost.low.0).min(other.cost.low.0));
+            whole.cost.high = Micros(high.0.max(one.cost.high.0).max(other.cost.high.0));
+        }
+        Estimate {
+            exact: false,
+            ..whole
+        }
+    }
+
     /// The same with each size multiplied by `scale`.
     fn scaled(&self, operation: &Operation, work: bool, scale: f64) -> Estimate {
+        self.sized(operation, work, |size| size * scale)
+    }
+
+    /// The same with other sizes.
+    fn sized(&self, operation: &Operation, work: bool, other: impl Fn(f64) -> f64) -> Estimate {
         let items = if work {
             operation.items.as_slice()
         } else {
@@ -67,12 +114,12 @@ impl ItemCosts {
         match (self.fixed, items) {
             (Some(fixed), []) => Estimate::measured(fixed),
             (None, []) => self.curve.idle(),
-            (Some(_), [size]) => self.curve.at(size * scale),
-            (Some(fixed), sizes) => self.sum(fixed, sizes, scale),
+            (Some(_), [size]) => self.curve.at(other(*size)),
+            (Some(fixed), sizes) => self.sum(fixed, sizes, other),
             // Without a fixed part a request is one item of the whole op-size, as in the paper.
-            (None, [_]) => self.curve.at(operation.op_size * scale),
+            (None, [_]) => self.curve.at(other(operation.op_size)),
             (None, _) => {
-                let whole = self.curve.at(operation.op_size * scale);
+                let whole = self.curve.at(other(operation.op_size));
                 Estimate {
                     exact: false,
                     one_item: true,
@@ -82,7 +129,7 @@ impl ItemCosts {
         }
     }
 
-    fn sum(&self, fixed: Cost, sizes: &[f64], scale: f64) -> Estimate {
+    fn sum(&self, fixed: Cost, sizes: &[f64], other: impl Fn(f64) -> f64) -> Estimate {
         let mut total = Estimate::measured(fixed);
         // Neighbouring items often have one size: rectangles of a grid, cells of a terminal.
         let mut last: Option<(f64, Estimate)> = None;
@@ -90,7 +137,7 @@ impl ItemCosts {
             let item = match last {
                 Some((known, item)) if known == size => item,
                 _ => {
-                    let one = self.curve.at(size * scale);
+                    let one = self.curve.at(other(size));
                     Estimate {
                         cost: beside(one.cost, fixed),
                         ..one
@@ -102,6 +149,14 @@ impl ItemCosts {
         }
         total
     }
+}
+
+/// The area of the square that counts as much as a shape of this area and so many rows, where a
+/// row counts as `pixels`.
+fn square(area: f64, rows: f64, pixels: f64) -> f64 {
+    let half = pixels / 2.0;
+    let side = (half * half + area + pixels * rows).sqrt() - half;
+    side * side
 }
 
 /// g(size): the cost of one item without the fixed part, never below zero.
@@ -118,8 +173,8 @@ fn beside(one: Cost, fixed: Cost) -> Cost {
 mod tests {
     use x11prof_session::Operation;
 
-    use super::ItemCosts;
-    use crate::{Blank, Clock, Cost, Measured, Micros, Point, RequestCosts};
+    use super::{ItemCosts, square};
+    use crate::{Blank, Clock, Cost, Measured, Micros, Point, RequestCosts, Row};
 
     fn costs(fixed: Option<f64>, points: &[(f64, f64)]) -> ItemCosts {
         let point = |&(size, time)| Point {
@@ -164,6 +219,25 @@ mod tests {
     fn one_item_is_the_point_itself() {
         let costs = costs(Some(2.0), &[(0.0, 1.5), (10.0, 4.5)]);
         assert_eq!(costs.of(&operation(&[0.0]), true).cost.time, Micros(1.5));
+    }
+
+    #[test]
+    fn a_shape_counts_as_the_square_that_takes_as_long() {
+        assert_eq!(square(100.0, 10.0, 50.0), 100.0);
+        assert_eq!(square(100.0, 10.0, 0.0), 100.0);
+        // 9 + 3 · 7 = 2 + 4 · 7
+        assert_eq!(square(2.0, 4.0, 7.0), 9.0);
+        let mut costs = costs(Some(1.0), &[(9.0, 3.0), (100.0, 4.0)]);
+        let mut slender = operation(&[2.0, 2.0]);
+        slender.rows = 8.0;
+        assert!(costs.of(&slender, true).below);
+        costs.row = Some(Row {
+            pixels: 7.0,
+            spread: None,
+        });
+        let price = costs.of(&slender, true);
+        assert_eq!(price.cost, Cost::exact(Micros(1.0 + 2.0 + 2.0)));
+        assert!(!price.exact && !price.beyond && !price.below);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod file;
 mod hashing;
 mod interpolate;
 mod items;
+mod lettering;
 mod matching;
 mod merge;
 mod network;
@@ -40,8 +41,8 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AfterWork, AttributeValue, Blank, Deferred, FORMAT, Host, Measured, Method, Point,
-    RequestCosts, ServerIdentity, ServerParameters, TransportCosts,
+    AfterSleep, AfterWork, AttributeValue, Blank, Deferred, FORMAT, Host, Lettered, Measured,
+    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

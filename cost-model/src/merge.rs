@@ -31,6 +31,10 @@ impl RequestCosts {
     fn merge(&mut self, newer: RequestCosts) {
         self.fixed = newer.fixed.or(self.fixed.take());
         self.blank = newer.blank.or(self.blank);
+        self.row = newer.row.or(self.row);
+        if !newer.lettering.is_empty() {
+            self.lettering = newer.lettering;
+        }
         let replaced = |point: &Point| newer.points.iter().any(|it| it.size == point.size);
         self.points.retain(|point| !replaced(point));
         self.points.extend(newer.points);

@@ -199,6 +199,10 @@ pub struct AfterSleep {
     /// A client's coming and going beyond the one wakeup: accepting it, its setup, and freeing
     /// what it had.
     pub connection_us: Micros,
+    /// What drawing a million pixels costs beyond its price that were not touched for that long;
+    /// `None` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub megapixel_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
@@ -220,6 +224,13 @@ pub struct RequestCosts {
     /// What a character without ink counts as; as one with ink where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blank: Option<Blank>,
+    /// What a row of pixels of a shape counts as; nothing where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<Row>,
+    /// What a letter counts as in texts of other kinds than that of the points; as there where this
+    /// is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lettering: Vec<Lettered>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
 }
@@ -229,6 +240,33 @@ pub struct RequestCosts {
 #[serde(deny_unknown_fields)]
 pub struct Blank {
     /// The part of a character with ink: 0 where it costs nothing, 1 where it costs the same.
+    pub share: f64,
+    /// Half the width of the 95 % confidence interval, relative to the share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}
+
+/// What a row that a shape reaches over counts as beside the shape's area: its edges are found
+/// anew in each. The measured sizes are those of squares.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// As many pixels of area; a square of side a counts as a² + a · pixels.
+    pub pixels: f64,
+    /// Half the width of the 95 % confidence interval, relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}
+
+/// What a letter counts as in a text of some kind, beside one of the points' text.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lettered {
+    /// What its letters are like: [`x11prof_session::Lettering::variety`], in bits.
+    pub variety: f64,
+    /// As above: [`x11prof_session::Lettering::foreseen`], from 0 to 1.
+    pub foreseen: f64,
+    /// What a letter counts as: 1 where it costs the same.
     pub share: f64,
     /// Half the width of the 95 % confidence interval, relative to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Blank, Clock, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts,
+    Blank, Clock, Lettered, Measured, Micros, Point, RequestCosts, Row, ServerParameters,
+    TransportCosts,
 };
 
 /// What is wrong with a file, and where.
@@ -91,6 +92,12 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     if let Some(blank) = entry.blank {
         validate_blank(blank).map_err(|message| (None, format!("blank: {message}")))?;
     }
+    if let Some(row) = entry.row {
+        validate_row(row).map_err(|message| (None, format!("row: {message}")))?;
+    }
+    for text in &entry.lettering {
+        validate_lettered(text).map_err(|message| (None, format!("lettering: {message}")))?;
+    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;
@@ -122,6 +129,31 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
 fn validate_blank(Blank { share, spread }: Blank) -> Result<(), String> {
     if !(0.0..=1.0).contains(&share) {
         return Err(format!("share is {share}; it is a part of 1"));
+    }
+    validate_times(None, None, spread)
+}
+
+fn validate_row(Row { pixels, spread }: Row) -> Result<(), String> {
+    if !is_amount(pixels) {
+        return Err(format!(
+            "pixels is {pixels}; it is a number that is not negative"
+        ));
+    }
+    validate_times(None, None, spread)
+}
+
+fn validate_lettered(text: &Lettered) -> Result<(), String> {
+    let Lettered {
+        variety,
+        foreseen,
+        share,
+        spread,
+    } = *text;
+    if !is_amount(variety) || !is_amount(share) {
+        return Err("variety and share are numbers that are not negative".into());
+    }
+    if !(0.0..=1.0).contains(&foreseen) {
+        return Err(format!("foreseen is {foreseen}; it is a part of 1"));
     }
     validate_times(None, None, spread)
 }
@@ -179,12 +211,13 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
         validate_measured(measured).map_err(|message| format!("{name}: {message}"))?;
     }
     let sleeps = transport.after_sleep.iter().map(|it| {
-        let costs = [it.wakeup_us, it.first_us, it.connection_us];
+        let pixels = it.megapixel_us.unwrap_or_default();
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, pixels];
         (it.asleep_us, costs, it.spread)
     });
     validate_after("after_sleep", sleeps)?;
     let work = transport.after_work.iter().map(|it| {
-        let costs = [it.wakeup_us, it.first_us, it.connection_us];
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, Micros::ZERO];
         (it.worked_us, costs, it.spread)
     });
     validate_after("after_work", work)?;
@@ -203,7 +236,7 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
 /// Costs after a length of time, by that length.
 fn validate_after(
     name: &str,
-    points: impl Iterator<Item = (Micros, [Micros; 3], Option<f64>)>,
+    points: impl Iterator<Item = (Micros, [Micros; 4], Option<f64>)>,
 ) -> Result<(), String> {
     let mut longest = 0.0;
     for (length, costs, spread) in points {

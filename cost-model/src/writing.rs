@@ -127,6 +127,24 @@ impl Lines {
                 ]))
             }),
         );
+        self.optional(
+            "row",
+            entry.row.as_ref().map(|it| {
+                inline(&numbers(&[
+                    ("pixels", Some(it.pixels)),
+                    ("spread", it.spread),
+                ]))
+            }),
+        );
+        let lettering = entry.lettering.iter().map(|it| {
+            numbers(&[
+                ("variety", Some(it.variety)),
+                ("foreseen", Some(it.foreseen)),
+                ("share", Some(it.share)),
+                ("spread", it.spread),
+            ])
+        });
+        self.list("lettering", lettering);
         self.0.push_str("points = [\n");
         for it in &entry.points {
             let _ = writeln!(self.0, "    {},", inline(&point(it)));
@@ -191,6 +209,7 @@ fn after_sleep(it: &AfterSleep) -> Vec<Field> {
         ("wakeup_us", Some(it.wakeup_us.0)),
         ("first_us", Some(it.first_us.0)),
         ("connection_us", Some(it.connection_us.0)),
+        ("megapixel_us", it.megapixel_us.map(|time| time.0)),
         ("spread", it.spread),
     ];
     numbers(&parts)
@@ -308,6 +327,10 @@ points = [
 [[request]]
 name = "PolyText8"
 blank = { share = 0.53, spread = 0.02 }
+lettering = [
+    { variety = 3.9, foreseen = 0.15, share = 1 },
+    { variety = 6, foreseen = 1, share = 1.5, spread = 0.02 },
+]
 points = [
     { size = 80, cpu_us = 2 },
 ]

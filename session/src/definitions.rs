@@ -119,6 +119,8 @@ impl Definition {
         }
         if self.items.is_some() || op_size.is_some() {
             operation.blanks = 0;
+            operation.rows = 0.0;
+            operation.lettering = None;
             operation.effect = if known { Effect::Full } else { Effect::Unknown };
         }
         if let Some(attributes) = &self.attributes {

@@ -8,6 +8,7 @@ use x11prof_protocol::{Reply, Symbol};
 use crate::body::{Body, latin1};
 use crate::ids::{By, ClientId, IdHasher, IdMap};
 use crate::ink::Inks;
+use crate::lettering::Letters;
 
 /// What QueryFont and ListFontsWithInfo tell of a font.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +33,11 @@ const MOST_NAMES: usize = 1 << 14;
 #[derive(Debug, Default)]
 pub(crate) struct Fonts {
     open: IdMap<Font>,
+    /// How many ids each font is open by, by its name in lower case: names do not differ by case.
+    loaded: HashMap<Symbol, u32, BuildHasherDefault<IdHasher>>,
     by_name: HashMap<Symbol, FontMetrics, BuildHasherDefault<IdHasher>>,
     pub(crate) inks: Inks,
+    pub(crate) letters: Letters,
 }
 
 /// An open font.
@@ -42,9 +46,19 @@ pub(crate) struct Font {
     pub(crate) name: Symbol,
     pub(crate) metrics: Option<FontMetrics>,
     pub(crate) by: By,
+    loaded: Symbol,
 }
 
+/// The fonts that a server opens for itself when it starts: GCs' first font and the cursors'.
+const OWN: [&str; 2] = ["fixed", "cursor"];
+
 impl Fonts {
+    /// Whether a font of this name, in lower case, is in the server's memory: it is open, or one
+    /// of the server's own. What was opened by another name, or before the recording, is not seen.
+    pub(crate) fn is_loaded(&self, name: Symbol) -> bool {
+        self.loaded.contains_key(&name) || OWN.contains(&name.as_str())
+    }
+
     /// The name that `id` was opened by, as the client wrote it: perhaps an alias or a pattern.
     pub(crate) fn name(&self, id: u32) -> Option<Symbol> {
         self.open.get(id).map(|font| font.name)
@@ -55,19 +69,38 @@ impl Fonts {
         self.open.get(id)?.metrics
     }
 
+    /// Characters are drawn in the font of that name; gives how many of them have no ink.
+    pub(crate) fn draw(&mut self, name: Option<Symbol>, codes: impl Iterator<Item = u16>) -> u32 {
+        let Fonts { inks, letters, .. } = self;
+        inks.blanks(name, codes, |code| letters.draw(code))
+    }
+
     /// OpenFont; gives the id of the font.
     pub(crate) fn open(&mut self, by: By, body: &Body<'_>) -> Option<u32> {
         let (id, length) = (body.u32(0)?, body.u16(4)?);
         let bytes = body.from(8).get(..usize::from(length))?;
-        let name = Symbol::new(&latin1(bytes));
+        let name = latin1(bytes);
+        let loaded = Symbol::new(&name.to_ascii_lowercase());
+        let name = Symbol::new(&name);
         let metrics = self.by_name.get(&name).copied();
-        self.open.insert(id, Font { name, metrics, by });
+        self.close(id);
+        let font = Font {
+            name,
+            metrics,
+            by,
+            loaded,
+        };
+        if self.open.insert(id, font) {
+            *self.loaded.entry(loaded).or_default() += 1;
+        }
         Some(id)
     }
 
     /// CloseFont.
     pub(crate) fn close(&mut self, id: u32) {
-        self.open.remove(id);
+        if let Some(font) = self.open.remove(id) {
+            unload(&mut self.loaded, font.loaded);
+        }
     }
 
     /// The reply to QueryFont of `id`.
@@ -102,7 +135,7 @@ impl Fonts {
     /// Forgets `id` if `by` opened it: the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.open.get(id).is_some_and(|font| font.by == by) {
-            self.open.remove(id);
+            self.close(id);
         }
     }
 
@@ -111,12 +144,29 @@ impl Fonts {
     }
 
     pub(crate) fn remove_client(&mut self, client: ClientId) {
-        self.open.retain(|font| font.by.client != client);
+        let loaded = &mut self.loaded;
+        self.open.retain(|font| {
+            let stays = font.by.client != client;
+            if !stays {
+                unload(loaded, font.loaded);
+            }
+            stays
+        });
     }
 
     fn keep(&mut self, name: Symbol, metrics: FontMetrics) {
         if self.by_name.len() < MOST_NAMES {
             self.by_name.insert(name, metrics);
+        }
+    }
+}
+
+/// One id fewer that the font of this name is open by.
+fn unload(loaded: &mut HashMap<Symbol, u32, BuildHasherDefault<IdHasher>>, name: Symbol) {
+    if let Some(holders) = loaded.get_mut(&name) {
+        *holders = holders.saturating_sub(1);
+        if *holders == 0 {
+            loaded.remove(&name);
         }
     }
 }

@@ -7,6 +7,8 @@ use std::fmt;
 
 use x11prof_protocol::Symbol;
 
+use crate::lettering::Lettering;
+
 /// The name of an attribute, spelled as in the paper: `gxmode`, `linestyle`, `fontname`.
 pub type Attribute = Symbol;
 
@@ -129,6 +131,11 @@ pub struct Operation {
     pub op_size: f64,
     /// How many of the characters of a text request have no ink, as a space; 0 for all else.
     pub blanks: u32,
+    /// How many rows of pixels the shapes of RENDER:Trapezoids reach over, all together; 0 for all else.
+    pub rows: f64,
+    /// What the letters drawn of late were like, those of this text request included; `None` for
+    /// all else, and where that is not to matter.
+    pub lettering: Option<Lettering>,
     /// Whether it does its work.
     pub effect: Effect,
 }
@@ -142,6 +149,8 @@ impl Operation {
             items: vec![0.0],
             op_size: 0.0,
             blanks: 0,
+            rows: 0.0,
+            lettering: None,
             effect: Effect::Full,
         }
     }

@@ -1,9 +1,9 @@
 //! All other requests: most cost the same each time; a few grow with what they carry.
 
-use x11prof_protocol::Request;
+use x11prof_protocol::{Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto};
 
-use crate::body::Body;
+use crate::body::{Body, latin1};
 use crate::names::{ExtensionKind, Names};
 use crate::operation::{Effect, Operation, Value};
 use crate::session::State;
@@ -19,10 +19,9 @@ pub(crate) fn operation(
     let size = match request.major {
         xproto::CHANGE_PROPERTY_REQUEST => property_bytes(body),
         xproto::INTERN_ATOM_REQUEST => body.u16(0).map(f64::from),
-        xproto::OPEN_FONT_REQUEST => body.u16(4).map(f64::from),
-        xproto::LIST_FONTS_REQUEST | xproto::LIST_FONTS_WITH_INFO_REQUEST => {
-            body.u16(2).map(f64::from)
-        }
+        xproto::OPEN_FONT_REQUEST => set_reading(operation, names, state, body, (4, 8)),
+        xproto::LIST_FONTS_WITH_INFO_REQUEST => set_reading(operation, names, state, body, (2, 4)),
+        xproto::LIST_FONTS_REQUEST => body.u16(2).map(f64::from),
         xproto::SET_CLIP_RECTANGLES_REQUEST => Some(pieces(request, 8, 8)),
         xproto::QUERY_FONT_REQUEST => {
             set_font(operation, names, state, body);
@@ -85,8 +84,66 @@ fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body
     }
 }
 
+/// Whether a request that names a font (the name's length and the name at these places of the
+/// body) makes the server read that font's file, and which; gives the length. For
+/// ListFontsWithInfo a server reads each font that is not open, each time.
+fn set_reading(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    body: &Body<'_>,
+    (length, name): (usize, usize),
+) -> Option<f64> {
+    let length = body.u16(length)?;
+    let name = body.from(name).get(..usize::from(length))?;
+    let name = Symbol::new(&latin1(name).to_ascii_lowercase());
+    let loaded = state.fonts.is_loaded(name);
+    if !loaded && !name.as_str().contains(['*', '?']) {
+        operation
+            .attributes
+            .append(names.fontname, Value::Name(file_of(name)));
+    }
+    let value = if loaded { names.yes } else { names.no };
+    operation
+        .attributes
+        .append(names.loaded, Value::Name(value));
+    Some(f64::from(length))
+}
+
+/// The name of the font that is read for this one: one of no average width is made from another
+/// size, whatever its own (X Logical Font Description Conventions, section 4, "Scalable fonts"),
+/// and is named here without sizes and resolutions.
+fn file_of(name: Symbol) -> Symbol {
+    /// From the size in pixels to the vertical resolution.
+    const SIZES: std::ops::RangeInclusive<usize> = 7..=10;
+    const AVERAGE_WIDTH: usize = 12;
+    let fields = || name.as_str().split('-').enumerate();
+    if fields().count() != 15 || !fields().any(|field| field == (AVERAGE_WIDTH, "0")) {
+        return name;
+    }
+    let fields: Vec<&str> = fields()
+        .map(|(at, field)| if SIZES.contains(&at) { "0" } else { field })
+        .collect();
+    Symbol::new(&fields.join("-"))
+}
+
 /// The bytes that a ChangeProperty writes: as many values as it says, of 8, 16 or 32 bits.
 fn property_bytes(body: &Body<'_>) -> Option<f64> {
     let (format, values) = (body.u8(12)?, body.u32(16)?);
     Some(f64::from(values) * f64::from(format / 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_of;
+
+    #[test]
+    fn a_scaled_font_is_read_from_its_scalable_one() {
+        let scaled = "-jis-fixed-medium-r-normal--17-120-100-100-c-0-jisx0208.1983-0";
+        let from = "-jis-fixed-medium-r-normal--0-0-0-0-c-0-jisx0208.1983-0";
+        assert_eq!(file_of(scaled.into()).as_str(), from);
+        let plain = "-misc-fixed-bold-r-normal--13-120-75-75-c-70-iso10646-1";
+        assert_eq!(file_of(plain.into()).as_str(), plain);
+        assert_eq!(file_of("9x15".into()).as_str(), "9x15");
+    }
 }

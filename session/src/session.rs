@@ -182,6 +182,8 @@ impl Session {
         operation.items.clear();
         operation.op_size = 0.0;
         operation.blanks = 0;
+        operation.rows = 0.0;
+        operation.lettering = None;
         operation.effect = Effect::Full;
         let body = Body::of(request);
         match request.major {

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut pipeline = Pipeline::with_session(input::session(arguments.operations.as_deref())?);
     pipeline.follow_changes(profile.knows_updates());
     pipeline
-        .run(&mut reader, |observation| {
+        .run_switches_first(&mut reader, |observation| {
             facts.observe(observation);
             profile.observe(observation);
             if let Some((resources, grabs)) = &mut held {

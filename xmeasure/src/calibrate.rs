@@ -10,12 +10,13 @@ use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Re
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
 use crate::explore::Explorer;
+use crate::fonts::Fonts;
 use crate::loads::Loads;
 use crate::mirror::Mirror;
 use crate::pictures::Pictures;
 use crate::plan::{Plan, Progress};
 use crate::process::Pinned;
-use crate::raw_connection::RawConnection;
+use crate::raw_connection::{Answers, RawConnection};
 use crate::reference::References;
 use crate::rest::Rest;
 use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
@@ -28,6 +29,9 @@ use crate::{fit, identity, wire, workloads};
 
 /// Requests that a server is watched after: some milliseconds of drawing.
 const DRAWINGS: u64 = 200;
+
+/// Bytes of a reply without data.
+const HEAD: u64 = 32;
 
 /// Measures what requests cost the server `target`, as `plan` says. `progress` is told how far it
 /// has come before each batch, and answers whether to go on: where it says no, what was measured
@@ -62,6 +66,7 @@ pub fn measure(
     let (own, lone) = transport::loads(&mut stage, pin)?;
     let mut rest = Rest::new(&mut stage)?;
     let pictures = Pictures::new(&mut stage)?;
+    let fonts = Fonts::new(&mut stage, plan)?;
     let mut loads = workloads::all(&mut stage, plan)?;
     let drawing = drawing(&mut stage)?;
     let references = References::new(&mut stage)?;
@@ -92,7 +97,7 @@ pub fn measure(
         ));
     }
     // What is prepared before and measured after the passes is part of the time limit.
-    let around = start.elapsed() + Rest::LASTS + Pictures::LASTS;
+    let around = start.elapsed() + Rest::LASTS + Pictures::LASTS + fonts.lasts();
     let plan = Plan {
         time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
         ..plan.clone()
@@ -106,20 +111,38 @@ pub fn measure(
         pinned: pinned.is_some(),
     };
     let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
-    if let Some(transport) = &mut parameters.transport {
-        let mut measured = rest.measure(&mut server, target, transport);
-        if measured.is_ok() {
-            measured = shown().and_then(|()| {
-                transport.deferred = pictures.measure(&mut server)?;
-                Ok(())
-            });
+    let behind = || -> io::Result<()> {
+        let entries = fonts.measure(&mut server, &mut run.mirror, &plan)?;
+        parameters.requests.extend(entries);
+        if let Some(transport) = &mut parameters.transport {
+            rest.measure(&mut server, target, transport)?;
+            shown()?;
+            transport.deferred = pictures.measure(&mut server)?;
         }
-        if let Err(error) = measured {
-            return Err(failure(error, parameters));
-        }
-    }
+        Ok(())
+    };
+    let measured = behind();
     drop((pinned, kept));
-    Ok(parameters)
+    match measured {
+        Ok(()) => Ok(parameters),
+        Err(error) => Err(failure(error, parameters)),
+    }
+}
+
+/// The loads, with questions whose replies carry data asked one by one: what the server writes
+/// behind the head of a reply is a write of its own only to a client that takes it.
+fn in_turns(server: &mut dyn Executor, loads: Vec<Workload>) -> io::Result<Vec<Workload>> {
+    let mut all = Vec::new();
+    for load in loads {
+        let mut turns = load.in_turns();
+        if let Some(one) = &turns {
+            let answers = server.rehearse(one)?;
+            let with_data = |it: &Answers| it.replies == 1 && it.reply_bytes > HEAD;
+            turns = turns.filter(|_| answers.iter().all(with_data));
+        }
+        all.push(turns.unwrap_or(load));
+    }
+    Ok(all)
 }
 
 /// Requests that show whether the server goes on with what it has drawn after it has answered.
@@ -175,6 +198,10 @@ impl Run<'_> {
             Err(error) => return Err(failure(error, parameters)),
         };
         let chosen = match self.explore(server, loads) {
+            Ok(chosen) => chosen,
+            Err(error) => return Err(failure(error, parameters)),
+        };
+        let chosen = match in_turns(server, chosen) {
             Ok(chosen) => chosen,
             Err(error) => return Err(failure(error, parameters)),
         };

@@ -29,6 +29,15 @@ const EAGER: Duration = Duration::from_micros(50);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
 
+/// What the kernel says of a server that sleeps.
+#[derive(Debug, Clone, Copy)]
+struct Asleep {
+    /// Its processor time.
+    time: Duration,
+    /// How often it has gone to sleep; `None` where it did not settle.
+    sleeps: Option<u64>,
+}
+
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,
@@ -99,15 +108,21 @@ impl LiveServer {
     }
 
     /// The server's processor time, read once it sleeps: only then is it exact.
-    fn processor_time(&self) -> Option<Duration> {
+    fn processor_time(&self) -> Option<Asleep> {
         let clock = self.clock?;
-        self.wait_for_sleep();
-        clock.now()
+        let sleeps = self.wait_for_sleep();
+        let time = clock.now()?;
+        Some(Asleep { time, sleeps })
     }
 
-    fn wait_for_sleep(&self) {
+    /// Waits until the server sleeps, and tells how often it has gone to sleep by then.
+    fn wait_for_sleep(&self) -> Option<u64> {
         let start = Instant::now();
-        while start.elapsed() < SETTLE && !self.raw.pid.is_some_and(process::is_asleep) {
+        loop {
+            let sleeps = self.raw.pid.and_then(process::asleep);
+            if sleeps.is_some() || start.elapsed() >= SETTLE {
+                return sleeps;
+            }
             thread::sleep(LOOK);
         }
     }
@@ -129,7 +144,7 @@ impl LiveServer {
                 let now = self.clock.and_then(ProcessClock::now);
                 seen.push((
                     start.elapsed(),
-                    now.unwrap_or(before).saturating_sub(before),
+                    now.unwrap_or(before.time).saturating_sub(before.time),
                 ));
                 thread::sleep(PAUSE);
             }
@@ -202,12 +217,14 @@ impl LiveServer {
         }
     }
 
-    fn since(&self, before: Option<Duration>, wall: Duration) -> Reading {
-        let cpu = before.zip(self.processor_time());
-        let cpu = cpu.map(|(before, after)| after.saturating_sub(before));
+    fn since(&self, before: Option<Asleep>, wall: Duration) -> Reading {
+        let both = before.zip(self.processor_time());
+        let sleeps =
+            both.and_then(|(before, after)| Some(after.sleeps?.saturating_sub(before.sleeps?)));
         Reading {
-            cpu: cpu.map(micros),
+            cpu: both.map(|(before, after)| micros(after.time.saturating_sub(before.time))),
             wall: micros(wall),
+            sleeps,
             ..Reading::default()
         }
     }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use x11prof_cost_model::{AttributeValue, Clock, Measured, Micros, Point, RequestCosts};
 use x11prof_session::{Effect, Operation, Value};
 
-use crate::blanks;
 use crate::raw_connection::Answers;
 use crate::sampler::{Reading, Readings};
 use crate::statistics::{Estimate, estimate};
 use crate::transport::{Transport, measured};
 use crate::workload::{Phase, Workload};
+use crate::{rows, shares};
 
 /// What one request of a phase costs beyond its transport.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,8 +103,15 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
         .filter_map(|((name, attributes), samples)| {
             let (blank, samples): (Vec<_>, Vec<_>) =
                 samples.into_iter().partition(|it| is_blank(it));
+            let (slender, samples): (Vec<_>, Vec<_>) =
+                samples.into_iter().partition(|it| rows::is_slender(it));
+            let (lettered, samples): (Vec<_>, Vec<_>) = samples
+                .into_iter()
+                .partition(|it| it.operation.lettering.is_some());
             let points = points(&samples);
-            let blank = blank.first().and_then(|it| blanks::blank(it, &points));
+            let row = slender.first().and_then(|it| rows::row(it, &points));
+            let blank = blank.first().and_then(|it| shares::blank(it, &points));
+            let lettering = shares::lettering(&lettered, &points);
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
@@ -112,6 +119,8 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 attributes,
                 fixed,
                 blank,
+                row,
+                lettering,
                 points,
             })
         })
@@ -124,7 +133,8 @@ fn is_blank(sample: &Sample) -> bool {
     operation.blanks > 0 && f64::from(operation.blanks) >= operation.op_size
 }
 
-fn attributes(operation: &Operation) -> BTreeMap<String, AttributeValue> {
+/// An operation's attributes, as a file has them.
+pub(crate) fn attributes(operation: &Operation) -> BTreeMap<String, AttributeValue> {
     let value = |value| match value {
         Value::Name(name) => AttributeValue::Name(name.to_string()),
         Value::Number(number) => AttributeValue::Number(number),

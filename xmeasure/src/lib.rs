@@ -29,7 +29,6 @@
 //! The crate prints nothing, kills nothing, and undoes what it does to a server: all that it
 //! makes goes with its connection.
 
-mod blanks;
 mod bustle;
 mod calibrate;
 mod clock;
@@ -37,6 +36,7 @@ mod error;
 mod executor;
 mod explore;
 mod fit;
+mod fonts;
 mod identity;
 mod loads;
 mod mirror;
@@ -47,8 +47,10 @@ mod process;
 mod raw_connection;
 mod reference;
 mod rest;
+mod rows;
 mod sampler;
 mod shared_memory;
+mod shares;
 mod stage;
 mod statistics;
 mod target;

@@ -154,6 +154,13 @@ impl Plan {
                 && entry.attribute_set() == operation.attributes
         });
         entries.any(|entry| {
+            if operation.rows * operation.rows > 4.0 * operation.op_size {
+                return entry.row.is_some_and(|row| is_narrow(row.spread));
+            }
+            if operation.lettering.is_some() {
+                let mut known = entry.lettering.iter();
+                return known.len() > 1 && known.all(|it| is_narrow(it.spread));
+            }
             if operation.blanks > 0 {
                 return entry.blank.is_some_and(|blank| is_narrow(blank.spread));
             }

@@ -9,9 +9,17 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::plan::Pin;
 
-/// True where process `pid` sleeps; false as well where /proc does not say.
-pub(crate) fn is_asleep(pid: i32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| sleeps(&status))
+/// Where process `pid` sleeps, how often it has gone to sleep so far; `None` as well where /proc
+/// does not say.
+pub(crate) fn asleep(pid: i32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    sleeps(&status).then(|| sleeps_so_far(&status))?
+}
+
+fn sleeps_so_far(status: &str) -> Option<u64> {
+    let mut lines = status.lines();
+    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+    count.trim().parse().ok()
 }
 
 fn sleeps(status: &str) -> bool {
@@ -118,12 +126,19 @@ pub(crate) fn kernel() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::sleeps;
+    use super::{sleeps, sleeps_so_far};
 
     #[test]
     fn tells_sleeping_from_running() {
         assert!(sleeps("Name:\tXvfb\nState:\tS (sleeping)\nPid:\t7\n"));
         assert!(!sleeps("Name:\tS\nState:\tR (running)\n"));
         assert!(!sleeps(""));
+    }
+
+    #[test]
+    fn counts_sleeps_and_not_preemptions() {
+        let status = "voluntary_ctxt_switches:\t17\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(sleeps_so_far(status), Some(17));
+        assert_eq!(sleeps_so_far("nonvoluntary_ctxt_switches:\t3\n"), None);
     }
 }

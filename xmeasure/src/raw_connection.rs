@@ -104,6 +104,9 @@ pub(crate) struct RawConnection {
     pub(crate) eager: Duration,
     sequence: u64,
     input: Vec<u8>,
+    /// Where reads go, made once: clearing it for each would take longer than a server's answer, and
+    /// empty the caches that it shares with the server.
+    room: Vec<u8>,
 }
 
 impl RawConnection {
@@ -133,6 +136,7 @@ impl RawConnection {
             eager: Duration::ZERO,
             sequence: 0,
             input: Vec::new(),
+            room: vec![0; READ],
         };
         let bytes = request.serialize();
         connection.send_all(&bytes)?;
@@ -316,12 +320,10 @@ impl RawConnection {
     }
 
     fn receive(&mut self) -> io::Result<()> {
-        let old = self.input.len();
-        self.input.resize(old + READ, 0);
-        let room = self.input.get_mut(old..).unwrap_or_default();
-        let result = recv(&self.fd, room, RecvFlags::DONTWAIT);
+        let result = recv(&self.fd, self.room.as_mut_slice(), RecvFlags::DONTWAIT);
         let got = result.as_ref().map_or(0, |(got, _)| *got);
-        self.input.truncate(old + got);
+        self.input
+            .extend_from_slice(self.room.get(..got).unwrap_or_default());
         match result {
             Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),

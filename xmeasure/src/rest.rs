@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use x11prof_cost_model::{AfterSleep, AfterWork, Measured, Micros, TransportCosts};
 use x11rb_protocol::protocol::xproto::{
-    AtomEnum, ChangePropertyRequest, GetInputFocusRequest, PropMode,
+    AtomEnum, ChangePropertyRequest, CreateGCAux, GetInputFocusRequest, PolyFillRectangleRequest,
+    PropMode, Rectangle,
 };
 
 use crate::bustle::Bustle;
@@ -29,9 +30,10 @@ use crate::workload::Sync;
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
 /// Sleeps, and how often each in a pass.
-const SLEEPS: [(Duration, usize); 4] = [
+const SLEEPS: [(Duration, usize); 5] = [
     (SHORT, 10),
     (Duration::from_millis(1), 5),
+    (Duration::from_millis(3), 5),
     (Duration::from_millis(10), 4),
     (Duration::from_millis(100), 2),
 ];
@@ -43,10 +45,14 @@ const WORK: [Duration; 4] = [
     Duration::from_micros(3200),
 ];
 const WORKED: usize = 5;
-/// Requests that follow each other's answers at once.
-const VOLLEY: u64 = 64;
+/// Requests that follow each other's answers at once: so many that how often the server sleeps
+/// between them has settled.
+const VOLLEY: u64 = 512;
 /// Requests of the batches whose replies and events are counted.
 const BATCH: usize = 16;
+
+/// The side of a square that fills a second-level cache, or half of one, in pixels.
+const AREA: u16 = 500;
 
 /// Requests that are sent together.
 struct Batch {
@@ -75,6 +81,8 @@ pub(crate) struct Rest {
     nothing: Batch,
     /// One request of each of many names.
     motley: Batch,
+    /// A large area filled.
+    area: Batch,
     question: Batch,
     questions: Batch,
     silent: Batch,
@@ -84,7 +92,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(7);
+    pub(crate) const LASTS: Duration = Duration::from_secs(8);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -111,11 +119,24 @@ impl Rest {
             answers: answered.len() as u64,
             bytes: silent.into_iter().chain(answered).flatten().collect(),
         };
+        let (drawable, gc) = (stage.window, stage.gc(stage.window, CreateGCAux::new())?);
+        let square = Rectangle {
+            x: 0,
+            y: 0,
+            width: AREA,
+            height: AREA,
+        };
+        let area = wire::core(PolyFillRectangleRequest {
+            drawable,
+            gc,
+            rectangles: [square].as_slice().into(),
+        });
         let focus = wire::core(GetInputFocusRequest);
         let (silent, told) = (change(stage.silent), change(stage.told));
         Ok(Rest {
             nothing: one(wire::no_operation(1), 0),
             motley,
+            area: one(area, 0),
             question: one(focus.clone(), 1),
             questions: Batch::repeated(&focus, true),
             silent: Batch::repeated(&silent, false),
@@ -198,6 +219,7 @@ impl Rest {
         let Rest {
             nothing,
             motley,
+            area,
             bustle,
             ..
         } = self;
@@ -207,6 +229,9 @@ impl Rest {
         };
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
+        if work.is_zero() {
+            slept.area.extend(area.after(server, &mut pause)?);
+        }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
         slept.connection.extend(connection);
@@ -247,7 +272,7 @@ impl Rest {
 
     fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
         let mut points: Vec<AfterSleep> = Vec::new();
-        let mut warm = None;
+        let (mut warm, mut filled) = (None, None);
         for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
             let of = |field: fn(&Slept) -> &Vec<f64>| {
                 over_passes(passes, |pass| pass.sleeps.get(at).map(field))
@@ -260,12 +285,17 @@ impl Rest {
                 continue;
             };
             let (least, all) = *warm.get_or_insert((nothing.median, motley.median));
+            let area = of(|it| &it.area).map(|area| area.median - nothing.median);
+            let warm_area = *filled.get_or_insert(area.unwrap_or_default());
             let slower = (motley.median - all) - (nothing.median - least);
             points.push(AfterSleep {
                 asleep_us: micros(pause.as_secs_f64() * 1e6),
                 wakeup_us: micros(nothing.median),
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
                 connection_us: micros((connection.median - nothing.median).max(0.0)),
+                megapixel_us: area.map(|area| {
+                    micros((area - warm_area).max(0.0) / (f64::from(AREA).powi(2) / 1e6))
+                }),
                 spread: nothing.spread().map(|spread| rounded(spread, 2)),
             });
         }
@@ -286,6 +316,7 @@ fn hot(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
         wakeup_us: micros(wakeup),
         first_us: Micros(0.0),
         connection_us: short.connection_us,
+        megapixel_us: short.megapixel_us,
         spread: quicker
             .half_width
             .filter(|_| wakeup > 0.0)
@@ -313,6 +344,7 @@ struct Pass {
 struct Slept {
     nothing: Vec<f64>,
     motley: Vec<f64>,
+    area: Vec<f64>,
     connection: Vec<f64>,
 }
 

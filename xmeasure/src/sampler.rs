@@ -12,6 +12,9 @@ use crate::workload::{Sync, Workload};
 
 /// Synchronisations measured together.
 const SYNCHRONISATIONS: u64 = 30;
+/// Turns measured together: on one processor, how often the server sleeps between them settles only
+/// after some, as which of the two has run less evens out.
+const TURNS: u64 = 512;
 /// The most that one batch sends, in requests and in bytes.
 const MOST_REQUESTS: u64 = 8_000_000;
 const MOST_BYTES: u64 = 1 << 28;
@@ -38,6 +41,8 @@ pub(crate) struct Reading {
     pub(crate) requests: u64,
     /// Synchronisations.
     pub(crate) syncs: u64,
+    /// How often the server went to sleep, where it is known.
+    pub(crate) sleeps: Option<u64>,
     /// Whether the sender was kept on another processor than the server: then the wall counts.
     /// If it was kept on the same one, the server's own clock does: it is steadier there, but
     /// the wall holds the sender's time as well. `None` where neither was.
@@ -53,6 +58,7 @@ impl Reading {
         self.wall += other.wall;
         self.requests += other.requests;
         self.syncs += other.syncs;
+        self.sleeps = self.sleeps.zip(other.sleeps).map(|(a, b)| a + b);
         self.lost += other.lost;
         self.apart = other.apart;
     }
@@ -198,7 +204,11 @@ pub(crate) fn sample(
             Place::Usual
         })?;
         for (sync, all) in Sync::ALL.into_iter().zip(&mut readings.syncs) {
-            all.push(executor.synchronise(sync, SYNCHRONISATIONS)?);
+            let times = match sync {
+                Sync::Turns => TURNS,
+                Sync::ReadBack | Sync::RoundTrip => SYNCHRONISATIONS,
+            };
+            all.push(executor.synchronise(sync, times)?);
         }
         for (lone, all) in lone.iter().zip(&mut readings.lone) {
             let count = plan.lone_requests();

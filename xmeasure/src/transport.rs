@@ -68,7 +68,7 @@ pub(crate) fn loads(
             long_offset: 0,
             long_length: bytes / 4,
         });
-        Workload::answered_at_length(&request, bytes as usize)
+        Workload::answered(&request)
     };
     let (silent, told) = (change(stage.silent, 4), change(stage.told, 4));
     let focus = wire::core(GetInputFocusRequest);
@@ -118,14 +118,27 @@ pub(crate) struct Figures {
     pub(crate) event: f64,
     /// One write of a client's output.
     pub(crate) flush: f64,
+    /// One wakeup of a server that waits for a client which is at work; none on the wall, where a
+    /// sender on another processor goes on meanwhile.
+    pub(crate) wakeup_between: f64,
+    /// How often the server went to sleep in each synchronisation, by kind.
+    pub(crate) sleeps: [f64; Sync::ALL.len()],
 }
 
 impl Figures {
     /// What is left of `reading` for each request when the synchronisation is taken off, and the
-    /// one wakeup with it. A server that falls asleep within a batch, waiting for bytes that are
-    /// still being sent, does so behind a real client as well: that is part of reading.
+    /// wakeups: the one with it, and those within a batch whose bytes are still being sent. A
+    /// recording is charged with the wakeups that are forecast for it.
     pub(crate) fn each(&self, reading: &Reading, sync: Sync, clock: Clock) -> Option<f64> {
-        let time = reading.time(clock)? - reading.syncs as f64 * self.sync[sync as usize];
+        let syncs = reading.syncs as f64;
+        let time = reading.time(clock)? - syncs * self.sync[sync as usize];
+        let sleeps = match (reading.sleeps, sync) {
+            (Some(sleeps), Sync::ReadBack | Sync::RoundTrip) => sleeps as f64,
+            // A server that sleeps more often between longer answers does so for their sake.
+            _ => 0.0,
+        };
+        let between = (sleeps - syncs * self.sleeps[sync as usize]).max(0.0);
+        let time = time - between * self.wakeup_between;
         Some(time / reading.requests.max(1) as f64)
     }
 
@@ -138,9 +151,12 @@ impl Figures {
         lengths: Lengths,
     ) -> Option<Figures> {
         let mut figures = Figures::default();
-        for (sync, all) in figures.sync.iter_mut().zip(&readings.syncs) {
+        let each_sync = figures.sync.iter_mut().zip(&mut figures.sleeps);
+        for ((sync, sleeps), all) in each_sync.zip(&readings.syncs) {
             let reading = all.get(pass)?;
-            *sync = reading.time(clock)? / reading.syncs.max(1) as f64;
+            let syncs = reading.syncs.max(1) as f64;
+            *sync = reading.time(clock)? / syncs;
+            *sleeps = reading.sleeps.unwrap_or_default() as f64 / syncs;
         }
         let lone = |kind: usize, place: usize| {
             let reading = readings.lone.get(place * LONE_KINDS + kind)?.get(pass)?;
@@ -150,6 +166,12 @@ impl Figures {
             let reading = readings.loads.get(load)?.first()?.get(pass)?;
             figures.each(reading, sync_of(loads, load)?, clock)
         };
+        if clock == Clock::Cpu {
+            // What a question behind an answer costs less than one after a sleep is the wakeup's.
+            let quicker = lone(1, 0)? - figures.sync[Sync::Turns as usize];
+            let awake = each(&figures, NO_OPERATION)?;
+            figures.wakeup_between = (lone(0, 0)? - awake - quicker).max(0.0);
+        }
         // GetInputFocus is a NoOperation with a reply of 32 bytes.
         let focus = each(&figures, INPUT_FOCUS)?;
         figures.sync[Sync::Turns as usize] -= focus;
@@ -304,6 +326,12 @@ impl Transport {
             reply: median(|f| f.reply)?,
             event: median(|f| f.event)?,
             flush: median(|f| f.flush)?,
+            wakeup_between: median(|f| f.wakeup_between)?,
+            sleeps: [
+                median(|f| f.sleeps[0])?,
+                median(|f| f.sleeps[1])?,
+                median(|f| f.sleeps[2])?,
+            ],
         };
         Some(Transport { median, passes })
     }

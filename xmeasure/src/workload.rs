@@ -13,8 +13,10 @@ pub(crate) enum Sync {
     /// GetInputFocus, for what does not draw.
     RoundTrip,
     /// The answers themselves: each unit is sent when those to the one before are in, as a program
-    /// does that asks for much. Behind a full socket Xorg's servers move what they could not write
-    /// within their own memory, the more the more is waiting (os/io.c, FlushClient).
+    /// does that asks and waits. Xorg's servers write the head of a reply and the data behind it
+    /// each by itself to a local client that takes them (os/io.c, WriteToClient), which a stream
+    /// of questions does not show: behind a full socket they gather what they could not write,
+    /// and move it within their own memory, the more the more is waiting.
     Turns,
 }
 
@@ -104,16 +106,15 @@ pub(crate) struct Workload {
     /// A request that sets the scene for a batch of it and is not measured, if there is any.
     pub(crate) before: Vec<u8>,
     pub(crate) phases: Vec<Phase>,
+    /// Whether it is there for its letters: what they are like is part of what it is then. All
+    /// other text is of words.
+    pub(crate) is_lettering: bool,
 }
 
 /// Bytes that a unit has about, so that the sender hands many requests over at once.
 const UNIT: usize = 1 << 15;
 /// Requests in a unit at most.
 const MOST: usize = 4096;
-/// Bytes from which on a reply is long.
-const LONG_REPLY: usize = 2048;
-/// Bytes of long replies to a unit at most; Linux gives a socket some 200 KiB.
-const REPLIES: usize = 1 << 16;
 /// Work of one unit at most, in pixels: a few milliseconds of any server.
 const LONG_WORK: usize = 500_000;
 
@@ -147,17 +148,23 @@ impl Workload {
         Workload::cycle([Phase::new((0..count).map(request), sync)])
     }
 
-    /// One request, again and again, of whose replies of `bytes` only as many are asked for at once
-    /// as a client's socket holds.
-    pub(crate) fn answered_at_length(request: &[u8], bytes: usize) -> Workload {
-        let most = (REPLIES / bytes.max(1)).clamp(1, MOST);
-        let count = (UNIT / request.len().max(4)).clamp(1, most);
-        let sync = if bytes < LONG_REPLY {
-            Sync::RoundTrip
-        } else {
-            Sync::Turns
+    /// One request, again and again, each sent when the reply to the one before is there.
+    pub(crate) fn answered(request: &[u8]) -> Workload {
+        Workload::cycle([Phase::new([request.to_vec()], Sync::Turns)])
+    }
+
+    /// Its first request in turns, where it is of one kind of request, again and again, and
+    /// nothing goes before or along with it.
+    pub(crate) fn in_turns(&self) -> Option<Workload> {
+        let [phase] = self.phases.as_slice() else {
+            return None;
         };
-        Workload::cycle([Phase::new((0..count).map(|_| request.to_vec()), sync)])
+        let plain = phase.sync == Sync::RoundTrip && phase.kinds == 1 && phase.carried.is_none();
+        // The length in words, as in every request that needs no BIG-REQUESTS.
+        let words = u16::from_ne_bytes([*phase.unit.get(2)?, *phase.unit.get(3)?]);
+        let first = phase.unit.get(..usize::from(words) * 4)?;
+        let plain = plain && self.before.is_empty() && !first.is_empty();
+        plain.then(|| Workload::answered(first))
     }
 
     /// A cycle of phases.
@@ -165,6 +172,15 @@ impl Workload {
         Workload {
             before: Vec::new(),
             phases: phases.into_iter().collect(),
+            is_lettering: false,
+        }
+    }
+
+    /// The same, there for its letters.
+    pub(crate) fn for_letters(self) -> Workload {
+        Workload {
+            is_lettering: true,
+            ..self
         }
     }
 
@@ -188,5 +204,19 @@ mod tests {
         let long = Workload::repeated(&[0; 100_000], Sync::RoundTrip);
         assert_eq!(long.phases[0].requests, 1);
         assert_eq!(long.phases[0].bytes_each(), 100_000.0);
+    }
+
+    #[test]
+    fn what_is_asked_in_turns_is_one_request() {
+        let many = Workload::repeated(&[20, 0, 2, 0, 1, 2, 3, 4], Sync::RoundTrip);
+        let one = many.in_turns().unwrap();
+        assert_eq!(one.phases[0].unit, [20, 0, 2, 0, 1, 2, 3, 4]);
+        assert_eq!(
+            (one.phases[0].sync, one.phases[0].requests),
+            (Sync::Turns, 1)
+        );
+        assert_eq!(one.in_turns(), None);
+        let two = Workload::alternating(&[1, 0, 1, 0], &[2, 0, 1, 0]);
+        assert_eq!(two.in_turns(), None);
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod atoms;
 pub(crate) mod charges;
+mod coldness;
 mod deferred;
 pub(crate) mod groups;
 mod likely;
@@ -17,6 +18,7 @@ pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
+mod touched;
 #[cfg(test)]
 mod what_if_tests;
 
@@ -30,7 +32,6 @@ use x11prof_trace::{ConnectionId, Reader, TraceError};
 
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Pipeline};
-use crate::switches_first::switches_first;
 use crate::warnings::Warnings;
 use charges::{Charge, TransportPart};
 use groups::{By, Groups};
@@ -319,14 +320,11 @@ pub fn profile_session<R: io::Read>(
     let mut facts = Facts::default();
     let mut pipeline = Pipeline::with_session(session);
     pipeline.follow_changes(profiles.iter().any(Profile::knows_updates));
-    // Prices depend on who ran before a request.
-    let read = switches_first(reader, |record| {
-        pipeline.feed(record, |observation| {
-            facts.observe(observation);
-            for profile in profiles.iter_mut() {
-                profile.observe(observation);
-            }
-        });
+    let read = pipeline.run_switches_first(reader, |observation| {
+        facts.observe(observation);
+        for profile in profiles.iter_mut() {
+            profile.observe(observation);
+        }
     });
     read.map(|()| facts)
 }

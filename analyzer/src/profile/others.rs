@@ -67,6 +67,18 @@ impl Others {
         self.ran.push_back((since, until));
     }
 
+    /// How long it took from when the first of them began between two times until the last ended;
+    /// `None` where nobody ran. To be asked before `worked` is for the later one.
+    pub(crate) fn span(&self, since: Timestamp, until: Timestamp) -> Option<Micros> {
+        let (since, until) = (since.as_nanos(), until.as_nanos());
+        let begun = self.ran.iter().take_while(|(from, _)| *from < until);
+        let mut within = begun.filter(|(_, to)| *to > since);
+        let &(first, mut last) = within.next()?;
+        last = within.last().map_or(last, |&(_, to)| to);
+        let nanos = last.min(until).saturating_sub(first.max(since));
+        Some(Micros::from_nanos(nanos as f64))
+    }
+
     /// For how long they have run until `time`, from the beginning of the trace on. Asked for in
     /// the order of time; what the switches have not told by then is not in it.
     pub(crate) fn worked(&mut self, time: Timestamp) -> Micros {
@@ -128,6 +140,27 @@ mod tests {
         assert_eq!(worked(55), Micros(30.0));
         assert_eq!(worked(100), Micros(50.0));
         assert_eq!(worked(200), Micros(50.0));
+    }
+
+    #[test]
+    fn a_span_goes_from_the_first_to_the_last() {
+        use SwitchKind::{Blocked, In};
+        let mut others = Others::default();
+        others.server(Some(SERVER));
+        others.observe(&[
+            switch(SERVER, 10, 1, In),
+            switch(SERVER, 20, 1, Blocked),
+            switch(8, 25, 1, In),
+            switch(8, 30, 1, Blocked),
+            switch(9, 40, 1, In),
+            switch(9, 45, 1, Blocked),
+            switch(8, 90, 1, In),
+            switch(8, 95, 1, Blocked),
+        ]);
+        let at = |micros: u64| Timestamp::from_nanos(micros * 1000);
+        assert_eq!(others.span(at(20), at(50)), Some(Micros(20.0)));
+        assert_eq!(others.span(at(27), at(42)), Some(Micros(15.0)));
+        assert_eq!(others.span(at(50), at(80)), None);
     }
 
     #[test]

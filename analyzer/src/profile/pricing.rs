@@ -2,10 +2,9 @@
 //! do, costs one server.
 
 use std::collections::VecDeque;
-use std::hash::BuildHasher;
 
 use x11prof_cost_model::{
-    Cost, CostTable, FastMap, Lapse, Micros, Price, ServerClock, ServerParameters, Substitutions,
+    Cost, CostTable, FastMap, Micros, Price, ServerClock, ServerParameters, Substitutions,
     TransportPrices,
 };
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
@@ -13,16 +12,15 @@ use x11prof_session::Operation;
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::charges::{Charge, TransportPart};
+use super::coldness::Coldness;
 use super::deferred::Pictures;
 use super::others::Others;
+
 use crate::pipeline::{Observation, Seen};
 
 /// Prices kept for each connection until an answer shows that their requests did not fail.
 /// A request that fails with more than this many behind it keeps its full price.
 const RECENT: usize = 4096;
-
-/// Operations told apart by when they ran last; beyond that all count as not having run.
-const MOST_OPERATIONS: usize = 1 << 14;
 
 /// Which requests are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -51,6 +49,8 @@ struct Stream {
     recent: VecDeque<Recent>,
     /// Wakeups charged for a request that has not ended yet.
     unblamed: Option<Cost>,
+    /// When the reply to its latest request came, where nothing of it has come since.
+    awaited: Option<Timestamp>,
     /// The server wrote to this client, and no message of that write has ended yet: the first
     /// one bears the write's cost.
     written: bool,
@@ -65,13 +65,7 @@ pub struct Pricer {
     start: Option<Timestamp>,
     streams: FastMap<ConnectionId, Stream>,
     others: Others,
-    /// For how long others had run on the server's processor when the last batch arrived.
-    worked: Micros,
-    /// What went before the server's last wakeup.
-    lapse: Lapse,
-    /// When, on the server's clock, each operation ran last, and `worked` by then: by the
-    /// request's name and a hash of the attributes.
-    ran: FastMap<(Symbol, u64), (Micros, Micros)>,
+    coldness: Coldness,
     /// What the server does later for what is drawn, where it does anything.
     pictures: Option<Pictures>,
     /// The last request's, used again.
@@ -95,9 +89,7 @@ impl Pricer {
             start: None,
             streams: FastMap::default(),
             others: Others::default(),
-            worked: Micros::ZERO,
-            lapse: Lapse::default(),
-            ran: FastMap::default(),
+            coldness: Coldness::default(),
             price: Price::default(),
         }
     }
@@ -118,13 +110,17 @@ impl Pricer {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let at = self.at(block.time);
                 self.update(block.connection, block.time, at, &mut on);
+                let stream = self.streams.get(&block.connection);
+                let answered = stream.and_then(|stream| stream.awaited);
+                let client = answered.and_then(|since| self.others.span(since, block.time));
                 let worked = self.others.worked(block.time);
-                let lately = worked - std::mem::replace(&mut self.worked, worked);
-                if let Some(slept) = self.clock.arrive(at) {
-                    self.lapse = Lapse {
-                        slept,
-                        worked: lately,
-                    };
+                // The server waited for a client that had what it waited for: for as long as that
+                // client took. The recorder's ways there and back do not belong to the sleep.
+                let behind =
+                    |slept: Micros| client.map_or(slept, |client| Micros(slept.0.min(client.0)));
+                let slept = self.clock.arrive(at).map(behind);
+                self.coldness.arrive(worked, slept);
+                if slept.is_some() {
                     self.wakeup(block.connection, block.time, &mut on);
                 }
             }
@@ -154,7 +150,7 @@ impl Pricer {
         time: Timestamp,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let server = self.transport.wakeup(self.lapse);
+        let server = self.transport.wakeup(self.coldness.lapse());
         self.clock.serve(server.time);
         let stream = self.streams.entry(connection).or_default();
         stream.unblamed = Some(stream.unblamed.unwrap_or_default() + server);
@@ -194,26 +190,6 @@ impl Pricer {
         }
     }
 
-    /// What an operation costs beyond its price for not having run for a while. One of other
-    /// attributes is other code, and costs about as much as one of another name.
-    fn cold(&mut self, request: Symbol, operation: Option<&Operation>) -> Cost {
-        let sleep = self.transport.sleep();
-        if !sleep.is_known() {
-            return Cost::default();
-        }
-        let now = self.clock.busy_until().unwrap_or_default();
-        let attributes = operation.map(|operation| &operation.attributes);
-        let hash = self.ran.hasher().hash_one(attributes);
-        if self.ran.len() >= MOST_OPERATIONS {
-            self.ran.clear();
-        }
-        let before = self.ran.insert((request, hash), (now, self.worked));
-        sleep.first(before.map_or(Lapse::EVER, |(ran, worked)| Lapse {
-            slept: now - ran,
-            worked: self.worked - worked,
-        }))
-    }
-
     fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
         use TransportPart::{Error, Event, Read, Reply, Setup};
         let mut transport = |pricer: &mut Pricer, part, bytes, server: Cost, request| {
@@ -231,7 +207,7 @@ impl Pricer {
         match seen.message {
             Message::ClientSetup(setup) => {
                 let read = self.transport.byte_read().times(setup.wire_len as f64);
-                let connection = self.transport.sleep().connection(self.lapse);
+                let connection = self.transport.sleep().connection(self.coldness.lapse());
                 transport(self, Setup, setup.wire_len, read + connection, None);
                 // It was the setup that woke the server, not the first request.
                 if let Some(stream) = self.streams.get_mut(&seen.connection) {
@@ -244,7 +220,10 @@ impl Pricer {
             }
             Message::Request(request) => {
                 let read = self.transport.byte_read().times(request.wire_len as f64);
-                let read = read + self.cold(request.name, seen.operation);
+                let now = self.clock.busy_until().unwrap_or_default();
+                let sleep = self.transport.sleep();
+                let cold = self.coldness.cost(sleep, request, seen.operation, now);
+                let read = read + cold;
                 transport(self, Read, 0, read, Some(request.name));
                 if let Some(operation) = seen.operation {
                     self.request(seen, request, operation, on);
@@ -255,6 +234,8 @@ impl Pricer {
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let stream = self.streams.entry(seen.connection).or_default();
                 stream.answered(reply.sequence);
+                let latest = reply.last && stream.latest == reply.sequence;
+                stream.awaited = latest.then_some(seen.time);
                 if let Some(request) = reply.request
                     && reply.last
                     && stream.latest != reply.sequence
@@ -321,6 +302,7 @@ impl Pricer {
             });
         }
         stream.latest = request.sequence;
+        stream.awaited = None;
         if stream.recent.len() == RECENT {
             stream.recent.pop_front();
         }

@@ -45,6 +45,7 @@ impl Executor for Mock {
             wall: time,
             requests,
             syncs: 1,
+            sleeps: None,
             apart: None,
             lost: 0.0,
         }])

@@ -2,6 +2,7 @@
 
 mod composite;
 mod cursors;
+mod edges;
 mod gl;
 mod glyphs;
 mod input;

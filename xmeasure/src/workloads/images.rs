@@ -152,8 +152,7 @@ fn get(drawable: u32, format: ImageFormat, plane_mask: u32, side: u16) -> Worklo
         height: side,
         plane_mask,
     });
-    // Of up to four bytes a pixel.
-    Workload::answered_at_length(&request, usize::from(side) * usize::from(side) * 4)
+    Workload::answered(&request)
 }
 
 /// Bytes of the longest request that the server takes.

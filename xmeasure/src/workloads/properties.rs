@@ -50,7 +50,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             long_offset: 0,
             long_length: length.div_ceil(4),
         });
-        loads.push(Workload::answered_at_length(&get, length as usize));
+        loads.push(Workload::answered(&get));
     }
     let mut atoms = Vec::new();
     for index in 0..ATOMS {

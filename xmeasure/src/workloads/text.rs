@@ -27,6 +27,10 @@ const FONTS: [&str; 6] = [
 /// Characters in a string, to start from; fewer where the window is too narrow for them, so that
 /// nothing is clipped.
 const LENGTHS: [u16; 4] = [1, 8, 32, 80];
+/// Where lines of text begin: Xvfb draws the same letters of `6x13` at odd places for up to a
+/// sixth more than at even ones, for they straddle words of the frame buffer.
+const EVEN: u16 = 0;
+const ODD: u16 = 1;
 /// The length at which the number of items is varied, and that number.
 const ITEM: u16 = 20;
 const ITEMS: usize = 4;
@@ -89,7 +93,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             loads.lacks(format!("font {name}"));
             continue;
         };
-        let longest = (SIDE / face.width.max(1)).clamp(2, LENGTHS[3]);
+        let longest = ((SIDE - ODD) / face.width.max(1)).clamp(2, LENGTHS[3]);
         let mut lengths: Vec<u16> = plan.sizes(&LENGTHS).map(|it| *it.min(&longest)).collect();
         lengths.dedup();
         for kind in Kind::ALL {
@@ -99,14 +103,24 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             let of = lengths.iter().copied();
             let draw = move |length| load(kind, window, face.copy, face, length, 1);
             loads.series.push(Series::new(of, draw));
-            let at = ITEM.min(longest);
+            let item = ITEM.min(longest);
             // What spaces count as is read off lengths with ink, whichever a recording wants.
             loads.push(spaces(kind, window, face, longest));
+            for text in [words, in_turn, at_random] {
+                let lines = [EVEN, ODD].map(|x| {
+                    let at = At {
+                        x,
+                        ..at(window, face.copy, face)
+                    };
+                    written(kind, at, longest, 1, text).phases
+                });
+                loads.push(Workload::cycle(lines.into_iter().flatten()).for_letters());
+            }
             loads.push(load(kind, window, face.copy, face, longest, 1));
-            loads.push(load(kind, window, face.copy, face, at, 1));
+            loads.push(load(kind, window, face.copy, face, item, 1));
             match kind {
                 Kind::Poly8 | Kind::Poly16 => {
-                    loads.push(load(kind, window, face.copy, face, at, ITEMS));
+                    loads.push(load(kind, window, face.copy, face, item, ITEMS));
                 }
                 // They draw one string: the fixed part is that of a window that is not mapped.
                 Kind::Image8 | Kind::Image16 => {
@@ -166,30 +180,52 @@ fn face(stage: &mut Stage, name: &str) -> Result<Option<Face>, MeasureError> {
     }))
 }
 
+/// Where and how a load draws.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    drawable: u32,
+    gc: u32,
+    face: Face,
+    /// Where each line begins.
+    x: u16,
+}
+
+fn at(drawable: u32, gc: u32, face: Face) -> At {
+    At {
+        drawable,
+        gc,
+        face,
+        x: EVEN,
+    }
+}
+
 fn load(kind: Kind, drawable: u32, gc: u32, face: Face, length: u16, count: usize) -> Workload {
-    written(kind, drawable, gc, face, length, count, text)
+    written(kind, at(drawable, gc, face), length, count, words)
 }
 
 /// A string of spaces: what a character without ink costs.
 fn spaces(kind: Kind, drawable: u32, face: Face, length: u16) -> Workload {
-    written(kind, drawable, face.copy, face, length, 1, |_, length| {
-        vec![b' '; length]
-    })
+    let at = at(drawable, face.copy, face);
+    written(kind, at, length, 1, |_, length| vec![b' '; length])
 }
 
 /// A load of strings that `text` makes: the `start`-th character on, so many.
 fn written(
     kind: Kind,
-    drawable: u32,
-    gc: u32,
-    face: Face,
+    at: At,
     length: u16,
     count: usize,
     text: fn(usize, usize) -> Vec<u8>,
 ) -> Workload {
-    let length = usize::from(length);
-    Workload::varied(Sync::ReadBack, length * count * 100, |index| {
-        let (x, top) = place(index, SIDE, face.height);
+    let At {
+        drawable,
+        gc,
+        face,
+        x,
+    } = at;
+    let (length, x) = (usize::from(length), x.cast_signed());
+    Workload::varied(Sync::ReadBack, length * count * 20, |index| {
+        let (_, top) = place(index, SIDE, face.height);
         let y = top + face.ascent;
         let characters = text(index * length, length);
         let wide = || characters.iter().map(|&byte2| Char2b { byte1: 0, byte2 });
@@ -241,12 +277,36 @@ fn written(
 
 /// Words as people read them, on from line to line, without what has no ink. What a letter costs
 /// depends on whether the server's processor can foresee it: on Xvfb 80 letters of `6x13` cost
-/// twice as much at random as the alphabet over and over.
-fn text(start: usize, length: usize) -> Vec<u8> {
+/// twice as much at random as the alphabet over and over. So those are measured too.
+fn words(start: usize, length: usize) -> Vec<u8> {
     const WORDS: &[u8] = include_bytes!("../../../LICENSE-APACHE");
     let inked = || WORDS.iter().copied().filter(u8::is_ascii_graphic);
     let all = inked().count().max(1);
     inked().cycle().skip(start % all).take(length).collect()
+}
+
+/// The printable characters in turn, from line to line a letter later: many, each of which tells
+/// which comes next. This is what x11perf and the test patterns of terminals draw.
+fn in_turn(start: usize, length: usize) -> Vec<u8> {
+    let line = start / length.max(1);
+    (line..line + length).map(printable).collect()
+}
+
+/// The printable characters in no order.
+fn at_random(start: usize, length: usize) -> Vec<u8> {
+    let characters = (start..start + length).map(|at| {
+        // A step of a Weyl sequence, mixed (Steele, Lea & Flood 2014, SplitMix64).
+        let mut bits = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        printable((bits >> 33) as usize)
+    });
+    characters.collect()
+}
+
+/// One of ASCII's characters with ink.
+fn printable(at: usize) -> u8 {
+    b'!' + (at % 94) as u8
 }
 
 /// `count` times the same text item of PolyText: its length in characters of `width` bytes, a

@@ -1,16 +1,15 @@
-//! RENDER's drawing: composited areas by operator, source, mask, transform and filter; filled
-//! rectangles, trapezoids, triangles, text.
+//! RENDER's drawing: composited areas by operator, source, mask, transform and filter, and filled
+//! rectangles; trapezoids and triangles are in `edges`, text in `glyphs`.
 
 use x11rb_protocol::protocol::render::{
-    CompositeRequest, CreatePictureAux, FillRectanglesRequest, Linefix, PictOp, Pointfix, Repeat,
-    Trapezoid, TrapezoidsRequest, Triangle, TrianglesRequest,
+    CompositeRequest, CreatePictureAux, FillRectanglesRequest, PictOp, Repeat,
 };
 use x11rb_protocol::protocol::xproto::Rectangle;
 
 use super::super::shapes::boxes;
 use super::super::{of_either, place};
-use super::glyphs;
 use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
+use super::{edges, glyphs};
 use crate::error::MeasureError;
 use crate::loads::{Candidate, Loads, Series};
 use crate::plan::Plan;
@@ -21,8 +20,8 @@ use crate::workload::{Sync, Workload};
 /// Sides of squares to start from, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// The side at which the number of items is varied, and that number.
-const ITEM: u16 = 10;
-const ITEMS: usize = 16;
+pub(super) const ITEM: u16 = 10;
+pub(super) const ITEMS: usize = 16;
 /// How many of the kinds of layers below a quick run takes: the common ones come first.
 const QUICK: usize = 8;
 /// Operators that programs use beside Over and Src.
@@ -47,21 +46,23 @@ struct Layers {
 }
 
 /// Pictures to composite from and to.
-struct Pictures {
-    window: u32,
-    argb: u32,
+pub(super) struct Pictures {
+    pub(super) window: u32,
+    pub(super) argb: u32,
     rgb: u32,
     solid: u32,
-    opaque: u32,
-    linear: u32,
+    pub(super) opaque: u32,
+    pub(super) linear: u32,
     radial: u32,
     mask8: u32,
     mask1: u32,
     repeated: u32,
     /// Scaled, with the filters nearest and bilinear.
     scaled: [u32; 2],
+    /// Turned a little, bilinear.
+    turned: u32,
     /// Pixmaps to draw on.
-    target32: u32,
+    pub(super) target32: u32,
     target8: u32,
 }
 
@@ -133,6 +134,28 @@ pub(super) fn add(
             op: PictOp::SRC,
             ..src(pictures.solid)
         },
+        src(pictures.turned),
+        Layers {
+            op: PictOp::SRC,
+            dst: pictures.target32,
+            ..src(pictures.turned)
+        },
+        // A solid mask fades what is composited.
+        Layers {
+            mask: pictures.solid,
+            ..base
+        },
+        Layers {
+            op: PictOp::OUT_REVERSE,
+            dst: pictures.target32,
+            ..src(pictures.mask8)
+        },
+        Layers {
+            op: PictOp::ADD,
+            mask: pictures.mask8,
+            dst: pictures.target32,
+            ..base
+        },
     ];
     all.extend(OTHERS.map(|op| Layers { op, ..base }));
     if plan.quick {
@@ -159,6 +182,8 @@ pub(super) fn add(
         (PictOp::SRC, pictures.window, TRANSLUCENT),
         (PictOp::SRC, pictures.target32, TRANSLUCENT),
         (PictOp::CLEAR, pictures.target32, TRANSLUCENT),
+        (PictOp::CLEAR, pictures.window, TRANSLUCENT),
+        (PictOp::CLEAR, pictures.target8, TRANSLUCENT),
     ];
     for (op, dst, color) in fills {
         let fill = move |side: u16, count: usize| {
@@ -185,7 +210,7 @@ pub(super) fn add(
         loads.push(fill(ITEM, 1));
         loads.push(fill(ITEM, ITEMS));
     }
-    edges(plan, loads, render, &pictures);
+    edges::add(plan, loads, render, &pictures);
     glyphs::add(
         stage,
         plan,
@@ -271,12 +296,15 @@ fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError>
         of(32, render.argb32, SIDE, plain())?,
         of(32, render.argb32, SIDE, plain())?,
     ];
+    let turned = of(32, render.argb32, SIDE, plain())?;
     let target32 = of(32, render.argb32, SIDE, plain())?;
     let target8 = of(8, render.a8, SIDE, plain())?;
     for (picture, filter) in scaled.into_iter().zip([&b"nearest"[..], b"bilinear"]) {
         stage.send_bytes(&render.filter(picture, filter))?;
         stage.send_bytes(&render.transform(picture, ONE * 3 / 5))?;
     }
+    stage.send_bytes(&render.filter(turned, b"bilinear"))?;
+    stage.send_bytes(&render.turn(turned))?;
     let window = stage.id();
     stage.send_bytes(&render.picture(window, stage.window, render.root))?;
     let (solid, opaque, linear, radial) = (stage.id(), stage.id(), stage.id(), stage.id());
@@ -296,6 +324,7 @@ fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError>
         mask1,
         repeated,
         scaled,
+        turned,
         target32,
         target8,
     })
@@ -325,76 +354,4 @@ fn composite(major: u8, layers: Layers, side: u16) -> Workload {
             extension(request, major)
         },
     )
-}
-
-/// Trapezoids and triangles, antialiased.
-fn edges(plan: &Plan, loads: &mut Loads, render: Render, pictures: &Pictures) {
-    let (major, mask_format) = (render.major, render.a8);
-    let (src, dst) = (pictures.opaque, pictures.window);
-    let point = |x: i32, y: i32| Pointfix {
-        x: x * ONE,
-        y: y * ONE,
-    };
-    let traps = move |side: u16, count: usize| {
-        let work = usize::from(side) * usize::from(side) * count * 8;
-        Workload::varied(Sync::ReadBack, work, |index| {
-            let traps = boxes(side, count, index).map(|it| {
-                let (x, y, side) = (i32::from(it.x), i32::from(it.y), i32::from(side));
-                let line = |top, bottom| Linefix {
-                    p1: point(top, y),
-                    p2: point(bottom, y + side),
-                };
-                Trapezoid {
-                    top: y * ONE,
-                    bottom: (y + side) * ONE,
-                    left: line(x + side / 4, x),
-                    right: line(x + side - side / 4, x + side),
-                }
-            });
-            let request = TrapezoidsRequest {
-                op: PictOp::OVER,
-                src,
-                dst,
-                mask_format,
-                src_x: 0,
-                src_y: 0,
-                traps: traps.collect(),
-            };
-            extension(request, major)
-        })
-    };
-    let triangles = move |side: u16, count: usize| {
-        let work = usize::from(side) * usize::from(side) * count * 8;
-        Workload::varied(Sync::ReadBack, work, |index| {
-            let triangles = boxes(side, count, index).map(|it| {
-                let (x, y, side) = (i32::from(it.x), i32::from(it.y), i32::from(side));
-                Triangle {
-                    p1: point(x, y),
-                    p2: point(x + side, y),
-                    p3: point(x, y + side),
-                }
-            });
-            let request = TrianglesRequest {
-                op: PictOp::OVER,
-                src,
-                dst,
-                mask_format,
-                src_x: 0,
-                src_y: 0,
-                triangles: triangles.collect(),
-            };
-            extension(request, major)
-        })
-    };
-    let sides = || plan.sizes(&[1, 2, 4, 20, 100]).copied();
-    loads
-        .series
-        .push(Series::new(sides(), move |side| traps(side, 1)));
-    loads
-        .series
-        .push(Series::new(sides(), move |side| triangles(side, 1)));
-    for count in [1, ITEMS] {
-        loads.push(traps(ITEM, count));
-        loads.push(triangles(ITEM, count));
-    }
 }

@@ -187,6 +187,26 @@ impl Render {
         )
     }
 
+    /// A turn by some ten degrees: cosine and sine in 64ths.
+    pub(super) fn turn(&self, picture: u32) -> Vec<u8> {
+        let [cosine, sine] = [63, 11].map(|part| ONE / 64 * part);
+        let transform = Transform {
+            matrix11: cosine,
+            matrix12: -sine,
+            matrix13: 0,
+            matrix21: sine,
+            matrix22: cosine,
+            matrix23: 0,
+            matrix31: 0,
+            matrix32: 0,
+            matrix33: ONE,
+        };
+        extension(
+            SetPictureTransformRequest { picture, transform },
+            self.major,
+        )
+    }
+
     /// A new glyph set with `count` glyphs of that side in shades of grey, named 0 and on.
     pub(super) fn glyph_set(
         &self,
@@ -262,9 +282,12 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
 
 /// Pictures come and go, and are set.
 fn pictures(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
-    let (drawable, major) = (stage.window, render.major);
+    let major = render.major;
     let free = |picture| render.free(picture);
-    let picture = |pid| render.picture(pid, drawable, render.root);
+    // Of a pixmap, as toolkits' mostly are: a window has a list of its pictures, which has to be
+    // searched for each that goes (a picture of a window that has hundreds takes ten times as long).
+    let drawable = stage.pixmap(32, 32)?;
+    let picture = |pid| render.picture(pid, drawable, render.argb32);
     cycle(stage, loads, RESOURCES, &[&picture, &free]);
     cycle(
         stage,

@@ -1,0 +1,105 @@
+//! What a server has lost from its processor's caches: code by what has not run lately, pixels by
+//! what has not been touched.
+
+use std::hash::BuildHasher;
+
+use x11prof_cost_model::{Cost, FastMap, Lapse, Micros, SleepPrices};
+use x11prof_protocol::{Request, Symbol};
+use x11prof_session::{Effect, Operation};
+
+use super::touched::Touched;
+
+/// Operations told apart by when they ran last; beyond that all count as not having run.
+const MOST_OPERATIONS: usize = 1 << 14;
+
+/// What has run, and been touched, and when.
+#[derive(Debug, Default)]
+pub(super) struct Coldness {
+    /// What went before the server's last wakeup.
+    lapse: Lapse,
+    /// For how long others had run on the server's processor by then.
+    worked: Micros,
+    /// For how long the server has slept so far while nobody else ran on its processor.
+    idled: Micros,
+    /// When, on the server's clock, each operation ran last, and `worked` by then: by the
+    /// request's name and a hash of the attributes.
+    ran: FastMap<(Symbol, u64), (Micros, Micros)>,
+    touched: Touched,
+}
+
+impl Coldness {
+    /// A batch of requests arrives, when others have run for `worked` in all; `slept` is for how
+    /// long the server has slept, `None` where it is awake.
+    pub(super) fn arrive(&mut self, worked: Micros, slept: Option<Micros>) {
+        let lately = worked - std::mem::replace(&mut self.worked, worked);
+        if let Some(slept) = slept {
+            self.lapse = Lapse {
+                slept,
+                worked: lately,
+            };
+            let idle = (slept - lately).0.max(0.0);
+            // The first batch finds a server that slept for nobody knows how long.
+            if idle.is_finite() {
+                self.idled += Micros(idle);
+            }
+        }
+    }
+
+    /// What went before the server's last wakeup.
+    pub(super) fn lapse(&self) -> Lapse {
+        self.lapse
+    }
+
+    /// What an operation costs beyond its price for what is cold of it; `now` is the server's time.
+    pub(super) fn cost(
+        &mut self,
+        sleep: &SleepPrices,
+        request: &Request<'_>,
+        operation: Option<&Operation>,
+        now: Micros,
+    ) -> Cost {
+        if !sleep.is_known() {
+            return Cost::default();
+        }
+        let code = self.code(sleep, request.name, operation, now);
+        operation.map_or(code, |it| code + self.pixels(sleep, request, it))
+    }
+
+    /// For not having run for a while. One of other attributes is other code, and costs about as
+    /// much as one of another name.
+    fn code(
+        &mut self,
+        sleep: &SleepPrices,
+        request: Symbol,
+        operation: Option<&Operation>,
+        now: Micros,
+    ) -> Cost {
+        let attributes = operation.map(|operation| &operation.attributes);
+        let hash = self.ran.hasher().hash_one(attributes);
+        if self.ran.len() >= MOST_OPERATIONS {
+            self.ran.clear();
+        }
+        let before = self.ran.insert((request, hash), (now, self.worked));
+        sleep.first(before.map_or(Lapse::EVER, |(ran, worked)| Lapse {
+            slept: now - ran,
+            worked: self.worked - worked,
+        }))
+    }
+
+    /// For pixels that were not touched since the server idled.
+    fn pixels(
+        &mut self,
+        sleep: &SleepPrices,
+        request: &Request<'_>,
+        operation: &Operation,
+    ) -> Cost {
+        let Some(least) = sleep
+            .warm_until()
+            .filter(|_| operation.effect != Effect::Nothing)
+        else {
+            return Cost::default();
+        };
+        let again = self.touched.touch(request, operation, self.idled, least);
+        sleep.pixel(again.idle).times(again.pixels)
+    }
+}

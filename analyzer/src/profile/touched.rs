@@ -1,0 +1,174 @@
+//! Which pixels the server touches for the first time since it idled: they have left its
+//! processor's caches, whether its code has or not.
+//!
+//! Places are squares of a drawable, by where an operation begins: programs draw the same things
+//! at the same places. Drawables that were not seen before share the memory of such as went, by
+//! their size. What is read to be copied is not counted: most of it was drawn just before.
+
+use x11prof_cost_model::{FastMap, Micros};
+use x11prof_protocol::Request;
+use x11prof_session::Operation;
+
+use super::target::{Target, target};
+use crate::body::Body;
+
+/// Places known at most; beyond that all are forgotten.
+const MOST: usize = 1 << 14;
+/// The side of a place, in pixels.
+const SIDE: i16 = 256;
+
+/// A drawable with a place in it, or the logarithm of the size of a new one's first operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Known(u32, i16, i16),
+    New(u32),
+}
+
+/// What was touched at a place.
+#[derive(Debug, Clone, Copy)]
+struct Warm {
+    /// For how long the server had idled by then, in all.
+    idled: Micros,
+    pixels: f64,
+}
+
+/// What was touched, and when.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    places: FastMap<Place, Warm>,
+    /// The drawables of pictures.
+    pictures: FastMap<u32, u32>,
+}
+
+/// Pixels that are touched again after some idling.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Again {
+    pub(super) pixels: f64,
+    /// For how long the server has idled since they were touched before; without end where it
+    /// was never seen to touch them.
+    pub(super) idle: Micros,
+}
+
+impl Touched {
+    /// What `operation` touches that has not been touched since the server idled for `least`;
+    /// `idled` is for how long it has in all by now.
+    pub(super) fn touch(
+        &mut self,
+        request: &Request<'_>,
+        operation: &Operation,
+        idled: Micros,
+        least: Micros,
+    ) -> Again {
+        let body = Body::of(request);
+        let name = request.name.as_str();
+        if name == "RENDER:CreatePicture" {
+            if let (Some(picture), Some(drawable)) = (body.u32(0), body.u32(4)) {
+                room(&mut self.pictures).insert(picture, drawable);
+            }
+            return Again::default();
+        }
+        let Some((x, y)) = begin(name, &body) else {
+            return Again::default();
+        };
+        let drawable = match target(request) {
+            Some(Target::Drawable(drawable)) => drawable,
+            Some(Target::Picture(picture)) => *self.pictures.get(&picture).unwrap_or(&picture),
+            None => return Again::default(),
+        };
+        let pixels: f64 = operation.items.iter().sum();
+        let known = Place::Known(drawable, x / SIDE, y / SIDE);
+        let new = Place::New(pixels.max(1.0).log2() as u32);
+        let before = self.places.get(&known).or(self.places.get(&new)).copied();
+        let idle = before.map_or(Micros(f64::INFINITY), |it| idled - it.idled);
+        let warm = before.filter(|_| idle <= least);
+        let cold = (pixels - warm.map_or(0.0, |it| it.pixels)).max(0.0);
+        let now = Warm {
+            idled,
+            pixels: warm.map_or(pixels, |it| it.pixels.max(pixels)),
+        };
+        let places = room(&mut self.places);
+        places.insert(known, now);
+        places.insert(new, now);
+        Again { pixels: cold, idle }
+    }
+}
+
+/// Where a request begins to draw, of several areas the first; `None` for all that does not draw
+/// areas. Offsets as in `target`.
+fn begin(name: &str, body: &Body<'_>) -> Option<(i16, i16)> {
+    let at = match name {
+        "ClearArea" => 4,
+        "PolyFillRectangle" => 8,
+        "PutImage" => 12,
+        "CopyArea" | "RENDER:FillRectangles" => 16,
+        "MIT-SHM:PutImage" => 20,
+        "RENDER:Composite" => 24,
+        _ => return None,
+    };
+    let coordinate = |at| Some(body.u16(at)?.cast_signed());
+    Some((coordinate(at)?, coordinate(at + 2)?))
+}
+
+fn room<K, V>(map: &mut FastMap<K, V>) -> &mut FastMap<K, V> {
+    if map.len() >= MOST {
+        map.clear();
+    }
+    map
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+    use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
+    use x11prof_session::Operation;
+
+    use super::{Again, Touched};
+
+    /// A ClearArea of that window, at that place.
+    fn touch(touched: &mut Touched, window: u32, x: u16, pixels: f64, idled: f64) -> Again {
+        let mut bytes = vec![61, 0, 4, 0];
+        bytes.extend(window.to_le_bytes());
+        for coordinate in [x, 0, 100, 100] {
+            bytes.extend(coordinate.to_le_bytes());
+        }
+        let request = Request {
+            sequence: SequenceNumber(1),
+            name: "ClearArea".into(),
+            major: 61,
+            minor: 0,
+            order: ByteOrder::Little,
+            bytes: &bytes,
+            wire_len: 16,
+            header_len: 4,
+            has_reply: false,
+        };
+        let mut operation = Operation::new("ClearArea".into());
+        operation.items = vec![pixels];
+        touched.touch(&request, &operation, Micros(idled), Micros(200.0))
+    }
+
+    #[test]
+    fn pixels_are_warm_until_the_server_idles() {
+        let mut touched = Touched::default();
+        let again = |pixels, idle| Again {
+            pixels,
+            idle: Micros(idle),
+        };
+        let first = touch(&mut touched, 1, 0, 1000.0, 100.0);
+        assert_eq!(first, again(1000.0, f64::INFINITY));
+        assert_eq!(touch(&mut touched, 1, 3, 1000.0, 150.0).pixels, 0.0);
+        // More of them: those beyond.
+        assert_eq!(touch(&mut touched, 1, 0, 1500.0, 200.0), again(500.0, 50.0));
+        let cold = touch(&mut touched, 1, 0, 1500.0, 5200.0);
+        assert_eq!(cold, again(1500.0, 5000.0));
+    }
+
+    #[test]
+    fn a_new_drawable_has_the_memory_of_another_of_its_size() {
+        let mut touched = Touched::default();
+        touch(&mut touched, 1, 0, 1000.0, 0.0);
+        assert_eq!(touch(&mut touched, 2, 0, 1000.0, 10.0).pixels, 0.0);
+        assert_eq!(touch(&mut touched, 3, 0, 90_000.0, 10.0).pixels, 90_000.0);
+        assert_eq!(touch(&mut touched, 1, 700, 1e5, 20.0).pixels, 10_000.0);
+    }
+}
