@@ -32,7 +32,7 @@ const MANY: usize = 250;
 const SOON: Duration = Duration::from_millis(2);
 /// A small difference that is less than this part of the small copy with its wakeup, and one by the
 /// pixel that is less than twice the copy of a pixel itself, may be for where the two lie in memory:
-/// on an Xvfb, which does nothing later, they are 0.03 and 0.9.
+/// on an Xvnc that nobody looks at, a pixel differed by more than its copy takes.
 const TELLS: f64 = 0.25;
 const TWICE: f64 = 2.0;
 
