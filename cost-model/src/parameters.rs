@@ -161,10 +161,17 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// An update of so many changed pixels.
+    /// An update of so many pixels that were drawn. A recording does not show which of them are what
+    /// they were before, and cost nothing, as where a program paints again what is there: the
+    /// bounds are none and all of them, and the estimate lies in the middle.
     pub fn cost(&self, pixels: u64) -> Cost {
-        let time = self.update_us + Micros(self.pixel_us.0 * pixels as f64);
-        Cost::with_spread(time, self.spread.unwrap_or(0.0))
+        let spread = self.spread.unwrap_or(0.0);
+        let pixels = Micros(self.pixel_us.0 * pixels as f64);
+        Cost {
+            time: self.update_us + Micros(pixels.0 / 2.0),
+            low: Cost::with_spread(self.update_us, spread).low,
+            high: Cost::with_spread(self.update_us + pixels, spread).high,
+        }
     }
 }
 

@@ -152,7 +152,7 @@ mod tests {
         pictures.change(all, Micros(1040.0));
         assert_eq!(pictures.made(Micros(1049.0), true), None);
         let (at, cost) = pictures.made(Micros(1060.0), false).unwrap();
-        assert_eq!((at, cost.time), (Micros(1050.0), Micros(55.0)));
+        assert_eq!((at, cost.time), (Micros(1050.0), Micros(30.0)));
         pictures.change(all, Micros(1060.0));
         assert_eq!(pictures.made(Micros(1149.0), true), None);
         assert!(pictures.made(Micros(1150.0), true).is_some());
@@ -164,6 +164,6 @@ mod tests {
         pictures.change(area(0, 0, 2, 1), Micros(10.0));
         assert_eq!(pictures.made(Micros(20.0), false), None);
         let (_, cost) = pictures.made(Micros(20.0), true).unwrap();
-        assert_eq!(cost.time, Micros(6.0));
+        assert_eq!(cost.time, Micros(5.5));
     }
 }
