@@ -29,6 +29,16 @@ impl Lapse {
             worked: Micros::ZERO,
         }
     }
+
+    /// For how long nobody ran. What others' work costs was measured beyond a short sleep, so that
+    /// a sleep filled with work is a short one with that work behind it.
+    fn without_work(self) -> Micros {
+        if self.worked.0.is_finite() {
+            Micros((self.slept - self.worked).0.max(0.0))
+        } else {
+            self.slept
+        }
+    }
 }
 
 /// Costs by how long the server slept and others ran, read off measured points: linear in the
@@ -60,7 +70,7 @@ impl SleepPrices {
 
     /// One wakeup after that; `None` where that was not measured.
     pub(crate) fn wakeup(&self, lapse: Lapse) -> Option<Cost> {
-        let idle = self.slept(lapse.slept, |point| point.wakeup_us)?;
+        let idle = self.slept(lapse.without_work(), |point| point.wakeup_us)?;
         Some(idle + self.worked(lapse.worked, |point| point.wakeup_us))
     }
 
@@ -70,8 +80,9 @@ impl SleepPrices {
             return Cost::default();
         };
         // Code that has just run is warm, and gets cold from there on.
-        let warm = (lapse.slept.0 / shortest.asleep_us.0).clamp(0.0, 1.0);
-        let idle = self.slept(lapse.slept, |point| point.first_us);
+        let idle = lapse.without_work();
+        let warm = (idle.0 / shortest.asleep_us.0).clamp(0.0, 1.0);
+        let idle = self.slept(idle, |point| point.first_us);
         idle.unwrap_or_default().times(warm) + self.worked(lapse.worked, |point| point.first_us)
     }
 
@@ -93,7 +104,7 @@ impl SleepPrices {
 
     /// A client's coming and going after that, beyond its wakeup.
     pub fn connection(&self, lapse: Lapse) -> Cost {
-        let idle = self.slept(lapse.slept, |point| point.connection_us);
+        let idle = self.slept(lapse.without_work(), |point| point.connection_us);
         idle.unwrap_or_default() + self.worked(lapse.worked, |point| point.connection_us)
     }
 
