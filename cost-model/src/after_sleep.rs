@@ -196,8 +196,9 @@ mod tests {
         let wakeup = |slept, worked| prices.wakeup(after(slept, worked)).unwrap().time.0;
         assert_eq!(wakeup(100.0, 50.0), 7.0);
         assert_eq!(wakeup(100.0, 100.0), 8.0);
-        assert_eq!(wakeup(10000.0, 5000.0), 35.0);
-        assert_eq!(prices.first(after(10000.0, 1000.0)).time, Micros(8.0));
+        // The sleep beside the work counts.
+        assert_eq!(wakeup(15000.0, 5000.0), 35.0);
+        assert_eq!(prices.first(after(11000.0, 1000.0)).time, Micros(8.0));
         assert_eq!(prices.first(Lapse::EVER).time, Micros(8.0));
         assert_eq!(prices.connection(after(100.0, 25.0)).time, Micros(21.0));
     }

@@ -39,6 +39,8 @@ pub fn built_in() -> &'static [BuiltIn] {
         "xvfb-24",
         "xvfb-8",
         "xvnc",
+        "xvnc-viewed",
+        "xwayland",
     ]
 }
 
