@@ -168,34 +168,25 @@ impl Render {
         )
     }
 
-    /// A scaling to a half and a bit, which no shortcut for whole steps applies to.
+    /// A scaling by that.
     pub(super) fn transform(&self, picture: u32, scale: i32) -> Vec<u8> {
-        let transform = Transform {
-            matrix11: scale,
-            matrix12: 0,
-            matrix13: 0,
-            matrix21: 0,
-            matrix22: scale,
-            matrix23: 0,
-            matrix31: 0,
-            matrix32: 0,
-            matrix33: ONE,
-        };
-        extension(
-            SetPictureTransformRequest { picture, transform },
-            self.major,
-        )
+        self.transformed(picture, [[scale, 0], [0, scale]])
     }
 
     /// A turn by some ten degrees: cosine and sine in 64ths.
     pub(super) fn turn(&self, picture: u32) -> Vec<u8> {
         let [cosine, sine] = [63, 11].map(|part| ONE / 64 * part);
+        self.transformed(picture, [[cosine, -sine], [sine, cosine]])
+    }
+
+    fn transformed(&self, picture: u32, rows: [[i32; 2]; 2]) -> Vec<u8> {
+        let [[matrix11, matrix12], [matrix21, matrix22]] = rows;
         let transform = Transform {
-            matrix11: cosine,
-            matrix12: -sine,
+            matrix11,
+            matrix12,
             matrix13: 0,
-            matrix21: sine,
-            matrix22: cosine,
+            matrix21,
+            matrix22,
             matrix23: 0,
             matrix31: 0,
             matrix32: 0,
