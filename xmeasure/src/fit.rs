@@ -103,8 +103,9 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
         .filter_map(|((name, attributes), samples)| {
             let (blank, samples): (Vec<_>, Vec<_>) =
                 samples.into_iter().partition(|it| is_blank(it));
-            let (slender, samples): (Vec<_>, Vec<_>) =
-                samples.into_iter().partition(|it| rows::is_slender(it));
+            let (slender, samples): (Vec<_>, Vec<_>) = samples
+                .into_iter()
+                .partition(|it| rows::is_slender(&it.operation));
             let (lettered, samples): (Vec<_>, Vec<_>) = samples
                 .into_iter()
                 .partition(|it| it.operation.lettering.is_some());

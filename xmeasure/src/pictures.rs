@@ -13,6 +13,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
+use crate::plan::Plan;
 use crate::sampler::{Executor, Place};
 use crate::stage::{SIDE, Stage};
 use crate::statistics::{Estimate, estimate};
@@ -27,6 +28,7 @@ const LARGE: u16 = 512;
 const LATER: Duration = Duration::from_millis(20);
 /// How often each is measured.
 const TIMES: usize = 30;
+const QUICK_TIMES: usize = 8;
 /// Small changes that follow each other soon, and how soon, to see how often the server does it.
 const MANY: usize = 250;
 const SOON: Duration = Duration::from_millis(2);
@@ -92,11 +94,18 @@ impl Pictures {
 
     /// Measures them; `None` where the server does nothing later that can be told, or its processor
     /// time cannot be read.
-    pub(crate) fn measure(&self, server: &mut LiveServer) -> io::Result<Option<Deferred>> {
+    pub(crate) fn measure(
+        &self,
+        server: &mut LiveServer,
+        plan: &Plan,
+    ) -> io::Result<Option<Deferred>> {
+        let times = if plan.quick { QUICK_TIMES } else { TIMES };
         server.place(Place::Usual)?;
         thread::sleep(LATER);
-        let (Some(small), Some(large)) = (self.small.beyond(server)?, self.large.beyond(server)?)
-        else {
+        let (Some(small), Some(large)) = (
+            self.small.beyond(server, times)?,
+            self.large.beyond(server, times)?,
+        ) else {
             return Ok(None);
         };
         let area = |side: u16| f64::from(side) * f64::from(side);
@@ -154,9 +163,9 @@ struct Seen {
 }
 
 impl Copies {
-    fn beyond(&self, server: &mut LiveServer) -> io::Result<Option<Seen>> {
+    fn beyond(&self, server: &mut LiveServer, times: usize) -> io::Result<Option<Seen>> {
         let (mut beyond, mut unseen) = (Vec::new(), Vec::new());
-        for _ in 0..TIMES {
+        for _ in 0..times {
             for (one, other) in self.seen.iter().zip(&self.unseen) {
                 let seen = server.with_what_follows(one, 1, LATER)?;
                 let plain = server.with_what_follows(other, 1, LATER)?;

@@ -6,6 +6,8 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use x11prof_cost_model::RequestCosts;
 use x11prof_session::Operation;
 
+use crate::rows;
+
 /// A spread that need not be improved on when a measurement is resumed.
 const ENOUGH: f64 = 0.1;
 
@@ -154,7 +156,7 @@ impl Plan {
                 && entry.attribute_set() == operation.attributes
         });
         entries.any(|entry| {
-            if operation.rows * operation.rows > 4.0 * operation.op_size {
+            if rows::is_slender(operation) {
                 return entry.row.is_some_and(|row| is_narrow(row.spread));
             }
             if operation.lettering.is_some() {

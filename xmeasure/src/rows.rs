@@ -1,6 +1,7 @@
 //! What a row that a shape reaches over counts as, beside the shape's area.
 
 use x11prof_cost_model::{Point, Row};
+use x11prof_session::Operation;
 
 use crate::fit::Sample;
 use crate::shares::by_size;
@@ -21,7 +22,7 @@ pub(crate) fn row(sample: &Sample, points: &[Point]) -> Option<Row> {
 }
 
 /// True of one shape that is much higher than it is wide.
-pub(crate) fn is_slender(sample: &Sample) -> bool {
-    let (operation, rows) = (&sample.operation, sample.operation.rows);
+pub(crate) fn is_slender(operation: &Operation) -> bool {
+    let rows = operation.rows;
     operation.items.len() == 1 && rows * rows > 4.0 * operation.op_size
 }

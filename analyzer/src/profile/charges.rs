@@ -10,7 +10,8 @@ use x11prof_trace::{ConnectionId, Timestamp};
 pub enum TransportPart {
     /// The server was asleep and was woken.
     Wakeup,
-    /// Bytes that it read, and what a request costs more whose code had left the caches.
+    /// Bytes that it read, and what a request costs more whose code, or whose pixels, had left the
+    /// caches.
     Read,
     /// A reply that it wrote.
     Reply,

@@ -15,7 +15,6 @@ use super::charges::{Charge, TransportPart};
 use super::coldness::Coldness;
 use super::deferred::Pictures;
 use super::others::Others;
-
 use crate::pipeline::{Observation, Seen};
 
 /// Prices kept for each connection until an answer shows that their requests did not fail.
