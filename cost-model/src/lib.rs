@@ -42,7 +42,8 @@ pub use matching::{Match, best_match};
 pub use network::{Network, NetworkError};
 pub use parameters::{
     AfterSleep, AfterWork, AttributeValue, Blank, Deferred, FORMAT, Host, Lettered, Measured,
-    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, TransportCosts,
+    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts,
+    TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

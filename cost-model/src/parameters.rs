@@ -238,6 +238,9 @@ pub struct RequestCosts {
     /// is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lettering: Vec<Lettered>,
+    /// What the surroundings of a window that changes add; nothing where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<SurroundingCosts>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
 }
@@ -278,6 +281,33 @@ pub struct Lettered {
     /// Half the width of the 95 % confidence interval, relative to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
+}
+
+/// What the surroundings of a window that changes add to what it costs by itself
+/// ([`x11prof_session::Surroundings`]). The points are without.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SurroundingCosts {
+    /// For each mapped sibling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sibling: Option<Measured>,
+    /// For each window that is covered or uncovered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlapped: Option<Measured>,
+    /// For each 1000 pixels that are painted or copied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kilopixel: Option<Measured>,
+}
+
+impl SurroundingCosts {
+    /// Its parts, with their names in a file.
+    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 3] {
+        [
+            ("sibling", self.sibling.as_ref()),
+            ("overlapped", self.overlapped.as_ref()),
+            ("kilopixel", self.kilopixel.as_ref()),
+        ]
+    }
 }
 
 /// The value of an attribute in a file: a name or a number.

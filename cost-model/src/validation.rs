@@ -98,6 +98,11 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     for text in &entry.lettering {
         validate_lettered(text).map_err(|message| (None, format!("lettering: {message}")))?;
     }
+    let parts = entry.surroundings.iter().flat_map(|it| it.parts());
+    for (name, part) in parts {
+        let wrong = |message| (None, format!("surroundings: {name}: {message}"));
+        part.map_or(Ok(()), validate_measured).map_err(wrong)?;
+    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;

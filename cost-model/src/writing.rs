@@ -145,6 +145,16 @@ impl Lines {
             ])
         });
         self.list("lettering", lettering);
+        self.optional(
+            "surroundings",
+            entry.surroundings.as_ref().map(|it| {
+                let parts = it.parts().into_iter();
+                let written = |(name, part): (&str, Option<&Measured>)| {
+                    Some((name.to_owned(), inline(&measured(part?))))
+                };
+                inline(&parts.filter_map(written).collect::<Vec<_>>())
+            }),
+        );
         self.0.push_str("points = [\n");
         for it in &entry.points {
             let _ = writeln!(self.0, "    {},", inline(&point(it)));

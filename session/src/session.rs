@@ -184,6 +184,7 @@ impl Session {
         operation.blanks = 0;
         operation.rows = 0.0;
         operation.lettering = None;
+        operation.surroundings = None;
         operation.effect = Effect::Full;
         let body = Body::of(request);
         match request.major {
@@ -233,7 +234,7 @@ impl Session {
                     xproto::DESTROY_WINDOW_REQUEST
                         | xproto::DESTROY_SUBWINDOWS_REQUEST
                         | xproto::REPARENT_WINDOW_REQUEST
-                        ..=xproto::CONFIGURE_WINDOW_REQUEST
+                        ..=xproto::CIRCULATE_WINDOW_REQUEST
                 ) {
                     window_operations::operation(operation, names, state, client, request, &body);
                 } else {
