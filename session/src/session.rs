@@ -302,7 +302,7 @@ impl State {
             }
             xproto::DESTROY_WINDOW_REQUEST
             | xproto::DESTROY_SUBWINDOWS_REQUEST
-            | xproto::REPARENT_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST => {
+            | xproto::REPARENT_WINDOW_REQUEST..=xproto::CIRCULATE_WINDOW_REQUEST => {
                 window_messages::request(&mut self.drawables, by, request, body)?;
             }
             xproto::SET_SELECTION_OWNER_REQUEST => {

@@ -98,6 +98,8 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
         );
         tables.entry(key).or_default().push(sample);
     }
+    // What is destroyed is unmapped first (protocol, DestroyWindow).
+    let unmapped = tables.get(&("UnmapWindow", BTreeMap::new())).cloned();
     tables
         .into_iter()
         .filter_map(|((name, attributes), samples)| {
@@ -109,7 +111,8 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
             let (lettered, samples): (Vec<_>, Vec<_>) = samples
                 .into_iter()
                 .partition(|it| it.operation.lettering.is_some());
-            let (surroundings, samples) = surroundings::apart(&samples);
+            let like = unmapped.as_deref().filter(|_| name == "DestroyWindow");
+            let (surroundings, samples) = surroundings::apart(&samples, like);
             let samples: Vec<&Sample> = samples.iter().collect();
             let points = points(&samples);
             let row = slender.first().and_then(|it| rows::row(it, &points));

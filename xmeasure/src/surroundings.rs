@@ -14,15 +14,22 @@ type Amounts = [f64; 3];
 /// Rounds of fitting one part after the other: far more than they take to settle.
 const ROUNDS: usize = 200;
 
-/// Two loads differ in an amount where it is by more than this: of one window, or of 1000 pixels.
-const APART: f64 = 0.5;
+/// Two loads differ in an amount where it is by more than this: of windows, or of 1000 pixels.
+const APART: f64 = 1.0;
 
 /// What each of the surroundings adds, by all samples of one entry, and the samples as they would
-/// be without.
-pub(crate) fn apart(samples: &[&Sample]) -> (Option<SurroundingCosts>, Vec<Sample>) {
+/// be without. `like` are the samples of an entry to which they add the same.
+pub(crate) fn apart(
+    samples: &[&Sample],
+    like: Option<&[&Sample]>,
+) -> (Option<SurroundingCosts>, Vec<Sample>) {
     let mut alone: Vec<Sample> = samples.iter().map(|it| (*it).clone()).collect();
-    let cpu = each(samples, |it| it.cpu);
-    let wall = each(samples, |it| it.wall);
+    if samples.iter().all(|it| amounts(it).is_none()) {
+        return (None, alone);
+    }
+    let telling = like.unwrap_or(samples);
+    let cpu = each(telling, |it| it.cpu);
+    let wall = each(telling, |it| it.wall);
     for sample in &mut alone {
         let Some(amounts) = amounts(sample) else {
             continue;
@@ -168,7 +175,7 @@ mod tests {
             sample(1.0, 3.0, 0.0, 10_000.0),
         ];
         let all: Vec<&Sample> = samples.iter().collect();
-        let (costs, alone) = apart(&all);
+        let (costs, alone) = apart(&all, None);
         let costs = costs.unwrap();
         let of = |part: Option<x11prof_cost_model::Measured>| part.unwrap().cpu_us.unwrap().0;
         assert!((of(costs.sibling) - 0.02).abs() < 1e-4);
@@ -184,7 +191,7 @@ mod tests {
     fn what_loads_do_not_differ_in_is_not_known() {
         let samples = [sample(1.0, 15.0, 0.0, 64.0), sample(5.0, 3.0, 0.0, 400.0)];
         let all: Vec<&Sample> = samples.iter().collect();
-        let (costs, alone) = apart(&all);
+        let (costs, alone) = apart(&all, None);
         assert!(costs.is_none());
         assert_eq!(alone, samples);
     }

@@ -141,7 +141,7 @@ pub(super) fn unmap(window: &Window) -> Vec<u8> {
     core(UnmapWindowRequest { window: *window })
 }
 
-pub(super) fn destroy(window: &Window) -> Vec<u8> {
+fn destroy(window: &Window) -> Vec<u8> {
     core(DestroyWindowRequest { window: *window })
 }
 
