@@ -17,8 +17,8 @@ use crate::wire::core;
 /// Siblings of a window among many, and windows under one that covers them: as many as a panel of
 /// buttons or an icon view of a toolkit has windows.
 const CROWD: u16 = 64;
-/// Of those, every so many-th changes.
-const EVERY: usize = 16;
+/// Which of those changes: one in the middle.
+const MIDDLE: u16 = 27;
 /// Side of a large window, in pixels.
 const LARGE: u16 = 100;
 /// Windows that hide each other in part: how many, of what side, how far apart. Two, many that
@@ -54,8 +54,8 @@ fn among(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let ground = Ground::new(stage, true)?;
     let (homes, ids) = crowds(stage, ground)?;
     let places = homes.iter().flat_map(|_| 0..CROWD);
-    let all = ids.into_iter().zip(places).step_by(EVERY);
-    let actors = all.map(|(id, place)| Actor {
+    let all = ids.into_iter().zip(places);
+    let actors = all.filter(|it| it.1 == MIDDLE).map(|(id, place)| Actor {
         id,
         at: child_at(place, CROWD),
         side: SIDE,
