@@ -17,8 +17,6 @@ use crate::wire::core;
 /// Siblings of a window among many, and windows under one that covers them: as many as a panel of
 /// buttons or an icon view of a toolkit has windows.
 const CROWD: u16 = 64;
-/// Which of those changes: one in the middle.
-const MIDDLE: u16 = 27;
 /// Side of a large window, in pixels.
 const LARGE: u16 = 100;
 /// Windows that hide each other in part: how many, of what side, how far apart. Two, many that
@@ -36,9 +34,13 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     Ok(())
 }
 
-/// Parents full of mapped children; those, and the children in order.
-fn crowds(stage: &mut Stage, ground: Ground) -> Result<(Vec<Window>, Vec<Window>), MeasureError> {
-    let homes = parents(stage, ground, CROWD, u16::MAX)?;
+/// So many parents at most, full of mapped children; those, and the children in order.
+fn crowds(
+    stage: &mut Stage,
+    ground: Ground,
+    most: u16,
+) -> Result<(Vec<Window>, Vec<Window>), MeasureError> {
+    let homes = parents(stage, ground, CROWD, most)?;
     let (ids, born) = children(stage, &homes, CROWD);
     for request in born {
         stage.send_bytes(&request)?;
@@ -49,26 +51,27 @@ fn crowds(stage: &mut Stage, ground: Ground) -> Result<(Vec<Window>, Vec<Window>
     Ok((homes, ids))
 }
 
-/// Beside many siblings.
+/// Beside many siblings. As programs do they come and go one after the other: what is seen of the
+/// parent is in more pieces then than where one goes and comes by itself.
 fn among(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let ground = Ground::new(stage, true)?;
-    let (homes, ids) = crowds(stage, ground)?;
-    let places = homes.iter().flat_map(|_| 0..CROWD);
-    let all = ids.into_iter().zip(places);
-    let actors = all.filter(|it| it.1 == MIDDLE).map(|(id, place)| Actor {
+    let (_, ids) = crowds(stage, ground, 1)?;
+    let actors = (0..).zip(ids).map(|(place, id)| Actor {
         id,
         at: child_at(place, CROWD),
         side: SIDE,
     });
     let actors: Vec<Actor> = actors.collect();
-    come_and_go(loads, ground, &actors, StackMode::ABOVE);
+    let each = |request: fn(&Window) -> Vec<u8>| phase(actors.iter().map(|it| request(&it.id)));
+    loads.push(ground.load([each(unmap), each(map)]));
+    ground.change(loads, &actors, StackMode::ABOVE);
     Ok(())
 }
 
 /// Over many others.
 fn over(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let ground = Ground::new(stage, true)?;
-    let (homes, _) = crowds(stage, ground)?;
+    let (homes, _) = crowds(stage, ground, u16::MAX)?;
     let side = side_for(CROWD) - PLACE;
     let actors = grown(stage, homes.into_iter().map(|home| (home, (0, 0))), side)?;
     come_and_go(loads, ground, &actors, StackMode::BELOW);
