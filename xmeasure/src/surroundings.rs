@@ -17,6 +17,9 @@ const ROUNDS: usize = 200;
 /// Two loads differ in an amount where it is by more than this: of windows, or of 1000 pixels.
 const APART: f64 = 1.0;
 
+/// The part of a load's time that it has to come to, to be more than nothing.
+const LEAST: f64 = 0.01;
+
 /// What each of the surroundings adds, by all samples of one entry, and the samples as they would
 /// be without. `like` are the samples of an entry to which they add the same.
 pub(crate) fn apart(
@@ -112,9 +115,11 @@ fn each(samples: &[&Sample], clock: impl Fn(&Sample) -> Option<Estimate>) -> [Op
         let most = differences
             .iter()
             .max_by(|a, b| a.amounts[part].abs().total_cmp(&b.amounts[part].abs()))?;
+        let amount = most.amounts[part].abs();
+        let tells = each[part] * amount > LEAST * most.of;
         told[part].then(|| Estimate {
-            median: each[part],
-            half_width: most.half_width.map(|half| half / most.amounts[part].abs()),
+            median: if tells { each[part] } else { 0.0 },
+            half_width: most.half_width.map(|half| half / amount),
         })
     })
 }
