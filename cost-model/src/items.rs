@@ -58,7 +58,7 @@ impl ItemCosts {
         let mut whole = alone;
         for (part, amount) in parts.filter(|(_, amount)| *amount > 0.0) {
             if let Some(part) = part {
-                whole.cost = whole.cost + part.times(amount);
+                whole.cost += part.times(amount);
                 // Whether it lies among the measured sizes is a matter of the windows.
                 whole.exact = false;
             }
