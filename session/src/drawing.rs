@@ -6,6 +6,7 @@ use x11rb_protocol::protocol::xproto;
 
 use crate::body::Body;
 use crate::clip::{Area, Point};
+use crate::directions::Lengths;
 use crate::gc::{Component, Gc};
 use crate::names::Names;
 use crate::operation::{Attributes, Effect, Operation, Value};
@@ -29,11 +30,12 @@ pub(crate) fn operation(
     let near = target.area.grown(width.div_ceil(2) as i32);
     // The second byte, or FillPoly's own field: coordinates relative to the previous ones.
     let relative = request.minor == 1;
+    let mut lengths = Lengths::default();
     let items = &mut operation.items;
     let drawn = match request.major {
         xproto::POLY_POINT_REQUEST => points(items, target.area, body, relative),
-        xproto::POLY_LINE_REQUEST => polyline(items, near, body, relative),
-        xproto::POLY_SEGMENT_REQUEST => segments(items, near, body),
+        xproto::POLY_LINE_REQUEST => polyline(items, &mut lengths, near, body, relative),
+        xproto::POLY_SEGMENT_REQUEST => segments(items, &mut lengths, near, body),
         xproto::POLY_RECTANGLE_REQUEST => outlines(items, near, body),
         xproto::POLY_ARC_REQUEST => arcs(items, near, body),
         xproto::FILL_POLY_REQUEST => polygon(items, target.area, body),
@@ -43,6 +45,15 @@ pub(crate) fn operation(
             filled_arcs(items, target.area, body, pie)
         }
     };
+    if matches!(
+        request.major,
+        xproto::POLY_LINE_REQUEST | xproto::POLY_SEGMENT_REQUEST
+    ) {
+        let direction = lengths.direction(&names.directions);
+        operation
+            .attributes
+            .set(names.direction, Value::Name(direction));
+    }
     settle(operation, &target, body, drawn);
 }
 
@@ -103,7 +114,13 @@ fn points(items: &mut Vec<f64>, area: Area, body: &Body<'_>, relative: bool) -> 
     drawn
 }
 
-fn polyline(items: &mut Vec<f64>, area: Area, body: &Body<'_>, relative: bool) -> bool {
+fn polyline(
+    items: &mut Vec<f64>,
+    lengths: &mut Lengths,
+    area: Area,
+    body: &Body<'_>,
+    relative: bool,
+) -> bool {
     let mut points = absolute(body, 8, relative);
     let Some(first) = points.next() else {
         return false;
@@ -111,7 +128,7 @@ fn polyline(items: &mut Vec<f64>, area: Area, body: &Body<'_>, relative: bool) -
     let mut drawn = false;
     let mut last = first;
     for point in points {
-        drawn |= push(items, area.line_inside(last, point));
+        drawn |= line(items, lengths, area, (last, point));
         last = point;
     }
     if items.is_empty() {
@@ -120,13 +137,26 @@ fn polyline(items: &mut Vec<f64>, area: Area, body: &Body<'_>, relative: bool) -
     drawn
 }
 
-fn segments(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {
+fn segments(items: &mut Vec<f64>, lengths: &mut Lengths, area: Area, body: &Body<'_>) -> bool {
     let mut drawn = false;
     for segment in body.list(8, 8) {
         let at = |at| i32::from(segment.i16(at).unwrap_or(0));
-        drawn |= push(items, area.line_inside((at(0), at(2)), (at(4), at(6))));
+        let ends = ((at(0), at(2)), (at(4), at(6)));
+        drawn |= line(items, lengths, area, ends);
     }
     drawn
+}
+
+/// Adds the line between two points.
+fn line(
+    items: &mut Vec<f64>,
+    lengths: &mut Lengths,
+    area: Area,
+    (from, to): (Point, Point),
+) -> bool {
+    let inside = area.line_inside(from, to);
+    lengths.add(from, to, inside.unwrap_or(0.0));
+    push(items, inside)
 }
 
 fn outlines(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {

@@ -18,6 +18,7 @@ mod clip;
 mod compositing;
 mod definitions;
 mod definitions_file;
+mod directions;
 mod drawables;
 mod drawing;
 mod expression;

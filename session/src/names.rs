@@ -6,6 +6,7 @@
 use x11prof_protocol::Symbol;
 
 use crate::Attribute;
+use crate::directions::Directions;
 use crate::pictures::{Filter, Transform};
 
 /// The names that operations use.
@@ -14,6 +15,7 @@ pub(crate) struct Names {
     pub(crate) change: Attribute,
     pub(crate) componentalpha: Attribute,
     pub(crate) depth: Attribute,
+    pub(crate) direction: Attribute,
     pub(crate) dstformat: Attribute,
     pub(crate) fillstyle: Attribute,
     pub(crate) filter: Attribute,
@@ -39,6 +41,7 @@ pub(crate) struct Names {
     pub(crate) radial: Symbol,
     pub(crate) conical: Symbol,
     pub(crate) changes: Changes,
+    pub(crate) directions: Directions,
     functions: [Symbol; 16],
     line_styles: [Symbol; 3],
     fill_styles: [Symbol; 4],
@@ -176,6 +179,7 @@ impl Names {
             change: Symbol::new("change"),
             componentalpha: Symbol::new("componentalpha"),
             depth: Symbol::new("depth"),
+            direction: Symbol::new("direction"),
             dstformat: Symbol::new("dstformat"),
             fillstyle: Symbol::new("fillstyle"),
             filter: Symbol::new("filter"),
@@ -207,6 +211,7 @@ impl Names {
                 border: Symbol::new("border"),
                 restack: Symbol::new("restack"),
             },
+            directions: Directions::new(),
             functions: [
                 "GXclear",
                 "GXand",

@@ -26,14 +26,18 @@ const FILL: &str = "fillstyle=FillSolid gxmode=GXcopy";
 fn lines_are_as_long_as_their_segments_in_both_byte_orders() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut display = Display::ready_in(order);
+        let sloped = format!("direction=sloped {STROKE}");
         let line = display.request(0, 65, 0, |b| on_window(b).i16s(&[0, 0, 30, 40, 30, 10]));
-        assert_is(&line, "PolyLine", STROKE, &[50.0, 30.0]);
+        assert_is(&line, "PolyLine", &sloped, &[50.0, 30.0]);
         let relative = display.request(0, 65, 1, |b| on_window(b).i16s(&[10, 10, 3, 4, -3, -4]));
-        assert_is(&relative, "PolyLine", STROKE, &[5.0, 5.0]);
+        assert_is(&relative, "PolyLine", &sloped, &[5.0, 5.0]);
         let segments = display.request(0, 66, 0, |b| {
             on_window(b).i16s(&[0, 0, 10, 0, 50, 10, 50, 20])
         });
-        assert_is(&segments, "PolySegment", STROKE, &[10.0, 10.0]);
+        assert_is(&segments, "PolySegment", &sloped, &[10.0, 10.0]);
+        let vertical = display.request(0, 66, 0, |b| on_window(b).i16s(&[20, 0, 20, 10]));
+        let attributes = format!("direction=vertical {STROKE}");
+        assert_is(&vertical, "PolySegment", &attributes, &[10.0]);
     }
 }
 
@@ -109,7 +113,7 @@ fn attributes_are_those_of_the_gc() {
     let mut display = Display::ready();
     display.create_gc(0, GC + 1, &[(0, 6), (4, 10), (5, 2), (8, 3)]);
     let line = display.request(0, 65, 0, |b| b.u32(WINDOW).u32(GC + 1).i16s(&[0, 0, 10, 0]));
-    let xor = "fillstyle=FillOpaqueStippled gxmode=GXxor linestyle=LineDoubleDash linewidth=10";
+    let xor = "direction=horizontal fillstyle=FillOpaqueStippled gxmode=GXxor linestyle=LineDoubleDash linewidth=10";
     assert_is(&line, "PolyLine", xor, &[10.0]);
     let fill = display.request(0, 70, 0, |b| {
         b.u32(PIXMAP).u32(GC + 1).i16s(&[60, 60]).u16(10).u16(10)
@@ -123,7 +127,7 @@ fn attributes_are_those_of_the_gc() {
     let unknown = display.request(0, 65, 0, |b| {
         b.u32(WINDOW).u32(STRANGER).i16s(&[0, 0, 9, 0])
     });
-    assert_eq!(unknown.attributes.to_string(), "");
+    assert_eq!(unknown.attributes.to_string(), "direction=horizontal");
     // It may clip.
     assert_eq!((unknown.op_size, unknown.effect), (9.0, Effect::Unknown));
 }

@@ -1,7 +1,9 @@
 //! The graphics requests with every attribute varied by itself, combinations of attributes as
 //! candidates, and what a recording needs.
 
-use super::shapes::Shape;
+use x11prof_session::Value;
+
+use super::shapes::{Direction, Shape};
 use super::styles::{COMMON, Style, Styles};
 use crate::error::MeasureError;
 use crate::loads::{Candidate, Loads, Series};
@@ -20,6 +22,9 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         // The most used requests get every raster operation; for the others the kinds of them.
         let thorough =
             !plan.quick && matches!(shape, Shape::FillRectangle | Shape::Line | Shape::Segment);
+        if shape.has_direction() {
+            directions(stage, plan, &mut styles, shape, loads)?;
+        }
         for style in Style::single(shape.strokes(), thorough) {
             if plain && style.fill != COMMON.fill {
                 continue;
@@ -62,6 +67,35 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     wanted(stage, plan, &mut styles, loads)
 }
 
+/// Lines that are not horizontal, in the styles that change how each of their pixels is come by; other
+/// raster operations and fills follow from these.
+fn directions(
+    stage: &mut Stage,
+    plan: &Plan,
+    styles: &mut Styles,
+    shape: Shape,
+    loads: &mut Loads,
+) -> Result<(), MeasureError> {
+    let window = stage.window;
+    let of_pixels = |style: &Style| style.fill == COMMON.fill;
+    for style in Style::single(true, false).into_iter().filter(of_pixels) {
+        if plan.quick && style != COMMON {
+            continue;
+        }
+        let gc = styles.gc(stage, style)?;
+        for direction in [Direction::Vertical, Direction::Sloped] {
+            let draw = move |size, count| shape.load_along(direction, window, gc, size, count);
+            let sizes = plan.sizes(shape.sizes()).copied();
+            let series = Series::new(sizes, move |size| draw(size, 1));
+            loads.series.push(series.halved_to(1));
+            let (size, count) = shape.several();
+            loads.push(draw(size, 1));
+            loads.push(draw(size, count));
+        }
+    }
+    Ok(())
+}
+
 fn series(shape: Shape, plan: &Plan, window: u32, gc: u32) -> Series {
     let sizes = plan.sizes(shape.sizes()).copied();
     Series::new(sizes, move |size| shape.load(window, gc, size, 1))
@@ -79,12 +113,18 @@ fn wanted(
             continue;
         };
         let gc = styles.gc(stage, Style::of(&operation.attributes))?;
+        let direction = match operation.attributes.get("direction".into()) {
+            Some(Value::Name(name)) => Direction::of(name.as_str()),
+            _ => Direction::Horizontal,
+        };
+        let window = stage.window;
+        let load = |size, count| shape.load_along(direction, window, gc, size, count);
         for &size in &operation.items {
-            loads.push(shape.load(stage.window, gc, shape.side_for(size), 1));
+            loads.push(load(shape.side_for(size), 1));
         }
         let (size, count) = shape.several();
-        loads.push(shape.load(stage.window, gc, size, 1));
-        loads.push(shape.load(stage.window, gc, size, count));
+        loads.push(load(size, 1));
+        loads.push(load(size, count));
     }
     Ok(())
 }

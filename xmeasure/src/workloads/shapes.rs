@@ -13,6 +13,68 @@ use crate::stage::SIDE;
 use crate::wire::core;
 use crate::workload::{Sync, Workload};
 
+/// Where lines go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Horizontal,
+    Vertical,
+    Sloped,
+}
+
+impl Direction {
+    /// The one that an operation's attribute names; the first where it names none.
+    pub(super) fn of(name: &str) -> Direction {
+        match name {
+            "vertical" => Direction::Vertical,
+            "sloped" => Direction::Sloped,
+            _ => Direction::Horizontal,
+        }
+    }
+
+    /// How far the `index`-th line of that length goes right and down.
+    fn step(self, length: u16, index: usize) -> (u16, u16) {
+        match self {
+            Direction::Horizontal => (length, 0),
+            Direction::Vertical => (0, length),
+            Direction::Sloped => {
+                if length == FEW {
+                    return SLOPES_OF_FEW[scattered(index) / 64 % SLOPES_OF_FEW.len()];
+                }
+                let slope = SLOPES[scattered(index) / 64 % SLOPES.len()];
+                let leg = |of: u16| ((length * of + HYPOTENUSE / 2) / HYPOTENUSE).max(1);
+                (leg(slope.0), leg(slope.1))
+            }
+        }
+    }
+}
+
+/// Sloped lines of one length, flat and steep ones; a program's slopes differ, and a processor that
+/// knows the slope foresees its steps.
+const SLOPES: [(u16, u16); 8] = [
+    (63, 16),
+    (60, 25),
+    (56, 33),
+    (52, 39),
+    (39, 52),
+    (33, 56),
+    (25, 60),
+    (16, 63),
+];
+const HYPOTENUSE: u16 = 65;
+
+/// How long lines are of which a request has several: short, or what a request takes by itself would be lost in what
+/// they take. All are of exactly that length.
+const FEW: u16 = 25;
+const SLOPES_OF_FEW: [(u16, u16); 4] = [(24, 7), (20, 15), (15, 20), (7, 24)];
+
+/// Vertical lines lie so many pixels from the last one: in other cache lines, as most of a program's do.
+const APART: u16 = 16;
+
+/// Numbers in no order, the same every time (Knuth's multiplicative hashing).
+fn scattered(index: usize) -> usize {
+    ((index as u32).wrapping_mul(2_654_435_761) >> 8) as usize
+}
+
 /// A graphics request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -58,6 +120,11 @@ impl Shape {
         Shape::ALL.into_iter().find(|shape| shape.name() == name)
     }
 
+    /// True where the direction matters.
+    pub(super) fn has_direction(self) -> bool {
+        matches!(self, Shape::Line | Shape::Segment)
+    }
+
     /// True where line width and line style matter.
     pub(super) fn strokes(self) -> bool {
         matches!(
@@ -80,7 +147,7 @@ impl Shape {
     pub(super) fn several(self) -> (u16, usize) {
         match self {
             Shape::Point => (1, 8),
-            Shape::Line | Shape::Segment => (50, 8),
+            Shape::Line | Shape::Segment => (FEW, 16),
             _ => (10, 16),
         }
     }
@@ -102,6 +169,18 @@ impl Shape {
 
     /// The load of `count` items of that size, with that GC.
     pub(super) fn load(self, drawable: u32, gc: u32, size: u16, count: usize) -> Workload {
+        self.load_along(Direction::Horizontal, drawable, gc, size, count)
+    }
+
+    /// The same; lines go there.
+    pub(super) fn load_along(
+        self,
+        direction: Direction,
+        drawable: u32,
+        gc: u32,
+        size: u16,
+        count: usize,
+    ) -> Workload {
         // A pixel of a line may be a wide or a dashed one.
         let work = match self {
             Shape::FillRectangle | Shape::FillPoly | Shape::FillArc => {
@@ -110,11 +189,18 @@ impl Shape {
             _ => usize::from(size) * count * 20,
         };
         Workload::varied(Sync::ReadBack, work, |index| {
-            self.request(drawable, gc, size, count, index)
+            self.request(direction, (drawable, gc), size, count, index)
         })
     }
 
-    fn request(self, drawable: u32, gc: u32, size: u16, count: usize, index: usize) -> Vec<u8> {
+    fn request(
+        self,
+        direction: Direction,
+        (drawable, gc): (u32, u32),
+        size: u16,
+        count: usize,
+        index: usize,
+    ) -> Vec<u8> {
         let coordinate_mode = CoordMode::ORIGIN;
         match self {
             Shape::Point => core(PolyPointRequest {
@@ -127,12 +213,12 @@ impl Shape {
                 coordinate_mode,
                 drawable,
                 gc,
-                points: zigzag(size, count, index).into(),
+                points: polyline(direction, size, count, index).into(),
             }),
             Shape::Segment => core(PolySegmentRequest {
                 drawable,
                 gc,
-                segments: segments(size, count, index),
+                segments: segments(direction, size, count, index),
             }),
             Shape::Rectangle => core(PolyRectangleRequest {
                 drawable,
@@ -231,32 +317,56 @@ fn circle(within: Rectangle) -> Arc {
     }
 }
 
-/// Horizontal and vertical lines in turn: they stay within a square of the window.
-fn zigzag(length: u16, count: usize, index: usize) -> Vec<Point> {
-    let steps = u16::try_from(count.div_ceil(2)).unwrap_or(u16::MAX);
-    let side = length.saturating_mul(steps).min(SIDE - 10) + 1;
-    let (mut x, mut y) = place(index, side, side);
+/// Lines one behind the other; sloped ones go down in the upper half of the window and up in the
+/// lower, so that all stay within it.
+fn polyline(direction: Direction, length: u16, count: usize, index: usize) -> Vec<Point> {
+    let times = |often: usize| {
+        let often = u16::try_from(often).unwrap_or(u16::MAX);
+        length.saturating_mul(often).min(SIDE - 10) + 1
+    };
+    let (width, height) = match direction {
+        Direction::Horizontal => (times(count), 12),
+        Direction::Vertical => (APART, times(count)),
+        Direction::Sloped => (times(count), times(1)),
+    };
+    let (mut x, mut y) = place(index, width, height);
     let mut points = vec![Point { x, y }];
     for item in 0..count {
-        if item % 2 == 0 {
-            x += length.cast_signed();
+        let (right, down) = direction.step(length, index * count + item);
+        x += right.cast_signed();
+        if direction == Direction::Sloped && y >= SIDE.cast_signed() / 2 {
+            y -= down.cast_signed();
         } else {
-            y += length.cast_signed();
+            y += down.cast_signed();
         }
         points.push(Point { x, y });
     }
     points
 }
 
-fn segments<T: FromIterator<Segment>>(length: u16, count: usize, index: usize) -> T {
+fn segments<T: FromIterator<Segment>>(
+    direction: Direction,
+    length: u16,
+    count: usize,
+    index: usize,
+) -> T {
     let segments = (index * count..(index + 1) * count).map(|index| {
-        let (x1, y) = place(index, length + 1, 12);
-        let x2 = x1 + length.cast_signed();
+        let (right, down) = direction.step(length, index);
+        let (x1, y) = match direction {
+            Direction::Vertical => place(index, APART, down.max(11) + 1),
+            _ => place(index, right.max(11) + 1, down.max(11) + 1),
+        };
+        let ends = (y, y + down.cast_signed());
+        // Half of the sloped ones go up.
+        let (y1, y2) = match direction {
+            Direction::Sloped if index % 2 == 1 => (ends.1, ends.0),
+            _ => ends,
+        };
         Segment {
             x1,
-            y1: y,
-            x2,
-            y2: y,
+            y1,
+            x2: x1 + right.cast_signed(),
+            y2,
         }
     });
     segments.collect()
@@ -275,7 +385,7 @@ fn triangle(side: u16, index: usize) -> Vec<Point> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, zigzag};
+    use super::{Direction, SIDE, Shape, polyline};
 
     #[test]
     fn names_lead_back_to_shapes() {
@@ -286,10 +396,29 @@ mod tests {
     }
 
     #[test]
-    fn a_zigzag_has_one_point_more_than_lines() {
-        let points = zigzag(50, 8, 0);
-        assert_eq!(points.len(), 9);
-        assert_eq!((points[8].x, points[8].y), (200, 200));
+    fn lines_are_as_long_as_asked_for_and_stay_in_the_window() {
+        let all = [
+            Direction::Horizontal,
+            Direction::Vertical,
+            Direction::Sloped,
+        ];
+        for direction in all {
+            for (length, count) in [(1, 1), (25, 16), (100, 1), (500, 1)] {
+                for index in 0..200 {
+                    let points = polyline(direction, length, count, index);
+                    assert_eq!(points.len(), count + 1);
+                    let side = 0..SIDE.cast_signed();
+                    assert!(
+                        points
+                            .iter()
+                            .all(|it| side.contains(&it.x) && side.contains(&it.y))
+                    );
+                    let (right, down) = direction.step(length, index);
+                    let long = f64::from(right).hypot(f64::from(down));
+                    assert!((long - f64::from(length)).abs() < 0.8);
+                }
+            }
+        }
     }
 
     #[test]
