@@ -68,7 +68,7 @@ impl ItemCosts {
 
     /// What it costs but for its surroundings.
     fn alone(&self, operation: &Operation, work: bool) -> Estimate {
-        if let Some(row) = self.row.filter(|_| work && operation.rows > 0.0) {
+        if let Some(row) = self.row.filter(|_| work && !operation.rows.is_empty()) {
             return self.of_rows(operation, row);
         }
         let whole = self.scaled(operation, work, 1.0);
@@ -111,10 +111,14 @@ impl ItemCosts {
         }
     }
 
-    /// What shapes cost, each of as many rows as one has in the mean.
+    /// What shapes cost that reach over rows.
     fn of_rows(&self, operation: &Operation, row: Row) -> Estimate {
-        let rows = operation.rows / operation.items.len().max(1) as f64;
-        let at = |pixels: f64| self.sized(operation, true, |area| square(area, rows, pixels));
+        let rows = |item: usize| operation.rows.get(item).copied().unwrap_or(0.0);
+        let at = |pixels: f64| {
+            self.sized(operation, true, |item, area| {
+                square(area, rows(item), pixels)
+            })
+        };
         let mut whole = at(row.pixels);
         if let Some(spread) = row.spread {
             let [one, other] =
@@ -131,11 +135,16 @@ impl ItemCosts {
 
     /// The same with each size multiplied by `scale`.
     fn scaled(&self, operation: &Operation, work: bool, scale: f64) -> Estimate {
-        self.sized(operation, work, |size| size * scale)
+        self.sized(operation, work, |_, size| size * scale)
     }
 
-    /// The same with other sizes.
-    fn sized(&self, operation: &Operation, work: bool, other: impl Fn(f64) -> f64) -> Estimate {
+    /// The same with other sizes, each by which item it is and its own.
+    fn sized(
+        &self,
+        operation: &Operation,
+        work: bool,
+        other: impl Fn(usize, f64) -> f64,
+    ) -> Estimate {
         let items = if work {
             operation.items.as_slice()
         } else {
@@ -144,12 +153,12 @@ impl ItemCosts {
         match (self.fixed, items) {
             (Some(fixed), []) => Estimate::measured(fixed),
             (None, []) => self.curve.idle(),
-            (Some(_), [size]) => self.curve.at(other(*size)),
+            (Some(_), [size]) => self.curve.at(other(0, *size)),
             (Some(fixed), sizes) => self.sum(fixed, sizes, other),
             // Without a fixed part a request is one item of the whole op-size, as in the paper.
-            (None, [_]) => self.curve.at(other(operation.op_size)),
+            (None, [_]) => self.curve.at(other(0, operation.op_size)),
             (None, _) => {
-                let whole = self.curve.at(other(operation.op_size));
+                let whole = self.curve.at(other(0, operation.op_size));
                 Estimate {
                     exact: false,
                     one_item: true,
@@ -159,15 +168,16 @@ impl ItemCosts {
         }
     }
 
-    fn sum(&self, fixed: Cost, sizes: &[f64], other: impl Fn(f64) -> f64) -> Estimate {
+    fn sum(&self, fixed: Cost, sizes: &[f64], other: impl Fn(usize, f64) -> f64) -> Estimate {
         let mut total = Estimate::measured(fixed);
         // Neighbouring items often have one size: rectangles of a grid, cells of a terminal.
         let mut last: Option<(f64, Estimate)> = None;
-        for &size in sizes {
+        for (item, &size) in sizes.iter().enumerate() {
+            let size = other(item, size);
             let item = match last {
                 Some((known, item)) if known == size => item,
                 _ => {
-                    let one = self.curve.at(other(size));
+                    let one = self.curve.at(size);
                     Estimate {
                         cost: beside(one.cost, fixed),
                         ..one
@@ -259,7 +269,7 @@ mod tests {
         assert_eq!(square(2.0, 4.0, 7.0), 9.0);
         let mut costs = costs(Some(1.0), &[(9.0, 3.0), (100.0, 4.0)]);
         let mut slender = operation(&[2.0, 2.0]);
-        slender.rows = 8.0;
+        slender.rows = vec![4.0, 4.0];
         assert!(costs.of(&slender, true).below);
         costs.row = Some(Row {
             pixels: 7.0,

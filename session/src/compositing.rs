@@ -173,7 +173,8 @@ fn shapes(
         render::TRAPEZOIDS_REQUEST => {
             for trapezoid in body.list(20, 40) {
                 drawn |= polygon(items, area, &corners(&trapezoid));
-                operation.rows += (fixed(&trapezoid, 4) - fixed(&trapezoid, 0)).max(0.0);
+                let rows = fixed(&trapezoid, 4) - fixed(&trapezoid, 0);
+                operation.rows.push(rows.max(0.0));
             }
         }
         render::TRIANGLES_REQUEST => {

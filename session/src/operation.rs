@@ -132,8 +132,8 @@ pub struct Operation {
     pub op_size: f64,
     /// How many of the characters of a text request have no ink, as a space; 0 for all else.
     pub blanks: u32,
-    /// How many rows of pixels the shapes of RENDER:Trapezoids reach over, all together; 0 for all else.
-    pub rows: f64,
+    /// How many rows of pixels each item of RENDER:Trapezoids reaches over; empty for all else.
+    pub rows: Vec<f64>,
     /// What the letters drawn of late were like, those of this text request included; `None` for
     /// all else, and where that is not to matter.
     pub lettering: Option<Lettering>,
@@ -153,7 +153,7 @@ impl Operation {
             items: vec![0.0],
             op_size: 0.0,
             blanks: 0,
-            rows: 0.0,
+            rows: Vec::new(),
             lettering: None,
             surroundings: None,
             effect: Effect::Full,

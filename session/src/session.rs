@@ -182,7 +182,7 @@ impl Session {
         operation.items.clear();
         operation.op_size = 0.0;
         operation.blanks = 0;
-        operation.rows = 0.0;
+        operation.rows.clear();
         operation.lettering = None;
         operation.surroundings = None;
         operation.effect = Effect::Full;

@@ -61,6 +61,14 @@ pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     (i16::try_from(x).unwrap_or(0), i16::try_from(y).unwrap_or(0))
 }
 
+/// The `at`-th of bits in no order, the same in each run: a step of a Weyl sequence, mixed (Steele,
+/// Lea & Flood 2014, SplitMix64).
+fn scattered(at: usize) -> u64 {
+    let mut bits = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB)
+}
+
 /// What one has that differs from the common, or the other; `None` where they contradict each
 /// other.
 fn of_either<T: PartialEq>(common: T, one: T, other: T) -> Option<T> {

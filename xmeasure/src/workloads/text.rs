@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::xproto::{
     PolyText16Request, QueryFontRequest,
 };
 
-use super::place;
+use super::{place, scattered};
 use crate::error::MeasureError;
 use crate::loads::{Loads, Series};
 use crate::plan::Plan;
@@ -294,13 +294,7 @@ fn in_turn(start: usize, length: usize) -> Vec<u8> {
 
 /// The printable characters in no order.
 fn at_random(start: usize, length: usize) -> Vec<u8> {
-    let characters = (start..start + length).map(|at| {
-        // A step of a Weyl sequence, mixed (Steele, Lea & Flood 2014, SplitMix64).
-        let mut bits = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        printable((bits >> 33) as usize)
-    });
+    let characters = (start..start + length).map(|at| printable((scattered(at) >> 33) as usize));
     characters.collect()
 }
 

@@ -1,21 +1,39 @@
-//! RENDER's antialiased shapes: trapezoids, as squares and slender, and triangles.
+//! RENDER's antialiased shapes: trapezoids, as high as wide and slender, and triangles.
+
+use std::f64::consts::PI;
 
 use x11rb_protocol::protocol::render::{
     Linefix, PictOp, Pointfix, Trapezoid, TrapezoidsRequest, Triangle, TrianglesRequest,
 };
 
+use super::super::scattered;
 use super::super::shapes::boxes;
 use super::composite::{ITEM, ITEMS, Pictures};
 use super::render::{ONE, Render};
 use crate::loads::{Loads, Series};
 use crate::plan::Plan;
+use crate::stage::SIDE;
 use crate::wire::extension;
 use crate::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels; most shapes are small, and a row or two high.
 const SIDES: [u16; 5] = [1, 2, 4, 20, 100];
-/// Rows of the slender trapezoid, which is a pixel wide.
-const SLENDER: u16 = 100;
+/// Steps of a pixel, in which trapezoids are measured: so all areas are alike to the last digit.
+const STEPS: u16 = 64;
+/// Height of the slender trapezoid, which is a pixel wide.
+const SLENDER: u16 = 100 * STEPS;
+/// Width and height of the smallest: the ends of slanted lines, and round corners, are made of some
+/// that are less than a row high.
+const TINY: u16 = STEPS / 4;
+/// Side of the trapezoids that come one and several in a request: most of them are small.
+const SMALL: u16 = 2;
+/// Trapezoids of different forms, which come again in turn, as those of a window do whenever it is
+/// painted: of some hundred rows the processor learns the forms, of some thousand it cannot.
+const SHAPES: usize = 64;
+/// Pixels of other work that a row of a trapezoid takes about as long as.
+const ROW: usize = 32;
+/// The angle to the vertical that a side has at most, but for what the widths differ by.
+const STEEPEST: f64 = PI / 3.0;
 
 /// The pictures that shapes are drawn with, and on.
 #[derive(Clone, Copy)]
@@ -43,24 +61,30 @@ pub(super) fn add(plan: &Plan, loads: &mut Loads, render: Render, pictures: &Pic
         trapezoids(plan, loads, Layers { dst, ..usual });
     }
     let triangles = move |side, count| triangles(usual, side, count);
-    add_sizes(plan, loads, triangles);
+    add_sizes(plan, loads, ITEM, triangles);
 }
 
 fn trapezoids(plan: &Plan, loads: &mut Loads, layers: Layers) {
-    add_sizes(plan, loads, move |side, count| {
-        bars(layers, (side, side), count)
+    add_sizes(plan, loads, SMALL, move |side, count| {
+        bars(layers, (side * STEPS, side * STEPS), count)
     });
-    loads.push(bars(layers, (1, SLENDER), 1));
+    loads.push(bars(layers, (TINY, TINY), 1));
+    loads.push(bars(layers, (STEPS, SLENDER), 1));
 }
 
-/// One of each size, and of one size one and several.
-fn add_sizes(plan: &Plan, loads: &mut Loads, of: impl Fn(u16, usize) -> Workload + Copy + 'static) {
+/// One of each size, and of the side `item` one and several.
+fn add_sizes(
+    plan: &Plan,
+    loads: &mut Loads,
+    item: u16,
+    of: impl Fn(u16, usize) -> Workload + Copy + 'static,
+) {
     let sides = plan.sizes(&SIDES).copied();
     loads
         .series
         .push(Series::new(sides, move |side| of(side, 1)));
     for count in [1, ITEMS] {
-        loads.push(of(ITEM, count));
+        loads.push(of(item, count));
     }
 }
 
@@ -71,24 +95,18 @@ fn point(x: i32, y: i32) -> Pointfix {
     }
 }
 
-/// Trapezoids of that width and height, leaning by a quarter of the width; their area is that
-/// of a rectangle.
+/// Trapezoids of that height, and of that width in the middle, in steps. Their sides lean at all
+/// angles up to 60 degrees, towards or away from each other, and they begin anywhere in a pixel, as
+/// a program's do: upright ones at whole pixels, one like the other, the processor learns by heart.
 fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
-    let work = usize::from(height) * usize::from(height) * count * 8;
+    let rows = height.div_ceil(STEPS);
+    let work = usize::from(rows) * count * ROW;
     Workload::varied(Sync::ReadBack, work, |index| {
-        let traps = boxes(height, count, index).map(|it| {
-            let (x, y) = (i32::from(it.x), i32::from(it.y));
-            let (width, height) = (i32::from(width), i32::from(height));
-            let line = |x| Linefix {
-                p1: point(x + width / 4, y),
-                p2: point(x, y + height),
-            };
-            Trapezoid {
-                top: y * ONE,
-                bottom: (y + height) * ONE,
-                left: line(x),
-                right: line(x + width),
-            }
+        let index = index % (SHAPES / count);
+        let places = boxes(rows, count, index).enumerate();
+        let traps = places.map(|(at, it)| {
+            let place = (i32::from(it.x), i32::from(it.y));
+            bar(place, (width, height), scattered(index * count + at))
         });
         let request = TrapezoidsRequest {
             op: PictOp::OVER,
@@ -101,6 +119,40 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
         };
         extension(request, layers.major)
     })
+}
+
+/// One about `place`, within the window, whose form is chosen by `bits`.
+fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) -> Trapezoid {
+    let part = |from: u32| (bits >> from & 0xffff) as u16;
+    let angle = (f64::from(part(0)) / 65536.0 * 2.0 - 1.0) * STEEPEST;
+    let steps = i32::from(STEPS);
+    let [width, height, side] = [width, height, SIDE * STEPS].map(i32::from);
+    let lean = (f64::from(height) * angle.tan()) as i32;
+    let top = (i32::from(part(16)) * 2 * width) >> 16;
+    let bottom = 2 * width - top;
+    let left = [-(lean + top) / 2, (lean - bottom) / 2];
+    let right = [left[0] + top, left[1] + bottom];
+    let x = x * steps + i32::from(part(32)) % steps;
+    let (least, most) = (-left[0].min(left[1]), side - right[0].max(right[1]));
+    let x = x.clamp(least, most.max(least));
+    let y = (y * steps + i32::from(part(48)) % steps).min(side - height);
+    let fixed = |at: i32| at * (ONE / steps);
+    let line = |[from, to]: [i32; 2]| Linefix {
+        p1: Pointfix {
+            x: fixed(x + from),
+            y: fixed(y),
+        },
+        p2: Pointfix {
+            x: fixed(x + to),
+            y: fixed(y + height),
+        },
+    };
+    Trapezoid {
+        top: fixed(y),
+        bottom: fixed(y + height),
+        left: line(left),
+        right: line(right),
+    }
 }
 
 fn triangles(layers: Layers, side: u16, count: usize) -> Workload {
@@ -125,4 +177,37 @@ fn triangles(layers: Layers, side: u16, count: usize) -> Workload {
         };
         extension(request, layers.major)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ONE, SIDE, STEPS, TINY, bar};
+    use crate::workloads::scattered;
+
+    #[test]
+    fn bars_have_their_area_and_stay_within_the_window() {
+        for (at, place) in [(0, 0), (0, 500), (500, 0), (599, 599)]
+            .into_iter()
+            .enumerate()
+        {
+            for (width, height) in [(TINY, TINY), (2 * STEPS, 2 * STEPS), (STEPS, 100 * STEPS)] {
+                let step = ONE / i32::from(STEPS);
+                for round in 0..100 {
+                    let it = bar(place, (width, height), scattered(at + 4 * round));
+                    let wide = |of: fn(&super::Linefix) -> i32| of(&it.right) - of(&it.left);
+                    assert_eq!(
+                        wide(|line| line.p1.x) + wide(|line| line.p2.x),
+                        i32::from(2 * width) * step
+                    );
+                    assert_eq!(it.bottom - it.top, i32::from(height) * step);
+                    let ends = [it.left.p1, it.left.p2, it.right.p1, it.right.p2];
+                    let inside = 0..=i32::from(SIDE) * ONE;
+                    assert!(
+                        ends.iter()
+                            .all(|end| inside.contains(&end.x) && inside.contains(&end.y))
+                    );
+                }
+            }
+        }
+    }
 }

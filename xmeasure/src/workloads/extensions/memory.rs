@@ -75,8 +75,9 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
                     gc,
                     total_width: SIDE,
                     total_height: SIDE,
-                    src_x: 0,
-                    src_y: 0,
+                    // A part of a picture of the window, as programs put what has changed.
+                    src_x: dst_x.cast_unsigned(),
+                    src_y: dst_y.cast_unsigned(),
                     src_width: side,
                     src_height: side,
                     dst_x,
