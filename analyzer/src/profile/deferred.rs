@@ -163,13 +163,13 @@ impl Pictures {
         }
     }
 
-    /// `area` changed at `now`. The first change after a pause of an interval waits for half of one, for
-    /// what comes with it.
+    /// `area` changed at `now`. The first change after a pause of an interval may wait, for what comes with
+    /// it.
     pub(super) fn change(&mut self, area: Changed, now: Micros) {
         self.changes.add(area);
         let interval = self.costs.interval_us;
         let next = self.last.map(|last| last + interval);
-        let soon = now + Micros(interval.0 / 2.0);
+        let soon = now + self.costs.first();
         let due = next.filter(|next| now.0 < next.0).unwrap_or(soon);
         self.due.get_or_insert(due);
     }
@@ -222,7 +222,7 @@ mod tests {
             interval_us: Micros(interval),
             update_us: Micros(5.0),
             pixel_us: Micros(0.5),
-            spread: None,
+            ..Deferred::default()
         }
     }
 
