@@ -7,6 +7,7 @@ use std::time::Duration;
 use x11prof_protocol::Message;
 use x11prof_trace::{ConnectionId, Control, Direction, Switch, SwitchKind, Timestamp};
 
+use super::ran::Ran;
 use crate::pipeline::Observation;
 
 /// Switches are told in batches, some milliseconds late, and those of another processor may
@@ -27,6 +28,8 @@ enum Happening {
     },
     /// A process is not watched any more.
     Gone(u32),
+    /// The kernel's clock of a process was read.
+    Read(u32),
 }
 
 /// What a process is to do with what was delivered to it while it waited.
@@ -78,6 +81,7 @@ pub(crate) struct Activity {
     /// The thread that each processor ran last.
     on_cpu: HashMap<u16, u32>,
     processes: HashMap<u32, Process>,
+    ran: Ran,
     clients_running: u32,
     since: u64,
     figures: ActivityFigures,
@@ -124,18 +128,30 @@ impl Activity {
                     self.put(*time, Happening::Gone(pid));
                 }
             }
+            Observation::Control(time, Control::CpuTime(reading)) => {
+                self.put(*time, Happening::Read(reading.pid));
+            }
             _ => {}
         }
     }
 
     /// What was told so far; `None` where no switches are in the trace.
     pub(crate) fn figures(&self) -> Option<ActivityFigures> {
+        Some(self.settled()?.figures)
+    }
+
+    /// How long each process ran since its clock was last read; `None` where no switches are in the trace.
+    pub(super) fn ran(&self) -> Option<Ran> {
+        Some(self.settled()?.ran)
+    }
+
+    fn settled(&self) -> Option<Activity> {
         if self.switches == 0 {
             return None;
         }
         let mut settled = self.clone();
         settled.settle(u64::MAX);
-        Some(settled.figures)
+        Some(settled)
     }
 
     /// Forgets the figures, and knows still who runs.
@@ -168,9 +184,10 @@ impl Activity {
             match happening {
                 Happening::Switch(switch) => self.switch(&switch),
                 Happening::Delivery { pid, events_alone } => self.delivery(pid, events_alone),
+                Happening::Read(pid) => self.ran.read(pid, time),
                 Happening::Gone(pid) => {
                     let threads: Vec<u32> = self.threads(pid);
-                    threads.into_iter().for_each(|tid| self.stop(tid));
+                    threads.into_iter().for_each(|tid| self.stop(tid, time));
                     self.processes.remove(&pid);
                 }
             }
@@ -208,8 +225,9 @@ impl Activity {
     }
 
     fn switch(&mut self, switch: &Switch) {
+        let time = switch.time.as_nanos();
         if switch.kind != SwitchKind::In {
-            self.stop(switch.tid);
+            self.stop(switch.tid, time);
             let process = self.processes.entry(switch.pid).or_default();
             process.preempted = switch.kind == SwitchKind::Preempted;
             // Preempted, it goes on with what it did.
@@ -228,8 +246,9 @@ impl Activity {
         if let Some(other) = self.on_cpu.insert(switch.cpu, switch.tid)
             && other != switch.tid
         {
-            self.stop(other);
+            self.stop(other, time);
         }
+        self.ran.on(switch);
         if self.running.insert(switch.tid, switch.pid).is_none() {
             let process = self.processes.entry(switch.pid).or_default();
             process.running += 1;
@@ -245,7 +264,8 @@ impl Activity {
         }
     }
 
-    fn stop(&mut self, tid: u32) {
+    fn stop(&mut self, tid: u32, time: u64) {
+        self.ran.off(tid, time);
         let Some(pid) = self.running.remove(&tid) else {
             return;
         };

@@ -2,6 +2,7 @@
 //! and whether anything is missing in it.
 
 pub(crate) mod activity;
+mod ran;
 
 use std::collections::HashMap;
 use std::io;
@@ -47,8 +48,8 @@ pub struct ConnectionFacts {
 /// The kernel's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuFigures {
-    /// CPU time of all clients' processes while they were connected; `None` where it was not
-    /// read twice for any.
+    /// CPU time of all clients' processes while they were connected: between the first reading and the last, and,
+    /// by the context switches, behind it. `None` where there is neither for any.
     pub clients: Option<Duration>,
     /// CPU time of the server over the recording.
     pub server: Option<Duration>,
@@ -305,12 +306,15 @@ impl Facts {
     pub fn cpu(&self) -> CpuFigures {
         let used =
             |meter: &CpuMeter| (meter.readings > 1).then(|| Duration::from_nanos(meter.used));
+        let ran = self.activity.ran();
+        let since = |pid: u32| Some(ran.as_ref()?.since_reading(pid)).filter(|ran| !ran.is_zero());
         let server = self.server.as_ref().and_then(|server| server.pid);
         let clients = self
             .cpu
             .iter()
             .filter(|(pid, meter)| meter.client && Some(**pid) != server)
-            .filter_map(|(_, meter)| used(meter))
+            .flat_map(|(pid, meter)| [used(meter), since(*pid)])
+            .flatten()
             .reduce(Duration::saturating_add);
         let server = server.and_then(|pid| self.cpu.get(&pid)).and_then(used);
         CpuFigures { clients, server }

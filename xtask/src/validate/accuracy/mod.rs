@@ -83,7 +83,7 @@ fn run_rounds(
 ) -> Result<(), String> {
     let mut chosen = Vec::new();
     for workload in &choice.workloads {
-        for &kind in &choice.servers {
+        for &kind in choice.servers.iter().filter(|&&it| workload.runs_on(it)) {
             let known = rows.iter().position(|row| row.is_of(workload, kind));
             let at = known.unwrap_or_else(|| {
                 rows.push(Rounds::new(workload.name, kind.name()));

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use x11prof_proxy::{PrivateServer, ServerKind};
 
 use super::workloads::Workload;
@@ -141,6 +142,7 @@ impl Stage {
         let server = self.server()?;
         let host = || server.host_pid().map(processor_time).transpose();
         let (before, host_before) = (processor_time(server.pid())?, host()?);
+        let home = home()?;
         let start = Instant::now();
         let mut command = Command::new("taskset");
         command
@@ -148,7 +150,7 @@ impl Stage {
             .args(limited(workload))
             .env(EXAMPLES, examples())
             .current_dir(folder);
-        finish(workload, at(&mut command, &server))?;
+        finish(workload, housed(at(&mut command, &server), &home))?;
         let wall = start.elapsed();
         std::thread::sleep(SETTLE);
         let used = processor_time(server.pid())?.saturating_sub(before);
@@ -170,7 +172,8 @@ impl Stage {
         let server = self.server()?;
         let mut command = pinned(&["record", "-o"], folder);
         command.arg(trace).arg("--").args(limited(workload));
-        finish(workload, at(&mut command, &server))
+        let home = home()?;
+        finish(workload, housed(at(&mut command, &server), &home))
     }
 }
 
@@ -179,6 +182,22 @@ fn at<'a>(command: &'a mut Command, server: &PrivateServer) -> &'a mut Command {
     command
         .env("DISPLAY", server.display().to_string())
         .env("XAUTHORITY", server.authority_file())
+}
+
+/// A home that nobody has used. What one run leaves behind would change the next: mousepad, ended
+/// with a text that is not saved, asks at its next start whether to restore it, and the keys go there.
+fn home() -> Result<TempDir, String> {
+    tempfile::tempdir().map_err(|error| format!("no folder for a home: {error}"))
+}
+
+/// Has `command` live in `home`.
+fn housed<'a>(command: &'a mut Command, home: &TempDir) -> &'a mut Command {
+    let home = home.path();
+    command
+        .env("HOME", home)
+        .env("XDG_CONFIG_HOME", home.join(".config"))
+        .env("XDG_CACHE_HOME", home.join(".cache"))
+        .env("XDG_DATA_HOME", home.join(".local/share"))
 }
 
 /// Prices the recording `trace` with `parameters`.

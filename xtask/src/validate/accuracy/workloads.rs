@@ -1,5 +1,7 @@
 //! Programs that can be repeated, each with enough work for a server to be measured by.
 
+use x11prof_proxy::ServerKind;
+
 use crate::packages::Needed;
 
 /// A workload: a shell command that runs by itself, at the display in its environment, and ends.
@@ -8,10 +10,27 @@ pub(crate) struct Workload {
     pub(crate) name: &'static str,
     /// The command.
     pub(crate) shell: &'static str,
+    /// Whether it needs more than eight bits a pixel.
+    deep: bool,
+}
+
+impl Workload {
+    /// Whether it can run on a server of `kind`.
+    pub(crate) fn runs_on(&self, kind: ServerKind) -> bool {
+        !(self.deep && kind == ServerKind::Xvfb8)
+    }
+
+    const fn deep(self) -> Workload {
+        Workload { deep: true, ..self }
+    }
 }
 
 const fn workload(name: &'static str, shell: &'static str) -> Workload {
-    Workload { name, shell }
+    Workload {
+        name,
+        shell,
+        deep: false,
+    }
 }
 
 /// What they run beside what the tests need.
@@ -55,7 +74,7 @@ pub(crate) const HELD_OUT: [&str; 8] = [
 macro_rules! editor {
     ($program:literal, $pages:literal, $apart:literal) => {
         concat!(
-            "seq -f 'Line %g: the quick brown fox jumps over the lazy dog' 40000 >text
+            "seq -f 'Line %g: the quick brown fox jumps over the lazy dog' 90000 >text
              ",
             $program,
             " text & p=$!; sleep 1.5
@@ -63,7 +82,7 @@ macro_rules! editor {
             $program,
             " | tail -n 1)
              xdotool windowsize --sync $w 1200 960 mousemove 300 300 click 1
-             xdotool key --repeat ",
+             xdotool key --delay 2 --repeat ",
             $pages,
             " --repeat-delay ",
             $apart,
@@ -79,6 +98,7 @@ macro_rules! editor {
 /// keyboards do. Each has half a second of an Xvfb's time where that takes it no more than some 12 s.
 ///
 /// There are few of x11perf's triangles: Xephyr copies each to its host by itself, and waits for it.
+/// Qt does not draw at depth 8, where featherpad ends by a segmentation fault.
 pub(crate) const WORKLOADS: &[Workload] = &[
     workload(
         "x11perf drawing",
@@ -131,7 +151,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
 import sys
 page = b\"BT /F1 12 Tf 40 800 Td 14 TL \" + b\"\".join(
     b\"(The quick brown fox jumps over the lazy dog, line %d) Tj T* \" % i for i in range(50)) + b\"ET\"
-pages = 20
+pages = 940
 out = [b\"%PDF-1.4\\n\"]; at = []
 def put(body):
     at.append(sum(map(len, out))); out.append(b\"%d 0 obj %s endobj\\n\" % (len(at), body))
@@ -145,24 +165,24 @@ start = sum(map(len, out))
 out.append(b\"xref\\n0 %d\\n0000000000 65535 f \\n\" % (len(at) + 1) + b\"\".join(b\"%010d 00000 n \\n\" % a for a in at))
 out.append(b\"trailer<</Size %d/Root 1 0 R>>\\nstartxref\\n%d\\n%%%%EOF\" % (len(at) + 1, start))
 open(\"pages.pdf\", \"wb\").write(b\"\".join(out))'
-         mupdf pages.pdf & sleep 1.5
-         for i in $(seq 1 100); do xdotool key Next; sleep 0.05; xdotool key space; sleep 0.05;
-           [ $((i % 15)) = 0 ] && xdotool key g; done
-         xdotool key q; wait",
+         mupdf -r 110 pages.pdf & p=$!
+         xdotool search --sync --onlyvisible --class mupdf >/dev/null
+         xdotool mousemove 300 300 sleep 1 key --delay 2 --repeat 930 --repeat-delay 14 Next
+         kill $p; wait",
     ),
     workload(
         "gtk3-widget-factory",
         "gtk3-widget-factory & p=$!; sleep 1.5
-         for i in 1 2 3 4 5 6 7 8; do for x in 100 300 500 700; do
-           xdotool mousemove $x $((70 * i)) sleep 0.05 click 1 sleep 0.05 click 5 key Tab sleep 0.05
+         for i in 1 2 3 4 5 6 7 8 9 10; do for x in 100 250 400 550 700; do
+           xdotool mousemove $x $((56 * i)) sleep 0.05 click 1 sleep 0.05 click 5 key Tab sleep 0.05
          done; done
          kill $p; wait",
     ),
-    workload("mousepad", editor!("mousepad", 180, 33)),
-    workload("featherpad (Qt)", editor!("featherpad", 300, 16)),
+    workload("mousepad", editor!("mousepad", 200, 40)),
+    workload("featherpad (Qt)", editor!("featherpad", 1300, 10)).deep(),
     workload(
         "small programs",
-        "for i in $(seq 1 700); do xlsfonts >/dev/null; xdpyinfo >/dev/null; xset q >/dev/null; done",
+        "for i in $(seq 1 750); do xlsfonts >/dev/null; xdpyinfo >/dev/null; xset q >/dev/null; done",
     ),
 ];
 
