@@ -153,8 +153,17 @@ pub struct Deferred {
     pub interval_us: Micros,
     /// One update.
     pub update_us: Micros,
-    /// Each pixel that has changed.
+    /// Each pixel that has changed, of text in two colours.
     pub pixel_us: Micros,
+    /// Each pixel that was drawn and is what it was before; `None` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_us: Option<Micros>,
+    /// Each pixel that has changed, of text with edges in greys; `None` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smooth_us: Option<Micros>,
+    /// From the first change after a pause to its update; half an interval where that is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
@@ -162,16 +171,27 @@ pub struct Deferred {
 
 impl Deferred {
     /// An update of so many pixels that were drawn. A recording does not show which of them are what
-    /// they were before, and cost nothing, as where a program paints again what is there: the
-    /// bounds are none and all of them, and the estimate lies in the middle.
+    /// they were before, as where a program paints again what is there, nor what the others are like. The
+    /// bounds are that none has changed, and that all are the dearest that was measured; the estimate lies
+    /// in the middle between none and all, of text.
     pub fn cost(&self, pixels: u64) -> Cost {
         let spread = self.spread.unwrap_or(0.0);
-        let pixels = Micros(self.pixel_us.0 * pixels as f64);
+        let all = |pixel: Micros| self.update_us + pixel * pixels as f64;
+        let (text, same) = (self.pixel_us, self.same_us.unwrap_or_default());
+        let smooth = self.smooth_us.unwrap_or(text);
+        let time = all(Micros((text.0 + same.0) / 2.0));
+        let least = all(Micros(same.0.min(text.0)));
+        let most = all(Micros(smooth.0.max(text.0).max(same.0)));
         Cost {
-            time: self.update_us + Micros(pixels.0 / 2.0),
-            low: Cost::with_spread(self.update_us, spread).low,
-            high: Cost::with_spread(self.update_us + pixels, spread).high,
+            time,
+            low: Cost::with_spread(least, spread).low,
+            high: Cost::with_spread(most, spread).high,
         }
+    }
+
+    /// How long the first change after a pause waits for its update.
+    pub fn first(&self) -> Micros {
+        self.first_us.unwrap_or(self.interval_us * 0.5)
     }
 }
 

@@ -228,7 +228,11 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
     validate_after("after_work", work)?;
     if let Some(it) = transport.deferred {
         let times = [it.interval_us, it.update_us, it.pixel_us].map(|time| time.0);
-        if !times.into_iter().chain(it.spread).all(is_amount) {
+        let others = [it.same_us, it.smooth_us, it.first_us]
+            .into_iter()
+            .flatten();
+        let amounts = times.into_iter().chain(others.map(|time| time.0));
+        if !amounts.chain(it.spread).all(is_amount) {
             return Err("deferred: a time or a spread is a number that is not negative".to_owned());
         }
     }
