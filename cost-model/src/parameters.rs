@@ -155,22 +155,37 @@ pub struct Deferred {
     pub update_us: Micros,
     /// Each pixel that has changed.
     pub pixel_us: Micros,
+    /// Each box of the changed region beyond the first; nothing where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub box_us: Option<Micros>,
+    /// What an update costs more for each microsecond that the wakeup before it costs more than one
+    /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chill: Option<f64>,
+    /// How long a server that updates at each rest goes on without one while it has requests; without
+    /// end where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }
 
 impl Deferred {
-    /// An update of so many pixels that were drawn. A recording does not show which of them are what
+    /// An update of so many pixels that were drawn, in so many boxes; the wakeup before it cost
+    /// `cold` more than one in a warm cache. A recording does not show which of the pixels are what
     /// they were before, and cost nothing, as where a program paints again what is there: the
     /// bounds are none and all of them, and the estimate lies in the middle.
-    pub fn cost(&self, pixels: u64) -> Cost {
+    pub fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
         let spread = self.spread.unwrap_or(0.0);
         let pixels = Micros(self.pixel_us.0 * pixels as f64);
+        let more = self.box_us.unwrap_or(Micros::ZERO).0 * boxes.saturating_sub(1) as f64;
+        let cold = self.chill.unwrap_or(0.0) * cold.0;
+        let update = self.update_us + Micros(more + cold);
         Cost {
-            time: self.update_us + Micros(pixels.0 / 2.0),
-            low: Cost::with_spread(self.update_us, spread).low,
-            high: Cost::with_spread(self.update_us + pixels, spread).high,
+            time: update + Micros(pixels.0 / 2.0),
+            low: Cost::with_spread(update, spread).low,
+            high: Cost::with_spread(update + pixels, spread).high,
         }
     }
 }

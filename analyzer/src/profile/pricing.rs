@@ -21,6 +21,9 @@ use crate::pipeline::{Observation, Seen};
 /// A request that fails with more than this many behind it keeps its full price.
 const RECENT: usize = 4096;
 
+/// The events that a copy is answered by: GraphicsExposure, NoExposure.
+const COPIED: [u8; 2] = [13, 14];
+
 /// Which requests are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blocking {
@@ -53,6 +56,8 @@ struct Stream {
     /// The server wrote to this client, and no message of that write has ended yet: the first
     /// one bears the write's cost.
     written: bool,
+    /// When the server last wrote what some request of its last batches calls for.
+    told: Option<Timestamp>,
 }
 
 /// Prices what it observes for one server.
@@ -108,7 +113,7 @@ impl Pricer {
         match observation {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let at = self.at(block.time);
-                self.update(block.connection, block.time, at, &mut on);
+                self.before(block.connection, block.time, at, &mut on);
                 let stream = self.streams.get(&block.connection);
                 let answered = stream.and_then(|stream| stream.awaited);
                 let client = answered.and_then(|since| self.others.span(since, block.time));
@@ -163,20 +168,40 @@ impl Pricer {
         });
     }
 
-    /// What the server did between its clients' requests, before a batch arrives.
-    fn update(
+    /// What the server did between its clients' requests, before a batch arrives at `at`. It does not
+    /// rest before that of a client that runs as soon as it is answered, and has the next one ready
+    /// before the server, whose processor it is on, looks for more.
+    fn before(
         &mut self,
         connection: ConnectionId,
         time: Timestamp,
         at: Micros,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
+        if self.pictures.is_some() {
+            let stream = self.streams.get_mut(&connection);
+            let told = stream.and_then(|stream| stream.told.take());
+            let ready = told.is_some_and(|since| self.others.at_once(since, time));
+            let busy = self.clock.busy_until().unwrap_or(at);
+            let now = Micros(at.0.max(busy.0));
+            self.update(connection, time, now, at >= busy && !ready, on);
+        }
+    }
+
+    /// What the server does later, where it does that by `now`; `idle`, if it has nothing else to do.
+    fn update(
+        &mut self,
+        connection: ConnectionId,
+        time: Timestamp,
+        now: Micros,
+        idle: bool,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
         let Some(pictures) = &mut self.pictures else {
             return;
         };
-        let busy = self.clock.busy_until().unwrap_or(at);
-        let now = Micros(at.0.max(busy.0));
-        if let Some((due, server)) = pictures.made(now, at >= busy) {
+        let cold = self.transport.cold(self.coldness.lapse());
+        if let Some((due, server)) = pictures.made(now, idle, cold) {
             self.clock.serve_at(due, server.time);
             on(&Charge::Transport {
                 connection,
@@ -233,6 +258,7 @@ impl Pricer {
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let stream = self.streams.entry(seen.connection).or_default();
                 stream.answered(reply.sequence);
+                stream.told = Some(seen.time);
                 let latest = reply.last && stream.latest == reply.sequence;
                 stream.awaited = latest.then_some(seen.time);
                 if let Some(request) = reply.request
@@ -250,10 +276,11 @@ impl Pricer {
                 let cost = self.transport.event() + self.flush(seen.connection);
                 transport(self, Event, event.wire_len, cost, None);
                 if let Some(sequence) = event.sequence {
-                    self.streams
-                        .entry(seen.connection)
-                        .or_default()
-                        .answered(sequence);
+                    let stream = self.streams.entry(seen.connection).or_default();
+                    stream.answered(sequence);
+                    if !event.sent && COPIED.contains(&event.code) {
+                        stream.told = Some(seen.time);
+                    }
                 }
             }
             Message::Error(error) => {
@@ -288,9 +315,14 @@ impl Pricer {
         let fixed = self.costs.price_into(operation, price);
         self.clock.serve(price.server.time);
         if let (Some(pictures), Some(changed)) = (&mut self.pictures, seen.changed) {
-            pictures.change(changed, self.clock.busy_until().unwrap_or_default());
+            let now = self.clock.busy_until().unwrap_or_default();
+            pictures.change(changed, now);
+            if pictures.pauses(now) {
+                self.update(seen.connection, seen.time, now, false, on);
+            }
         }
 
+        let price = &mut self.price;
         let connection = seen.connection;
         let stream = self.streams.entry(connection).or_default();
         if let Some(server) = stream.unblamed.take() {
