@@ -164,29 +164,47 @@ pub struct Deferred {
     /// From the first change after a pause to its update; half an interval where that is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_us: Option<Micros>,
+    /// Each box of the changed region beyond the first; nothing where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub box_us: Option<Micros>,
+    /// What an update costs more for each microsecond that the wakeup before it costs more than one
+    /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chill: Option<f64>,
+    /// How long a server that updates at each rest goes on without one while it has requests; without
+    /// end where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }
 
 impl Deferred {
-    /// An update of so many pixels that were drawn. A recording does not show which of them are what
-    /// they were before, as where a program paints again what is there, nor what the others are like. The
-    /// bounds are that none has changed, and that all are the dearest that was measured; the estimate lies
-    /// in the middle between none and all, of text.
-    pub fn cost(&self, pixels: u64) -> Cost {
+    /// An update of so many pixels that were drawn, in so many boxes; the wakeup before it cost `cold`
+    /// more than one in a warm cache. A recording does not show which of the pixels are what they were
+    /// before, as where a program paints again what is there, nor what the others are like. The bounds are
+    /// that none has changed, and that all are the dearest that was measured; the estimate lies in the
+    /// middle between none and all, of text.
+    pub fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
         let spread = self.spread.unwrap_or(0.0);
-        let all = |pixel: Micros| self.update_us + pixel * pixels as f64;
+        let update = self.fixed(boxes, cold);
+        let all = |pixel: Micros| update + pixel * pixels as f64;
         let (text, same) = (self.pixel_us, self.same_us.unwrap_or_default());
         let smooth = self.smooth_us.unwrap_or(text);
-        let time = all(Micros((text.0 + same.0) / 2.0));
         let least = all(Micros(same.0.min(text.0)));
         let most = all(Micros(smooth.0.max(text.0).max(same.0)));
         Cost {
-            time,
+            time: all(Micros((text.0 + same.0) / 2.0)),
             low: Cost::with_spread(least, spread).low,
             high: Cost::with_spread(most, spread).high,
         }
+    }
+
+    /// What an update costs without its pixels.
+    fn fixed(&self, boxes: u64, cold: Micros) -> Micros {
+        let more = self.box_us.unwrap_or_default() * boxes.saturating_sub(1) as f64;
+        self.update_us + more + cold * self.chill.unwrap_or(0.0)
     }
 
     /// How long the first change after a pause waits for its update.

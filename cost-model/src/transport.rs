@@ -85,6 +85,11 @@ impl TransportPrices {
         }
     }
 
+    /// What one wakeup after such a sleep costs more than one in a warm cache.
+    pub fn cold(&self, lapse: Lapse) -> Micros {
+        Micros((self.wakeup(lapse).time - self.wakeup.time).0.max(0.0))
+    }
+
     /// One wakeup where client and server run on two processors, where that was measured.
     pub fn wakeup_other_cpu(&self) -> Option<Cost> {
         self.wakeup_other_cpu

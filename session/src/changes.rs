@@ -20,7 +20,7 @@ use crate::session::{Session, State};
 use crate::target::Target;
 
 /// A box of pixels of the screen; `right` and `bottom` are the first column and row outside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Changed {
     /// The first column.
     pub left: u16,

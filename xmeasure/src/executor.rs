@@ -269,11 +269,37 @@ impl LiveServer {
         requests: u64,
         wait: Duration,
     ) -> io::Result<Option<f64>> {
+        Ok(self.and_what_follows(bytes, requests, wait)?.cpu)
+    }
+
+    /// The same, and how often the server goes to sleep.
+    pub(crate) fn and_what_follows(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        wait: Duration,
+    ) -> io::Result<Reading> {
         let before = self.processor_time();
         self.raw
             .exchange(&Load::once(bytes, requests), Until::Sent)?;
         thread::sleep(wait);
-        Ok(self.since(before, Duration::ZERO).cpu)
+        Ok(self.since(before, Duration::ZERO))
+    }
+
+    /// `bytes` of so many requests without answers, so many times in one stream.
+    pub(crate) fn stream(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        times: u64,
+    ) -> io::Result<Reading> {
+        let load = Load {
+            unit: bytes,
+            times,
+            requests: times * requests,
+            ..Load::default()
+        };
+        Ok(self.timed(load, Sync::RoundTrip, Until::Answered(1))?.0)
     }
 
     /// A load so many times, each sent as soon as the one before is answered.

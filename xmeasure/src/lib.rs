@@ -37,6 +37,7 @@ mod executor;
 mod explore;
 mod fit;
 mod fonts;
+mod hosted;
 mod identity;
 mod loads;
 mod mirror;

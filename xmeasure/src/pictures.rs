@@ -13,6 +13,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
+use crate::hosted::Hosted;
 use crate::plan::Plan;
 use crate::sampler::{Executor, Place};
 use crate::stage::{SIDE, Stage};
@@ -21,11 +22,11 @@ use crate::transport::rounded;
 use crate::wire;
 
 /// The sides of what changes.
-const SMALL: u16 = 16;
+pub(crate) const SMALL: u16 = 16;
 const LARGE: u16 = 512;
 /// How long a server is given to do what it does later: longer than the pause between two pictures
 /// at 60 a second. So far apart are the pictures of a program that is at work, too.
-const LATER: Duration = Duration::from_millis(20);
+pub(crate) const LATER: Duration = Duration::from_millis(20);
 /// How often each is measured.
 const TIMES: usize = 30;
 const QUICK_TIMES: usize = 8;
@@ -49,9 +50,9 @@ const TEXT: &[u8] = b"The quick brown fox jumps over the lazy dog; 0123456789. \
 
 /// Copies of one size to a window and to a pixmap, of two pictures in turn: what is the same as
 /// before is no change.
-struct Copies {
-    seen: [Vec<u8>; 2],
-    unseen: [Vec<u8>; 2],
+pub(crate) struct Copies {
+    pub(crate) seen: [Vec<u8>; 2],
+    pub(crate) unseen: [Vec<u8>; 2],
 }
 
 /// The loads.
@@ -61,34 +62,41 @@ pub(crate) struct Pictures {
     /// Large ones that change nothing, and others of smooth text.
     same: Copies,
     smooth: Copies,
+    hosted: Hosted,
 }
 
 impl Pictures {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(12);
+    pub(crate) const LASTS: Duration = Duration::from_secs(14);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Pictures, MeasureError> {
         let (window, depth) = (stage.window, stage.screen.root_depth);
         let pixmap = stage.pixmap(depth, SIDE)?;
-        let gc = stage.gc(window, CreateGCAux::new())?;
+        let gc = stage.gc(window, CreateGCAux::new().graphics_exposures(0))?;
         let black_on_white = picture(stage, depth, [0, u32::MAX])?;
         let white_on_black = picture(stage, depth, [u32::MAX, 0])?;
         let smooth = smooth(stage, depth)?;
         let two = [(black_on_white, 0), (white_on_black, 0)];
-        let copies = |side, from: [(u32, i16); 2]| {
-            let copy = |(from, src_x), to| {
-                wire::core(CopyAreaRequest {
-                    src_drawable: from,
-                    dst_drawable: to,
-                    gc,
-                    src_x,
-                    src_y: 0,
-                    dst_x: 0,
-                    dst_y: 0,
-                    width: side,
-                    height: side,
-                })
+        // `many` times as many places in rows and in columns.
+        let copies = |side: u16, many: u16, from: [(u32, i16); 2]| {
+            let copy = |(from, src_x), to| -> Vec<u8> {
+                let place = |at: u16| (2 * at * side).cast_signed();
+                let places = (0..many).flat_map(|row| (0..many).map(move |column| (row, column)));
+                let copies = places.map(|(row, column)| {
+                    wire::core(CopyAreaRequest {
+                        src_drawable: from,
+                        dst_drawable: to,
+                        gc,
+                        src_x,
+                        src_y: 0,
+                        dst_x: place(column),
+                        dst_y: place(row),
+                        width: side,
+                        height: side,
+                    })
+                });
+                copies.flatten().collect()
             };
             let to = |to| from.map(|from| copy(from, to));
             Copies {
@@ -97,11 +105,12 @@ impl Pictures {
             }
         };
         Ok(Pictures {
-            small: copies(SMALL, two),
-            large: copies(LARGE, two),
-            same: copies(LARGE, [(white_on_black, 0); 2]),
+            small: copies(SMALL, 1, two),
+            large: copies(LARGE, 1, two),
+            same: copies(LARGE, 1, [(white_on_black, 0); 2]),
             // A column further the letters are elsewhere.
-            smooth: copies(LARGE, [(smooth, 0), (smooth, 1)]),
+            smooth: copies(LARGE, 1, [(smooth, 0), (smooth, 1)]),
+            hosted: Hosted::new(&|side, many| copies(side, many, two)),
         })
     }
 
@@ -116,8 +125,8 @@ impl Pictures {
         server.place(Place::Usual)?;
         thread::sleep(LATER);
         let (Some(small), Some(large)) = (
-            self.small.beyond(server, times)?,
-            self.large.beyond(server, times)?,
+            self.small.beyond(server, times, LATER)?,
+            self.large.beyond(server, times, LATER)?,
         ) else {
             return Ok(None);
         };
@@ -135,13 +144,14 @@ impl Pictures {
             return Ok(None);
         }
         let mut of = |copies: &Copies| -> io::Result<Option<Micros>> {
-            let pixel = copies.beyond(server, times)?.as_ref().map(by_the_pixel);
+            let pixel = copies.beyond(server, times, LATER)?;
+            let pixel = pixel.as_ref().map(by_the_pixel);
             Ok(pixel.map(|pixel| Micros(rounded(pixel, 5))))
         };
         let (same, smooth) = (of(&self.same)?, of(&self.smooth)?);
         let at_once = self.is_at_once(server, times, small.unseen + small.beyond.median / 2.0)?;
         let interval = self.interval(server)?;
-        Ok(Some(Deferred {
+        let deferred = Deferred {
             interval_us: Micros(rounded(interval.as_secs_f64() * 1e6, 3)),
             same_us: same,
             smooth_us: smooth,
@@ -149,7 +159,12 @@ impl Pictures {
             update_us: Micros(rounded(update, 5)),
             pixel_us: Micros(rounded(pixel, 5)),
             spread: large.beyond.spread().map(|spread| rounded(spread, 2)),
-        }))
+            ..Deferred::default()
+        };
+        match interval.is_zero() {
+            true => Ok(Some(self.hosted.measure(server, times, deferred)?)),
+            false => Ok(Some(deferred)),
+        }
     }
 
     /// Whether the first change after a pause is dealt with at once: most of such changes cost more than
@@ -207,20 +222,26 @@ fn apart(steps: &[f64], least: f64) -> Option<f64> {
 }
 
 /// What copies of one size cost, in microseconds.
-struct Seen {
+pub(crate) struct Seen {
     /// What one that is seen costs beyond one that is not.
-    beyond: Estimate,
+    pub(crate) beyond: Estimate,
     /// One that is not, with its wakeup.
     unseen: f64,
 }
 
 impl Copies {
-    fn beyond(&self, server: &mut LiveServer, times: usize) -> io::Result<Option<Seen>> {
+    /// What they cost, so far apart.
+    pub(crate) fn beyond(
+        &self,
+        server: &mut LiveServer,
+        times: usize,
+        apart: Duration,
+    ) -> io::Result<Option<Seen>> {
         let (mut beyond, mut unseen) = (Vec::new(), Vec::new());
         for _ in 0..times {
             for (one, other) in self.seen.iter().zip(&self.unseen) {
-                let seen = server.with_what_follows(one, 1, LATER)?;
-                let plain = server.with_what_follows(other, 1, LATER)?;
+                let seen = server.with_what_follows(one, 1, apart)?;
+                let plain = server.with_what_follows(other, 1, apart)?;
                 if let (Some(seen), Some(plain)) = (seen, plain) {
                     beyond.push(seen - plain);
                     unseen.push(plain);

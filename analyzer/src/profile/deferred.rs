@@ -5,6 +5,8 @@
 use x11prof_cost_model::{Cost, Deferred, FastMap, Micros};
 use x11prof_session::Changed;
 
+use super::bands::Bands;
+
 /// The side of the tiles in which changes are told apart. Of each a box is kept: TigerVNC compares
 /// by tiles of as many pixels.
 const TILE: u16 = 64;
@@ -18,6 +20,8 @@ struct Changes {
     tiles: FastMap<(u16, u16), Changed>,
     /// The last change: programs that draw on one place again and again change nothing more.
     last: Option<Changed>,
+    /// The boxes, where they have a price.
+    bands: Option<Bands>,
 }
 
 impl Changes {
@@ -32,6 +36,9 @@ impl Changes {
             return;
         }
         self.last = Some(area);
+        if let Some(bands) = &mut self.bands {
+            bands.add(area);
+        }
         for column in area.left / TILE..=(area.right - 1) / TILE {
             for row in area.top / TILE..=(area.bottom - 1) / TILE {
                 let far = |at: u16| at.saturating_mul(TILE).saturating_add(TILE);
@@ -52,6 +59,11 @@ impl Changes {
         }
     }
 
+    /// How many boxes have changed, where that counts; forgets them.
+    fn boxes(&mut self) -> u64 {
+        self.bands.as_mut().map_or(0, Bands::take)
+    }
+
     /// How many pixels have changed; forgets them.
     fn take(&mut self) -> u64 {
         self.last = None;
@@ -70,6 +82,8 @@ pub(super) struct Pictures {
     due: Option<Micros>,
     /// When the last one was.
     last: Option<Micros>,
+    /// Since when the server has been at work without looking whether one is to be made.
+    busy_since: Micros,
     /// Those that the recording shows.
     seen: Updates,
 }
@@ -92,11 +106,16 @@ const ROOM: f64 = 0.25;
 
 impl Pictures {
     pub(super) fn new(costs: Deferred) -> Pictures {
+        let bands = costs.box_us.map(|_| Bands::default());
         Pictures {
             costs,
-            changes: Changes::default(),
+            changes: Changes {
+                bands,
+                ..Changes::default()
+            },
             due: None,
             last: None,
+            busy_since: Micros::ZERO,
             seen: Updates::default(),
         }
     }
@@ -147,8 +166,8 @@ impl Pictures {
 
     /// What an update of so many drawn pixels costs: by what those that were seen took, if they are
     /// enough.
-    fn cost(&self, pixels: u64) -> Cost {
-        let model = self.costs.cost(pixels);
+    fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
+        let model = self.costs.cost(pixels, boxes, cold);
         let Updates { count, time, .. } = self.seen;
         if count < ENOUGH || self.seen.pixels == 0 {
             return model;
@@ -174,14 +193,36 @@ impl Pictures {
         self.due.get_or_insert(due);
     }
 
-    /// The picture that was made by `now`, if one was: when, and its cost. One without an interval is
-    /// made when the server has nothing else to do.
-    pub(super) fn made(&mut self, now: Micros, idle: bool) -> Option<(Micros, Cost)> {
-        let at_once = self.costs.interval_us.0 == 0.0;
-        let due = self.due.take_if(|due| *due <= now && (idle || !at_once))?;
+    /// Whether the server makes pictures when it has nothing else to do, and not at an interval.
+    fn at_rest(&self) -> bool {
+        self.costs.interval_us.0 == 0.0
+    }
+
+    /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
+    pub(super) fn pauses(&self, now: Micros) -> bool {
+        let long = |busy: Micros| now.0 - self.busy_since.0 >= busy.0;
+        self.at_rest() && self.due.is_some() && self.costs.busy_us.is_some_and(long)
+    }
+
+    /// The picture that was made by `now`, if one was: when, and its cost, where the wakeup before
+    /// cost `cold` more than one in a warm cache. One without an interval is made when the server
+    /// has nothing else to do, or has been at work for long.
+    pub(super) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<(Micros, Cost)> {
+        let may = idle || !self.at_rest() || self.pauses(now);
+        let due = self.due.take_if(|due| *due <= now && may);
+        if may {
+            self.busy_since = now;
+        }
+        let due = due?;
         self.last = Some(due);
+        let cold = if idle { cold } else { Micros::ZERO };
+        let boxes = self.changes.boxes();
         let pixels = self.changes.take();
-        Some((due, self.cost(pixels)))
+        let cost = self.cost(pixels, boxes, cold);
+        if !idle {
+            self.busy_since += cost.time;
+        }
+        Some((due, cost))
     }
 }
 
@@ -230,23 +271,46 @@ mod tests {
     fn pictures_come_at_their_interval() {
         let mut pictures = Pictures::new(costs(100.0));
         let all = area(0, 0, 10, 10);
-        assert_eq!(pictures.made(Micros(1e9), true), None);
+        assert_eq!(pictures.made(Micros(1e9), true, Micros::ZERO), None);
         pictures.change(all, Micros(1000.0));
         pictures.change(all, Micros(1040.0));
-        assert_eq!(pictures.made(Micros(1049.0), true), None);
-        let (at, cost) = pictures.made(Micros(1060.0), false).unwrap();
+        assert_eq!(pictures.made(Micros(1049.0), true, Micros::ZERO), None);
+        let (at, cost) = pictures.made(Micros(1060.0), false, Micros::ZERO).unwrap();
         assert_eq!((at, cost.time), (Micros(1050.0), Micros(30.0)));
         pictures.change(all, Micros(1060.0));
-        assert_eq!(pictures.made(Micros(1149.0), true), None);
-        assert!(pictures.made(Micros(1150.0), true).is_some());
+        assert_eq!(pictures.made(Micros(1149.0), true, Micros::ZERO), None);
+        assert!(pictures.made(Micros(1150.0), true, Micros::ZERO).is_some());
     }
 
     #[test]
     fn without_an_interval_they_wait_for_rest() {
         let mut pictures = Pictures::new(costs(0.0));
         pictures.change(area(0, 0, 2, 1), Micros(10.0));
-        assert_eq!(pictures.made(Micros(20.0), false), None);
-        let (_, cost) = pictures.made(Micros(20.0), true).unwrap();
+        assert_eq!(pictures.made(Micros(20.0), false, Micros::ZERO), None);
+        let (_, cost) = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
         assert_eq!(cost.time, Micros(5.5));
+    }
+
+    #[test]
+    fn at_work_they_wait_for_a_pause() {
+        let mut pictures = Pictures::new(Deferred {
+            busy_us: Some(Micros(50.0)),
+            box_us: Some(Micros(2.0)),
+            chill: Some(3.0),
+            ..costs(0.0)
+        });
+        assert_eq!(pictures.made(Micros(10.0), true, Micros(1.0)), None);
+        pictures.change(area(0, 0, 2, 1), Micros(20.0));
+        pictures.change(area(4, 0, 6, 1), Micros(30.0));
+        assert!(!pictures.pauses(Micros(59.0)));
+        assert_eq!(pictures.made(Micros(59.0), false, Micros::ZERO), None);
+        assert!(pictures.pauses(Micros(60.0)));
+        // Two boxes in one tile: the box around both.
+        let (_, cost) = pictures.made(Micros(60.0), false, Micros(1.0)).unwrap();
+        assert_eq!(cost.time, Micros(5.0 + 2.0 + 1.5));
+        pictures.change(area(0, 0, 2, 1), Micros(70.0));
+        assert!(!pictures.pauses(Micros(115.0)));
+        let (_, cost) = pictures.made(Micros(115.0), true, Micros(1.0)).unwrap();
+        assert_eq!(cost.time, Micros(5.0 + 0.5 + 3.0));
     }
 }

@@ -113,13 +113,19 @@ impl Later {
         self.pictures.change(area, Micros(busy.0.min(done.0)));
     }
 
+    /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
+    pub(super) fn pauses(&self, now: Micros) -> bool {
+        self.pictures.pauses(now)
+    }
+
     /// The picture that was made by `now`, by the model: of another server, or of one that has no rest from
-    /// its clients for as long as there is between two pictures.
+    /// its clients for as long as there is between two pictures. The wakeup before cost `cold` more than
+    /// one in a warm cache.
     pub(super) fn made(
         &mut self,
         time: Timestamp,
-        now: Micros,
-        idle: bool,
+        (now, idle): (Micros, bool),
+        cold: Micros,
     ) -> Option<(Micros, Cost)> {
         if let Some(runs) = &self.runs {
             let busy = runs.busy(time)?;
@@ -127,13 +133,13 @@ impl Later {
                 return None;
             }
         }
-        self.pictures.made(now, idle)
+        self.pictures.made(now, idle, cold)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::{Micros, ServerParameters};
+    use x11prof_cost_model::{Cost, Micros, ServerParameters};
     use x11prof_session::Changed;
     use x11prof_trace::{Control, Server, Switch, SwitchKind, Timestamp};
 
@@ -198,6 +204,10 @@ mod tests {
         later.costs(Micros(50.0));
     }
 
+    fn made(later: &mut Later, millis: u64, now: f64) -> Option<(Micros, Cost)> {
+        later.made(millisecond(millis), (Micros(now), true), Micros::ZERO)
+    }
+
     fn own(later: &mut Later, before: u64) -> Option<(u64, f64)> {
         let own = later.own(millisecond(before), at)?;
         Some((own.from.as_nanos() / 1_000_000, own.time.0))
@@ -207,7 +217,7 @@ mod tests {
     fn an_update_of_the_recorded_server_takes_what_it_took() {
         let mut later = later("Us", &[(0, 1), (20, 21), (25, 28), (35, 36)]);
         draws(&mut later, 20);
-        assert_eq!(later.made(millisecond(40), Micros(40_000.0), true), None);
+        assert_eq!(made(&mut later, 40, 40_000.0), None);
         // The run for the client was none, that which came half an interval behind it was one, and another
         // timer's is work as well.
         assert_eq!(own(&mut later, 40), Some((25, 3000.0)));
@@ -228,8 +238,8 @@ mod tests {
         assert_eq!(own(&mut later, 39), Some((25, 2950.0)));
         // A longer one than there is between two updates is the model's.
         draws(&mut later, 40);
-        assert_eq!(later.made(millisecond(50), Micros(44_000.0), true), None);
-        let (due, cost) = later.made(millisecond(50), Micros(45_000.0), true).unwrap();
+        assert_eq!(made(&mut later, 50, 44_000.0), None);
+        let (due, cost) = made(&mut later, 50, 45_000.0).unwrap();
         assert_eq!((due, cost.time), (Micros(45_000.0), Micros(150.0)));
     }
 
@@ -239,10 +249,6 @@ mod tests {
         draws(&mut later, 20);
         assert_eq!(own(&mut later, 40), None);
         assert!(later.seen().is_none());
-        assert!(
-            later
-                .made(millisecond(25), Micros(25_000.0), true)
-                .is_some()
-        );
+        assert!(made(&mut later, 25, 25_000.0).is_some());
     }
 }

@@ -1,6 +1,7 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
 pub(crate) mod atoms;
+mod bands;
 pub(crate) mod charges;
 mod coldness;
 mod deferred;

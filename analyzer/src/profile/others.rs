@@ -19,6 +19,8 @@ pub(crate) struct Others {
     running: HashMap<u16, (u32, u64)>,
     /// From when to when others ran on the server's processor, in order.
     ran: VecDeque<(u64, u64)>,
+    /// When they had to wait for something, in order: of those stretches the ends.
+    waited: VecDeque<u64>,
     /// What is counted already, in nanoseconds, and until when.
     total: u64,
     until: u64,
@@ -51,6 +53,12 @@ impl Others {
                 && self.home == Some(switch.cpu)
             {
                 self.stretch(since, time);
+                if switch.kind == SwitchKind::Blocked {
+                    if self.waited.len() == MOST {
+                        self.waited.pop_front();
+                    }
+                    self.waited.push_back(time);
+                }
             }
             if starts && switch.pid != server {
                 self.running.insert(switch.cpu, (switch.tid, time));
@@ -79,6 +87,16 @@ impl Others {
         Some(Micros::from_nanos(nanos as f64))
     }
 
+    /// Whether a client that the server woke on its own processor at `since` had its answer ready at
+    /// `until` before it waited for anything: others ran, and none of them ran again after it had
+    /// waited. To be asked before `worked` is for the later one.
+    pub(crate) fn at_once(&self, since: Timestamp, until: Timestamp) -> bool {
+        let (since, until) = (since.as_nanos(), until.as_nanos());
+        let begun = self.ran.iter().take_while(|(from, _)| *from < until);
+        let last = begun.filter(|(_, to)| *to > since).last();
+        last.is_some_and(|(from, _)| !self.waited.iter().any(|at| since < *at && at <= from))
+    }
+
     /// For how long they have run until `time`, from the beginning of the trace on. Asked for in
     /// the order of time; what the switches have not told by then is not in it.
     pub(crate) fn worked(&mut self, time: Timestamp) -> Micros {
@@ -91,6 +109,9 @@ impl Others {
                 break;
             }
             self.ran.pop_front();
+        }
+        while self.waited.front().is_some_and(|at| *at < time) {
+            self.waited.pop_front();
         }
         self.until = self.until.max(time);
         Micros::from_nanos(self.total as f64)
@@ -161,6 +182,31 @@ mod tests {
         assert_eq!(others.span(at(20), at(50)), Some(Micros(20.0)));
         assert_eq!(others.span(at(27), at(42)), Some(Micros(15.0)));
         assert_eq!(others.span(at(50), at(80)), None);
+    }
+
+    #[test]
+    fn an_answer_at_once_is_not_waited_for() {
+        use SwitchKind::{Blocked, In, Preempted};
+        let mut others = Others::default();
+        others.server(Some(SERVER));
+        others.observe(&[
+            switch(SERVER, 10, 1, In),
+            switch(SERVER, 20, 1, Preempted),
+            switch(8, 20, 1, In),
+            switch(8, 30, 1, Preempted),
+            switch(SERVER, 30, 1, In),
+            switch(SERVER, 35, 1, Preempted),
+            switch(8, 35, 1, In),
+            switch(8, 40, 1, Blocked),
+            switch(8, 70, 1, In),
+            switch(8, 80, 1, Blocked),
+        ]);
+        let at = |micros: u64| Timestamp::from_nanos(micros * 1000);
+        assert!(others.at_once(at(15), at(45)));
+        assert!(!others.at_once(at(15), at(90)));
+        // It waited before the answer, and not again.
+        assert!(others.at_once(at(60), at(90)));
+        assert!(!others.at_once(at(85), at(95)));
     }
 
     #[test]

@@ -22,6 +22,9 @@ use crate::pipeline::{Observation, Seen};
 /// A request that fails with more than this many behind it keeps its full price.
 const RECENT: usize = 4096;
 
+/// The events that a copy is answered by: GraphicsExposure, NoExposure.
+const COPIED: [u8; 2] = [13, 14];
+
 /// Which requests are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blocking {
@@ -54,6 +57,8 @@ struct Stream {
     /// The server wrote to this client, and no message of that write has ended yet: the first
     /// one bears the write's cost.
     written: bool,
+    /// When the server last wrote what some request of its last batches calls for.
+    told: Option<Timestamp>,
 }
 
 /// Prices what it observes for one server.
@@ -118,7 +123,7 @@ impl Pricer {
                 let at = self.at(block.time);
                 let awake = self.comes(block.connection, block.time, &mut on);
                 if !awake {
-                    self.update(block.connection, block.time, at, &mut on);
+                    self.before(block.connection, block.time, at, &mut on);
                 }
                 let stream = self.streams.get(&block.connection);
                 let answered = stream.and_then(|stream| stream.awaited);
@@ -228,20 +233,39 @@ impl Pricer {
         });
     }
 
-    /// What the server did between its clients' requests, before a batch arrives.
-    fn update(
+    /// What the server did between its clients' requests, before a batch arrives at `at`. It does not
+    /// rest before that of a client that runs as soon as it is answered, and has the next one ready
+    /// before the server, whose processor it is on, looks for more.
+    fn before(
         &mut self,
         connection: ConnectionId,
         time: Timestamp,
         at: Micros,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
+        if self.later.is_some() {
+            let stream = self.streams.get_mut(&connection);
+            let told = stream.and_then(|stream| stream.told.take());
+            let ready = told.is_some_and(|since| self.others.at_once(since, time));
+            let busy = self.clock.busy_until().unwrap_or(at);
+            let now = Micros(at.0.max(busy.0));
+            self.update(connection, time, (now, at >= busy && !ready), on);
+        }
+    }
+
+    /// What the server does later, where it does that by `now`; `idle`, if it has nothing else to do.
+    fn update(
+        &mut self,
+        connection: ConnectionId,
+        time: Timestamp,
+        (now, idle): (Micros, bool),
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
         let Some(later) = &mut self.later else {
             return;
         };
-        let busy = self.clock.busy_until().unwrap_or(at);
-        let now = Micros(at.0.max(busy.0));
-        if let Some((due, server)) = later.made(time, now, at >= busy) {
+        let cold = self.transport.cold(self.coldness.lapse());
+        if let Some((due, server)) = later.made(time, (now, idle), cold) {
             self.clock.serve_at(due, server.time);
             on(&Charge::Transport {
                 connection,
@@ -306,6 +330,7 @@ impl Pricer {
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let stream = self.streams.entry(seen.connection).or_default();
                 stream.answered(reply.sequence);
+                stream.told = Some(seen.time);
                 let latest = reply.last && stream.latest == reply.sequence;
                 stream.awaited = latest.then_some(seen.time);
                 if let Some(request) = reply.request
@@ -323,10 +348,11 @@ impl Pricer {
                 let cost = self.transport.event() + self.flush(seen.connection);
                 transport(self, Event, event.wire_len, cost, None);
                 if let Some(sequence) = event.sequence {
-                    self.streams
-                        .entry(seen.connection)
-                        .or_default()
-                        .answered(sequence);
+                    let stream = self.streams.entry(seen.connection).or_default();
+                    stream.answered(sequence);
+                    if !event.sent && COPIED.contains(&event.code) {
+                        stream.told = Some(seen.time);
+                    }
                 }
             }
             Message::Error(error) => {
@@ -363,6 +389,9 @@ impl Pricer {
         if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
             later.changed(changed, seen.time, busy, |time| since(start, time));
+            if later.pauses(busy) {
+                self.update(seen.connection, seen.time, (busy, false), on);
+            }
         }
 
         let price = &self.price;
