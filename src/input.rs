@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use x11prof_analyzer::identity;
-use x11prof_cost_model::{Host, ServerIdentity, ServerParameters, best_match, built_in};
+use x11prof_analyzer::{identity, recorded_host, recorded_server};
+use x11prof_cost_model::{ServerParameters, best_match, built_in};
 use x11prof_session::{Definitions, Session};
 use x11prof_trace::{Reader, Server, Started};
 
@@ -41,22 +41,8 @@ pub(crate) fn parameters_for(
     started: &Started,
     server: Option<&Server>,
 ) -> Result<ServerParameters, CommandError> {
-    let host = Host {
-        cpu_model: Some(started.cpu_model.clone()).filter(|model| !model.is_empty()),
-        cpus: Some(started.cpus),
-        kernel: Some(started.kernel.clone()),
-    };
-    let server = server
-        .cloned()
-        .map_or_else(ServerIdentity::default, |server| ServerIdentity {
-            name: server.display,
-            executable: server.executable,
-            arguments: server.arguments,
-            vendor: Some(server.vendor),
-            release: Some(server.release),
-            depth: Some(server.depth),
-            screen: Some(server.screen),
-        });
+    let host = recorded_host(started);
+    let server = server.map(recorded_server).unwrap_or_default();
     let known = built_in()
         .iter()
         .map(|known| known.parameters())

@@ -20,6 +20,7 @@ mod paper_tests;
 mod pattern;
 mod pipeline;
 mod profile;
+mod recorded;
 mod resources;
 mod statistics;
 mod switches_first;
@@ -46,12 +47,13 @@ pub use profile::groups::By;
 pub use profile::partition::PartitionReport;
 pub use profile::pricing::{Blocking, Pricer};
 pub use profile::report::{
-    ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
-    ServerReport, TotalReport, TraceReport, TransportReport,
+    ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
+    RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
 };
 pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::tally::Line;
 pub use profile::{Profile, TransportLine, profile_session, profile_trace};
+pub use recorded::{recorded_host, recorded_server};
 pub use resources::Resources;
 pub use resources::report::{
     ClientResources, HeldOverTime, KindResources, OtherClients, OtherKinds, PixelFormatReport,

@@ -63,6 +63,7 @@ impl ServerParameters {
                 blank: None,
                 row: None,
                 lettering: Vec::new(),
+                surroundings: None,
                 points,
             });
         }

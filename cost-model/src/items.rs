@@ -1,9 +1,10 @@
 //! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
 //! A measured point is a request of one item: fixed part + g(size). Characters without ink make
 //! an item of text smaller than its length, letters that are hard to foresee make it larger; a
-//! shape that is higher or wider than a square is one of the square that takes as long.
+//! shape that is higher or wider than a square is one of the square that takes as long. What a
+//! window stands among adds to what its change costs by itself.
 
-use x11prof_session::Operation;
+use x11prof_session::{Operation, Surroundings};
 
 use crate::interpolate::{Curve, Estimate};
 use crate::lettering::{Plane, Share};
@@ -17,6 +18,8 @@ pub(crate) struct ItemCosts {
     blank: Option<Blank>,
     row: Option<Row>,
     lettering: Option<Plane>,
+    /// For each sibling, each window covered or uncovered, and 1000 pixels.
+    surroundings: [Option<Cost>; 3],
     curve: Curve,
 }
 
@@ -32,12 +35,39 @@ impl ItemCosts {
             blank: entry.blank,
             row: entry.row,
             lettering: Plane::new(&entry.lettering),
+            surroundings: entry.surroundings.map_or([None; 3], |it| {
+                it.parts().map(|(_, part)| part?.cost(clock))
+            }),
             curve: Curve::new(entry.points.iter().filter_map(point).collect())?,
         })
     }
 
     /// What `operation` costs; its fixed part only where it does no `work`.
     pub(crate) fn of(&self, operation: &Operation, work: bool) -> Estimate {
+        let alone = self.alone(operation, work);
+        let Some(surroundings) = operation.surroundings.filter(|_| work) else {
+            return alone;
+        };
+        let Surroundings {
+            siblings,
+            overlapped,
+            pixels,
+        } = surroundings;
+        let amounts = [siblings, overlapped, pixels / 1000.0];
+        let parts = self.surroundings.iter().zip(amounts);
+        let mut whole = alone;
+        for (part, amount) in parts.filter(|(_, amount)| *amount > 0.0) {
+            if let Some(part) = part {
+                whole.cost += part.times(amount);
+                // Whether it lies among the measured sizes is a matter of the windows.
+                whole.exact = false;
+            }
+        }
+        whole
+    }
+
+    /// What it costs but for its surroundings.
+    fn alone(&self, operation: &Operation, work: bool) -> Estimate {
         if let Some(row) = self.row.filter(|_| work && !operation.rows.is_empty()) {
             return self.of_rows(operation, row);
         }
@@ -181,10 +211,10 @@ fn beside(one: Cost, fixed: Cost) -> Cost {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_session::Operation;
+    use x11prof_session::{Operation, Surroundings};
 
     use super::{ItemCosts, square};
-    use crate::{Blank, Clock, Cost, Measured, Micros, Point, RequestCosts, Row};
+    use crate::{Blank, Clock, Cost, Measured, Micros, Point, RequestCosts, Row, SurroundingCosts};
 
     fn costs(fixed: Option<f64>, points: &[(f64, f64)]) -> ItemCosts {
         let point = |&(size, time)| Point {
@@ -248,6 +278,45 @@ mod tests {
         let price = costs.of(&slender, true);
         assert_eq!(price.cost, Cost::exact(Micros(1.0 + 2.0 + 2.0)));
         assert!(!price.exact && !price.beyond && !price.below);
+    }
+
+    #[test]
+    fn surroundings_add_up() {
+        let each = |time| {
+            Some(Measured {
+                cpu_us: Some(Micros(time)),
+                ..Measured::default()
+            })
+        };
+        let mut entry = RequestCosts {
+            points: vec![Point {
+                size: 1.0,
+                cpu_us: Some(Micros(1.0)),
+                ..Point::default()
+            }],
+            ..RequestCosts::default()
+        };
+        let mut change = operation(&[1.0]);
+        change.surroundings = Some(Surroundings {
+            siblings: 10.0,
+            overlapped: 2.0,
+            pixels: 4000.0,
+        });
+        let price = |entry: &RequestCosts, work| {
+            let costs = ItemCosts::new(entry, Clock::Cpu).unwrap();
+            costs.of(&change, work)
+        };
+        assert_eq!(price(&entry, true).cost, Cost::exact(Micros(1.0)));
+        entry.surroundings = Some(SurroundingCosts {
+            sibling: each(0.25),
+            overlapped: None,
+            kilopixel: each(2.0),
+        });
+        let among = price(&entry, true);
+        assert_eq!(among.cost, Cost::exact(Micros(1.0 + 2.5 + 8.0)));
+        assert!(!among.exact && !among.beyond);
+        entry.fixed = each(0.5);
+        assert_eq!(price(&entry, false).cost, Cost::exact(Micros(0.5)));
     }
 
     #[test]

@@ -38,11 +38,12 @@ pub use description::DescriptionError;
 pub use difference::{Difference, differences};
 pub use file::ParameterError;
 pub use hashing::{FastMap, WordHasher};
-pub use matching::{Match, best_match};
+pub use matching::{Match, best_match, is_same};
 pub use network::{Network, NetworkError};
 pub use parameters::{
     AfterSleep, AfterWork, AttributeValue, Blank, Deferred, FORMAT, Host, Lettered, Measured,
-    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, TransportCosts,
+    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts,
+    TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

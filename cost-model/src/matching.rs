@@ -33,33 +33,54 @@ pub fn best_match<'a>(
 ) -> Option<Match<'a>> {
     let mut best: Option<([Likeness; 5], &ServerParameters)> = None;
     for candidate in candidates {
-        let likeness = compare(candidate, server, host);
+        let likeness = compare(&candidate.server, &candidate.host, server, host);
         if best.is_none_or(|(known, _)| likeness > known) {
             best = Some((likeness, candidate));
         }
     }
-    let ([executable, depth, cpu_model, vendor, release], parameters) = best?;
-    let identified = executable == Equal || (vendor == Equal && release == Equal);
+    let (likeness, parameters) = best?;
+    let (same_server, same_machine) = same(likeness);
     Some(Match {
         parameters,
-        same_server: identified && executable != Differs && depth != Differs,
-        same_machine: (cpu_model != Unknown).then_some(cpu_model == Equal),
+        same_server,
+        same_machine,
     })
 }
 
+/// Whether the parameters of `known` on `known_host` are those of this server on this host, as far as
+/// they tell: that what was measured of one holds for the other.
+pub fn is_same(
+    (known, known_host): (&ServerIdentity, &Host),
+    (server, host): (&ServerIdentity, &Host),
+) -> bool {
+    let (same_server, same_machine) = same(compare(known, known_host, server, host));
+    same_server && same_machine != Some(false)
+}
+
+/// Whether it is the same kind of server, and the same model of processor, where that is known.
+fn same(likeness: [Likeness; 5]) -> (bool, Option<bool>) {
+    let [executable, depth, cpu_model, vendor, release] = likeness;
+    let identified = executable == Equal || (vendor == Equal && release == Equal);
+    (
+        identified && executable != Differs && depth != Differs,
+        (cpu_model != Unknown).then_some(cpu_model == Equal),
+    )
+}
+
 /// In the order of what tells most about costs.
-fn compare(candidate: &ServerParameters, server: &ServerIdentity, host: &Host) -> [Likeness; 5] {
-    let known = &candidate.server;
+fn compare(
+    known: &ServerIdentity,
+    known_host: &Host,
+    server: &ServerIdentity,
+    host: &Host,
+) -> [Likeness; 5] {
     [
         like(
             known.executable.as_deref().map(base_name),
             server.executable.as_deref().map(base_name),
         ),
         like(known.depth, server.depth),
-        like(
-            candidate.host.cpu_model.as_deref(),
-            host.cpu_model.as_deref(),
-        ),
+        like(known_host.cpu_model.as_deref(), host.cpu_model.as_deref()),
         like(known.vendor.as_deref(), server.vendor.as_deref()),
         like(known.release, server.release),
     ]

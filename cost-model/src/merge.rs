@@ -35,6 +35,7 @@ impl RequestCosts {
         if !newer.lettering.is_empty() {
             self.lettering = newer.lettering;
         }
+        self.surroundings = newer.surroundings.or(self.surroundings);
         let replaced = |point: &Point| newer.points.iter().any(|it| it.size == point.size);
         self.points.retain(|point| !replaced(point));
         self.points.extend(newer.points);

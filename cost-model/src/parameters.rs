@@ -153,8 +153,17 @@ pub struct Deferred {
     pub interval_us: Micros,
     /// One update.
     pub update_us: Micros,
-    /// Each pixel that has changed.
+    /// Each pixel that has changed, of text in two colours.
     pub pixel_us: Micros,
+    /// Each pixel that was drawn and is what it was before; `None` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_us: Option<Micros>,
+    /// Each pixel that has changed, of text with edges in greys; `None` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smooth_us: Option<Micros>,
+    /// From the first change after a pause to its update; half an interval where that is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
@@ -162,16 +171,27 @@ pub struct Deferred {
 
 impl Deferred {
     /// An update of so many pixels that were drawn. A recording does not show which of them are what
-    /// they were before, and cost nothing, as where a program paints again what is there: the
-    /// bounds are none and all of them, and the estimate lies in the middle.
+    /// they were before, as where a program paints again what is there, nor what the others are like. The
+    /// bounds are that none has changed, and that all are the dearest that was measured; the estimate lies
+    /// in the middle between none and all, of text.
     pub fn cost(&self, pixels: u64) -> Cost {
         let spread = self.spread.unwrap_or(0.0);
-        let pixels = Micros(self.pixel_us.0 * pixels as f64);
+        let all = |pixel: Micros| self.update_us + pixel * pixels as f64;
+        let (text, same) = (self.pixel_us, self.same_us.unwrap_or_default());
+        let smooth = self.smooth_us.unwrap_or(text);
+        let time = all(Micros((text.0 + same.0) / 2.0));
+        let least = all(Micros(same.0.min(text.0)));
+        let most = all(Micros(smooth.0.max(text.0).max(same.0)));
         Cost {
-            time: self.update_us + Micros(pixels.0 / 2.0),
-            low: Cost::with_spread(self.update_us, spread).low,
-            high: Cost::with_spread(self.update_us + pixels, spread).high,
+            time,
+            low: Cost::with_spread(least, spread).low,
+            high: Cost::with_spread(most, spread).high,
         }
+    }
+
+    /// How long the first change after a pause waits for its update.
+    pub fn first(&self) -> Micros {
+        self.first_us.unwrap_or(self.interval_us * 0.5)
     }
 }
 
@@ -238,6 +258,9 @@ pub struct RequestCosts {
     /// is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lettering: Vec<Lettered>,
+    /// What the surroundings of a window that changes add; nothing where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<SurroundingCosts>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
 }
@@ -278,6 +301,33 @@ pub struct Lettered {
     /// Half the width of the 95 % confidence interval, relative to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
+}
+
+/// What the surroundings of a window that changes add to what it costs by itself
+/// ([`x11prof_session::Surroundings`]). The points are without.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SurroundingCosts {
+    /// For each mapped sibling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sibling: Option<Measured>,
+    /// For each window that is covered or uncovered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlapped: Option<Measured>,
+    /// For each 1000 pixels that are painted or copied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kilopixel: Option<Measured>,
+}
+
+impl SurroundingCosts {
+    /// Its parts, with their names in a file.
+    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 3] {
+        [
+            ("sibling", self.sibling.as_ref()),
+            ("overlapped", self.overlapped.as_ref()),
+            ("kilopixel", self.kilopixel.as_ref()),
+        ]
+    }
 }
 
 /// The value of an attribute in a file: a name or a number.

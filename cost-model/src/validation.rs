@@ -98,6 +98,11 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     for text in &entry.lettering {
         validate_lettered(text).map_err(|message| (None, format!("lettering: {message}")))?;
     }
+    let parts = entry.surroundings.iter().flat_map(|it| it.parts());
+    for (name, part) in parts {
+        let wrong = |message| (None, format!("surroundings: {name}: {message}"));
+        part.map_or(Ok(()), validate_measured).map_err(wrong)?;
+    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;
@@ -223,7 +228,11 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
     validate_after("after_work", work)?;
     if let Some(it) = transport.deferred {
         let times = [it.interval_us, it.update_us, it.pixel_us].map(|time| time.0);
-        if !times.into_iter().chain(it.spread).all(is_amount) {
+        let others = [it.same_us, it.smooth_us, it.first_us]
+            .into_iter()
+            .flatten();
+        let amounts = times.into_iter().chain(others.map(|time| time.0));
+        if !amounts.chain(it.spread).all(is_amount) {
             return Err("deferred: a time or a spread is a number that is not negative".to_owned());
         }
     }

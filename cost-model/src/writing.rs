@@ -145,6 +145,16 @@ impl Lines {
             ])
         });
         self.list("lettering", lettering);
+        self.optional(
+            "surroundings",
+            entry.surroundings.as_ref().map(|it| {
+                let parts = it.parts().into_iter();
+                let written = |(name, part): (&str, Option<&Measured>)| {
+                    Some((name.to_owned(), inline(&measured(part?))))
+                };
+                inline(&parts.filter_map(written).collect::<Vec<_>>())
+            }),
+        );
         self.0.push_str("points = [\n");
         for it in &entry.points {
             let _ = writeln!(self.0, "    {},", inline(&point(it)));
@@ -231,6 +241,9 @@ fn deferred(it: &Deferred) -> Vec<Field> {
         ("interval_us", Some(it.interval_us.0)),
         ("update_us", Some(it.update_us.0)),
         ("pixel_us", Some(it.pixel_us.0)),
+        ("same_us", it.same_us.map(|time| time.0)),
+        ("smooth_us", it.smooth_us.map(|time| time.0)),
+        ("first_us", it.first_us.map(|time| time.0)),
         ("spread", it.spread),
     ];
     numbers(&parts)
@@ -313,7 +326,7 @@ after_work = [
     { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
     { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, spread = 0.2 },
 ]
-deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, spread = 0.1 }
+deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, spread = 0.1 }
 
 [[request]]
 name = "PolyLine"

@@ -7,10 +7,10 @@ use x11rb_protocol::protocol::{render, xfixes, xproto};
 
 use crate::atoms;
 use crate::body::Body;
+use crate::geometry::Geometry;
 use crate::ids::{By, ClientId, IdMap};
 use crate::names::ExtensionKind;
 use crate::session::State;
-use crate::windows::Geometry;
 
 /// Questions kept for each client; the replies to older ones teach nothing.
 const MOST: usize = 1 << 12;

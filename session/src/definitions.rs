@@ -121,6 +121,7 @@ impl Definition {
             operation.blanks = 0;
             operation.rows.clear();
             operation.lettering = None;
+            operation.surroundings = None;
             operation.effect = if known { Effect::Full } else { Effect::Unknown };
         }
         if let Some(attributes) = &self.attributes {

@@ -2,13 +2,14 @@
 
 use crate::body::Body;
 use crate::clip::Area;
+use crate::geometry::Geometry;
 use crate::ids::{By, ClientId, IdMap};
 use crate::operation::Effect;
 use crate::region::Region;
 use crate::setup::Root;
 use crate::strangers::Strangers;
 use crate::target::{Clip, Target};
-use crate::windows::{Geometry, Windows};
+use crate::windows::Windows;
 
 /// Whether a drawable is a window or a pixmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

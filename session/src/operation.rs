@@ -8,6 +8,7 @@ use std::fmt;
 use x11prof_protocol::Symbol;
 
 use crate::lettering::Lettering;
+use crate::surroundings::Surroundings;
 
 /// The name of an attribute, spelled as in the paper: `gxmode`, `linestyle`, `fontname`.
 pub type Attribute = Symbol;
@@ -136,6 +137,9 @@ pub struct Operation {
     /// What the letters drawn of late were like, those of this text request included; `None` for
     /// all else, and where that is not to matter.
     pub lettering: Option<Lettering>,
+    /// What the window that a request changes stands among; `None` for all else, and where nothing
+    /// of it is seen.
+    pub surroundings: Option<Surroundings>,
     /// Whether it does its work.
     pub effect: Effect,
 }
@@ -151,6 +155,7 @@ impl Operation {
             blanks: 0,
             rows: Vec::new(),
             lettering: None,
+            surroundings: None,
             effect: Effect::Full,
         }
     }

@@ -184,6 +184,7 @@ impl Session {
         operation.blanks = 0;
         operation.rows.clear();
         operation.lettering = None;
+        operation.surroundings = None;
         operation.effect = Effect::Full;
         let body = Body::of(request);
         match request.major {
@@ -233,7 +234,7 @@ impl Session {
                     xproto::DESTROY_WINDOW_REQUEST
                         | xproto::DESTROY_SUBWINDOWS_REQUEST
                         | xproto::REPARENT_WINDOW_REQUEST
-                        ..=xproto::CONFIGURE_WINDOW_REQUEST
+                        ..=xproto::CIRCULATE_WINDOW_REQUEST
                 ) {
                     window_operations::operation(operation, names, state, client, request, &body);
                 } else {
@@ -301,7 +302,7 @@ impl State {
             }
             xproto::DESTROY_WINDOW_REQUEST
             | xproto::DESTROY_SUBWINDOWS_REQUEST
-            | xproto::REPARENT_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST => {
+            | xproto::REPARENT_WINDOW_REQUEST..=xproto::CIRCULATE_WINDOW_REQUEST => {
                 window_messages::request(&mut self.drawables, by, request, body)?;
             }
             xproto::SET_SELECTION_OWNER_REQUEST => {

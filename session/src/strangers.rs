@@ -2,10 +2,10 @@
 //! events tell of them.
 
 use crate::clip::Area;
+use crate::geometry::Geometry;
 use crate::ids::IdMap;
 use crate::operation::Effect;
 use crate::target::Target;
-use crate::windows::Geometry;
 
 /// What is known of such a drawable.
 #[derive(Debug, Clone, Copy, Default)]

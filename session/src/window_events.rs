@@ -5,8 +5,9 @@ use x11prof_protocol::Event;
 use x11rb_protocol::protocol::xproto;
 
 use crate::drawables::Drawables;
+use crate::geometry::Geometry;
 use crate::ids::{By, ClientId};
-use crate::windows::{Geometry, Window};
+use crate::windows::Window;
 
 /// Corrects the windows by what the server tells of them.
 pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'_>) -> Option<()> {

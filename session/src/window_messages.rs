@@ -8,12 +8,14 @@ use x11rb_protocol::protocol::xproto;
 
 use crate::body::Body;
 use crate::drawables::Drawables;
+use crate::geometry::Geometry;
 use crate::ids::{By, ClientId};
-use crate::windows::{Background, Geometry, Window, Windows};
+use crate::windows::{Background, Window, Windows};
 
 /// Bits of the value mask of CreateWindow and ChangeWindowAttributes.
 const BACK_PIXMAP: u32 = 1 << 0;
 const BACK_PIXEL: u32 = 1 << 1;
+const BIT_GRAVITY: u32 = 1 << 4;
 const OVERRIDE_REDIRECT: u32 = 1 << 9;
 const EVENT_MASK: u32 = 1 << 11;
 /// A bit of an event mask.
@@ -73,6 +75,9 @@ fn change(window: &mut Window, client: ClientId, body: &Body<'_>, mask: u32, at:
     if mask & BACK_PIXEL != 0 {
         window.background = Background::Present;
     }
+    if let Some(gravity) = body.value(at, mask, BIT_GRAVITY) {
+        window.keeps_bits = gravity & 0xFF != 0;
+    }
     if let Some(value) = body.value(at, mask, OVERRIDE_REDIRECT) {
         window.override_redirect = value & 0xFF != 0;
     }
@@ -127,6 +132,12 @@ pub(crate) fn request(
             window.moved = Some(by);
         }
         xproto::CONFIGURE_WINDOW_REQUEST => configure(windows, id, by, body)?,
+        xproto::CIRCULATE_WINDOW_REQUEST => {
+            let (child, place) = windows.circulated(id, lowers(request))?;
+            if !windows.is_redirected(child, by.client) {
+                windows.restack(child, place);
+            }
+        }
         _ => {}
     }
     Some(())
@@ -173,11 +184,26 @@ fn configure(windows: &mut Windows, id: u32, by: By, body: &Body<'_>) -> Option<
     let mask = u32::from(body.u16(4)?);
     reshape(&mut window.geometry, body, mask);
     window.moved = Some(by);
+    if let Some(place) = restacked(windows, id, body, mask) {
+        windows.restack(id, place);
+    }
     Some(())
 }
 
+/// The place in the stack that ConfigureWindow gives a window; `None` where it gives it none, or
+/// where it is not known.
+pub(crate) fn restacked(windows: &Windows, id: u32, body: &Body<'_>, mask: u32) -> Option<usize> {
+    let mode = body.value(8, mask, 1 << 6)?;
+    windows.restacked(id, body.value(8, mask, 1 << 5), mode & 0xFF)
+}
+
+/// Whether CirculateWindow lowers a window.
+pub(crate) fn lowers(request: &Request<'_>) -> bool {
+    request.minor != 0
+}
+
 /// The geometry as ConfigureWindow's value list makes it.
-fn reshape(geometry: &mut Geometry, body: &Body<'_>, mask: u32) {
+pub(crate) fn reshape(geometry: &mut Geometry, body: &Body<'_>, mask: u32) {
     let value = |bit| body.value(8, mask, bit).map(|value| value as u16);
     geometry.x = value(1 << 0).map_or(geometry.x, u16::cast_signed);
     geometry.y = value(1 << 1).map_or(geometry.y, u16::cast_signed);

@@ -8,6 +8,8 @@ use crate::ids::ClientId;
 use crate::names::Names;
 use crate::operation::{Effect, Operation, Value};
 use crate::session::State;
+use crate::surroundings::Surroundings;
+use crate::window_messages::{lowers, reshape, restacked};
 use crate::windows::{Window, Windows};
 
 /// What a request does to windows: to how many, and whether they show.
@@ -24,6 +26,10 @@ pub(crate) fn operation(
     body: &Body<'_>,
 ) {
     let windows = &state.drawables.windows;
+    if request.major == xproto::CIRCULATE_WINDOW_REQUEST {
+        circulate(operation, windows, client, lowers(request), body);
+        return;
+    }
     let touched = body
         .u32(0)
         .and_then(|id| Some((id, windows.get(id)?)))
@@ -56,6 +62,47 @@ pub(crate) fn operation(
     operation.effect = effect;
     operation.op_size = f64::from(count);
     operation.items.push(operation.op_size);
+    if effect == Effect::Full {
+        operation.surroundings = body.u32(0).and_then(|id| match request.major {
+            xproto::MAP_WINDOW_REQUEST => Surroundings::appearing(windows, id),
+            xproto::UNMAP_WINDOW_REQUEST => Surroundings::vanishing(windows, id),
+            xproto::DESTROY_WINDOW_REQUEST if windows.is_viewable(id)? => {
+                Surroundings::vanishing(windows, id)
+            }
+            xproto::CONFIGURE_WINDOW_REQUEST => {
+                let mask = u32::from(body.u16(4)?);
+                let mut geometry = windows.get(id)?.geometry;
+                reshape(&mut geometry, body, mask);
+                let place = restacked(windows, id, body, mask);
+                Surroundings::configured(windows, id, geometry, place)
+            }
+            _ => None,
+        });
+    }
+}
+
+/// CirculateWindow: at most one of the children changes its place in the stack.
+fn circulate(
+    operation: &mut Operation,
+    windows: &Windows,
+    client: ClientId,
+    lowers: bool,
+    body: &Body<'_>,
+) {
+    operation.items.push(0.0);
+    let parent = body.u32(0).filter(|parent| windows.get(*parent).is_some());
+    operation.effect = parent.map_or(Effect::Unknown, |parent| {
+        let Some((child, place)) = windows.circulated(parent, lowers) else {
+            return Effect::Nothing;
+        };
+        if windows.is_redirected(child, client) {
+            return Effect::Nothing;
+        }
+        let geometry = windows.get(child).map(|child| child.geometry);
+        operation.surroundings =
+            geometry.and_then(|it| Surroundings::configured(windows, child, it, Some(place)));
+        shown(windows, child)
+    });
 }
 
 /// Of a request that takes windows from where they are, whether any of them was to be seen
@@ -131,7 +178,12 @@ fn configure(
             .attributes
             .append(names.change, Value::Name(change));
     }
-    if change.is_none() || windows.is_redirected(id, client) {
+    let stays = || {
+        let place = restacked(windows, id, body, u32::from(mask));
+        place.is_some_and(|place| windows.place(id) == Some(place))
+    };
+    let is_restack = change == Some(names.changes.restack);
+    if change.is_none() || windows.is_redirected(id, client) || is_restack && stays() {
         return (1, Effect::Nothing);
     }
     (windows.count(id, true), shown(windows, id))

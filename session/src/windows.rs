@@ -3,23 +3,9 @@
 use std::cell::Cell;
 
 use crate::clip::Area;
+use crate::geometry::Geometry;
 use crate::ids::{By, ClientId, IdMap};
 use crate::setup::Root;
-
-/// Where a drawable is and how large, in pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Geometry {
-    /// Of its outer upper left corner in its parent; 0 for a pixmap.
-    pub x: i16,
-    /// As `x`.
-    pub y: i16,
-    /// Without the border.
-    pub width: u16,
-    /// As `width`.
-    pub height: u16,
-    /// The border's width; 0 for a pixmap.
-    pub border_width: u16,
-}
 
 /// What a window's background is, as far as clearing it depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +35,8 @@ pub(crate) struct Window {
     pub(crate) depth: Option<u8>,
     pub(crate) input_only: bool,
     pub(crate) background: Background,
+    /// Whether its pixels outlive a change of its size (its bit gravity is not Forget).
+    pub(crate) keeps_bits: bool,
     pub(crate) mapped: bool,
     pub(crate) override_redirect: bool,
     /// The client that gets requests on children instead of the server (SubstructureRedirect).
@@ -59,6 +47,7 @@ pub(crate) struct Window {
     pub(crate) moved: Option<By>,
     /// The request that made it; `None` for a root, and where it is not in the recording.
     pub(crate) by: Option<By>,
+    /// From the lowest to the highest.
     children: Vec<u32>,
     /// Whether it was viewable, and the state of the tree in which it was.
     viewable: Cell<(u64, Option<bool>)>,
@@ -82,6 +71,7 @@ impl Window {
             depth: None,
             input_only: false,
             background: Background::Unknown,
+            keeps_bits: false,
             mapped: false,
             override_redirect: false,
             redirected_to: None,
@@ -91,6 +81,16 @@ impl Window {
             children: Vec::new(),
             viewable: Cell::default(),
         }
+    }
+
+    /// Its children that are known, from the lowest to the highest.
+    pub(crate) fn children(&self) -> &[u32] {
+        &self.children
+    }
+
+    /// Whether it is seen where its parent is.
+    pub(crate) fn shows(&self) -> bool {
+        self.mapped && !self.input_only
     }
 }
 
@@ -131,6 +131,7 @@ impl Windows {
             depth: Some(root.depth),
             input_only: false,
             background: Background::Present,
+            keeps_bits: false,
             mapped: true,
             override_redirect: true,
             redirected_to: None,
@@ -175,6 +176,18 @@ impl Windows {
             window.parent = Some(parent);
         }
         self.join(id, Some(parent));
+    }
+
+    /// Moves a window to another place among its siblings, counted from the lowest.
+    pub(crate) fn restack(&mut self, id: u32, place: usize) {
+        let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
+            return;
+        };
+        self.leave(id, parent);
+        if let Some(parent) = self.known.get_mut(parent) {
+            let place = place.min(parent.children.len());
+            parent.children.insert(place, id);
+        }
     }
 
     /// Forgets a window and its inferiors. A root stays.
@@ -288,19 +301,13 @@ impl Windows {
         }
         let (mut at, mut area) = (self.known.get(id)?, area);
         for _ in 0..DEEPEST {
-            let Geometry {
-                x,
-                y,
-                width,
-                height,
-                border_width,
-            } = at.geometry;
+            let Geometry { width, height, .. } = at.geometry;
             area = area.intersection(Area::new(0, 0, width, height));
             let Some(parent) = at.parent else {
                 return Some(area);
             };
-            let border = i32::from(border_width);
-            area = area.moved(i32::from(x) + border, i32::from(y) + border);
+            let (x, y) = at.geometry.inner_origin();
+            area = area.moved(x, y);
             at = self.known.get(parent)?;
         }
         None
@@ -335,6 +342,11 @@ impl Windows {
         None
     }
 
+    /// Whether its background is painted where it comes into sight, as far as is known.
+    pub(crate) fn paints(&self, id: u32) -> bool {
+        self.has_background(id) != Some(false)
+    }
+
     /// Whether a request of `client` to map or move a window goes to a window manager instead
     /// (protocol, SubstructureRedirect).
     pub(crate) fn is_redirected(&self, id: u32, client: ClientId) -> bool {
@@ -357,7 +369,7 @@ impl Windows {
         if let Some(parent) = self.known.get_mut(parent)
             && let Some(at) = parent.children.iter().position(|child| *child == id)
         {
-            parent.children.swap_remove(at);
+            parent.children.remove(at);
         }
     }
 }
@@ -366,7 +378,8 @@ impl Windows {
 mod tests {
     use x11prof_protocol::SequenceNumber;
 
-    use super::{Geometry, Window, Windows};
+    use super::{Window, Windows};
+    use crate::geometry::Geometry;
     use crate::ids::{By, ClientId};
     use crate::setup::Root;
 

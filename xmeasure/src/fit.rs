@@ -10,7 +10,7 @@ use crate::sampler::{Reading, Readings};
 use crate::statistics::{Estimate, estimate};
 use crate::transport::{Transport, measured};
 use crate::workload::{Phase, Workload};
-use crate::{rows, shares};
+use crate::{rows, shares, surroundings};
 
 /// What one request of a phase costs beyond its transport.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +98,8 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
         );
         tables.entry(key).or_default().push(sample);
     }
+    // What is destroyed is unmapped first (protocol, DestroyWindow).
+    let unmapped = tables.get(&("UnmapWindow", BTreeMap::new())).cloned();
     tables
         .into_iter()
         .filter_map(|((name, attributes), samples)| {
@@ -109,6 +111,9 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
             let (lettered, samples): (Vec<_>, Vec<_>) = samples
                 .into_iter()
                 .partition(|it| it.operation.lettering.is_some());
+            let like = unmapped.as_deref().filter(|_| name == "DestroyWindow");
+            let (surroundings, samples) = surroundings::apart(&samples, like);
+            let samples: Vec<&Sample> = samples.iter().collect();
             let points = points(&samples);
             let row = slender.first().and_then(|it| rows::row(it, &points));
             let blank = blank.first().and_then(|it| shares::blank(it, &points));
@@ -122,6 +127,7 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 blank,
                 row,
                 lettering,
+                surroundings,
                 points,
             })
         })

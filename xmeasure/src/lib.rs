@@ -53,6 +53,7 @@ mod shared_memory;
 mod shares;
 mod stage;
 mod statistics;
+mod surroundings;
 mod target;
 mod transport;
 mod wanted;

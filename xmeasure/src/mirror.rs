@@ -1,7 +1,7 @@
 //! The display session as the analysis would see it: the same bytes through the same code.
 
 use x11prof_protocol::{Connection, Extensions, Input, Side};
-use x11prof_session::{ClientId, Lettering, Observed, Operation, Session};
+use x11prof_session::{ClientId, Lettering, Observed, Operation, Session, Surroundings};
 
 use crate::workload::{Phase, Workload};
 
@@ -97,6 +97,15 @@ fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Optio
     typical.lettering = typical.lettering.map(|_| Lettering {
         variety: of(|it| it.variety),
         foreseen: of(|it| it.foreseen),
+    });
+    let of = |figure: fn(&Surroundings) -> f64| {
+        let all = alike.iter();
+        mean(all.filter_map(move |it| it.surroundings.as_ref().map(figure)))
+    };
+    typical.surroundings = typical.surroundings.map(|_| Surroundings {
+        siblings: of(|it| it.siblings),
+        overlapped: of(|it| it.overlapped),
+        pixels: of(|it| it.pixels),
     });
     Some(typical)
 }

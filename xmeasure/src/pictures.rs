@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{Deferred, Micros};
 use x11rb_protocol::protocol::xproto::{
-    CopyAreaRequest, CreateGCAux, ImageText8Request, PolyFillRectangleRequest, Rectangle,
+    CopyAreaRequest, CreateGCAux, PolyFillRectangleRequest, PolyText8Request, Rectangle,
 };
 
 use crate::error::MeasureError;
@@ -29,9 +29,14 @@ const LATER: Duration = Duration::from_millis(20);
 /// How often each is measured.
 const TIMES: usize = 30;
 const QUICK_TIMES: usize = 8;
+/// Greys beside the strokes of smooth letters, and how far to the right they lie.
+const EDGES: [(u32, i16); 2] = [(0xd0d0d0, -1), (0x808080, 1)];
 /// Small changes that follow each other soon, and how soon, to see how often the server does it.
 const MANY: usize = 250;
 const SOON: Duration = Duration::from_millis(2);
+/// A change is followed by an update where it costs more than unseen ones by this part of what the dearest do:
+/// an update may fall into two steps, or into one together with the viewer's asking for the next.
+const GREAT: f64 = 0.2;
 /// A small difference that is less than this part of the small copy with its wakeup, and one by the
 /// pixel that is less than twice the copy of a pixel itself, may be for where the two lie in memory:
 /// on an Xvnc that nobody looks at, a pixel differed by more than its copy takes.
@@ -53,11 +58,14 @@ struct Copies {
 pub(crate) struct Pictures {
     small: Copies,
     large: Copies,
+    /// Large ones that change nothing, and others of smooth text.
+    same: Copies,
+    smooth: Copies,
 }
 
 impl Pictures {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(7);
+    pub(crate) const LASTS: Duration = Duration::from_secs(12);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Pictures, MeasureError> {
@@ -66,13 +74,15 @@ impl Pictures {
         let gc = stage.gc(window, CreateGCAux::new())?;
         let black_on_white = picture(stage, depth, [0, u32::MAX])?;
         let white_on_black = picture(stage, depth, [u32::MAX, 0])?;
-        let copies = |side| {
-            let copy = |from, to| {
+        let smooth = smooth(stage, depth)?;
+        let two = [(black_on_white, 0), (white_on_black, 0)];
+        let copies = |side, from: [(u32, i16); 2]| {
+            let copy = |(from, src_x), to| {
                 wire::core(CopyAreaRequest {
                     src_drawable: from,
                     dst_drawable: to,
                     gc,
-                    src_x: 0,
+                    src_x,
                     src_y: 0,
                     dst_x: 0,
                     dst_y: 0,
@@ -80,15 +90,18 @@ impl Pictures {
                     height: side,
                 })
             };
-            let to = |to| [copy(black_on_white, to), copy(white_on_black, to)];
+            let to = |to| from.map(|from| copy(from, to));
             Copies {
                 seen: to(window),
                 unseen: to(pixmap),
             }
         };
         Ok(Pictures {
-            small: copies(SMALL),
-            large: copies(LARGE),
+            small: copies(SMALL, two),
+            large: copies(LARGE, two),
+            same: copies(LARGE, [(white_on_black, 0); 2]),
+            // A column further the letters are elsewhere.
+            smooth: copies(LARGE, [(smooth, 0), (smooth, 1)]),
         })
     }
 
@@ -109,49 +122,88 @@ impl Pictures {
             return Ok(None);
         };
         let area = |side: u16| f64::from(side) * f64::from(side);
-        let by_the_pixel = large.beyond.median - small.beyond.median;
-        let pixel = match by_the_pixel > TWICE * (large.unseen - small.unseen) {
-            true => by_the_pixel / (area(LARGE) - area(SMALL)),
-            false => 0.0,
+        let by_the_pixel = |large: &Seen| {
+            let more = large.beyond.median - small.beyond.median;
+            match more > TWICE * (large.unseen - small.unseen) {
+                true => more / (area(LARGE) - area(SMALL)),
+                false => 0.0,
+            }
         };
+        let pixel = by_the_pixel(&large);
         let update = (small.beyond.median - pixel * area(SMALL)).max(0.0);
         if pixel == 0.0 && update < TELLS * small.unseen {
             return Ok(None);
         }
+        let mut of = |copies: &Copies| -> io::Result<Option<Micros>> {
+            let pixel = copies.beyond(server, times)?.as_ref().map(by_the_pixel);
+            Ok(pixel.map(|pixel| Micros(rounded(pixel, 5))))
+        };
+        let (same, smooth) = (of(&self.same)?, of(&self.smooth)?);
+        let at_once = self.is_at_once(server, times, small.unseen + small.beyond.median / 2.0)?;
+        let interval = self.interval(server)?;
         Ok(Some(Deferred {
-            interval_us: Micros(rounded(self.interval(server)?.as_secs_f64() * 1e6, 3)),
+            interval_us: Micros(rounded(interval.as_secs_f64() * 1e6, 3)),
+            same_us: same,
+            smooth_us: smooth,
+            first_us: at_once.then_some(Micros::ZERO),
             update_us: Micros(rounded(update, 5)),
             pixel_us: Micros(rounded(pixel, 5)),
             spread: large.beyond.spread().map(|spread| rounded(spread, 2)),
         }))
     }
 
-    /// How often the server does it while changes go on, by how many of them cost more than nearly
-    /// all that are not seen; none where it is about as often as they come.
+    /// Whether the first change after a pause is dealt with at once: most of such changes cost more than
+    /// `half` of it soon.
+    fn is_at_once(&self, server: &mut LiveServer, times: usize, half: f64) -> io::Result<bool> {
+        let mut soon = 0;
+        for picture in self.small.seen.iter().cycle().take(times) {
+            // All that the one before has led to is over.
+            thread::sleep(LATER * 2);
+            let time = server.with_what_follows(picture, 1, SOON)?;
+            soon += usize::from(time.is_some_and(|time| time > half));
+        }
+        Ok(2 * soon > times)
+    }
+
+    /// How often the server does it while changes go on: how far those are from each other that cost more than
+    /// one that is not seen; none where most do.
     fn interval(&self, server: &mut LiveServer) -> io::Result<Duration> {
         let mut steps = |pictures: &[Vec<u8>; 2]| -> io::Result<(Vec<f64>, Duration)> {
             let (start, mut all) = (Instant::now(), Vec::new());
             for picture in pictures.iter().cycle().take(MANY) {
                 all.extend(server.with_what_follows(picture, 1, SOON)?);
             }
-            let lasted = start.elapsed();
+            let step = start.elapsed().div_f64(MANY as f64);
             thread::sleep(LATER);
-            all.sort_by(f64::total_cmp);
-            Ok((all, lasted))
+            Ok((all, step))
         };
-        let (unseen, _) = steps(&self.small.unseen)?;
-        let (seen, lasted) = steps(&self.small.seen)?;
-        let Some(usual) = unseen.get(unseen.len() * 9 / 10) else {
+        let (mut unseen, _) = steps(&self.small.unseen)?;
+        let (seen, step) = steps(&self.small.seen)?;
+        unseen.sort_by(f64::total_cmp);
+        let mut dearest = seen.clone();
+        dearest.sort_by(f64::total_cmp);
+        let (Some(usual), Some(dear)) = (
+            unseen.get(unseen.len() / 2),
+            dearest.get(dearest.len() * 19 / 20),
+        ) else {
             return Ok(Duration::ZERO);
         };
-        let more = seen.iter().filter(|time| *time > usual).count() as f64;
-        // A tenth is more without any of it.
-        let times = (more - MANY as f64 / 10.0) / 0.9;
-        Ok(match times {
-            times if times > MANY as f64 / 2.0 => Duration::ZERO,
-            times => lasted.div_f64(times.max(1.0)),
-        })
+        let steps = apart(&seen, usual + (dear - usual) * GREAT);
+        Ok(steps.map_or(Duration::ZERO, |steps| step.mul_f64(steps)))
     }
+}
+
+/// How many steps lie between those that are greater than `least`, on the mean. One that falls into two
+/// steps counts once. `None` where there are no two, or there is one in most steps.
+fn apart(steps: &[f64], least: f64) -> Option<f64> {
+    let great = |at: usize| steps.get(at).is_some_and(|step| *step > least);
+    let all = (0..steps.len()).filter(|&at| great(at));
+    if 2 * all.clone().count() > steps.len() {
+        return None;
+    }
+    let begin: Vec<usize> = all.filter(|&at| at == 0 || !great(at - 1)).collect();
+    let (first, last) = (begin.first()?, begin.last()?);
+    (begin.len() > 1).then(|| (last - first) as f64 / (begin.len() - 1) as f64)
 }
 
 /// What copies of one size cost, in microseconds.
@@ -198,28 +250,56 @@ fn picture(stage: &mut Stage, depth: u8, colours: [u32; 2]) -> Result<u32, Measu
         gc: ground,
         rectangles: [all].as_slice().into(),
     })?;
-    if let Some(font) = stage.font("fixed")? {
-        let ink = CreateGCAux::new()
-            .foreground(colours[0])
-            .background(colours[1])
-            .font(font);
-        let ink = stage.gc(pixmap, ink)?;
-        for y in (13..SIDE.cast_signed()).step_by(13) {
-            stage.send(ImageText8Request {
+    letters(stage, pixmap, colours[0], 0)?;
+    Ok(pixmap)
+}
+
+/// The same in black on white with edges in greys, as toolkits draw letters.
+fn smooth(stage: &mut Stage, depth: u8) -> Result<u32, MeasureError> {
+    let pixmap = picture(stage, depth, [u32::MAX, u32::MAX])?;
+    for (colour, shift) in EDGES {
+        letters(stage, pixmap, colour, shift)?;
+    }
+    letters(stage, pixmap, 0, 0)?;
+    Ok(pixmap)
+}
+
+/// Lines of letters all over a drawable, so far to the right.
+fn letters(stage: &mut Stage, pixmap: u32, colour: u32, right: i16) -> Result<(), MeasureError> {
+    let Some(font) = stage.font("fixed")? else {
+        return Ok(());
+    };
+    let ink = CreateGCAux::new().foreground(colour).font(font);
+    let ink = stage.gc(pixmap, ink)?;
+    // A text item: its length, no shift, its characters (protocol, PolyText8).
+    let item: Vec<u8> = [TEXT.len() as u8, 0].iter().chain(TEXT).copied().collect();
+    for y in (13..SIDE.cast_signed()).step_by(13) {
+        for x in [-y, 6 * TEXT.len() as i16 - y] {
+            stage.send(PolyText8Request {
                 drawable: pixmap,
                 gc: ink,
-                x: -y,
+                x: x + right,
                 y,
-                string: TEXT.into(),
-            })?;
-            stage.send(ImageText8Request {
-                drawable: pixmap,
-                gc: ink,
-                x: 6 * TEXT.len() as i16 - y,
-                y,
-                string: TEXT.into(),
+                items: item.as_slice().into(),
             })?;
         }
     }
-    Ok(pixmap)
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    #[test]
+    fn the_beat_is_how_far_the_dear_steps_are_apart() {
+        let mut steps = [1.0; 40];
+        for at in [3, 11, 12, 19, 27] {
+            steps[at] = 9.0;
+        }
+        // That of 11 and 12 fell into both.
+        assert_eq!(apart(&steps, 5.0), Some(8.0));
+        assert_eq!(apart(&[9.0; 40], 5.0), None);
+        assert_eq!(apart(&[1.0, 9.0, 1.0], 5.0), None);
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
-use x11prof_cost_model::RequestCosts;
+use x11prof_cost_model::{RequestCosts, SurroundingCosts};
 use x11prof_session::Operation;
 
 use crate::rows;
@@ -162,6 +162,13 @@ impl Plan {
             if operation.lettering.is_some() {
                 let mut known = entry.lettering.iter();
                 return known.len() > 1 && known.all(|it| is_narrow(it.spread));
+            }
+            let surroundings = |it: SurroundingCosts| {
+                let parts = [it.sibling, it.overlapped, it.kilopixel];
+                parts.iter().flatten().all(|it| is_narrow(it.spread))
+            };
+            if operation.surroundings.is_some() && !entry.surroundings.is_some_and(surroundings) {
+                return false;
             }
             if operation.blanks > 0 {
                 return entry.blank.is_some_and(|blank| is_narrow(blank.spread));

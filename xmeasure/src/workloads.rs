@@ -10,6 +10,7 @@ mod queries;
 mod resources;
 mod shapes;
 mod styles;
+mod surroundings;
 mod text;
 mod window_requests;
 mod windows;
@@ -39,6 +40,7 @@ pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError>
     images::add(stage, plan, &mut loads)?;
     resources::add(stage, &mut loads)?;
     windows::add(stage, &mut loads)?;
+    surroundings::add(stage, &mut loads)?;
     window_requests::add(stage, &mut loads);
     properties::add(stage, plan, &mut loads)?;
     queries::add(stage, &mut loads)?;

@@ -22,8 +22,10 @@ pub enum TransportPart {
     /// A connection setup: its bytes cross the wire, and the server takes a client in, whose end
     /// is charged here as well.
     Setup,
-    /// What the server did later for what had changed on its screen.
+    /// What the server did later for what had changed on its screen, by the model.
     Update,
+    /// What it did of its own accord while it was recorded, such updates among it, by the kernel.
+    Own,
 }
 
 /// One amount on the bill, to be added up by whatever key an analysis is interested in. Times on

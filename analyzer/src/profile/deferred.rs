@@ -70,7 +70,25 @@ pub(super) struct Pictures {
     due: Option<Micros>,
     /// When the last one was.
     last: Option<Micros>,
+    /// Those that the recording shows.
+    seen: Updates,
 }
+
+/// What a recording shows of updates: runs in which the server did nothing for its clients.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Updates {
+    /// How many found something changed.
+    pub(crate) count: u64,
+    /// How many pixels had been drawn by then.
+    pub(crate) pixels: u64,
+    /// What all such runs took.
+    pub(crate) time: Micros,
+}
+
+/// So many seen updates tell what others cost.
+const ENOUGH: u64 = 10;
+/// By this part of an interval an update may come earlier or later than it is due by the model.
+const ROOM: f64 = 0.25;
 
 impl Pictures {
     pub(super) fn new(costs: Deferred) -> Pictures {
@@ -79,17 +97,81 @@ impl Pictures {
             changes: Changes::default(),
             due: None,
             last: None,
+            seen: Updates::default(),
         }
     }
 
-    /// `area` changed at `now`. The first change after a pause waits for half an interval, for what
-    /// comes with it.
+    /// Whether updates wait for a time rather than for the server's rest: then they have runs of their
+    /// own.
+    pub(super) fn wait(&self) -> bool {
+        self.costs.interval_us.0 > 0.0
+    }
+
+    /// The updates that the recording shows.
+    pub(super) fn seen(&self) -> Updates {
+        self.seen
+    }
+
+    /// Whether there are two updates in so long a time.
+    pub(super) fn come_within(&self, time: Micros) -> bool {
+        time.0 > self.costs.interval_us.0
+    }
+
+    /// The server began to run of its own accord: if an update is due, that is it.
+    pub(super) fn runs(&mut self, from: Micros) -> bool {
+        let room = self.costs.interval_us.0 * ROOM;
+        let due = self.due.take_if(|due| due.0 - room <= from.0);
+        if due.is_some() {
+            self.last = Some(from);
+            self.seen.count += 1;
+            self.seen.pixels = self.seen.pixels.saturating_add(self.changes.take());
+        }
+        due.is_some()
+    }
+
+    /// It ran so for `time`, which is what it took.
+    pub(super) fn ran(&mut self, from: Micros, time: Micros) -> Micros {
+        self.runs(from);
+        self.seen.time += time;
+        time
+    }
+
+    /// It ran for its clients, for `beyond` longer than for what they had sent: if an update was due by its
+    /// end, and there was time enough for one, that is what it took.
+    pub(super) fn within(&mut self, from: Micros, to: Micros, beyond: Micros) -> Option<Micros> {
+        let enough = beyond.0 * 2.0 >= self.costs.update_us.0;
+        let short = !self.come_within(to - from);
+        (enough && short && self.due.is_some_and(|due| due.0 <= to.0) && self.runs(to))
+            .then(|| self.ran(to, beyond))
+    }
+
+    /// What an update of so many drawn pixels costs: by what those that were seen took, if they are
+    /// enough.
+    fn cost(&self, pixels: u64) -> Cost {
+        let model = self.costs.cost(pixels);
+        let Updates { count, time, .. } = self.seen;
+        if count < ENOUGH || self.seen.pixels == 0 {
+            return model;
+        }
+        let fixed = self.costs.update_us;
+        let rest = (time - fixed * count as f64).0.max(0.0);
+        let time = fixed + Micros(rest / self.seen.pixels as f64 * pixels as f64);
+        Cost {
+            time,
+            low: Micros(model.low.0.min(time.0)),
+            high: Micros(model.high.0.max(time.0)),
+        }
+    }
+
+    /// `area` changed at `now`. The first change after a pause of an interval may wait, for what comes with
+    /// it.
     pub(super) fn change(&mut self, area: Changed, now: Micros) {
         self.changes.add(area);
         let interval = self.costs.interval_us;
-        let soon = now + Micros(interval.0 / 2.0);
-        let not_before = self.last.map_or(soon, |last| last + interval);
-        self.due.get_or_insert(Micros(soon.0.max(not_before.0)));
+        let next = self.last.map(|last| last + interval);
+        let soon = now + self.costs.first();
+        let due = next.filter(|next| now.0 < next.0).unwrap_or(soon);
+        self.due.get_or_insert(due);
     }
 
     /// The picture that was made by `now`, if one was: when, and its cost. One without an interval is
@@ -98,7 +180,8 @@ impl Pictures {
         let at_once = self.costs.interval_us.0 == 0.0;
         let due = self.due.take_if(|due| *due <= now && (idle || !at_once))?;
         self.last = Some(due);
-        Some((due, self.costs.cost(self.changes.take())))
+        let pixels = self.changes.take();
+        Some((due, self.cost(pixels)))
     }
 }
 
@@ -139,7 +222,7 @@ mod tests {
             interval_us: Micros(interval),
             update_us: Micros(5.0),
             pixel_us: Micros(0.5),
-            spread: None,
+            ..Deferred::default()
         }
     }
 

@@ -5,8 +5,10 @@ pub(crate) mod charges;
 mod coldness;
 mod deferred;
 pub(crate) mod groups;
+mod later;
 mod likely;
 pub(crate) mod others;
+mod own_runs;
 pub(crate) mod owners;
 pub(crate) mod partition;
 pub(crate) mod pricing;
@@ -34,6 +36,7 @@ use crate::facts::Facts;
 use crate::pipeline::{Observation, Pipeline};
 use crate::warnings::Warnings;
 use charges::{Charge, TransportPart};
+use deferred::Updates;
 use groups::{By, Groups};
 use pricing::{Blocking, Pricer};
 use scales::Scales;
@@ -72,7 +75,7 @@ struct Sums {
     lines: Tally<Symbol>,
     groups: Option<Groups>,
     events: HashMap<Symbol, TransportLine>,
-    transport: [TransportLine; 7],
+    transport: [TransportLine; 8],
     scales: Scales,
     /// The wakeup that a request which is left out was charged: it is the next one's of its
     /// batch, or none.
@@ -167,6 +170,11 @@ impl Profile {
     /// Whether it is known what the server does later for what has changed on its screen.
     pub fn knows_updates(&self) -> bool {
         self.pricer.knows_updates()
+    }
+
+    /// What the recorded server did of its own accord, where it is the one that is priced.
+    pub(crate) fn own_updates(&self) -> Option<Updates> {
+        self.pricer.own_updates()
     }
 
     /// The lines, in no order.
@@ -338,5 +346,6 @@ fn index(part: TransportPart) -> usize {
         TransportPart::Error => 4,
         TransportPart::Setup => 5,
         TransportPart::Update => 6,
+        TransportPart::Own => 7,
     }
 }

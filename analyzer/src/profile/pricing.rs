@@ -13,7 +13,8 @@ use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::charges::{Charge, TransportPart};
 use super::coldness::Coldness;
-use super::deferred::Pictures;
+use super::deferred::Updates;
+use super::later::{Later, Own};
 use super::others::Others;
 use crate::pipeline::{Observation, Seen};
 
@@ -66,7 +67,7 @@ pub struct Pricer {
     others: Others,
     coldness: Coldness,
     /// What the server does later for what is drawn, where it does anything.
-    pictures: Option<Pictures>,
+    later: Option<Later>,
     /// The last request's, used again.
     price: Price,
 }
@@ -81,7 +82,9 @@ impl Pricer {
         let transport = TransportPrices::new(parameters);
         Pricer {
             costs: CostTable::new(parameters, substitutions),
-            pictures: transport.deferred().map(Pictures::new),
+            later: transport
+                .deferred()
+                .map(|costs| Later::new(parameters, costs)),
             transport,
             clock: ServerClock::new(),
             blocking,
@@ -100,7 +103,12 @@ impl Pricer {
 
     /// Whether it is known what the server does later for what has changed on its screen.
     pub fn knows_updates(&self) -> bool {
-        self.pictures.is_some()
+        self.later.is_some()
+    }
+
+    /// What the recorded server did of its own accord, where it is the one that is priced.
+    pub(super) fn own_updates(&self) -> Option<Updates> {
+        self.later.as_ref().and_then(Later::seen)
     }
 
     /// Takes the next observation and hands what it costs to `on`.
@@ -108,7 +116,10 @@ impl Pricer {
         match observation {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let at = self.at(block.time);
-                self.update(block.connection, block.time, at, &mut on);
+                let awake = self.comes(block.connection, block.time, &mut on);
+                if !awake {
+                    self.update(block.connection, block.time, at, &mut on);
+                }
                 let stream = self.streams.get(&block.connection);
                 let answered = stream.and_then(|stream| stream.awaited);
                 let client = answered.and_then(|since| self.others.span(since, block.time));
@@ -117,7 +128,12 @@ impl Pricer {
                 // client took. The recorder's ways there and back do not belong to the sleep.
                 let behind =
                     |slept: Micros| client.map_or(slept, |client| Micros(slept.0.min(client.0)));
-                let slept = self.clock.arrive(at).map(behind);
+                let slept = if awake {
+                    self.clock.serve_at(at, Micros::ZERO);
+                    None
+                } else {
+                    self.clock.arrive(at).map(behind)
+                };
                 self.coldness.arrive(worked, slept);
                 if slept.is_some() {
                     self.wakeup(block.connection, block.time, &mut on);
@@ -129,18 +145,67 @@ impl Pricer {
                 self.streams.entry(block.connection).or_default().written = true;
             }
             Observation::Message(seen) => self.message(seen, &mut on),
-            Observation::Switches(switches) => self.others.observe(switches),
-            Observation::Control(_, Control::Server(server)) => self.others.server(server.pid),
-            Observation::Control(_, Control::Closed { connection, .. }) => {
+            Observation::Switches(switches) => {
+                self.others.observe(switches);
+                if let Some(later) = &mut self.later {
+                    later.switches(switches);
+                }
+            }
+            Observation::Control(time, control) => self.control(*time, control, &mut on),
+            _ => {}
+        }
+    }
+
+    fn control(&mut self, time: Timestamp, control: &Control, on: &mut impl FnMut(&Charge<'_>)) {
+        if let Some(later) = &mut self.later {
+            later.control(control);
+        }
+        match control {
+            Control::Server(server) => self.others.server(server.pid),
+            Control::Opened(opened) => {
+                self.comes(opened.connection, time, on);
+            }
+            Control::Closed { connection, .. } => {
                 self.streams.remove(connection);
+                self.comes(*connection, time, on);
+            }
+            // What it has done until then.
+            Control::Ended { .. } => {
+                self.comes(ConnectionId::default(), time, on);
             }
             _ => {}
         }
     }
 
-    fn at(&mut self, time: Timestamp) -> Micros {
+    /// Something comes for the server: what it has done of its own accord until then. Whether it is awake
+    /// for such work now.
+    fn comes(
+        &mut self,
+        connection: ConnectionId,
+        time: Timestamp,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) -> bool {
         let start = *self.start.get_or_insert(time);
-        Micros::from_nanos(time.since(start).as_nanos() as f64)
+        let at = |time| since(start, time);
+        let Some(later) = &mut self.later else {
+            return false;
+        };
+        while let Some(Own { from, time }) = later.own(time, at) {
+            self.clock.serve_at(at(from), time);
+            on(&Charge::Transport {
+                connection,
+                time: from,
+                part: TransportPart::Own,
+                bytes: 0,
+                server: Cost::exact(time),
+                request: None,
+            });
+        }
+        later.comes(time, at)
+    }
+
+    fn at(&mut self, time: Timestamp) -> Micros {
+        since(*self.start.get_or_insert(time), time)
     }
 
     fn wakeup(
@@ -171,12 +236,12 @@ impl Pricer {
         at: Micros,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let Some(pictures) = &mut self.pictures else {
+        let Some(later) = &mut self.later else {
             return;
         };
         let busy = self.clock.busy_until().unwrap_or(at);
         let now = Micros(at.0.max(busy.0));
-        if let Some((due, server)) = pictures.made(now, at >= busy) {
+        if let Some((due, server)) = later.made(time, now, at >= busy) {
             self.clock.serve_at(due, server.time);
             on(&Charge::Transport {
                 connection,
@@ -189,10 +254,18 @@ impl Pricer {
         }
     }
 
+    /// The server works for `time` on what came last.
+    fn serve(&mut self, time: Micros) {
+        self.clock.serve(time);
+        if let Some(later) = &mut self.later {
+            later.costs(time);
+        }
+    }
+
     fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
         use TransportPart::{Error, Event, Read, Reply, Setup};
         let mut transport = |pricer: &mut Pricer, part, bytes, server: Cost, request| {
-            pricer.clock.serve(server.time);
+            pricer.serve(server.time);
             let (connection, time) = (seen.connection, seen.time);
             on(&Charge::Transport {
                 connection,
@@ -284,13 +357,15 @@ impl Pricer {
         operation: &Operation,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let price = &mut self.price;
-        let fixed = self.costs.price_into(operation, price);
-        self.clock.serve(price.server.time);
-        if let (Some(pictures), Some(changed)) = (&mut self.pictures, seen.changed) {
-            pictures.change(changed, self.clock.busy_until().unwrap_or_default());
+        let fixed = self.costs.price_into(operation, &mut self.price);
+        self.serve(self.price.server.time);
+        let start = *self.start.get_or_insert(seen.time);
+        if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
+            let busy = self.clock.busy_until().unwrap_or_default();
+            later.changed(changed, seen.time, busy, |time| since(start, time));
         }
 
+        let price = &self.price;
         let connection = seen.connection;
         let stream = self.streams.entry(connection).or_default();
         if let Some(server) = stream.unblamed.take() {
@@ -355,6 +430,10 @@ impl Pricer {
             });
         }
     }
+}
+
+fn since(start: Timestamp, time: Timestamp) -> Micros {
+    Micros::from_nanos(time.since(start).as_nanos() as f64)
 }
 
 impl Stream {

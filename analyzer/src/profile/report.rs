@@ -190,8 +190,8 @@ pub struct TransportReport {
     pub event_bytes: u64,
     /// Bytes of connection setups, both ways.
     pub setup_bytes: u64,
-    /// The server's time: `wakeup_ms`, `read_ms`, `reply_ms` (errors included), `event_ms` and
-    /// `update_ms`.
+    /// The server's time: `wakeup_ms`, `read_ms`, `reply_ms` (errors included), `event_ms`,
+    /// `update_ms` and `own.ms`.
     pub server_ms: f64,
     /// For waking up.
     pub wakeup_ms: f64,
@@ -208,12 +208,29 @@ pub struct TransportReport {
     /// For that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_ms: Option<f64>,
+    /// What the recorded server did of its own accord, by the kernel; absent where it is not the one that
+    /// is priced. `updates` then count those that it did not do so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnReport>,
     /// The time of `bytes` on the network.
     pub network_ms: f64,
     /// Server and network.
     pub time_ms: f64,
     /// Of the total time.
     pub percent_of_time: f64,
+}
+
+/// What the recorded server did of its own accord: it ran though nobody had sent it anything.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnReport {
+    /// How often it ran so.
+    pub runs: u64,
+    /// Its time for that, as the kernel's context switches tell it.
+    pub ms: f64,
+    /// Such runs that found something changed on its screen.
+    pub updates: u64,
+    /// How many pixels had been drawn by then.
+    pub pixels: u64,
 }
 
 /// Requests and transport together, and the kernel's figures beside them.

@@ -11,8 +11,8 @@ use crate::profile::likely::likely;
 use crate::profile::partition::PartitionReport;
 use crate::profile::pricing::Blocking;
 use crate::profile::report::{
-    ConnectionReport, EventReport, GroupReport, NetworkReport, ProfileReport, RequestReport,
-    ServerReport, TotalReport, TraceReport, TransportReport,
+    ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
+    RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
 };
 use crate::profile::tally::Line;
 use crate::warnings::{Warning, WarningKind};
@@ -171,7 +171,7 @@ fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
 }
 
 /// Every part of transport with the server's time in it.
-const PARTS: [TransportPart; 7] = [
+const PARTS: [TransportPart; 8] = [
     TransportPart::Wakeup,
     TransportPart::Read,
     TransportPart::Reply,
@@ -179,6 +179,7 @@ const PARTS: [TransportPart; 7] = [
     TransportPart::Error,
     TransportPart::Setup,
     TransportPart::Update,
+    TransportPart::Own,
 ];
 
 fn transport(profile: &Profile, network: &Network) -> TransportReport {
@@ -207,6 +208,12 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         event_ms: ms(part(TransportPart::Event).server.time),
         updates: updates.map(|it| it.count),
         update_ms: updates.map(|it| ms(it.server.time)),
+        own: profile.own_updates().map(|seen| OwnReport {
+            runs: part(TransportPart::Own).count,
+            ms: ms(part(TransportPart::Own).server.time),
+            updates: seen.count,
+            pixels: seen.pixels,
+        }),
         network_ms: ms(wire),
         time_ms: ms(server.time + wire),
         percent_of_time: 0.0,

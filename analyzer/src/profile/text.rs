@@ -108,6 +108,12 @@ impl ProfileReport {
                 0,
                 transport.update_ms.unwrap_or_default(),
             ),
+            row(
+                "of its own accord, as recorded",
+                transport.own.as_ref().map_or(0, |own| own.runs),
+                0,
+                transport.own.as_ref().map_or(0.0, |own| own.ms),
+            ),
             row("setups", connections, transport.setup_bytes, 0.0),
         ]
         .into_iter()

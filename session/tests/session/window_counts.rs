@@ -73,7 +73,12 @@ fn configuring_is_by_what_changes() {
     assert_eq!(configure(WINDOW, &[(2, 90), (6, 0)]), full("resize"));
     assert_eq!(configure(WINDOW, &[(0, 0), (3, 40)]), full("move+resize"));
     assert_eq!(configure(WINDOW, &[(4, 2)]), full("border"));
-    assert_eq!(configure(WINDOW, &[(6, 0)]), full("restack"));
+    assert_eq!(configure(FIRST, &[(6, 0)]), full("restack"));
+    assert_eq!(
+        configure(FIRST, &[(6, 0)]),
+        ("change=restack".into(), Effect::Nothing),
+        "it is the highest"
+    );
     // Not mapped.
     assert_eq!(
         configure(FIRST + 3, &[(2, 90)]),

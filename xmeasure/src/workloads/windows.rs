@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 
 use x11rb_protocol::protocol::xproto::{
-    Circulate, CirculateWindowRequest, ConfigureWindowAux, ConfigureWindowRequest, CreateWindowAux,
-    CreateWindowRequest, DestroySubwindowsRequest, DestroyWindowRequest, MapSubwindowsRequest,
-    MapWindowRequest, ReparentWindowRequest, StackMode, UnmapSubwindowsRequest, UnmapWindowRequest,
-    Window, WindowClass,
+    ConfigureWindowAux, ConfigureWindowRequest, CreateWindowAux, CreateWindowRequest,
+    DestroySubwindowsRequest, DestroyWindowRequest, MapSubwindowsRequest, MapWindowRequest,
+    ReparentWindowRequest, StackMode, UnmapSubwindowsRequest, UnmapWindowRequest, Window,
+    WindowClass,
 };
 
 use crate::error::MeasureError;
@@ -19,15 +19,15 @@ use crate::wire::core;
 use crate::workload::{Phase, Sync, Workload};
 
 /// Side of the smallest window, in pixels, and of the place it has.
-const SIDE: u16 = 8;
-const PLACE: u16 = 10;
+pub(super) const SIDE: u16 = 8;
+pub(super) const PLACE: u16 = 10;
 /// Windows beside each other in one parent.
 const SIBLINGS: u16 = 16;
 /// Windows that come or go with their parent: in the middle of those that a dialog and that a
 /// large window of a toolkit without windows of its own has.
 const INFERIORS: [u16; 3] = [4, 16, 64];
 /// Times that a window is changed there and back in one unit.
-const CHANGES: usize = 16;
+pub(super) const CHANGES: usize = 16;
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
@@ -45,19 +45,18 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     for inferiors in [0].into_iter().chain(INFERIORS) {
         changes(stage, loads, true, inferiors)?;
     }
-    changes(stage, loads, false, 0)?;
-    circulation(stage, loads)
+    changes(stage, loads, false, 0)
 }
 
 /// Where the windows of one load are; that one is on top while the load runs.
 #[derive(Debug, Clone, Copy)]
-struct Ground {
-    window: Window,
+pub(super) struct Ground {
+    pub(super) window: Window,
 }
 
 impl Ground {
     /// A new one, whose windows are to be seen or not.
-    fn new(stage: &mut Stage, seen: bool) -> Result<Ground, MeasureError> {
+    pub(super) fn new(stage: &mut Stage, seen: bool) -> Result<Ground, MeasureError> {
         let window = stage.id();
         let parent = if seen { stage.arena } else { stage.silent };
         stage.send_bytes(&create(window, parent, (0, 0), ARENA))?;
@@ -66,7 +65,7 @@ impl Ground {
     }
 
     /// The load of these phases.
-    fn load(&self, phases: impl IntoIterator<Item = Phase>) -> Workload {
+    pub(super) fn load(&self, phases: impl IntoIterator<Item = Phase>) -> Workload {
         let values = ConfigureWindowAux::new().stack_mode(StackMode::ABOVE);
         let raise = ConfigureWindowRequest {
             window: self.window,
@@ -94,14 +93,14 @@ impl Born {
 
 /// The corner of a place, of those that fill a square of side `whole` row by row, and are filled
 /// again from the start where there are more.
-fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
+pub(super) fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
     let columns = (whole / side.max(1)).max(1);
     let at = |number: u16| (number * side).cast_signed();
     (at(place % columns), at(place / columns % columns))
 }
 
 /// The side of the place for a window with so many children beside each other in a square.
-fn side_for(children: u16) -> u16 {
+pub(super) fn side_for(children: u16) -> u16 {
     let mut columns = 1;
     while columns * columns < children {
         columns += 1;
@@ -110,11 +109,11 @@ fn side_for(children: u16) -> u16 {
 }
 
 /// The corner of a child in a window made for `children` of them.
-fn child_at(child: u16, children: u16) -> (i16, i16) {
+pub(super) fn child_at(child: u16, children: u16) -> (i16, i16) {
     cell(child, PLACE, side_for(children))
 }
 
-fn create(wid: Window, parent: Window, (x, y): (i16, i16), side: u16) -> Vec<u8> {
+pub(super) fn create(wid: Window, parent: Window, (x, y): (i16, i16), side: u16) -> Vec<u8> {
     core(CreateWindowRequest {
         depth: 0,
         wid,
@@ -130,15 +129,15 @@ fn create(wid: Window, parent: Window, (x, y): (i16, i16), side: u16) -> Vec<u8>
     })
 }
 
-fn phase(requests: impl IntoIterator<Item = Vec<u8>>) -> Phase {
+pub(super) fn phase(requests: impl IntoIterator<Item = Vec<u8>>) -> Phase {
     Phase::new(requests, Sync::RoundTrip)
 }
 
-fn map(window: &Window) -> Vec<u8> {
+pub(super) fn map(window: &Window) -> Vec<u8> {
     core(MapWindowRequest { window: *window })
 }
 
-fn unmap(window: &Window) -> Vec<u8> {
+pub(super) fn unmap(window: &Window) -> Vec<u8> {
     core(UnmapWindowRequest { window: *window })
 }
 
@@ -147,7 +146,7 @@ fn destroy(window: &Window) -> Vec<u8> {
 }
 
 /// As many mapped windows in `parent` as there is place for, each for so many children.
-fn parents(
+pub(super) fn parents(
     stage: &mut Stage,
     ground: Ground,
     children: u16,
@@ -171,7 +170,11 @@ fn parents(
 }
 
 /// So many children of each parent: their ids, and the requests that make them.
-fn children(stage: &mut Stage, parents: &[Window], count: u16) -> (Vec<Window>, Vec<Vec<u8>>) {
+pub(super) fn children(
+    stage: &mut Stage,
+    parents: &[Window],
+    count: u16,
+) -> (Vec<Window>, Vec<Vec<u8>>) {
     let mut all = (Vec::new(), Vec::new());
     for parent in parents {
         for child in 0..count {
@@ -320,70 +323,70 @@ fn changes(
         }
         ids
     };
-    let of = |place: usize| {
-        let place = u16::try_from(place).unwrap_or(0);
-        match inferiors {
-            0 => (child_at(place, SIBLINGS), SIDE),
-            _ => {
-                let side = side_for(inferiors);
-                (cell(place, side, ARENA), side - (PLACE - SIDE))
-            }
+    let of = |place: u16| match inferiors {
+        0 => (child_at(place, SIBLINGS), SIDE),
+        _ => {
+            let side = side_for(inferiors);
+            (cell(place, side, ARENA), side - (PLACE - SIDE))
         }
     };
-    type Change = fn(ConfigureWindowAux, (i16, i16), u16, u16) -> ConfigureWindowAux;
-    let kinds: [Change; 5] = [
-        |values, (x, y), _, by| {
-            let by = by.cast_signed();
-            values.x(i32::from(x + by)).y(i32::from(y + by))
-        },
-        |values, _, side, by| {
-            let side = u32::from(side + by);
-            values.width(side).height(side)
-        },
-        |values, (x, y), side, by| {
-            let side = u32::from(side + by);
-            let values = values.x(i32::from(x + by.cast_signed())).y(i32::from(y));
-            values.width(side).height(side)
-        },
-        |values, _, _, by| values.border_width(u32::from(by)),
-        |values, _, _, _| values.stack_mode(StackMode::ABOVE),
-    ];
-    for change in kinds {
-        let unit = (0..2 * CHANGES).flat_map(|round| {
-            let by = u16::from(round % 2 == 0);
-            let all = ids.iter().enumerate();
-            all.map(move |(index, window)| {
-                let (at, side) = of(index);
-                core(ConfigureWindowRequest {
-                    window: *window,
-                    value_list: Cow::Owned(change(ConfigureWindowAux::new(), at, side, by)),
-                })
-            })
-        });
-        loads.push(ground.load([phase(unit)]));
-    }
+    let actors = (0..).zip(ids).map(|(place, id)| {
+        let (at, side) = of(place);
+        Actor { id, at, side }
+    });
+    ground.change(loads, &actors.collect::<Vec<_>>(), StackMode::ABOVE);
     Ok(())
 }
 
-/// The lowest of windows that hide each other is raised.
-fn circulation(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, true)?;
-    let parents = parents(stage, ground, SIBLINGS, 1)?;
-    let Some(&window) = parents.first() else {
-        return Ok(());
-    };
-    for at in [0, 3] {
-        let id = stage.id();
-        stage.send_bytes(&create(id, window, (at, at), SIDE))?;
-        stage.send(MapWindowRequest { window: id })?;
+/// A window that changes: where it is in its parent, and how large.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Actor {
+    pub(super) id: Window,
+    pub(super) at: (i16, i16),
+    pub(super) side: u16,
+}
+
+impl Ground {
+    /// Loads of each kind of change of all these windows, there and back; their place in the
+    /// stack from the top to `lowest` and back.
+    pub(super) fn change(&self, loads: &mut Loads, actors: &[Actor], lowest: StackMode) {
+        type Change<'a> = &'a dyn Fn(ConfigureWindowAux, Actor, u16) -> ConfigureWindowAux;
+        let moved = |values: ConfigureWindowAux, Actor { at: (x, y), .. }: Actor, by: u16| {
+            let by = by.cast_signed();
+            values.x(i32::from(x + by)).y(i32::from(y + by))
+        };
+        let resized = |values: ConfigureWindowAux, Actor { side, .. }: Actor, by: u16| {
+            let side = u32::from(side + by);
+            values.width(side).height(side)
+        };
+        let both = |values: ConfigureWindowAux,
+                    Actor {
+                        at: (x, y), side, ..
+                    }: Actor,
+                    by: u16| {
+            let side = u32::from(side + by);
+            let values = values.x(i32::from(x + by.cast_signed())).y(i32::from(y));
+            values.width(side).height(side)
+        };
+        let border =
+            |values: ConfigureWindowAux, _: Actor, by: u16| values.border_width(u32::from(by));
+        let restacked = |values: ConfigureWindowAux, _: Actor, by: u16| {
+            values.stack_mode(if by == 0 { StackMode::ABOVE } else { lowest })
+        };
+        let kinds: [Change<'_>; 5] = [&moved, &resized, &both, &border, &restacked];
+        for change in kinds {
+            let unit = (0..2 * CHANGES).flat_map(|round| {
+                let by = u16::from(round % 2 == 0);
+                actors.iter().map(move |actor| {
+                    core(ConfigureWindowRequest {
+                        window: actor.id,
+                        value_list: Cow::Owned(change(ConfigureWindowAux::new(), *actor, by)),
+                    })
+                })
+            });
+            loads.push(self.load([phase(unit)]));
+        }
     }
-    let raise_lowest = core(CirculateWindowRequest {
-        direction: Circulate::RAISE_LOWEST,
-        window,
-    });
-    let unit = (0..CHANGES * usize::from(SIBLINGS)).map(|_| raise_lowest.clone());
-    loads.push(ground.load([phase(unit)]));
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,116 @@
+//! What windows that change stand among, and their stacking order.
+
+use x11prof_session::{Effect, Operation};
+
+use crate::harness::{Display, WINDOW};
+
+const FIRST: u32 = WINDOW + 0x100;
+const CHANGE_ATTRIBUTES: u8 = 2;
+const MAP: u8 = 8;
+const UNMAP: u8 = 10;
+const CONFIGURE: u8 = 12;
+const CIRCULATE: u8 = 13;
+const ABOVE: u32 = 0;
+const BELOW: u32 = 1;
+const OPPOSITE: u32 = 4;
+
+/// Three mapped windows of 10 by 10 pixels beside each other, and a wider one over the first two,
+/// which is not mapped; all in a window with a background.
+fn row() -> Display {
+    let mut display = Display::ready();
+    // The background pixel.
+    display.request(0, CHANGE_ATTRIBUTES, 0, |b| b.u32(WINDOW).u32(2).u32(0));
+    for index in 0..3 {
+        let x = 10 * index as i16;
+        display.create_window(0, FIRST + index, WINDOW, (x, 0, 10, 10));
+        display.request(0, MAP, 0, |b| b.u32(FIRST + index));
+    }
+    display.create_window(0, FIRST + 3, WINDOW, (5, 0, 12, 10));
+    display
+}
+
+fn configure(display: &mut Display, window: u32, values: &[(u16, u32)]) -> Operation {
+    let mask = values.iter().fold(0, |mask, (bit, _)| mask | 1 << bit);
+    display.request(0, CONFIGURE, 0, |b| {
+        let b = b.u32(window).u16(mask).u16(0);
+        values.iter().fold(b, |b, (_, value)| b.u32(*value))
+    })
+}
+
+/// Siblings, windows covered or uncovered, pixels.
+fn among(operation: &Operation) -> (f64, f64, f64) {
+    let it = operation.surroundings.unwrap();
+    (it.siblings, it.overlapped, it.pixels)
+}
+
+#[test]
+fn what_appears_and_goes_covers_what_is_below_it() {
+    let mut display = row();
+    // It has no background itself; what it hides is painted again.
+    let map = display.request(0, MAP, 0, |b| b.u32(FIRST + 3));
+    assert_eq!(among(&map), (3.0, 2.0, 0.0));
+    let unmap = display.request(0, UNMAP, 0, |b| b.u32(FIRST + 3));
+    assert_eq!(among(&unmap), (3.0, 2.0, 120.0));
+    let again = display.request(0, UNMAP, 0, |b| b.u32(FIRST + 3));
+    assert_eq!(again.surroundings, None);
+    // Inferiors count; what is above does not.
+    display.create_window(0, FIRST + 8, FIRST, (6, 0, 4, 4));
+    display.request(0, MAP, 0, |b| b.u32(FIRST + 8));
+    let map = display.request(0, MAP, 0, |b| b.u32(FIRST + 3));
+    assert_eq!(among(&map), (3.0, 3.0, 0.0));
+    let unmap = display.request(0, UNMAP, 0, |b| b.u32(FIRST));
+    assert_eq!(among(&unmap), (3.0, 0.0, 100.0));
+}
+
+#[test]
+fn what_moves_is_copied_and_what_it_leaves_is_painted() {
+    let mut display = row();
+    display.request(0, MAP, 0, |b| b.u32(FIRST + 3));
+    let to_the_right = configure(&mut display, FIRST + 3, &[(0, 12)]);
+    assert_eq!(among(&to_the_right), (3.0, 3.0, 120.0 + 70.0));
+    let higher = configure(&mut display, FIRST + 3, &[(3, 20)]);
+    assert_eq!(among(&higher), (3.0, 2.0, 0.0), "it has no background");
+    display.request(0, CHANGE_ATTRIBUTES, 0, |b| b.u32(FIRST + 3).u32(2).u32(0));
+    let higher = configure(&mut display, FIRST + 3, &[(3, 30)]);
+    assert_eq!(among(&higher), (3.0, 2.0, 360.0));
+    // Bit gravity NorthWest: what it showed stays.
+    display.request(0, CHANGE_ATTRIBUTES, 0, |b| b.u32(FIRST + 3).u32(16).u32(1));
+    let higher = configure(&mut display, FIRST + 3, &[(3, 40)]);
+    assert_eq!(among(&higher), (3.0, 2.0, 120.0));
+}
+
+#[test]
+fn what_is_raised_or_lowered_passes_others() {
+    let mut display = row();
+    display.request(0, MAP, 0, |b| b.u32(FIRST + 3));
+    let lowered = configure(&mut display, FIRST + 3, &[(6, BELOW)]);
+    assert_eq!(among(&lowered), (3.0, 2.0, 100.0 - 10.0 + 30.0));
+    let again = configure(&mut display, FIRST + 3, &[(6, BELOW)]);
+    assert_eq!((again.effect, again.surroundings), (Effect::Nothing, None));
+    let between = configure(&mut display, FIRST + 3, &[(5, FIRST), (6, ABOVE)]);
+    assert_eq!(among(&between), (3.0, 1.0, 50.0));
+    let raised = configure(&mut display, FIRST + 3, &[(6, OPPOSITE)]);
+    assert_eq!(among(&raised).1, 1.0);
+    let lowered = configure(&mut display, FIRST + 3, &[(6, OPPOSITE)]);
+    assert_eq!(among(&lowered).1, 2.0);
+    assert_eq!(
+        configure(&mut display, FIRST + 2, &[(5, FIRST), (6, OPPOSITE)]).effect,
+        Effect::Nothing,
+        "it is beside that one"
+    );
+}
+
+#[test]
+fn circulating_moves_what_is_hidden_or_hides() {
+    let mut display = row();
+    let mut circulate = |direction| display.request(0, CIRCULATE, direction, |b| b.u32(WINDOW));
+    assert_eq!(circulate(0).effect, Effect::Nothing);
+    display.request(0, MAP, 0, |b| b.u32(FIRST + 3));
+    let mut circulate = |direction| display.request(0, CIRCULATE, direction, |b| b.u32(WINDOW));
+    // The first window, which comes to lie over the wide one.
+    assert_eq!(among(&circulate(0)), (3.0, 1.0, 50.0));
+    // It again, and then the wide one goes down from the second.
+    assert_eq!(among(&circulate(1)), (3.0, 1.0, 50.0));
+    assert_eq!(among(&circulate(1)).1, 2.0);
+    assert_eq!(circulate(0).effect, Effect::Full);
+}

@@ -1,0 +1,142 @@
+//! Windows that come, go and change among many siblings, over other windows, and as large ones: what
+//! each of these adds to the same for a small window of few siblings.
+
+use x11rb_protocol::protocol::xproto::{
+    Circulate, CirculateWindowRequest, MapSubwindowsRequest, MapWindowRequest, StackMode, Window,
+};
+
+use super::windows::{
+    Actor, CHANGES, Ground, PLACE, SIDE, cell, child_at, children, create, map, parents, phase,
+    side_for, unmap,
+};
+use crate::error::MeasureError;
+use crate::loads::Loads;
+use crate::stage::{ARENA, Stage};
+use crate::wire::core;
+
+/// Siblings of a window among many, and windows under one that covers them: as many as a panel of
+/// buttons or an icon view of a toolkit has windows.
+const CROWD: u16 = 64;
+/// Side of a large window, in pixels.
+const LARGE: u16 = 100;
+/// Windows that hide each other in part: how many, of what side, how far apart. Two, many that
+/// hide few each, and some that hide many each; and none.
+const CASCADES: [(u16, u16, u16); 4] = [(2, 8, 3), (CROWD, 4, 1), (16, 30, 3), (0, 0, 0)];
+
+/// Adds the loads.
+pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    among(stage, loads)?;
+    over(stage, loads)?;
+    large(stage, loads)?;
+    for cascade in CASCADES {
+        circulation(stage, loads, cascade)?;
+    }
+    Ok(())
+}
+
+/// So many parents at most, full of mapped children; those, and the children in order.
+fn crowds(
+    stage: &mut Stage,
+    ground: Ground,
+    most: u16,
+) -> Result<(Vec<Window>, Vec<Window>), MeasureError> {
+    let homes = parents(stage, ground, CROWD, most)?;
+    let (ids, born) = children(stage, &homes, CROWD);
+    for request in born {
+        stage.send_bytes(&request)?;
+    }
+    for window in &homes {
+        stage.send(MapSubwindowsRequest { window: *window })?;
+    }
+    Ok((homes, ids))
+}
+
+/// Beside many siblings. As programs do they come and go one after the other: what is seen of the
+/// parent is in more pieces then than where one goes and comes by itself.
+fn among(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, true)?;
+    let (_, ids) = crowds(stage, ground, 1)?;
+    let actors = (0..).zip(ids).map(|(place, id)| Actor {
+        id,
+        at: child_at(place, CROWD),
+        side: SIDE,
+    });
+    let actors: Vec<Actor> = actors.collect();
+    let each = |request: fn(&Window) -> Vec<u8>| phase(actors.iter().map(|it| request(&it.id)));
+    loads.push(ground.load([each(unmap), each(map)]));
+    ground.change(loads, &actors, StackMode::ABOVE);
+    Ok(())
+}
+
+/// Over many others.
+fn over(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, true)?;
+    let (homes, _) = crowds(stage, ground, u16::MAX)?;
+    let side = side_for(CROWD) - PLACE;
+    let actors = grown(stage, homes.into_iter().map(|home| (home, (0, 0))), side)?;
+    come_and_go(loads, ground, &actors, StackMode::BELOW);
+    Ok(())
+}
+
+/// Large, beside few.
+fn large(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, true)?;
+    let place = ARENA / 2;
+    let all = (0..4).map(|it| (ground.window, cell(it, place, ARENA)));
+    let actors = grown(stage, all, LARGE)?;
+    come_and_go(loads, ground, &actors, StackMode::ABOVE);
+    Ok(())
+}
+
+/// A mapped window in each of these parents.
+fn grown(
+    stage: &mut Stage,
+    all: impl Iterator<Item = (Window, (i16, i16))>,
+    side: u16,
+) -> Result<Vec<Actor>, MeasureError> {
+    let mut actors = Vec::new();
+    for (home, at) in all {
+        let id = stage.id();
+        stage.send_bytes(&create(id, home, at, side))?;
+        stage.send(MapWindowRequest { window: id })?;
+        actors.push(Actor { id, at, side });
+    }
+    Ok(actors)
+}
+
+/// Loads in which mapped windows are unmapped and mapped again, and changed. There are too few of
+/// them to unmap all before the first is mapped: the end of a batch would outweigh them.
+fn come_and_go(loads: &mut Loads, ground: Ground, actors: &[Actor], lowest: StackMode) {
+    let turns = (0..CHANGES).flat_map(|_| actors);
+    let mut phase = phase(turns.flat_map(|it| [unmap(&it.id), map(&it.id)]));
+    phase.kinds = 2;
+    loads.push(ground.load([phase]));
+    ground.change(loads, actors, lowest);
+}
+
+/// The lowest of so many windows of that side, down a diagonal so many pixels from each other, is
+/// raised: each hides the one before.
+fn circulation(
+    stage: &mut Stage,
+    loads: &mut Loads,
+    (count, side, apart): (u16, u16, u16),
+) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, true)?;
+    let parents = parents(stage, ground, CROWD, 1)?;
+    let Some(&window) = parents.first() else {
+        return Ok(());
+    };
+    let places = (0..count).map(|index| (window, diagonal(index * apart)));
+    grown(stage, places, side)?;
+    let raise_lowest = core(CirculateWindowRequest {
+        direction: Circulate::RAISE_LOWEST,
+        window,
+    });
+    let unit = (0..CHANGES * CHANGES).map(|_| raise_lowest.clone());
+    loads.push(ground.load([phase(unit)]));
+    Ok(())
+}
+
+fn diagonal(at: u16) -> (i16, i16) {
+    (at.cast_signed(), at.cast_signed())
+}
