@@ -39,7 +39,7 @@ fn configure(display: &mut Display, window: u32, values: &[(u16, u32)]) -> Opera
 
 /// Siblings, windows covered or uncovered, pixels.
 fn among(operation: &Operation) -> (f64, f64, f64) {
-    let it = operation.surroundings.unwrap();
+    let it = operation.surroundings.unwrap_or_default();
     (it.siblings, it.overlapped, it.pixels)
 }
 
