@@ -88,17 +88,18 @@ impl Hosted {
     /// Updates among many requests, told by how often the server sleeps for its host; `None` where it
     /// does not, or there are hardly any.
     fn among(&self, server: &mut LiveServer, times: usize) -> io::Result<Option<Among>> {
+        let copies = u64::from(MANY * MANY);
         let mut lone = |pictures: &[Vec<u8>; 2]| -> io::Result<Option<f64>> {
             let mut all = Vec::new();
             for picture in pictures.iter().cycle().take(times) {
-                let reading = server.and_what_follows(picture, 1, LATER)?;
+                let reading = server.and_what_follows(picture, copies, LATER)?;
                 all.extend(reading.sleeps.map(|sleeps| sleeps as f64));
             }
             Ok(estimate(&all).map(|it| it.median))
         };
         let update = lone(&self.many.seen)?.zip(lone(&self.many.unseen)?);
         let [seen, unseen] = [&self.many.seen, &self.many.unseen]
-            .map(|pictures| server.stream(&pictures.concat(), 2 * u64::from(MANY * MANY), TIMES));
+            .map(|pictures| server.stream(&pictures.concat(), 2 * copies, TIMES));
         let (seen, unseen) = (seen?, unseen?);
         let sleeps = seen.sleeps.zip(unseen.sleeps);
         let cpu = seen.cpu.zip(unseen.cpu);
