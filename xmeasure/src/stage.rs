@@ -295,16 +295,26 @@ impl Stage {
         Ok(reply.map_or(self.screen.white_pixel, |reply| reply.pixel))
     }
 
-    /// A new pixmap.
+    /// A new square pixmap.
     pub(crate) fn pixmap(&mut self, depth: u8, side: u16) -> Result<u32, MeasureError> {
+        self.pixmap_of(depth, side, side)
+    }
+
+    /// A new pixmap as high as the window, whose scanlines lie as far apart as the screen's.
+    pub(crate) fn like_the_screen(&mut self) -> Result<u32, MeasureError> {
+        let (depth, width) = (self.screen.root_depth, self.screen.width_in_pixels);
+        self.pixmap_of(depth, width, SIDE)
+    }
+
+    fn pixmap_of(&mut self, depth: u8, width: u16, height: u16) -> Result<u32, MeasureError> {
         let pid = self.id();
         let drawable = self.window;
         self.send(xproto::CreatePixmapRequest {
             depth,
             pid,
             drawable,
-            width: side,
-            height: side,
+            width,
+            height,
         })?;
         Ok(pid)
     }

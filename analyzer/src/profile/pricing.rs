@@ -1,8 +1,6 @@
 //! Observations priced: what each request, and each thing that its transport made the server
 //! do, costs one server.
 
-use std::collections::VecDeque;
-
 use x11prof_cost_model::{
     Cost, CostTable, FastMap, Micros, Price, ServerClock, ServerParameters, Substitutions,
     TransportPrices,
@@ -16,11 +14,8 @@ use super::coldness::Coldness;
 use super::deferred::Updates;
 use super::later::{Later, Own};
 use super::others::Others;
+use super::streams::{Recent, Stream};
 use crate::pipeline::{Observation, Seen};
-
-/// Prices kept for each connection until an answer shows that their requests did not fail.
-/// A request that fails with more than this many behind it keeps its full price.
-const RECENT: usize = 4096;
 
 /// The events that a copy is answered by: GraphicsExposure, NoExposure.
 const COPIED: [u8; 2] = [13, 14];
@@ -34,31 +29,6 @@ pub enum Blocking {
     /// that was never answered counts by its type.
     #[default]
     Observed,
-}
-
-/// A price that an error may still correct.
-struct Recent {
-    sequence: SequenceNumber,
-    request: Symbol,
-    server: Cost,
-    fixed: Cost,
-    blocking: bool,
-}
-
-/// One connection, as far as prices go.
-#[derive(Default)]
-struct Stream {
-    latest: SequenceNumber,
-    recent: VecDeque<Recent>,
-    /// Wakeups charged for a request that has not ended yet.
-    unblamed: Option<Cost>,
-    /// When the reply to its latest request came, where nothing of it has come since.
-    awaited: Option<Timestamp>,
-    /// The server wrote to this client, and no message of that write has ended yet: the first
-    /// one bears the write's cost.
-    written: bool,
-    /// When the server last wrote what some request of its last batches calls for.
-    told: Option<Timestamp>,
 }
 
 /// Prices what it observes for one server.
@@ -404,12 +374,7 @@ impl Pricer {
                 server,
             });
         }
-        stream.latest = request.sequence;
-        stream.awaited = None;
-        if stream.recent.len() == RECENT {
-            stream.recent.pop_front();
-        }
-        stream.recent.push_back(Recent {
+        stream.asked(Recent {
             sequence: request.sequence,
             request: request.name,
             server: price.server,
@@ -437,13 +402,8 @@ impl Pricer {
     ) {
         let observed = self.blocking == Blocking::Observed;
         let stream = self.streams.entry(connection).or_default();
-        stream.answered(sequence);
+        let known = stream.failed(sequence);
         let pipelined = stream.latest != sequence;
-        // A request fails once: taken out, it is corrected once.
-        let known = match stream.recent.front() {
-            Some(front) if front.sequence == sequence => stream.recent.pop_front(),
-            _ => None,
-        };
         let correction = known.as_ref().map(|known| (known.server, known.fixed));
         let request = known.as_ref().map_or(request, |known| known.request);
         on(&Charge::Failed {
@@ -463,17 +423,4 @@ impl Pricer {
 
 fn since(start: Timestamp, time: Timestamp) -> Micros {
     Micros::from_nanos(time.since(start).as_nanos() as f64)
-}
-
-impl Stream {
-    /// The server has got as far as `sequence`: nothing before it can fail any more.
-    fn answered(&mut self, sequence: SequenceNumber) {
-        while self
-            .recent
-            .front()
-            .is_some_and(|front| front.sequence < sequence)
-        {
-            self.recent.pop_front();
-        }
-    }
 }

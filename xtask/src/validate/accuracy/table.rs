@@ -276,8 +276,11 @@ pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
     );
 }
 
+/// The value in the middle, or the mean of the two that are.
 fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    quantile(values, 0.5)
+    let values: Vec<f64> = values.into_iter().collect();
+    let upper = quantile(values.iter().map(|value| -value), 0.5);
+    (quantile(values, 0.5) - upper) / 2.0
 }
 
 /// The value that so much of `values` does not exceed.
@@ -291,12 +294,19 @@ fn quantile(values: impl IntoIterator<Item = f64>, share: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::quantile;
+    use super::{median, quantile};
 
     #[test]
     fn quantiles_are_values_of_the_list() {
         assert_eq!(quantile([3.0, 1.0, 2.0], 0.5), 2.0);
         assert_eq!(quantile([3.0, 1.0, 2.0], 0.95), 3.0);
         assert!(quantile([], 0.5).is_nan());
+    }
+
+    #[test]
+    fn a_median_lies_between_two() {
+        assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median([4.0, 1.0]), 2.5);
+        assert!(median([]).is_nan());
     }
 }

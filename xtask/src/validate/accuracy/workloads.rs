@@ -57,13 +57,13 @@ pub(crate) const PACKAGES: &[Needed] = &[
     },
 ];
 
-/// The half, drawn by lot, that nothing in the model is taken from.
-pub(crate) const HELD_OUT: [&str; 8] = [
+/// Of the half, drawn by lot, that nothing in the model is taken from, those of which that is still true: how many
+/// forms of trapezoids a calibration mixes was chosen with xclock's frames in view.
+pub(crate) const HELD_OUT: [&str; 7] = [
     "x11perf text",
     "painter, shared memory",
     "x11perf copies",
     "xterm jump scroll off",
-    "xclock",
     "gtk3-widget-factory",
     "mousepad",
     "small programs",
@@ -191,8 +191,8 @@ mod tests {
     use super::{HELD_OUT, WORKLOADS};
 
     #[test]
-    fn half_of_the_workloads_are_held_out() {
+    fn all_that_is_held_out_is_run() {
         let held = WORKLOADS.iter().filter(|it| HELD_OUT.contains(&it.name));
-        assert_eq!(2 * held.count(), WORKLOADS.len());
+        assert_eq!(held.count(), HELD_OUT.len());
     }
 }

@@ -1,0 +1,69 @@
+//! One connection's requests and answers, as far as prices go.
+
+use std::collections::VecDeque;
+
+use x11prof_cost_model::Cost;
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_trace::Timestamp;
+
+/// Prices kept for each connection until an answer shows that their requests did not fail.
+/// A request that fails with more than this many behind it keeps its full price.
+const RECENT: usize = 4096;
+
+/// A price that an error may still correct.
+pub(super) struct Recent {
+    pub(super) sequence: SequenceNumber,
+    pub(super) request: Symbol,
+    pub(super) server: Cost,
+    pub(super) fixed: Cost,
+    pub(super) blocking: bool,
+}
+
+/// One connection.
+#[derive(Default)]
+pub(super) struct Stream {
+    pub(super) latest: SequenceNumber,
+    recent: VecDeque<Recent>,
+    /// Wakeups charged for a request that has not ended yet.
+    pub(super) unblamed: Option<Cost>,
+    /// When the reply to its latest request came, where nothing of it has come since.
+    pub(super) awaited: Option<Timestamp>,
+    /// The server wrote to this client, and no message of that write has ended yet: the first
+    /// one bears the write's cost.
+    pub(super) written: bool,
+    /// When the server last wrote what some request of its last batches calls for.
+    pub(super) told: Option<Timestamp>,
+}
+
+impl Stream {
+    /// A request came at such a price.
+    pub(super) fn asked(&mut self, recent: Recent) {
+        self.latest = recent.sequence;
+        self.awaited = None;
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(recent);
+    }
+
+    /// The server has got as far as `sequence`: nothing before it can fail any more.
+    pub(super) fn answered(&mut self, sequence: SequenceNumber) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|front| front.sequence < sequence)
+        {
+            self.recent.pop_front();
+        }
+    }
+
+    /// The price of the request that failed, where it is still known. A request fails once: taken out, it is
+    /// corrected once.
+    pub(super) fn failed(&mut self, sequence: SequenceNumber) -> Option<Recent> {
+        self.answered(sequence);
+        let front = self.recent.front()?;
+        (front.sequence == sequence)
+            .then(|| self.recent.pop_front())
+            .flatten()
+    }
+}
