@@ -20,8 +20,7 @@ const WARM: Duration = Duration::from_millis(2);
 /// server at work for milliseconds.
 const MANY: u16 = 8;
 const SIDE: u16 = 32;
-/// How often both pictures of all of them are sent in a stream, and how many streams there are: one alone came
-/// out at three times a box of the others.
+/// How often both pictures of all of them are sent in a stream, and of how many streams the median counts.
 const TIMES: u64 = 600;
 const STREAMS: usize = 5;
 

@@ -2,11 +2,11 @@
 //! of one band have the same top and bottom, and two bands are one where the one goes on with the
 //! other's columns. So boxes that overlap in part fall into more than they are.
 
-use x11prof_cost_model::WordHasher;
-use x11prof_session::Changed;
-
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
+
+use x11prof_cost_model::WordHasher;
+use x11prof_session::Changed;
 
 /// Different boxes kept at most. When there are more, those that are kept are counted, and the rest
 /// counts as a region of its own.

@@ -8,7 +8,7 @@ use x11rb_protocol::protocol::xproto::{
     PolySegmentRequest, PolyShape, Rectangle, Segment,
 };
 
-use super::place;
+use super::{place, scattered};
 use crate::stage::SIDE;
 use crate::wire::core;
 use crate::workload::{Sync, Workload};
@@ -37,10 +37,11 @@ impl Direction {
             Direction::Horizontal => (length, 0),
             Direction::Vertical => (0, length),
             Direction::Sloped => {
+                let any = |slopes: &[(u16, u16)]| slopes[scattered(index) as usize % slopes.len()];
                 if length == FEW {
-                    return SLOPES_OF_FEW[scattered(index) / 64 % SLOPES_OF_FEW.len()];
+                    return any(&SLOPES_OF_FEW);
                 }
-                let slope = SLOPES[scattered(index) / 64 % SLOPES.len()];
+                let slope = any(&SLOPES);
                 let leg = |of: u16| ((length * of + HYPOTENUSE / 2) / HYPOTENUSE).max(1);
                 (leg(slope.0), leg(slope.1))
             }
@@ -69,11 +70,6 @@ const SLOPES_OF_FEW: [(u16, u16); 4] = [(24, 7), (20, 15), (15, 20), (7, 24)];
 
 /// Vertical lines lie so many pixels from the last one: in other cache lines, as most of a program's do.
 const APART: u16 = 16;
-
-/// Numbers in no order, the same every time (Knuth's multiplicative hashing).
-fn scattered(index: usize) -> usize {
-    ((index as u32).wrapping_mul(2_654_435_761) >> 8) as usize
-}
 
 /// A graphics request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -278,9 +278,10 @@ pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
 
 /// The value in the middle, or the mean of the two that are.
 fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let values: Vec<f64> = values.into_iter().collect();
-    let upper = quantile(values.iter().map(|value| -value), 0.5);
-    (quantile(values, 0.5) - upper) / 2.0
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+    (at(sorted.len().saturating_sub(1) / 2) + at(sorted.len() / 2)) / 2.0
 }
 
 /// The value that so much of `values` does not exceed.

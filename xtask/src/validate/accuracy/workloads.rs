@@ -94,8 +94,9 @@ macro_rules! editor {
     };
 }
 
-/// All workloads. What a person would do is done by xdotool, with pauses; keys are repeated as
-/// keyboards do. Each has half a second of an Xvfb's time where that takes it no more than some 12 s.
+/// All workloads. What a person would do is done by xdotool, with pauses. Each has about half a second of an
+/// Xvfb's time within a quarter of a minute: for that mupdf and featherpad page faster than a keyboard
+/// repeats.
 ///
 /// There are few of x11perf's triangles: Xephyr copies each to its host by itself, and waits for it.
 /// Qt does not draw at depth 8, where featherpad ends by a segmentation fault.
