@@ -18,6 +18,8 @@ pub(super) struct Bands {
     boxes: HashSet<Changed, BuildHasherDefault<WordHasher>>,
     /// The boxes of regions that are counted already.
     counted: u64,
+    /// How many different ones there were when the region was last looked at, and how many it had.
+    looked: (usize, u64),
 }
 
 impl Bands {
@@ -26,6 +28,18 @@ impl Bands {
             self.count();
         }
         self.boxes.insert(area);
+    }
+
+    /// About how many boxes the region has: as many for each that was added as when there were half as many,
+    /// at the least.
+    pub(super) fn about(&mut self) -> u64 {
+        let all = self.boxes.len();
+        if all >= 2 * self.looked.0 {
+            let mut boxes: Vec<Changed> = self.boxes.iter().copied().collect();
+            self.looked = (all, in_bands(&mut boxes));
+        }
+        let (then, boxes) = self.looked;
+        self.counted + boxes * all as u64 / then.max(1) as u64
     }
 
     /// How many boxes the region has; forgets it.
@@ -37,6 +51,7 @@ impl Bands {
     fn count(&mut self) {
         let mut boxes: Vec<Changed> = self.boxes.drain().collect();
         self.counted += in_bands(&mut boxes);
+        self.looked = (0, 0);
     }
 }
 

@@ -11,7 +11,7 @@ use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::charges::{Charge, TransportPart};
 use super::coldness::Coldness;
-use super::deferred::Updates;
+use super::deferred::{Made, Updates};
 use super::later::{Later, Own};
 use super::others::Others;
 use super::streams::{Recent, Stream};
@@ -220,6 +220,10 @@ impl Pricer {
             let busy = self.clock.busy_until().unwrap_or(at);
             let now = Micros(at.0.max(busy.0));
             self.update(connection, time, (now, at >= busy && !ready), on);
+            let busy = self.clock.busy_until().unwrap_or(at);
+            if let Some(later) = &mut self.later {
+                later.serves(connection, at, busy);
+            }
         }
     }
 
@@ -235,8 +239,13 @@ impl Pricer {
             return;
         };
         let cold = self.transport.cold(self.coldness.lapse());
-        if let Some((due, server)) = later.made(time, (now, idle), cold) {
-            self.clock.serve_at(due, server.time);
+        if let Some(Made {
+            due,
+            cost: server,
+            wait,
+        }) = later.made(time, (now, idle), cold)
+        {
+            self.clock.serve_at(due, server.time + wait);
             on(&Charge::Transport {
                 connection,
                 time,
@@ -354,6 +363,10 @@ impl Pricer {
         on: &mut impl FnMut(&Charge<'_>),
     ) {
         let fixed = self.costs.price_into(operation, &mut self.price);
+        if let (Some(later), Some(_)) = (&mut self.later, seen.changed) {
+            let kept = later.kept();
+            self.price.server += Cost::exact(kept);
+        }
         self.serve(self.price.server.time);
         let start = *self.start.get_or_insert(seen.time);
         if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
