@@ -209,7 +209,7 @@ impl Pipeline {
                 input,
                 &mut self.extensions,
                 |message, extensions| {
-                    let changed = follows.then(|| session.changed(&message, extensions));
+                    let changed = follows.then(|| session.changed(id, &message, extensions));
                     let operation = match session.observe(id, &message, extensions) {
                         Observed::Operation(operation) => Some(operation),
                         _ => None,

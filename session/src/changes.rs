@@ -1,9 +1,9 @@
 //! Which part of the screen a request changes: a box around what it draws on windows that are
-//! seen. Servers that show their screen elsewhere, to a viewer or in a window of another server,
-//! pay for that later.
+//! seen, or around a window that comes, goes or moves. Servers that show their screen elsewhere, to a
+//! viewer or in a window of another server, pay for that later.
 //!
-//! Where a window is covered is not followed. RENDER's glyphs, and windows that come and go, are
-//! not counted.
+//! Where a window is covered is not followed. RENDER's glyphs, and windows whose place in the stack or
+//! whose parent changes, are not counted.
 
 use x11prof_protocol::{Extensions, Message, Request};
 use x11rb_protocol::protocol::{render, xproto};
@@ -13,11 +13,14 @@ use crate::clip::Area;
 use crate::compositing;
 use crate::drawing::{absolute, rectangle_of};
 use crate::gc::Component;
+use crate::ids::ClientId;
 use crate::images;
 use crate::names::ExtensionKind;
 use crate::operation::Effect;
 use crate::session::{Session, State};
 use crate::target::Target;
+use crate::window_messages::reshape;
+use crate::windows::Windows;
 
 /// A box of pixels of the screen; `right` and `bottom` are the first column and row outside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,14 +36,25 @@ pub struct Changed {
 }
 
 impl Session {
-    /// What `message`, which is yet to be observed, changes on the screen. `None` where it changes
-    /// nothing there, or that is not known.
-    pub fn changed(&self, message: &Message<'_>, extensions: &Extensions) -> Option<Changed> {
+    /// What `message` of `client`, which is yet to be observed, changes on the screen. `None` where it
+    /// changes nothing there, or that is not known.
+    pub fn changed(
+        &self,
+        client: ClientId,
+        message: &Message<'_>,
+        extensions: &Extensions,
+    ) -> Option<Changed> {
         let Message::Request(request) = message else {
             return None;
         };
         let body = Body::of(request);
         let state = self.state();
+        if (xproto::DESTROY_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST)
+            .contains(&request.major)
+        {
+            let (parent, area) = window(&state.drawables.windows, client, request, &body)?;
+            return state.on_screen(parent, area);
+        }
         let (window, target, area) = match request.major {
             xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST => {
                 drawn(state, request, &body)?
@@ -62,6 +76,39 @@ impl Session {
             _ => state.on_screen(window, area.intersection(target.area)),
         }
     }
+}
+
+/// What a request on a window changes of its parent: a box around it, and around where it goes.
+fn window(
+    windows: &Windows,
+    client: ClientId,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) -> Option<(u32, Area)> {
+    let id = body.u32(0)?;
+    let window = windows.get(id).filter(|window| !window.input_only)?;
+    let (parent, now) = (window.parent?, window.geometry);
+    let maps = request.major == xproto::MAP_WINDOW_REQUEST;
+    if maps == window.mapped || maps && !windows.paints(id) {
+        return None;
+    }
+    let area = match request.major {
+        xproto::MAP_WINDOW_REQUEST | xproto::CONFIGURE_WINDOW_REQUEST
+            if windows.is_redirected(id, client) =>
+        {
+            return None;
+        }
+        xproto::MAP_WINDOW_REQUEST
+        | xproto::UNMAP_WINDOW_REQUEST
+        | xproto::DESTROY_WINDOW_REQUEST => now.outer(),
+        xproto::CONFIGURE_WINDOW_REQUEST => {
+            let mut then = now;
+            reshape(&mut then, body, u32::from(body.u16(4)?));
+            (then != now).then(|| now.outer().hull(then.outer()))?
+        }
+        _ => return None,
+    };
+    Some((parent, area))
 }
 
 /// Where a request draws: on which drawable, what it is clipped to, and a box around its shapes.

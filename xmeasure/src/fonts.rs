@@ -70,7 +70,9 @@ impl Fonts {
             let list = list.map(|reply| reply.names).unwrap_or_default();
             names = list.into_iter().map(|name| name.name).collect();
         }
-        let sized = |name: Vec<u8>| sized(&name).unwrap_or(name);
+        let screen = &stage.screen;
+        let dots = resolution(screen.width_in_pixels, screen.width_in_millimeters);
+        let sized = |name: Vec<u8>| sized(&name, dots).unwrap_or(name);
         names = names.into_iter().map(sized).collect();
         names.sort();
         names.dedup();
@@ -215,16 +217,30 @@ fn name_wanted(wanted: &Operation) -> Option<&'static str> {
     }
 }
 
-/// Of the name of a scalable font the one of 12 points at 100 dots an inch, as text often is (X
-/// Logical Font Description Conventions, section 4); `None` of others.
-fn sized(name: &[u8]) -> Option<Vec<u8>> {
+/// The resolution, in dots an inch, at which X servers scale fonts for a client that names none, by the
+/// screen's width (dix/dixfonts.c, GetClientResolutions).
+fn resolution(pixels: u16, millimeters: u16) -> u32 {
+    let dots = f64::from(pixels) * 25.4 / f64::from(millimeters);
+    if dots < 88.0 { 75 } else { 100 }
+}
+
+/// Of the name of a scalable font the one of 12 points at so many dots an inch, as text often is (X
+/// Logical Font Description Conventions, section 4); `None` of others. What scaling takes goes by the size.
+fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
+    /// Decipoints, and as many in an inch.
+    const SIZE: u32 = 120;
+    const INCH: f64 = 722.7;
     let name = str::from_utf8(name).ok()?;
     let mut fields: Vec<&str> = name.split('-').collect();
     let sizes = fields.get_mut(7..11)?;
     if sizes.first() != Some(&"0") {
         return None;
     }
-    sizes.copy_from_slice(&["17", "120", "100", "100"]);
+    let pixels = (f64::from(SIZE * dots) / INCH).round() as u32;
+    let all = [pixels, SIZE, dots, dots].map(|it| it.to_string());
+    for (field, it) in sizes.iter_mut().zip(&all) {
+        *field = it;
+    }
     Some(fields.join("-").into_bytes())
 }
 
@@ -232,16 +248,20 @@ fn sized(name: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use x11prof_session::{Operation, Value};
 
-    use super::{filed, sized};
+    use super::{filed, resolution, sized};
     use crate::statistics::Estimate;
 
     #[test]
     fn a_scalable_name_is_given_a_size() {
-        let scalable = sized(b"-misc-fixed-medium-r-normal--0-0-75-75-c-0-iso8859-1");
-        let expected = b"-misc-fixed-medium-r-normal--17-120-100-100-c-0-iso8859-1";
-        assert_eq!(scalable.as_deref(), Some(expected.as_slice()));
+        let scalable = b"-misc-fixed-medium-r-normal--0-0-75-75-c-0-iso8859-1";
+        let sizes = [(1280, 325, "17-120-100-100"), (1280, 433, "12-120-75-75")];
+        for (pixels, millimeters, sizes) in sizes {
+            let expected = format!("-misc-fixed-medium-r-normal--{sizes}-c-0-iso8859-1");
+            let dots = resolution(pixels, millimeters);
+            assert_eq!(sized(scalable, dots), Some(expected.into_bytes()));
+        }
         let name = b"-misc-fixed-medium-r-normal--13-120-75-75-c-70-iso8859-1";
-        assert_eq!((sized(name), sized(b"fixed")), (None, None));
+        assert_eq!((sized(name, 75), sized(b"fixed", 75)), (None, None));
     }
 
     fn read(name: &str, time: f64) -> (Operation, Estimate) {

@@ -178,6 +178,34 @@ impl Display {
         one(self.feed(client, Side::Client, Input::Bytes(&bytes)))
     }
 
+    /// What a request changes on the screen, by its left, top, right and bottom edges.
+    pub(crate) fn changes(
+        &mut self,
+        client: u32,
+        major: u8,
+        body: impl FnOnce(Bytes) -> Bytes,
+    ) -> Option<[u16; 4]> {
+        let bytes = self.encode(major, 0, body);
+        let Display {
+            session,
+            extensions,
+            connections,
+            ..
+        } = self;
+        let (mut changed, id) = (None, ClientId(client));
+        let input = Input::Bytes(&bytes);
+        connections[client as usize].feed(
+            Side::Client,
+            input,
+            extensions,
+            |message, extensions| {
+                changed = session.changed(id, &message, extensions);
+                session.observe(id, &message, extensions);
+            },
+        );
+        changed.map(|it| [it.left, it.top, it.right, it.bottom])
+    }
+
     /// A request of which the recorder kept only the first `kept` bytes.
     pub(crate) fn cut_request(
         &mut self,

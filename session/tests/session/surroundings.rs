@@ -114,3 +114,25 @@ fn circulating_moves_what_is_hidden_or_hides() {
     assert_eq!(among(&circulate(1)).1, 2.0);
     assert_eq!(circulate(0).effect, Effect::Full);
 }
+
+#[test]
+fn what_comes_goes_and_moves_changes_the_screen() {
+    const DESTROY: u8 = 4;
+    let mut display = row();
+    let mut changes =
+        |display: &mut Display, major| display.changes(0, major, |b| b.u32(FIRST + 3));
+    // Without a background it shows nothing where it comes, but what it hid when it goes.
+    let beside = display.changes(0, MAP, |b| b.u32(FIRST));
+    assert_eq!((beside, changes(&mut display, MAP)), (None, None));
+    let there = changes(&mut display, UNMAP);
+    assert!(there.is_some_and(|[left, _, right, _]| right - left == 12));
+    display.request(0, CHANGE_ATTRIBUTES, 0, |b| b.u32(FIRST + 3).u32(2).u32(0));
+    assert_eq!(changes(&mut display, MAP), there);
+    let mut moved =
+        |to: u32| display.changes(0, CONFIGURE, |b| b.u32(FIRST + 3).u16(1).u16(0).u32(to));
+    let both = moved(8);
+    assert!(both.is_some_and(|[left, _, right, _]| right - left == 15));
+    assert_eq!(moved(8), None);
+    assert!(changes(&mut display, DESTROY).is_some());
+    assert_eq!(changes(&mut display, UNMAP), None);
+}
