@@ -170,8 +170,8 @@ pub struct Deferred {
     /// How long the server waits for its host at each box; not at all where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_us: Option<Micros>,
-    /// What a request that draws costs more for each box that has changed since the last update; nothing
-    /// where it was not measured.
+    /// What a request that draws costs more for each band of boxes that have changed since the last update,
+    /// beyond the first; nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_us: Option<Micros>,
     /// What an update costs more for each microsecond that the wakeup before it costs more than one

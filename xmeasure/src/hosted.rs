@@ -19,8 +19,9 @@ use crate::wire;
 
 /// So far apart caches stay warm.
 const WARM: Duration = Duration::from_millis(2);
-/// Boxes in a row and in a column, all of them, and their side.
+/// Boxes in a row and in a column, and fewer of them; all of the former, and their side.
 const MANY: u16 = 8;
+const FEW: u16 = 2;
 const COPIES: u64 = MANY as u64 * MANY as u64;
 const SIDE: u16 = 32;
 /// How often both pictures of all of them are sent in a stream.
@@ -38,6 +39,8 @@ pub(crate) struct Hosted {
     many: Copies,
     /// As many as `many` in one place.
     stacked: Copies,
+    /// As many in few places.
+    few: Copies,
     large: Copies,
     nothing: Vec<u8>,
 }
@@ -45,15 +48,21 @@ pub(crate) struct Hosted {
 impl Hosted {
     /// From what makes copies of a size, at so many places in a row and in a column.
     pub(crate) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Hosted {
-        let again = |pictures: [Vec<u8>; 2]| pictures.map(|it| it.repeat(usize::from(MANY * MANY)));
-        let stacked = copies(SIDE, 1);
+        let again = |side: u16| {
+            let Copies { seen, unseen } = copies(SIDE, side);
+            let all = |pictures: [Vec<u8>; 2]| {
+                pictures.map(|it| it.repeat(usize::from(MANY * MANY / (side * side))))
+            };
+            Copies {
+                seen: all(seen),
+                unseen: all(unseen),
+            }
+        };
         Hosted {
             one: copies(SMALL, 1),
             many: copies(SIDE, MANY),
-            stacked: Copies {
-                seen: again(stacked.seen),
-                unseen: again(stacked.unseen),
-            },
+            stacked: again(1),
+            few: again(FEW),
             large: copies(LARGE, 1),
             nothing: wire::core(NoOperationRequest),
         }
@@ -140,11 +149,11 @@ impl Hosted {
         Ok(cpu.zip(wait).map(|(cpu, wait)| Each { cpu, wait }))
     }
 
-    /// What a request that draws costs more for each box that has changed by then, in microseconds.
+    /// What a request that draws costs more for each band of boxes that have changed by then, in microseconds.
     fn kept(&self, server: &mut LiveServer, each: f64) -> io::Result<Option<f64>> {
         let mut all = Vec::new();
         for _ in 0..STREAMS {
-            let [many, one] = [&self.many.seen, &self.stacked.seen]
+            let [many, one] = [&self.many.seen, &self.few.seen]
                 .map(|pictures| server.stream(&pictures.concat(), 2 * COPIES, TURNS));
             let (many, one) = (many?, one?);
             if let (Some((more, less)), Some((sleeps, fewer))) =
@@ -152,7 +161,7 @@ impl Hosted {
             {
                 let boxes = sleeps as f64 - fewer as f64;
                 let requests = (2 * COPIES * TURNS) as f64;
-                all.push((more - less - each * boxes) / (requests * (COPIES - 1) as f64));
+                all.push((more - less - each * boxes) / (requests * f64::from(MANY - FEW)));
             }
         }
         Ok(estimate(&all).map(|it| it.median.max(0.0)))

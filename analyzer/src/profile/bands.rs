@@ -18,7 +18,7 @@ pub(super) struct Bands {
     boxes: HashSet<Changed, BuildHasherDefault<WordHasher>>,
     /// The boxes of regions that are counted already.
     counted: u64,
-    /// How many different ones there were when the region was last looked at, and how many it had.
+    /// How many different ones there were when the region was last looked at, and how many bands it had.
     looked: (usize, u64),
 }
 
@@ -30,16 +30,14 @@ impl Bands {
         self.boxes.insert(area);
     }
 
-    /// About how many boxes the region has: as many for each that was added as when there were half as many,
-    /// at the least.
-    pub(super) fn about(&mut self) -> u64 {
+    /// How many bands the region has, as of when there were half as many boxes at the least.
+    pub(super) fn bands(&mut self) -> u64 {
         let all = self.boxes.len();
         if all >= 2 * self.looked.0 {
             let mut boxes: Vec<Changed> = self.boxes.iter().copied().collect();
-            self.looked = (all, in_bands(&mut boxes));
+            self.looked = (all, in_bands(&mut boxes).1);
         }
-        let (then, boxes) = self.looked;
-        self.counted + boxes * all as u64 / then.max(1) as u64
+        self.looked.1
     }
 
     /// How many boxes the region has; forgets it.
@@ -50,22 +48,22 @@ impl Bands {
 
     fn count(&mut self) {
         let mut boxes: Vec<Changed> = self.boxes.drain().collect();
-        self.counted += in_bands(&mut boxes);
+        self.counted += in_bands(&mut boxes).0;
         self.looked = (0, 0);
     }
 }
 
-/// How many boxes `boxes` make in bands, from the top to the bottom.
-fn in_bands(boxes: &mut [Changed]) -> u64 {
+/// How many boxes `boxes` make in bands, from the top to the bottom, and in how many.
+fn in_bands(boxes: &mut [Changed]) -> (u64, u64) {
     if let [_] = boxes {
-        return 1;
+        return (1, 1);
     }
     boxes.sort_unstable_by_key(|area| area.top);
     let mut edges: Vec<u16> = boxes.iter().flat_map(|it| [it.top, it.bottom]).collect();
     edges.sort_unstable();
     edges.dedup();
 
-    let (mut count, mut next) = (0, 0);
+    let (mut count, mut bands, mut next) = (0, 0, 0);
     // What reaches into the band, by its left side.
     let mut open: Vec<Changed> = Vec::new();
     let (mut before, mut columns) = (Vec::new(), Vec::new());
@@ -85,10 +83,11 @@ fn in_bands(boxes: &mut [Changed]) -> u64 {
         }
         if columns != before {
             count += columns.len() as u64;
+            bands += u64::from(!columns.is_empty());
         }
         std::mem::swap(&mut before, &mut columns);
     }
-    count
+    (count, bands)
 }
 
 #[cfg(test)]
@@ -125,6 +124,29 @@ mod tests {
         assert_eq!(bands(&[(0, 0, 9, 9), (10, 1, 20, 10)]), 4);
         // A corner over another box.
         assert_eq!(bands(&[(0, 0, 10, 10), (5, 5, 15, 15)]), 3);
+    }
+
+    #[test]
+    fn bands_are_looked_at_while_they_grow() {
+        let mut bands = Bands::default();
+        assert_eq!(bands.bands(), 0);
+        let mut seen = Vec::new();
+        for row in 0..4 {
+            for column in 0..2 {
+                let (left, top) = (column * 20, row * 20);
+                let (right, bottom) = (left + 9, top + 9);
+                bands.add(Changed {
+                    left,
+                    top,
+                    right,
+                    bottom,
+                });
+                seen.push(bands.bands());
+            }
+        }
+        assert_eq!(seen, [1, 1, 1, 2, 2, 2, 2, 4]);
+        bands.take();
+        assert_eq!(bands.bands(), 0);
     }
 
     #[test]

@@ -219,9 +219,9 @@ impl Pictures {
     /// What a request that draws costs more for what has changed before it.
     pub(super) fn kept(&mut self) -> Micros {
         let kept = self.costs.kept_us.filter(|time| time.0 > 0.0);
-        let boxes = |changes: &mut Changes| changes.bands.as_mut().map_or(0, Bands::about);
+        let bands = |changes: &mut Changes| changes.bands.as_mut().map_or(0, Bands::bands);
         kept.map_or(Micros::ZERO, |kept| {
-            kept * boxes(&mut self.changes).saturating_sub(1) as f64
+            kept * bands(&mut self.changes).saturating_sub(1) as f64
         })
     }
 
@@ -359,10 +359,10 @@ mod tests {
             ..costs(0.0)
         });
         assert_eq!(pictures.kept(), Micros::ZERO);
-        for left in [0, 4, 8] {
-            pictures.change(area(left, 0, left + 2, 1), Micros(1.0));
+        for top in [0, 4, 8, 12] {
+            pictures.change(area(0, top, 2, top + 1), Micros(1.0));
         }
-        assert_eq!(pictures.kept(), Micros(1.0));
+        assert_eq!(pictures.kept(), Micros(1.5));
         pictures.made(Micros(2.0), true, Micros::ZERO).unwrap();
         assert_eq!(pictures.kept(), Micros::ZERO);
     }
