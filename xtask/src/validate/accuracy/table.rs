@@ -196,9 +196,15 @@ impl Crossed {
     /// Whether it is forecast which of the two servers spends less; `None` where they differ by
     /// less than 15 %.
     fn order(&self) -> Option<bool> {
-        let differ = (self.truth_ms / self.from_truth_ms - 1.0).abs() > 0.15;
         let forecast = self.estimate_ms < self.naive_ms;
-        differ.then_some(forecast == (self.truth_ms < self.from_truth_ms))
+        let right = forecast == (self.truth_ms < self.from_truth_ms);
+        self.differ().then_some(right)
+    }
+
+    /// Whether the two servers differ by over 15 %; where they do not, the naive forecast is hardly
+    /// off by more than that either.
+    fn differ(&self) -> bool {
+        (self.truth_ms / self.from_truth_ms - 1.0).abs() > 0.15
     }
 
     pub(super) fn json(&self) -> Value {
@@ -262,17 +268,30 @@ pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
     if crossed.is_empty() {
         return;
     }
-    let error = |of: fn(&Crossed) -> f64| {
-        100.0 * median(crossed.iter().map(|it| (of(it) / it.truth_ms - 1.0).abs()))
+    let errors = |pairs: &[&Crossed]| {
+        let error = |of: fn(&Crossed) -> f64| {
+            100.0 * median(pairs.iter().map(|it| (of(it) / it.truth_ms - 1.0).abs()))
+        };
+        format!(
+            "median |error| {:.1} %, naive {:.1} %, anchored {:.1} %",
+            error(|it| it.estimate_ms),
+            error(|it| it.naive_ms),
+            error(Crossed::anchored_ms),
+        )
     };
+    let (differ, alike): (Vec<&Crossed>, Vec<&Crossed>) =
+        crossed.iter().partition(|it| it.differ());
+    println!(
+        "across servers: {}",
+        errors(&crossed.iter().collect::<Vec<_>>())
+    );
+    println!("  {} that are alike: {}", alike.len(), errors(&alike));
     let orders: Vec<bool> = crossed.iter().filter_map(Crossed::order).collect();
     println!(
-        "across servers: median |error| {:.1} %, naive {:.1} %, anchored {:.1} %; {} of {} orders right",
-        error(|it| it.estimate_ms),
-        error(|it| it.naive_ms),
-        error(Crossed::anchored_ms),
+        "  {} that differ by over 15 %: {}; {} orders right",
+        differ.len(),
+        errors(&differ),
         orders.iter().filter(|right| **right).count(),
-        orders.len(),
     );
 }
 
