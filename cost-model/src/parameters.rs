@@ -329,6 +329,9 @@ pub struct SurroundingCosts {
     /// For each mapped sibling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling: Option<Measured>,
+    /// For each rectangle that what is seen of the parent is kept in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rectangle: Option<Measured>,
     /// For each window that is covered or uncovered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlapped: Option<Measured>,
@@ -339,9 +342,10 @@ pub struct SurroundingCosts {
 
 impl SurroundingCosts {
     /// Its parts, with their names in a file.
-    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 3] {
+    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 4] {
         [
             ("sibling", self.sibling.as_ref()),
+            ("rectangle", self.rectangle.as_ref()),
             ("overlapped", self.overlapped.as_ref()),
             ("kilopixel", self.kilopixel.as_ref()),
         ]
