@@ -61,6 +61,7 @@ mod wanted;
 mod wire;
 mod workload;
 mod workloads;
+mod written;
 
 pub use calibrate::measure;
 pub use error::MeasureError;
