@@ -171,6 +171,13 @@ pub struct Deferred {
     /// Each box of the changed region beyond the first; nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub box_us: Option<Micros>,
+    /// What a request costs more that changes something where more than one box has changed already: their
+    /// region is made anew. Nothing where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join_us: Option<Micros>,
+    /// The same for each of those boxes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join_box_us: Option<Micros>,
     /// What an update costs more for each microsecond that the wakeup before it costs more than one
     /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,6 +216,15 @@ impl Deferred {
     fn fixed(&self, boxes: u64, cold: Micros) -> Micros {
         let more = self.box_us.unwrap_or_default() * boxes.saturating_sub(1) as f64;
         self.update_us + more + cold * self.chill.unwrap_or(0.0)
+    }
+
+    /// What a change costs beside its request where the changed region has so many boxes already.
+    pub fn join(&self, boxes: u64) -> Micros {
+        let each = self.join_box_us.unwrap_or_default() * boxes as f64;
+        match boxes {
+            0 | 1 => Micros::ZERO,
+            _ => self.join_us.unwrap_or_default() + each,
+        }
     }
 
     /// How long the first change after a pause waits for its update.
@@ -351,6 +367,9 @@ pub struct SurroundingCosts {
     /// For each mapped sibling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling: Option<Measured>,
+    /// For each rectangle that what is seen of the parent is kept in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rectangle: Option<Measured>,
     /// For each window that is covered or uncovered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlapped: Option<Measured>,
@@ -361,9 +380,10 @@ pub struct SurroundingCosts {
 
 impl SurroundingCosts {
     /// Its parts, with their names in a file.
-    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 3] {
+    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 4] {
         [
             ("sibling", self.sibling.as_ref()),
+            ("rectangle", self.rectangle.as_ref()),
             ("overlapped", self.overlapped.as_ref()),
             ("kilopixel", self.kilopixel.as_ref()),
         ]

@@ -230,8 +230,14 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
     validate_written(&transport.after_writing)?;
     if let Some(it) = transport.deferred {
         let times = [it.interval_us, it.update_us, it.pixel_us].map(Some);
-        let more = [it.same_us, it.smooth_us, it.first_us, it.box_us, it.busy_us];
-        let times = times.into_iter().chain(more).flatten().map(|time| time.0);
+        let more = [it.same_us, it.smooth_us, it.first_us, it.busy_us];
+        let boxes = [it.box_us, it.join_us, it.join_box_us];
+        let times = times
+            .into_iter()
+            .chain(more)
+            .chain(boxes)
+            .flatten()
+            .map(|time| time.0);
         if !times.chain(it.chill).chain(it.spread).all(is_amount) {
             return Err("deferred: a time or a spread is a number that is not negative".to_owned());
         }

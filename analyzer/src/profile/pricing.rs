@@ -372,8 +372,11 @@ impl Pricer {
         let start = *self.start.get_or_insert(seen.time);
         if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
-            later.changed(changed, seen.time, busy, |time| since(start, time));
-            if later.pauses(busy) {
+            let join = later.changed(changed, seen.time, busy, |time| since(start, time));
+            let pauses = later.pauses(busy + join);
+            self.price.server = self.price.server + Cost::exact(join);
+            self.serve(join);
+            if pauses {
                 self.update(seen.connection, seen.time, (busy, false), on);
             }
         }
