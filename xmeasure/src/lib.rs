@@ -62,6 +62,7 @@ mod wanted;
 mod wire;
 mod workload;
 mod workloads;
+mod written;
 
 pub use calibrate::measure;
 pub use error::MeasureError;

@@ -119,6 +119,20 @@ impl Pricer {
                 self.clock.wrote(at);
                 self.streams.entry(block.connection).or_default().written = true;
             }
+            Observation::BlockEnd(block) if block.direction == Direction::ToServer => {
+                let written = self.coldness.written(self.transport.sleep());
+                if let Some((server, request)) = written {
+                    self.serve(server.time);
+                    on(&Charge::Transport {
+                        connection: block.connection,
+                        time: block.time,
+                        part: TransportPart::Read,
+                        bytes: 0,
+                        server,
+                        request: Some(request),
+                    });
+                }
+            }
             Observation::Message(seen) => self.message(seen, &mut on),
             Observation::Switches(switches) => {
                 self.others.observe(switches);
