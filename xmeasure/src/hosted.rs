@@ -37,9 +37,8 @@ const SHARED: u64 = 1000;
 pub(crate) struct Hosted {
     one: Copies,
     many: Copies,
-    /// As many as `many` in one place.
+    /// As many as `many` in one place, and in few.
     stacked: Copies,
-    /// As many in few places.
     few: Copies,
     large: Copies,
     nothing: Vec<u8>,
@@ -50,9 +49,8 @@ impl Hosted {
     pub(crate) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Hosted {
         let again = |side: u16| {
             let Copies { seen, unseen } = copies(SIDE, side);
-            let all = |pictures: [Vec<u8>; 2]| {
-                pictures.map(|it| it.repeat(usize::from(MANY * MANY / (side * side))))
-            };
+            let times = usize::from(MANY * MANY / (side * side));
+            let all = |pictures: [Vec<u8>; 2]| pictures.map(|it| it.repeat(times));
             Copies {
                 seen: all(seen),
                 unseen: all(unseen),
@@ -91,8 +89,8 @@ impl Hosted {
             None => deferred.update_us.0,
         };
         let each = self.each(server, times)?;
-        let (kept, busy) = match &each {
-            Some(each) => (self.kept(server, each.cpu)?, self.busy(server, target)?),
+        let (join, busy) = match &each {
+            Some(each) => (self.join(server, each.cpu)?, self.busy(server, target)?),
             None => (None, None),
         };
         let micros = |time: f64| Micros(rounded(time, 4));
@@ -100,7 +98,8 @@ impl Hosted {
             update_us: Micros(rounded(update, 5)),
             box_us: each.as_ref().map(|it| micros(it.cpu)),
             wait_us: each.as_ref().map(|it| micros(it.wait)),
-            kept_us: kept.map(micros),
+            join_us: join.map(|(first, _)| micros(first)),
+            join_box_us: join.map(|(_, more)| Micros(rounded(more, 5))),
             chill: chill.map(|chill| rounded(chill, 3)),
             busy_us: busy.map(micros),
             ..deferred
@@ -149,22 +148,30 @@ impl Hosted {
         Ok(cpu.zip(wait).map(|(cpu, wait)| Each { cpu, wait }))
     }
 
-    /// What a request that draws costs more for each band of boxes that have changed by then, in microseconds.
-    fn kept(&self, server: &mut LiveServer, each: f64) -> io::Result<Option<f64>> {
-        let mut all = Vec::new();
+    /// What a request that draws costs more where few boxes have changed by then, and for each of them, in
+    /// microseconds.
+    fn join(&self, server: &mut LiveServer, each: f64) -> io::Result<Option<(f64, f64)>> {
+        let (mut first, mut more) = (Vec::new(), Vec::new());
         for _ in 0..STREAMS {
-            let [many, one] = [&self.many.seen, &self.few.seen]
-                .map(|pictures| server.stream(&pictures.concat(), 2 * COPIES, TURNS));
-            let (many, one) = (many?, one?);
-            if let (Some((more, less)), Some((sleeps, fewer))) =
-                (many.cpu.zip(one.cpu), many.sleeps.zip(one.sleeps))
-            {
-                let boxes = sleeps as f64 - fewer as f64;
+            let mut stream = |copied: &Copies| -> io::Result<Option<f64>> {
+                let reading = server.stream(&copied.seen.concat(), 2 * COPIES, TURNS)?;
+                let both = reading.cpu.zip(reading.sleeps);
                 let requests = (2 * COPIES * TURNS) as f64;
-                all.push((more - less - each * boxes) / (requests * f64::from(MANY - FEW)));
+                Ok(both.map(|(cpu, sleeps)| (cpu - each * sleeps as f64) / requests))
+            };
+            if let (Some(many), Some(few), Some(one)) = (
+                stream(&self.many)?,
+                stream(&self.few)?,
+                stream(&self.stacked)?,
+            ) {
+                let few_boxes = f64::from(FEW * FEW);
+                let a_box = (many - few) / (COPIES as f64 - few_boxes);
+                first.push(few - one - a_box * few_boxes);
+                more.push(a_box);
             }
         }
-        Ok(estimate(&all).map(|it| it.median.max(0.0)))
+        let median = |all: &[f64]| estimate(all).map(|it| it.median.max(0.0));
+        Ok(median(&first).zip(median(&more)))
     }
 
     /// How far apart updates are, on the wall, while the server has requests of one client, in microseconds;

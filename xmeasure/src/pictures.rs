@@ -11,6 +11,7 @@ use x11rb_protocol::protocol::xproto::{
     CopyAreaRequest, CreateGCAux, PolyFillRectangleRequest, PolyText8Request, Rectangle,
 };
 
+use crate::boxes::Boxes;
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
 use crate::hosted::Hosted;
@@ -64,11 +65,12 @@ pub(crate) struct Pictures {
     same: Copies,
     smooth: Copies,
     hosted: Hosted,
+    boxes: Boxes,
 }
 
 impl Pictures {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(14);
+    pub(crate) const LASTS: Duration = Duration::from_secs(18);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Pictures, MeasureError> {
@@ -112,6 +114,7 @@ impl Pictures {
             // A column further the letters are elsewhere.
             smooth: copies(LARGE, 1, [(smooth, 0), (smooth, 1)]),
             hosted: Hosted::new(&|side, many| copies(side, many, two)),
+            boxes: Boxes::new(&|side, many| copies(side, many, two)),
         })
     }
 
@@ -165,7 +168,7 @@ impl Pictures {
         };
         match interval.is_zero() {
             true => (self.hosted.measure(server, target, times, deferred)).map(Some),
-            false => Ok(Some(deferred)),
+            false => (self.boxes.measure(server, times, deferred)).map(Some),
         }
     }
 

@@ -2,28 +2,19 @@
 //! has changed since the last picture, Xephyr copies it to its host. It counts by the picture and by
 //! the changed pixel, whatever was drawn there and how often.
 
-use x11prof_cost_model::{Cost, Deferred, FastMap, Micros};
+use x11prof_cost_model::{Cost, Deferred, Micros};
 use x11prof_session::Changed;
 use x11prof_trace::ConnectionId;
 
 use super::bands::Bands;
 use super::slices::Slices;
 
-/// The side of the tiles in which changes are told apart. Of each a box is kept: TigerVNC compares
-/// by tiles of as many pixels.
-const TILE: u16 = 64;
-/// Tiles with a change at most, as many as 8192 by 8192 pixels have; what is beyond is not counted.
-const MOST: usize = 1 << 14;
-
 /// What has changed since the last picture.
 #[derive(Debug, Default)]
 struct Changes {
-    /// The changed box of each tile, by the tile's column and row.
-    tiles: FastMap<(u16, u16), Changed>,
+    region: Bands,
     /// The last change: programs that draw on one place again and again change nothing more.
     last: Option<Changed>,
-    /// The boxes, where they have a price.
-    bands: Option<Bands>,
 }
 
 impl Changes {
@@ -34,44 +25,16 @@ impl Changes {
                 && outer.right >= area.right
                 && outer.bottom >= area.bottom
         };
-        if area.left >= area.right || area.top >= area.bottom || self.last.is_some_and(inside) {
-            return;
-        }
-        self.last = Some(area);
-        if let Some(bands) = &mut self.bands {
-            bands.add(area);
-        }
-        for column in area.left / TILE..=(area.right - 1) / TILE {
-            for row in area.top / TILE..=(area.bottom - 1) / TILE {
-                let far = |at: u16| at.saturating_mul(TILE).saturating_add(TILE);
-                let part = Changed {
-                    left: area.left.max(column * TILE),
-                    top: area.top.max(row * TILE),
-                    right: area.right.min(far(column)),
-                    bottom: area.bottom.min(far(row)),
-                };
-                if self.tiles.len() < MOST || self.tiles.contains_key(&(column, row)) {
-                    let tile = self.tiles.entry((column, row)).or_insert(part);
-                    tile.left = tile.left.min(part.left);
-                    tile.top = tile.top.min(part.top);
-                    tile.right = tile.right.max(part.right);
-                    tile.bottom = tile.bottom.max(part.bottom);
-                }
-            }
+        if !self.last.is_some_and(inside) {
+            self.last = Some(area);
+            self.region.add(area);
         }
     }
 
-    /// How many boxes have changed, where that counts; forgets them.
-    fn boxes(&mut self) -> u64 {
-        self.bands.as_mut().map_or(0, Bands::take)
-    }
-
-    /// How many pixels have changed; forgets them.
-    fn take(&mut self) -> u64 {
+    /// How many boxes and pixels have changed; forgets them.
+    fn take(&mut self) -> (u64, u64) {
         self.last = None;
-        let pixels =
-            |tile: Changed| u64::from(tile.right - tile.left) * u64::from(tile.bottom - tile.top);
-        self.tiles.drain().map(|(_, tile)| pixels(tile)).sum()
+        self.region.take()
     }
 }
 
@@ -97,6 +60,8 @@ pub(crate) struct Updates {
     pub(crate) count: u64,
     /// How many pixels had been drawn by then.
     pub(crate) pixels: u64,
+    /// In how many boxes.
+    pub(crate) boxes: u64,
     /// What all such runs took.
     pub(crate) time: Micros,
 }
@@ -108,13 +73,9 @@ const ROOM: f64 = 0.25;
 
 impl Pictures {
     pub(super) fn new(costs: Deferred) -> Pictures {
-        let bands = costs.box_us.map(|_| Bands::default());
         Pictures {
             costs,
-            changes: Changes {
-                bands,
-                ..Changes::default()
-            },
+            changes: Changes::default(),
             due: None,
             last: None,
             slices: Slices::new(costs.busy_us),
@@ -145,7 +106,9 @@ impl Pictures {
         if due.is_some() {
             self.last = Some(from);
             self.seen.count += 1;
-            self.seen.pixels = self.seen.pixels.saturating_add(self.changes.take());
+            let (boxes, pixels) = self.changes.take();
+            self.seen.boxes = self.seen.boxes.saturating_add(boxes);
+            self.seen.pixels = self.seen.pixels.saturating_add(pixels);
         }
         due.is_some()
     }
@@ -170,13 +133,16 @@ impl Pictures {
     /// enough.
     fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
         let model = self.costs.cost(pixels, boxes, cold);
-        let Updates { count, time, .. } = self.seen;
-        if count < ENOUGH || self.seen.pixels == 0 {
+        let seen = self.seen;
+        if seen.count < ENOUGH || seen.pixels == 0 {
             return model;
         }
-        let fixed = self.costs.update_us;
-        let rest = (time - fixed * count as f64).0.max(0.0);
-        let time = fixed + Micros(rest / self.seen.pixels as f64 * pixels as f64);
+        let (one, each) = (self.costs.update_us, self.costs.box_us.unwrap_or_default());
+        let fixed = |updates: u64, boxes: u64| {
+            one * updates as f64 + each * boxes.saturating_sub(updates) as f64
+        };
+        let rest = (seen.time - fixed(seen.count, seen.boxes)).0.max(0.0);
+        let time = fixed(1, boxes) + Micros(rest / seen.pixels as f64 * pixels as f64);
         Cost {
             time,
             low: Micros(model.low.0.min(time.0)),
@@ -184,9 +150,10 @@ impl Pictures {
         }
     }
 
-    /// `area` changed at `now`. The first change after a pause of an interval may wait, for what comes with
-    /// it.
-    pub(super) fn change(&mut self, area: Changed, now: Micros) {
+    /// `area` changed at `now`; what that costs beside its request. The first change after a pause of an
+    /// interval may wait, for what comes with it.
+    pub(super) fn change(&mut self, area: Changed, now: Micros) -> Micros {
+        let join = self.costs.join(self.changes.region.boxes());
         if self.due.is_none() && self.slices.over(now) {
             self.slices.next(now);
         }
@@ -196,6 +163,7 @@ impl Pictures {
         let soon = now + self.costs.first();
         let due = next.filter(|next| now.0 < next.0).unwrap_or(soon);
         self.due.get_or_insert(due);
+        join
     }
 
     /// Whether the server makes pictures when it has nothing else to do, and not at an interval.
@@ -216,15 +184,6 @@ impl Pictures {
         }
     }
 
-    /// What a request that draws costs more for what has changed before it.
-    pub(super) fn kept(&mut self) -> Micros {
-        let kept = self.costs.kept_us.filter(|time| time.0 > 0.0);
-        let bands = |changes: &mut Changes| changes.bands.as_mut().map_or(0, Bands::bands);
-        kept.map_or(Micros::ZERO, |kept| {
-            kept * bands(&mut self.changes).saturating_sub(1) as f64
-        })
-    }
-
     /// The picture that was made by `now`, if one was: when, and its cost, where the wakeup before
     /// cost `cold` more than one in a warm cache. One without an interval is made when the server
     /// has nothing else to do, or has been at work for long.
@@ -235,8 +194,7 @@ impl Pictures {
         let made = due.map(|due| {
             self.last = Some(due);
             let cold = if idle { cold } else { Micros::ZERO };
-            let boxes = self.changes.boxes();
-            let pixels = self.changes.take();
+            let (boxes, pixels) = self.changes.take();
             let wait = self.costs.wait_us.unwrap_or_default() * boxes as f64;
             let cost = self.cost(pixels, boxes, cold);
             Made { due, cost, wait }
@@ -281,14 +239,11 @@ mod tests {
         changes.add(area(10, 10, 110, 60));
         changes.add(area(20, 20, 40, 40));
         changes.add(area(10, 10, 110, 60));
-        assert_eq!(changes.take(), 100 * 50);
-        // Far from each other in one tile, the box around both.
+        assert_eq!(changes.take(), (1, 100 * 50));
         changes.add(area(0, 0, 1, 1));
         changes.add(area(9, 9, 10, 10));
-        changes.add(area(640, 640, 641, 641));
-        assert_eq!(changes.take(), 100 + 1);
         changes.add(area(65_000, 0, 65_535, 1));
-        assert_eq!(changes.take(), 535);
+        assert_eq!(changes.take(), (3, 1 + 1 + 535));
     }
 
     fn costs(interval: f64) -> Deferred {
@@ -339,11 +294,11 @@ mod tests {
         assert!(!pictures.pauses(Micros(59.0)));
         assert_eq!(pictures.made(Micros(59.0), false, Micros::ZERO), None);
         assert!(pictures.pauses(Micros(60.0)));
-        // Two boxes in one tile: the box around both.
+        // Two boxes.
         let made = pictures.made(Micros(60.0), false, Micros(1.0)).unwrap();
-        assert_eq!(made.cost.time, Micros(5.0 + 2.0 + 1.5));
+        assert_eq!(made.cost.time, Micros(5.0 + 2.0 + 2.0 * 0.5));
         assert_eq!(made.wait, Micros(2.0 * 20.0));
-        // It took until 108.5, and the next slice begins at the tick before, at 60.
+        // It took until 108, and the next slice begins at the tick before, at 60.
         pictures.change(area(0, 0, 2, 1), Micros(109.0));
         assert!(!pictures.pauses(Micros(109.0)));
         assert!(pictures.pauses(Micros(110.0)));
@@ -354,16 +309,15 @@ mod tests {
     #[test]
     fn what_has_changed_makes_more_dearer() {
         let mut pictures = Pictures::new(Deferred {
-            box_us: Some(Micros(2.0)),
-            kept_us: Some(Micros(0.5)),
+            join_us: Some(Micros(2.0)),
+            join_box_us: Some(Micros(0.5)),
             ..costs(0.0)
         });
-        assert_eq!(pictures.kept(), Micros::ZERO);
-        for top in [0, 4, 8, 12] {
-            pictures.change(area(0, top, 2, top + 1), Micros(1.0));
-        }
-        assert_eq!(pictures.kept(), Micros(1.5));
+        let mut change = |left, now| pictures.change(area(left, 0, left + 2, 1), Micros(now));
+        assert_eq!(change(0, 1.0), Micros::ZERO);
+        assert_eq!(change(4, 1.0), Micros::ZERO);
+        assert_eq!(change(8, 1.0), Micros(3.0));
         pictures.made(Micros(2.0), true, Micros::ZERO).unwrap();
-        assert_eq!(pictures.kept(), Micros::ZERO);
+        assert_eq!(pictures.changes.region.boxes(), 0);
     }
 }

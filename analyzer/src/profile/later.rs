@@ -100,17 +100,17 @@ impl Later {
     }
 
     /// `area` changed by what came at `time`, which the server by its clock is busy with until `busy`; the
-    /// recorded one may have been done before.
+    /// recorded one may have been done before. What the change costs beside its request.
     pub(super) fn changed(
         &mut self,
         area: Changed,
         time: Timestamp,
         busy: Micros,
         at: impl Fn(Timestamp) -> Micros,
-    ) {
+    ) -> Micros {
         let done = self.runs.as_ref().and_then(OwnRuns::done);
         let done = done.map_or(busy, |done| Micros(at(done).0.max(at(time).0)));
-        self.pictures.change(area, Micros(busy.0.min(done.0)));
+        self.pictures.change(area, Micros(busy.0.min(done.0)))
     }
 
     /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
@@ -121,11 +121,6 @@ impl Later {
     /// A client has requests at `now`, where the server was at work until `busy`.
     pub(super) fn serves(&mut self, client: ConnectionId, now: Micros, busy: Micros) {
         self.pictures.serves(client, now, busy);
-    }
-
-    /// What a request that draws costs more for what has changed before it.
-    pub(super) fn kept(&mut self) -> Micros {
-        self.pictures.kept()
     }
 
     /// The picture that was made by `now`, by the model: of another server, or of one that has no rest from

@@ -119,6 +119,20 @@ impl Pricer {
                 self.clock.wrote(at);
                 self.streams.entry(block.connection).or_default().written = true;
             }
+            Observation::BlockEnd(block) if block.direction == Direction::ToServer => {
+                let written = self.coldness.written(self.transport.sleep());
+                if let Some((server, request)) = written {
+                    self.serve(server.time);
+                    on(&Charge::Transport {
+                        connection: block.connection,
+                        time: block.time,
+                        part: TransportPart::Read,
+                        bytes: 0,
+                        server,
+                        request: Some(request),
+                    });
+                }
+            }
             Observation::Message(seen) => self.message(seen, &mut on),
             Observation::Switches(switches) => {
                 self.others.observe(switches);
@@ -305,7 +319,10 @@ impl Pricer {
                 }
             }
             Message::Reply(reply) => {
-                let cost = self.transport.reply(reply.wire_len) + self.flush(seen.connection);
+                let bytes = reply.wire_len;
+                let work = reply.request.map(|it| self.costs.answered(it, bytes));
+                let written = self.transport.reply(bytes) + self.flush(seen.connection);
+                let cost = written + work.unwrap_or_default();
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let stream = self.streams.entry(seen.connection).or_default();
                 stream.answered(reply.sequence);
@@ -363,16 +380,16 @@ impl Pricer {
         on: &mut impl FnMut(&Charge<'_>),
     ) {
         let fixed = self.costs.price_into(operation, &mut self.price);
-        if let (Some(later), Some(_)) = (&mut self.later, seen.changed) {
-            let kept = later.kept();
-            self.price.server += Cost::exact(kept);
-        }
         self.serve(self.price.server.time);
         let start = *self.start.get_or_insert(seen.time);
         if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
-            later.changed(changed, seen.time, busy, |time| since(start, time));
-            if later.pauses(busy) {
+            let join = later.changed(changed, seen.time, busy, |time| since(start, time));
+            self.price.server += Cost::exact(join);
+            let busy = busy + join;
+            let pauses = later.pauses(busy);
+            self.serve(join);
+            if pauses {
                 self.update(seen.connection, seen.time, (busy, false), on);
             }
         }

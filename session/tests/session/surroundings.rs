@@ -136,3 +136,17 @@ fn what_comes_goes_and_moves_changes_the_screen() {
     assert!(changes(&mut display, DESTROY).is_some());
     assert_eq!(changes(&mut display, UNMAP), None);
 }
+
+#[test]
+fn siblings_out_of_line_leave_more_rectangles_of_their_parent() {
+    let mut display = row();
+    // Three beside each other in the corner: what is beside them, and what is below.
+    let lower = configure(&mut display, FIRST + 2, &[(1, 20)]);
+    let rectangles = |operation: &Operation| operation.surroundings.unwrap_or_default().rectangles;
+    assert_eq!(rectangles(&lower), 2.0);
+    // Now beside the two, below them, on both sides of the third, and below that.
+    let again = configure(&mut display, FIRST + 2, &[(1, 21)]);
+    assert_eq!(rectangles(&again), 5.0);
+    let raised = configure(&mut display, FIRST, &[(6, BELOW)]);
+    assert_eq!(rectangles(&raised), 0.0);
+}
