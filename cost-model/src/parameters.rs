@@ -161,10 +161,6 @@ pub struct Deferred {
     /// Each pixel that has changed, of text with edges in greys; `None` where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smooth_us: Option<Micros>,
-    /// Each pixel that has changed, of noise, which nothing is dearer than; `None` where that was not
-    /// measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise_us: Option<Micros>,
     /// From the first change after a pause to its update; half an interval where that is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_us: Option<Micros>,
@@ -210,12 +206,6 @@ impl Deferred {
             low: Cost::with_spread(least, spread).low,
             high: Cost::with_spread(most, spread).high,
         }
-    }
-
-    /// What one can cost at most, whatever is in its pixels; `None` where that was not measured.
-    pub fn most(&self, pixels: u64, boxes: u64) -> Option<Micros> {
-        let noise = self.noise_us?;
-        Some(self.fixed(boxes, Micros::ZERO) + noise * pixels as f64)
     }
 
     /// What an update costs without its pixels.

@@ -243,7 +243,6 @@ fn deferred(it: &Deferred) -> Vec<Field> {
         ("pixel_us", Some(it.pixel_us.0)),
         ("same_us", it.same_us.map(|time| time.0)),
         ("smooth_us", it.smooth_us.map(|time| time.0)),
-        ("noise_us", it.noise_us.map(|time| time.0)),
         ("first_us", it.first_us.map(|time| time.0)),
         ("box_us", it.box_us.map(|time| time.0)),
         ("join_us", it.join_us.map(|time| time.0)),
@@ -332,7 +331,7 @@ after_work = [
     { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
     { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, spread = 0.2 },
 ]
-deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, noise_us = 0.2, first_us = 0, box_us = 18, join_us = 0.1, join_box_us = 0.0005, chill = 1.5, busy_us = 5000, spread = 0.1 }
+deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, join_us = 0.1, join_box_us = 0.0005, chill = 1.5, busy_us = 5000, spread = 0.1 }
 
 [[request]]
 name = "PolyLine"

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{Deferred, Micros};
 use x11rb_protocol::protocol::xproto::{
-    CopyAreaRequest, CreateGCAux, ImageFormat, PolyFillRectangleRequest, PolyText8Request,
-    PutImageRequest, Rectangle,
+    CopyAreaRequest, CreateGCAux, PolyFillRectangleRequest, PolyText8Request, Rectangle,
 };
 
 use crate::boxes::Boxes;
@@ -22,12 +21,10 @@ use crate::stage::{SIDE, Stage};
 use crate::statistics::{Estimate, estimate};
 use crate::transport::rounded;
 use crate::wire;
-use crate::workloads::scattered;
 
 /// The sides of what changes.
 pub(crate) const SMALL: u16 = 16;
 const LARGE: u16 = 512;
-const NOISY: u16 = 128;
 /// How long a server is given to do what it does later: longer than the pause between two pictures
 /// at 60 a second. So far apart are the pictures of a program that is at work, too.
 pub(crate) const LATER: Duration = Duration::from_millis(20);
@@ -66,8 +63,6 @@ pub(crate) struct Pictures {
     /// Large ones that change nothing, and others of smooth text.
     same: Copies,
     smooth: Copies,
-    /// Of noise, which no encoder makes shorter; smaller, for what it costs.
-    noise: Copies,
     hosted: Hosted,
     boxes: Boxes,
 }
@@ -84,7 +79,6 @@ impl Pictures {
         let black_on_white = picture(stage, depth, [0, u32::MAX])?;
         let white_on_black = picture(stage, depth, [u32::MAX, 0])?;
         let smooth = smooth(stage, depth)?;
-        let noise = noise(stage, depth)?;
         let two = [(black_on_white, 0), (white_on_black, 0)];
         // `many` times as many places in rows and in columns.
         let copies = |side: u16, many: u16, from: [(u32, i16); 2]| {
@@ -118,7 +112,6 @@ impl Pictures {
             same: copies(LARGE, 1, [(white_on_black, 0); 2]),
             // A column further the letters are elsewhere.
             smooth: copies(LARGE, 1, [(smooth, 0), (smooth, 1)]),
-            noise: copies(NOISY, 1, [(noise, 0), (noise, 1)]),
             hosted: Hosted::new(&|side, many| copies(side, many, two)),
             boxes: Boxes::new(&|side, many| copies(side, many, two)),
         })
@@ -141,32 +134,30 @@ impl Pictures {
             return Ok(None);
         };
         let area = |side: u16| f64::from(side) * f64::from(side);
-        let by_the_pixel = |large: &Seen, side: u16| {
+        let by_the_pixel = |large: &Seen| {
             let more = large.beyond.median - small.beyond.median;
             match more > TWICE * (large.unseen - small.unseen) {
-                true => more / (area(side) - area(SMALL)),
+                true => more / (area(LARGE) - area(SMALL)),
                 false => 0.0,
             }
         };
-        let pixel = by_the_pixel(&large, LARGE);
+        let pixel = by_the_pixel(&large);
         let update = (small.beyond.median - pixel * area(SMALL)).max(0.0);
         if pixel == 0.0 && update < TELLS * small.unseen {
             return Ok(None);
         }
-        let mut of = |copies: &Copies, side: u16| -> io::Result<Option<Micros>> {
+        let mut of = |copies: &Copies| -> io::Result<Option<Micros>> {
             let pixel = copies.beyond(server, times, LATER)?;
-            let pixel = pixel.map(|it| by_the_pixel(&it, side));
+            let pixel = pixel.as_ref().map(by_the_pixel);
             Ok(pixel.map(|pixel| Micros(rounded(pixel, 5))))
         };
-        let (same, smooth) = (of(&self.same, LARGE)?, of(&self.smooth, LARGE)?);
-        let noise = of(&self.noise, NOISY)?;
+        let (same, smooth) = (of(&self.same)?, of(&self.smooth)?);
         let at_once = self.is_at_once(server, times, small.unseen + small.beyond.median / 2.0)?;
         let interval = self.interval(server)?;
         let deferred = Deferred {
             interval_us: Micros(rounded(interval.as_secs_f64() * 1e6, 3)),
             same_us: same,
             smooth_us: smooth,
-            noise_us: noise,
             first_us: at_once.then_some(Micros::ZERO),
             update_us: Micros(rounded(update, 5)),
             pixel_us: Micros(rounded(pixel, 5)),
@@ -294,37 +285,6 @@ fn smooth(stage: &mut Stage, depth: u8) -> Result<u32, MeasureError> {
         letters(stage, pixmap, colour, shift)?;
     }
     letters(stage, pixmap, 0, 0)?;
-    Ok(pixmap)
-}
-
-/// A pixmap with pixels in 128 greys drawn by lot, a few more than what is copied of it: too many colours for a
-/// palette, too few to be left as they are.
-fn noise(stage: &mut Stage, depth: u8) -> Result<u32, MeasureError> {
-    let pixmap = stage.pixmap(depth, SIDE)?;
-    let side = NOISY + 1;
-    let formats = &stage.raw.setup.pixmap_formats;
-    let known = formats.iter().find(|known| known.depth == depth);
-    let Some((bits, pad)) = known.map(|it| (it.bits_per_pixel, it.scanline_pad)) else {
-        return Ok(pixmap);
-    };
-    let (bits, pad) = (usize::from(bits), usize::from(pad));
-    let bytes = (usize::from(side) * bits).next_multiple_of(pad.max(8)) / 8 * usize::from(side);
-    let pixels = (0..).map(scattered).map(|lot| lot as u8 & 0xfe);
-    let data = pixels.flat_map(|grey| std::iter::repeat_n(grey, bits.div_ceil(8)));
-    let data: Vec<u8> = data.take(bytes).collect();
-    let gc = stage.gc(pixmap, CreateGCAux::new())?;
-    stage.send(PutImageRequest {
-        format: ImageFormat::Z_PIXMAP,
-        drawable: pixmap,
-        gc,
-        width: side,
-        height: side,
-        dst_x: 0,
-        dst_y: 0,
-        left_pad: 0,
-        depth,
-        data: data.into(),
-    })?;
     Ok(pixmap)
 }
 

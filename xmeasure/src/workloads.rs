@@ -63,7 +63,7 @@ pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
 
 /// The `at`-th of bits in no order, the same in each run: a step of a Weyl sequence, mixed (Steele,
 /// Lea & Flood 2014, SplitMix64).
-pub(crate) fn scattered(at: usize) -> u64 {
+fn scattered(at: usize) -> u64 {
     let mut bits = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB)

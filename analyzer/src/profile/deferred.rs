@@ -49,8 +49,6 @@ pub(super) struct Pictures {
     busy_since: Micros,
     /// Those that the recording shows.
     seen: Updates,
-    /// Those that the model made in the run that goes on.
-    modelled: Updates,
 }
 
 /// What a recording shows of updates: runs in which the server did nothing for its clients.
@@ -80,7 +78,6 @@ impl Pictures {
             last: None,
             busy_since: Micros::ZERO,
             seen: Updates::default(),
-            modelled: Updates::default(),
         }
     }
 
@@ -128,29 +125,6 @@ impl Pictures {
         let short = !self.come_within(to - from);
         (enough && short && self.due.is_some_and(|due| due.0 <= to.0) && self.runs(to))
             .then(|| self.ran(to, beyond))
-    }
-
-    /// It ran for its clients without a rest, for `beyond` longer than for what they had sent: what its
-    /// updates took more than they have by the model. They come at their interval and are like those of the
-    /// model, but for what is in their pixels: as dear as noise at most.
-    pub(super) fn throughout(
-        &mut self,
-        from: Micros,
-        to: Micros,
-        beyond: Micros,
-    ) -> Option<Micros> {
-        let modelled = std::mem::take(&mut self.modelled);
-        let interval = self.costs.interval_us.0;
-        if modelled.count == 0 || interval <= 0.0 || !self.come_within(to - from) {
-            return None;
-        }
-        let mean = |all: u64| all / modelled.count;
-        let most = self
-            .costs
-            .most(mean(modelled.pixels), mean(modelled.boxes))?;
-        let updates = ((to - from).0 / interval).floor();
-        let more = beyond.0.min(most.0 * updates) - modelled.time.0;
-        (more > 0.0).then_some(Micros(more))
     }
 
     /// What an update of so many drawn pixels costs: by what those that were seen took, if they are
@@ -212,10 +186,6 @@ impl Pictures {
         let cold = if idle { cold } else { Micros::ZERO };
         let (boxes, pixels) = self.changes.take();
         let cost = self.cost(pixels, boxes, cold);
-        self.modelled.count += 1;
-        self.modelled.pixels = self.modelled.pixels.saturating_add(pixels);
-        self.modelled.boxes = self.modelled.boxes.saturating_add(boxes);
-        self.modelled.time += cost.time;
         if !idle {
             self.busy_since += cost.time;
         }
@@ -274,6 +244,28 @@ mod tests {
         pictures.change(all, Micros(1060.0));
         assert_eq!(pictures.made(Micros(1149.0), true, Micros::ZERO), None);
         assert!(pictures.made(Micros(1150.0), true, Micros::ZERO).is_some());
+    }
+
+    #[test]
+    fn changes_are_joined_to_those_before() {
+        let mut pictures = Pictures::new(Deferred {
+            join_us: Some(Micros(2.0)),
+            join_box_us: Some(Micros(0.25)),
+            box_us: Some(Micros(3.0)),
+            ..costs(100.0)
+        });
+        let joins = [0, 4, 8].map(|left| {
+            let area = area(left, 0, left + 2, 1);
+            pictures.change(area, Micros(10.0))
+        });
+        // One box is no region that has to be gone through.
+        assert_eq!(joins, [0.0, 0.0, 2.5].map(Micros));
+        let (_, cost) = pictures.made(Micros(60.0), true, Micros::ZERO).unwrap();
+        assert_eq!(cost.time, Micros(5.0 + 2.0 * 3.0 + 6.0 * 0.5));
+        assert_eq!(
+            pictures.change(area(0, 0, 1, 1), Micros(200.0)),
+            Micros::ZERO
+        );
     }
 
     #[test]

@@ -70,11 +70,9 @@ impl Later {
     pub(super) fn own(&mut self, time: Timestamp, at: impl Fn(Timestamp) -> Micros) -> Option<Own> {
         let runs = self.runs.as_mut()?;
         while let Some(run) = runs.before(time) {
-            let (from, to) = (at(run.from), at(run.to));
-            let throughout = self.pictures.throughout(from, to, run.beyond);
             let took = match run.own {
-                true => Some(self.pictures.ran(from, run.beyond)),
-                false => throughout.or_else(|| self.pictures.within(from, to, run.beyond)),
+                true => Some(self.pictures.ran(at(run.from), run.beyond)),
+                false => (self.pictures).within(at(run.from), at(run.to), run.beyond),
             };
             if let Some(time) = took {
                 let from = run.from;

@@ -360,7 +360,7 @@ impl Pricer {
             let busy = self.clock.busy_until().unwrap_or_default();
             let join = later.changed(changed, seen.time, busy, |time| since(start, time));
             let pauses = later.pauses(busy + join);
-            self.price.server = self.price.server + Cost::exact(join);
+            self.price.server += Cost::exact(join);
             self.serve(join);
             if pauses {
                 self.update(seen.connection, seen.time, (busy, false), on);
