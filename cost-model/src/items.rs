@@ -18,8 +18,9 @@ pub(crate) struct ItemCosts {
     blank: Option<Blank>,
     row: Option<Row>,
     lettering: Option<Plane>,
-    /// For each sibling, each window covered or uncovered, and 1000 pixels.
-    surroundings: [Option<Cost>; 3],
+    /// For each sibling, each rectangle that is left of their parent, each window covered
+    /// or uncovered, and 1000 pixels.
+    surroundings: [Option<Cost>; 4],
     curve: Curve,
 }
 
@@ -35,7 +36,7 @@ impl ItemCosts {
             blank: entry.blank,
             row: entry.row,
             lettering: Plane::new(&entry.lettering),
-            surroundings: entry.surroundings.map_or([None; 3], |it| {
+            surroundings: entry.surroundings.map_or([None; 4], |it| {
                 it.parts().map(|(_, part)| part?.cost(clock))
             }),
             curve: Curve::new(entry.points.iter().filter_map(point).collect())?,
@@ -50,10 +51,11 @@ impl ItemCosts {
         };
         let Surroundings {
             siblings,
+            rectangles,
             overlapped,
             pixels,
         } = surroundings;
-        let amounts = [siblings, overlapped, pixels / 1000.0];
+        let amounts = [siblings, rectangles, overlapped, pixels / 1000.0];
         let parts = self.surroundings.iter().zip(amounts);
         let mut whole = alone;
         for (part, amount) in parts.filter(|(_, amount)| *amount > 0.0) {
@@ -299,6 +301,7 @@ mod tests {
         let mut change = operation(&[1.0]);
         change.surroundings = Some(Surroundings {
             siblings: 10.0,
+            rectangles: 20.0,
             overlapped: 2.0,
             pixels: 4000.0,
         });
@@ -309,11 +312,12 @@ mod tests {
         assert_eq!(price(&entry, true).cost, Cost::exact(Micros(1.0)));
         entry.surroundings = Some(SurroundingCosts {
             sibling: each(0.25),
+            rectangle: each(0.5),
             overlapped: None,
             kilopixel: each(2.0),
         });
         let among = price(&entry, true);
-        assert_eq!(among.cost, Cost::exact(Micros(1.0 + 2.5 + 8.0)));
+        assert_eq!(among.cost, Cost::exact(Micros(1.0 + 2.5 + 10.0 + 8.0)));
         assert!(!among.exact && !among.beyond);
         entry.fixed = each(0.5);
         assert_eq!(price(&entry, false).cost, Cost::exact(Micros(0.5)));

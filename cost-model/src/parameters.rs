@@ -137,6 +137,10 @@ pub struct TransportCosts {
     /// slept, by how long they ran, in ascending order; empty where that was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_work: Vec<AfterWork>,
+    /// What images in shared memory cost more that their client has just written, by their pixels, in
+    /// ascending order; empty where that was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_writing: Vec<AfterWriting>,
     /// What the server does later for what has changed on its screen; `None` where it does
     /// nothing, or that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,6 +171,9 @@ pub struct Deferred {
     /// Each box of the changed region beyond the first; nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub box_us: Option<Micros>,
+    /// How long the server waits for its host at each box; not at all where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_us: Option<Micros>,
     /// What a request costs more that changes something where more than one box has changed already: their
     /// region is made anew. Nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,8 +185,8 @@ pub struct Deferred {
     /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chill: Option<f64>,
-    /// How long a server that updates at each rest goes on without one while it has requests; without
-    /// end where that was not measured.
+    /// How far apart, on the wall, are the updates of a server that updates at each rest while it has
+    /// requests; without end where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
@@ -242,7 +249,25 @@ pub struct AfterWork {
     pub first_us: Micros,
     /// A client's coming and going.
     pub connection_us: Micros,
+    /// One wakeup where the client that ran has just been answered, beyond the shortest of `after_sleep`: the
+    /// server slept no longer than that ran. As `wakeup_us` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}
+
+/// What images in shared memory cost more with which a client wakes the server on the processor that it has just written
+/// them on, beyond what as long a time of other work does. Processor times of the server, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AfterWriting {
+    /// Pixels of these images together.
+    pub pixels: f64,
+    /// All of them, the wakeup included.
+    pub more_us: Micros,
+    /// Half the width of the 95 % confidence interval of `more_us`, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }
@@ -295,6 +320,10 @@ pub struct RequestCosts {
     /// What the surroundings of a window that changes add; nothing where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<SurroundingCosts>,
+    /// What each 1000 bytes of its replies add to what they take as bytes, where a request does not
+    /// tell how much it asks for; nothing where that was not measured. The points are without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_kilobyte: Option<Measured>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
 }
@@ -345,6 +374,9 @@ pub struct SurroundingCosts {
     /// For each mapped sibling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling: Option<Measured>,
+    /// For each rectangle that what is seen of the parent is kept in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rectangle: Option<Measured>,
     /// For each window that is covered or uncovered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlapped: Option<Measured>,
@@ -355,9 +387,10 @@ pub struct SurroundingCosts {
 
 impl SurroundingCosts {
     /// Its parts, with their names in a file.
-    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 3] {
+    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 4] {
         [
             ("sibling", self.sibling.as_ref()),
+            ("rectangle", self.rectangle.as_ref()),
             ("overlapped", self.overlapped.as_ref()),
             ("kilopixel", self.kilopixel.as_ref()),
         ]

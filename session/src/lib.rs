@@ -11,6 +11,7 @@
 
 mod asked;
 mod atoms;
+mod bands;
 mod body;
 mod changes;
 mod clients;

@@ -2,6 +2,7 @@
 //! the windows that it covers or uncovers, within what is seen of their parent, and paints or
 //! copies what has come into sight.
 
+use crate::bands;
 use crate::clip::Area;
 use crate::geometry::Geometry;
 use crate::windows::{Window, Windows};
@@ -12,8 +13,11 @@ const MOST: usize = 1 << 12;
 /// What a window that comes, goes, moves or changes its place in the stack stands among.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Surroundings {
-    /// Its mapped siblings: what is seen of the parent has as many holes.
+    /// Its mapped siblings.
     pub siblings: f64,
+    /// Rectangles that a server keeps what is seen of the parent in, before the change; none where
+    /// siblings change their places in the stack alone.
+    pub rectangles: f64,
     /// The mapped windows that it covers or uncovers in part or whole, inferiors of its siblings
     /// included.
     pub overlapped: f64,
@@ -30,6 +34,7 @@ impl Surroundings {
         let seen = among.pixels(area);
         Some(Surroundings {
             siblings,
+            rectangles: among.rectangles(),
             overlapped,
             pixels: among.painted(id).min(seen),
         })
@@ -42,6 +47,7 @@ impl Surroundings {
         let (siblings, overlapped) = among.count(area, Area::NOTHING, None);
         Some(Surroundings {
             siblings,
+            rectangles: among.rectangles(),
             overlapped,
             pixels: among.uncovered(area, Area::NOTHING, overlapped),
         })
@@ -62,6 +68,7 @@ impl Surroundings {
             let pixels = among.pixels(old).min(among.covered);
             return Some(Surroundings {
                 siblings,
+                rectangles: 0.0,
                 overlapped,
                 pixels,
             });
@@ -81,6 +88,7 @@ impl Surroundings {
         let painted = if windows.paints(id) { is - kept } else { 0.0 };
         Some(Surroundings {
             siblings,
+            rectangles: among.rectangles(),
             overlapped,
             pixels: copied + painted + among.uncovered(old, new, overlapped),
         })
@@ -152,6 +160,21 @@ impl<'a> Among<'a> {
             }
         }
         (f64::from(mapped), f64::from(overlapped))
+    }
+
+    /// How many rectangles what is seen of the parent is kept in.
+    fn rectangles(&self) -> f64 {
+        let Some(Geometry { width, height, .. }) =
+            self.windows.get(self.parent).map(|it| it.geometry)
+        else {
+            return 0.0;
+        };
+        let all = self.siblings.iter().take(MOST);
+        let shown = all.filter_map(|it| self.windows.get(*it).filter(|it| it.shows()));
+        bands::rectangles(
+            Area::new(0, 0, width, height),
+            shown.map(|it| it.geometry.outer()),
+        )
     }
 
     /// How many of a sibling and its mapped inferiors an area of the parent overlaps.

@@ -104,6 +104,7 @@ fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Optio
     };
     typical.surroundings = typical.surroundings.map(|_| Surroundings {
         siblings: of(|it| it.siblings),
+        rectangles: of(|it| it.rectangles),
         overlapped: of(|it| it.overlapped),
         pixels: of(|it| it.pixels),
     });

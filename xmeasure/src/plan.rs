@@ -164,7 +164,7 @@ impl Plan {
                 return known.len() > 1 && known.all(|it| is_narrow(it.spread));
             }
             let surroundings = |it: SurroundingCosts| {
-                let parts = [it.sibling, it.overlapped, it.kilopixel];
+                let parts = [it.sibling, it.rectangle, it.overlapped, it.kilopixel];
                 parts.iter().flatten().all(|it| is_narrow(it.spread))
             };
             if operation.surroundings.is_some() && !entry.surroundings.is_some_and(surroundings) {

@@ -26,6 +26,7 @@ use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
 use crate::workload::Sync;
+use crate::written::{Took, Written};
 
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
@@ -45,6 +46,8 @@ const WORK: [Duration; 4] = [
     Duration::from_micros(3200),
 ];
 const WORKED: usize = 5;
+/// So many turns with such work before each.
+const WORKED_TURNS: u64 = 24;
 /// Requests that follow each other's answers at once: so many that how often the server sleeps
 /// between them has settled.
 const VOLLEY: u64 = 512;
@@ -88,11 +91,12 @@ pub(crate) struct Rest {
     silent: Batch,
     told: Batch,
     bustle: Bustle,
+    written: Option<Written>,
 }
 
 impl Rest {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(8);
+    pub(crate) const LASTS: Duration = Duration::from_secs(9);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -142,6 +146,7 @@ impl Rest {
             silent: Batch::repeated(&silent, false),
             told: Batch::repeated(&told, false),
             bustle: Bustle::new(),
+            written: Written::new(stage)?,
         })
     }
 
@@ -165,6 +170,10 @@ impl Rest {
         replies_and_events(&passes, transport);
         transport.after_sleep = self.sleeps(&passes);
         transport.after_work = self.work(&passes);
+        if let Some(written) = &self.written {
+            let passes = passes.iter().map(|pass| &pass.written);
+            transport.after_writing = written.points(passes, transport);
+        }
         Ok(())
     }
 
@@ -186,6 +195,7 @@ impl Rest {
             pass.events.push((told - silent) / BATCH as f64);
             let turns = server.synchronise(Sync::Turns, VOLLEY)?;
             if let Some(time) = turns.cpu {
+                pass.turn.push(time / VOLLEY as f64);
                 pass.quicker.push(question - time / VOLLEY as f64);
                 pass.turns
                     .push((turns.wall - time).max(0.0) / VOLLEY as f64);
@@ -204,6 +214,16 @@ impl Rest {
                 self.slept(server, target, (SHORT, work), &mut slept)?;
             }
             pass.work.push(slept);
+            let question = (self.question.bytes.as_slice(), 1);
+            let work = || {
+                self.bustle.work(work);
+                Ok(())
+            };
+            pass.worked
+                .push(server.taking_turns(question, WORKED_TURNS, work)?);
+        }
+        if let Some(written) = &mut self.written {
+            pass.written = written.pass(server)?;
         }
         Ok(Some(pass))
     }
@@ -248,7 +268,7 @@ impl Rest {
                 let idle = over_passes(passes, |pass| pass.sleeps.first().map(field))?;
                 Some((worked.median - idle.median, worked))
             };
-            let (Some((nothing, estimate)), Some((motley, _)), Some((connection, _))) = (
+            let (Some((nothing, all)), Some((motley, _)), Some((connection, _))) = (
                 beyond(|it| &it.nothing),
                 beyond(|it| &it.motley),
                 beyond(|it| &it.connection),
@@ -256,12 +276,20 @@ impl Rest {
                 continue;
             };
             let more = |time: f64| micros(time.max(0.0));
+            let first = ((motley - nothing) / requests).max(0.0);
+            let turns = passes.iter().filter_map(|pass| {
+                let worked = *pass.worked.get(at)?;
+                Some(worked? - estimate(&pass.turn)?.median)
+            });
+            let turns = estimate(&turns.collect::<Vec<_>>());
             points.push(AfterWork {
                 worked_us: micros(work.as_secs_f64() * 1e6),
                 wakeup_us: more(nothing),
-                first_us: more((motley - nothing) / requests),
+                first_us: more(first),
                 connection_us: more(connection - nothing),
-                spread: estimate
+                // The question is the first of its name, too.
+                turn_us: turns.map(|it| more(it.median - first)),
+                spread: all
                     .half_width
                     .filter(|_| nothing > 0.0)
                     .map(|width| rounded(width / nothing, 2)),
@@ -334,9 +362,14 @@ struct Pass {
     /// how long the server slept before such a one.
     quicker: Vec<f64>,
     turns: Vec<f64>,
+    /// A question that follows an answer at once; one behind each length of work.
+    turn: Vec<f64>,
+    worked: Vec<Option<f64>>,
     /// By sleep, and by work in a short one.
     sleeps: Vec<Slept>,
     work: Vec<Slept>,
+    /// By how much was written.
+    written: Vec<Took>,
 }
 
 /// After one length of sleep or work.
@@ -392,7 +425,7 @@ fn put(into: &mut Measured, cpu: &Estimate) {
 }
 
 /// A server that takes no new connection has gone, or will not answer any more.
-fn gone(error: MeasureError) -> io::Error {
+pub(crate) fn gone(error: MeasureError) -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string())
 }
 

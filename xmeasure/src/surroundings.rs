@@ -1,5 +1,6 @@
 //! What a window's surroundings add to what its change costs: from loads that differ in how many
-//! siblings it has, how many windows it covers and how large it is.
+//! siblings it has, in how many pieces they leave their parent, how many windows it covers and how
+//! large it is.
 
 use x11prof_cost_model::{Measured, SurroundingCosts};
 use x11prof_session::{Effect, Surroundings};
@@ -8,11 +9,15 @@ use crate::fit::Sample;
 use crate::statistics::Estimate;
 use crate::transport::measured;
 
-/// Siblings, windows covered or uncovered, and thousands of pixels.
-type Amounts = [f64; 3];
+/// Siblings, rectangles that are left of their parent, windows covered or uncovered, and
+/// thousands of pixels.
+type Amounts = [f64; PARTS];
 
-/// Rounds of fitting one part after the other: far more than they take to settle.
-const ROUNDS: usize = 200;
+const PARTS: usize = 4;
+
+/// Rounds of fitting one part after the other: far more than they take to settle, though siblings
+/// and rectangles mostly grow together.
+const ROUNDS: usize = 4000;
 
 /// Two loads differ in an amount where it is by more than this: of windows, or of 1000 pixels.
 const APART: f64 = 1.0;
@@ -47,10 +52,11 @@ pub(crate) fn apart(
             }
         }
     }
-    let [sibling, overlapped, kilopixel]: [Option<Measured>; 3] =
+    let [sibling, rectangle, overlapped, kilopixel]: [Option<Measured>; PARTS] =
         std::array::from_fn(|part| measured(cpu[part], wall[part]));
     let costs = SurroundingCosts {
         sibling,
+        rectangle,
         overlapped,
         kilopixel,
     };
@@ -62,11 +68,12 @@ pub(crate) fn apart(
 fn amounts(sample: &Sample) -> Option<Amounts> {
     let Surroundings {
         siblings,
+        rectangles,
         overlapped,
         pixels,
     } = sample.operation.surroundings?;
     let works = sample.operation.effect != Effect::Nothing;
-    works.then_some([siblings, overlapped, pixels / 1000.0])
+    works.then_some([siblings, rectangles, overlapped, pixels / 1000.0])
 }
 
 /// How two loads of one size differ: in amounts and in time, of what interval, relative to which
@@ -80,7 +87,10 @@ struct Difference {
 
 /// What one of each adds, none less than nothing, by least squares over the differences to the
 /// first load of the same size; `None` for what no two loads differ in.
-fn each(samples: &[&Sample], clock: impl Fn(&Sample) -> Option<Estimate>) -> [Option<Estimate>; 3] {
+fn each(
+    samples: &[&Sample],
+    clock: impl Fn(&Sample) -> Option<Estimate>,
+) -> [Option<Estimate>; PARTS] {
     let known: Vec<(&Sample, Amounts, Estimate)> = samples
         .iter()
         .filter_map(|it| Some((*it, amounts(it)?, clock(it)?)))
@@ -104,10 +114,10 @@ fn each(samples: &[&Sample], clock: impl Fn(&Sample) -> Option<Estimate>) -> [Op
         let mut all = differences.iter();
         all.any(|it| it.amounts[part].abs() > APART)
     };
-    let told: [bool; 3] = std::array::from_fn(told);
-    let mut each = [0.0; 3];
+    let told: [bool; PARTS] = std::array::from_fn(told);
+    let mut each = [0.0; PARTS];
     for _ in 0..ROUNDS {
-        for part in (0..3).filter(|part| told[*part]) {
+        for part in (0..PARTS).filter(|part| told[*part]) {
             each[part] = best(&differences, each, part);
         }
     }
@@ -126,10 +136,10 @@ fn each(samples: &[&Sample], clock: impl Fn(&Sample) -> Option<Estimate>) -> [Op
 
 /// The best figure for one part, the others as they are; each difference counts by its part of
 /// the time that it is a difference of.
-fn best(differences: &[Difference], each: [f64; 3], part: usize) -> f64 {
+fn best(differences: &[Difference], each: [f64; PARTS], part: usize) -> f64 {
     let (mut product, mut square) = (0.0, 0.0);
     for it in differences.iter().filter(|it| it.of > 0.0) {
-        let others = (0..3).filter(|other| *other != part);
+        let others = (0..PARTS).filter(|other| *other != part);
         let others: f64 = others.map(|other| each[other] * it.amounts[other]).sum();
         let amount = it.amounts[part] / it.of;
         product += amount * (it.time - others) / it.of;
@@ -150,15 +160,20 @@ mod tests {
     use crate::fit::Sample;
     use crate::statistics::Estimate;
 
-    fn sample(size: f64, siblings: f64, overlapped: f64, pixels: f64) -> Sample {
+    fn sample(size: f64, [siblings, rectangles, overlapped, pixels]: [f64; 4]) -> Sample {
         let mut operation = Operation::new("MapWindow".into());
         operation.items = vec![size];
         operation.surroundings = Some(Surroundings {
             siblings,
+            rectangles,
             overlapped,
             pixels,
         });
-        let median = size + 0.02 * siblings + 0.3 * overlapped + 0.04 * pixels / 1000.0;
+        let median = size
+            + 0.004 * siblings
+            + 0.015 * rectangles
+            + 0.3 * overlapped
+            + 0.04 * pixels / 1000.0;
         Sample {
             operation,
             cpu: Some(Estimate {
@@ -167,23 +182,26 @@ mod tests {
             }),
             wall: None,
             busy: None,
+            answer: 0.0,
         }
     }
 
     #[test]
     fn each_part_is_told_from_the_others() {
         let samples = [
-            sample(1.0, 15.0, 0.0, 64.0),
-            sample(5.0, 3.0, 0.0, 400.0),
-            sample(1.0, 63.0, 0.0, 64.0),
-            sample(1.0, 64.0, 64.0, 6400.0),
-            sample(1.0, 3.0, 0.0, 10_000.0),
+            sample(1.0, [15.0, 25.0, 0.0, 64.0]),
+            sample(5.0, [3.0, 7.0, 0.0, 400.0]),
+            sample(1.0, [63.0, 81.0, 0.0, 64.0]),
+            sample(1.0, [63.0, 193.0, 0.0, 4.0]),
+            sample(1.0, [64.0, 81.0, 64.0, 6400.0]),
+            sample(1.0, [3.0, 9.0, 0.0, 10_000.0]),
         ];
         let all: Vec<&Sample> = samples.iter().collect();
         let (costs, alone) = apart(&all, None);
         let costs = costs.unwrap();
         let of = |part: Option<x11prof_cost_model::Measured>| part.unwrap().cpu_us.unwrap().0;
-        assert!((of(costs.sibling) - 0.02).abs() < 1e-4);
+        assert!((of(costs.sibling) - 0.004).abs() < 1e-3);
+        assert!((of(costs.rectangle) - 0.015).abs() < 1e-3);
         assert!((of(costs.overlapped) - 0.3).abs() < 1e-3);
         assert!((of(costs.kilopixel) - 0.04).abs() < 1e-3);
         for (sample, alone) in samples.iter().zip(alone) {
@@ -194,7 +212,10 @@ mod tests {
 
     #[test]
     fn what_loads_do_not_differ_in_is_not_known() {
-        let samples = [sample(1.0, 15.0, 0.0, 64.0), sample(5.0, 3.0, 0.0, 400.0)];
+        let samples = [
+            sample(1.0, [15.0, 25.0, 0.0, 64.0]),
+            sample(5.0, [3.0, 7.0, 0.0, 400.0]),
+        ];
         let all: Vec<&Sample> = samples.iter().collect();
         let (costs, alone) = apart(&all, None);
         assert!(costs.is_none());

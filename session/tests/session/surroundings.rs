@@ -114,3 +114,17 @@ fn circulating_moves_what_is_hidden_or_hides() {
     assert_eq!(among(&circulate(1)).1, 2.0);
     assert_eq!(circulate(0).effect, Effect::Full);
 }
+
+#[test]
+fn siblings_out_of_line_leave_more_rectangles_of_their_parent() {
+    let mut display = row();
+    // Three beside each other in the corner: what is beside them, and what is below.
+    let lower = configure(&mut display, FIRST + 2, &[(1, 20)]);
+    let rectangles = |operation: &Operation| operation.surroundings.unwrap_or_default().rectangles;
+    assert_eq!(rectangles(&lower), 2.0);
+    // Now beside the two, below them, on both sides of the third, and below that.
+    let again = configure(&mut display, FIRST + 2, &[(1, 21)]);
+    assert_eq!(rectangles(&again), 5.0);
+    let raised = configure(&mut display, FIRST, &[(6, BELOW)]);
+    assert_eq!(rectangles(&raised), 0.0);
+}

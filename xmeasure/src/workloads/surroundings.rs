@@ -17,6 +17,8 @@ use crate::wire::core;
 /// Siblings of a window among many, and windows under one that covers them: as many as a panel of
 /// buttons or an icon view of a toolkit has windows.
 const CROWD: u16 = 64;
+/// How far windows down a diagonal are apart, in pixels: none shares a row of pixels with another.
+const STEP: u16 = 3;
 /// Side of a large window, in pixels.
 const LARGE: u16 = 100;
 /// Windows that hide each other in part: how many, of what side, how far apart. Two, many that
@@ -26,6 +28,7 @@ const CASCADES: [(u16, u16, u16); 4] = [(2, 8, 3), (CROWD, 4, 1), (16, 30, 3), (
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     among(stage, loads)?;
+    staggered(stage, loads)?;
     over(stage, loads)?;
     large(stage, loads)?;
     for cascade in CASCADES {
@@ -61,10 +64,23 @@ fn among(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
         at: child_at(place, CROWD),
         side: SIDE,
     });
-    let actors: Vec<Actor> = actors.collect();
+    all_go_and_come(loads, ground, &actors.collect::<Vec<_>>());
+    Ok(())
+}
+
+/// Loads in which mapped windows are all unmapped and then mapped again, and changed.
+fn all_go_and_come(loads: &mut Loads, ground: Ground, actors: &[Actor]) {
     let each = |request: fn(&Window) -> Vec<u8>| phase(actors.iter().map(|it| request(&it.id)));
     loads.push(ground.load([each(unmap), each(map)]));
-    ground.change(loads, &actors, StackMode::ABOVE);
+    ground.change(loads, actors, StackMode::ABOVE);
+}
+
+/// Beside as many of which no two are in line: what is seen of the parent is in more pieces.
+fn staggered(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(stage, true)?;
+    let all = (0..CROWD).map(|index| (ground.window, diagonal(index * STEP)));
+    let actors = grown(stage, all, STEP - 1)?;
+    all_go_and_come(loads, ground, &actors);
     Ok(())
 }
 
