@@ -271,6 +271,28 @@ mod tests {
     }
 
     #[test]
+    fn changes_are_joined_to_those_before() {
+        let mut pictures = Pictures::new(Deferred {
+            join_us: Some(Micros(2.0)),
+            join_box_us: Some(Micros(0.25)),
+            box_us: Some(Micros(3.0)),
+            ..costs(100.0)
+        });
+        let joins = [0, 4, 8].map(|left| {
+            let area = area(left, 0, left + 2, 1);
+            pictures.change(area, Micros(10.0))
+        });
+        // One box is no region that has to be gone through.
+        assert_eq!(joins, [0.0, 0.0, 2.5].map(Micros));
+        let (_, cost) = pictures.made(Micros(60.0), true, Micros::ZERO).unwrap();
+        assert_eq!(cost.time, Micros(5.0 + 2.0 * 3.0 + 6.0 * 0.5));
+        assert_eq!(
+            pictures.change(area(0, 0, 1, 1), Micros(200.0)),
+            Micros::ZERO
+        );
+    }
+
+    #[test]
     fn without_an_interval_they_wait_for_rest() {
         let mut pictures = Pictures::new(costs(0.0));
         pictures.change(area(0, 0, 2, 1), Micros(10.0));
