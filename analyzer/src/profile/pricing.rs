@@ -334,6 +334,8 @@ impl Pricer {
                 if let Some(sequence) = event.sequence {
                     let stream = self.streams.entry(seen.connection).or_default();
                     stream.answered(sequence);
+                    // A client may wait for an event as for a reply.
+                    stream.awaited = Some(seen.time);
                     if !event.sent && COPIED.contains(&event.code) {
                         stream.told = Some(seen.time);
                     }
