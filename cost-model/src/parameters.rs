@@ -171,6 +171,9 @@ pub struct Deferred {
     /// Each box of the changed region beyond the first; nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub box_us: Option<Micros>,
+    /// How long the server waits for its host at each box; not at all where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_us: Option<Micros>,
     /// What a request costs more that changes something where more than one box has changed already: their
     /// region is made anew. Nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -182,8 +185,8 @@ pub struct Deferred {
     /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chill: Option<f64>,
-    /// How long a server that updates at each rest goes on without one while it has requests; without
-    /// end where that was not measured.
+    /// How far apart, on the wall, are the updates of a server that updates at each rest while it has
+    /// requests; without end where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.

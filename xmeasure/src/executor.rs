@@ -1,5 +1,7 @@
 //! Running loads on a real server, and reading the clocks.
 
+mod afterwards;
+
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -259,47 +261,6 @@ impl LiveServer {
         // Events are taken in, or the socket would fill up.
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(time)
-    }
-
-    /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
-    /// `wait` afterwards included; `None` where it cannot be read.
-    pub(crate) fn with_what_follows(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
-        wait: Duration,
-    ) -> io::Result<Option<f64>> {
-        Ok(self.and_what_follows(bytes, requests, wait)?.cpu)
-    }
-
-    /// The same, and how often the server goes to sleep.
-    pub(crate) fn and_what_follows(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
-        wait: Duration,
-    ) -> io::Result<Reading> {
-        let before = self.processor_time();
-        self.raw
-            .exchange(&Load::once(bytes, requests), Until::Sent)?;
-        thread::sleep(wait);
-        Ok(self.since(before, Duration::ZERO))
-    }
-
-    /// `bytes` of so many requests without answers, so many times in one stream.
-    pub(crate) fn stream(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
-        times: u64,
-    ) -> io::Result<Reading> {
-        let load = Load {
-            unit: bytes,
-            times,
-            requests: times * requests,
-            ..Load::default()
-        };
-        Ok(self.timed(load, Sync::RoundTrip, Until::Answered(1))?.0)
     }
 
     /// A load so many times, each sent when the one before is answered and `each` done.

@@ -425,7 +425,7 @@ fn put(into: &mut Measured, cpu: &Estimate) {
 }
 
 /// A server that takes no new connection has gone, or will not answer any more.
-fn gone(error: MeasureError) -> io::Error {
+pub(crate) fn gone(error: MeasureError) -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string())
 }
 

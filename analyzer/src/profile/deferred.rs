@@ -4,8 +4,10 @@
 
 use x11prof_cost_model::{Cost, Deferred, Micros};
 use x11prof_session::Changed;
+use x11prof_trace::ConnectionId;
 
 use super::bands::Bands;
+use super::slices::Slices;
 
 /// What has changed since the last picture.
 #[derive(Debug, Default)]
@@ -45,8 +47,8 @@ pub(super) struct Pictures {
     due: Option<Micros>,
     /// When the last one was.
     last: Option<Micros>,
-    /// Since when the server has been at work without looking whether one is to be made.
-    busy_since: Micros,
+    /// When a server at work looks whether one is to be made.
+    slices: Slices,
     /// Those that the recording shows.
     seen: Updates,
 }
@@ -76,7 +78,7 @@ impl Pictures {
             changes: Changes::default(),
             due: None,
             last: None,
-            busy_since: Micros::ZERO,
+            slices: Slices::new(costs.busy_us),
             seen: Updates::default(),
         }
     }
@@ -152,6 +154,9 @@ impl Pictures {
     /// interval may wait, for what comes with it.
     pub(super) fn change(&mut self, area: Changed, now: Micros) -> Micros {
         let join = self.costs.join(self.changes.region.boxes());
+        if self.due.is_none() && self.slices.over(now) {
+            self.slices.next(now);
+        }
         self.changes.add(area);
         let interval = self.costs.interval_us;
         let next = self.last.map(|last| last + interval);
@@ -168,35 +173,54 @@ impl Pictures {
 
     /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
     pub(super) fn pauses(&self, now: Micros) -> bool {
-        let long = |busy: Micros| now.0 - self.busy_since.0 >= busy.0;
-        self.at_rest() && self.due.is_some() && self.costs.busy_us.is_some_and(long)
+        self.at_rest() && self.slices.over(now)
+    }
+
+    /// A client has requests at `now`, where the server was at work until `busy`.
+    pub(super) fn serves(&mut self, client: ConnectionId, now: Micros, busy: Micros) {
+        self.slices.comes(client, now < busy);
+        if now >= busy {
+            self.slices.rests(busy, now);
+        }
     }
 
     /// The picture that was made by `now`, if one was: when, and its cost, where the wakeup before
     /// cost `cold` more than one in a warm cache. One without an interval is made when the server
     /// has nothing else to do, or has been at work for long.
-    pub(super) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<(Micros, Cost)> {
-        let may = idle || !self.at_rest() || self.pauses(now);
+    pub(super) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Made> {
+        let over = self.pauses(now);
+        let may = idle || !self.at_rest() || over;
         let due = self.due.take_if(|due| *due <= now && may);
-        if may {
-            self.busy_since = now;
+        let made = due.map(|due| {
+            self.last = Some(due);
+            let cold = if idle { cold } else { Micros::ZERO };
+            let (boxes, pixels) = self.changes.take();
+            let wait = self.costs.wait_us.unwrap_or_default() * boxes as f64;
+            let cost = self.cost(pixels, boxes, cold);
+            Made { due, cost, wait }
+        });
+        if over && !idle {
+            let took = made.map_or(Micros::ZERO, |made| made.cost.time + made.wait);
+            self.slices.next(now + took);
         }
-        let due = due?;
-        self.last = Some(due);
-        let cold = if idle { cold } else { Micros::ZERO };
-        let (boxes, pixels) = self.changes.take();
-        let cost = self.cost(pixels, boxes, cold);
-        if !idle {
-            self.busy_since += cost.time;
-        }
-        Some((due, cost))
+        made
     }
+}
+
+/// A picture that was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Made {
+    pub(super) due: Micros,
+    pub(super) cost: Cost,
+    /// How long the server waited for its host.
+    pub(super) wait: Micros,
 }
 
 #[cfg(test)]
 mod tests {
     use x11prof_cost_model::{Deferred, Micros};
     use x11prof_session::Changed;
+    use x11prof_trace::ConnectionId;
 
     use super::{Changes, Pictures};
 
@@ -239,8 +263,8 @@ mod tests {
         pictures.change(all, Micros(1000.0));
         pictures.change(all, Micros(1040.0));
         assert_eq!(pictures.made(Micros(1049.0), true, Micros::ZERO), None);
-        let (at, cost) = pictures.made(Micros(1060.0), false, Micros::ZERO).unwrap();
-        assert_eq!((at, cost.time), (Micros(1050.0), Micros(30.0)));
+        let made = pictures.made(Micros(1060.0), false, Micros::ZERO).unwrap();
+        assert_eq!((made.due, made.cost.time), (Micros(1050.0), Micros(30.0)));
         pictures.change(all, Micros(1060.0));
         assert_eq!(pictures.made(Micros(1149.0), true, Micros::ZERO), None);
         assert!(pictures.made(Micros(1150.0), true, Micros::ZERO).is_some());
@@ -251,8 +275,8 @@ mod tests {
         let mut pictures = Pictures::new(costs(0.0));
         pictures.change(area(0, 0, 2, 1), Micros(10.0));
         assert_eq!(pictures.made(Micros(20.0), false, Micros::ZERO), None);
-        let (_, cost) = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
-        assert_eq!(cost.time, Micros(5.5));
+        let made = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
+        assert_eq!(made.cost.time, Micros(5.5));
     }
 
     #[test]
@@ -260,21 +284,40 @@ mod tests {
         let mut pictures = Pictures::new(Deferred {
             busy_us: Some(Micros(50.0)),
             box_us: Some(Micros(2.0)),
+            wait_us: Some(Micros(20.0)),
             chill: Some(3.0),
             ..costs(0.0)
         });
-        assert_eq!(pictures.made(Micros(10.0), true, Micros(1.0)), None);
+        pictures.serves(ConnectionId(1), Micros(10.0), Micros::ZERO);
         pictures.change(area(0, 0, 2, 1), Micros(20.0));
         pictures.change(area(4, 0, 6, 1), Micros(30.0));
         assert!(!pictures.pauses(Micros(59.0)));
         assert_eq!(pictures.made(Micros(59.0), false, Micros::ZERO), None);
         assert!(pictures.pauses(Micros(60.0)));
         // Two boxes.
-        let (_, cost) = pictures.made(Micros(60.0), false, Micros(1.0)).unwrap();
-        assert_eq!(cost.time, Micros(5.0 + 2.0 + 2.0 * 0.5));
-        pictures.change(area(0, 0, 2, 1), Micros(70.0));
-        assert!(!pictures.pauses(Micros(115.0)));
-        let (_, cost) = pictures.made(Micros(115.0), true, Micros(1.0)).unwrap();
-        assert_eq!(cost.time, Micros(5.0 + 0.5 + 3.0));
+        let made = pictures.made(Micros(60.0), false, Micros(1.0)).unwrap();
+        assert_eq!(made.cost.time, Micros(5.0 + 2.0 + 2.0 * 0.5));
+        assert_eq!(made.wait, Micros(2.0 * 20.0));
+        // It took until 108, and the next slice begins at the tick before, at 60.
+        pictures.change(area(0, 0, 2, 1), Micros(109.0));
+        assert!(!pictures.pauses(Micros(109.0)));
+        assert!(pictures.pauses(Micros(110.0)));
+        let made = pictures.made(Micros(109.5), true, Micros(1.0)).unwrap();
+        assert_eq!(made.cost.time, Micros(5.0 + 0.5 + 3.0));
+    }
+
+    #[test]
+    fn what_has_changed_makes_more_dearer() {
+        let mut pictures = Pictures::new(Deferred {
+            join_us: Some(Micros(2.0)),
+            join_box_us: Some(Micros(0.5)),
+            ..costs(0.0)
+        });
+        let mut change = |left, now| pictures.change(area(left, 0, left + 2, 1), Micros(now));
+        assert_eq!(change(0, 1.0), Micros::ZERO);
+        assert_eq!(change(4, 1.0), Micros::ZERO);
+        assert_eq!(change(8, 1.0), Micros(3.0));
+        pictures.made(Micros(2.0), true, Micros::ZERO).unwrap();
+        assert_eq!(pictures.changes.region.boxes(), 0);
     }
 }
