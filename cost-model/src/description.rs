@@ -64,6 +64,7 @@ impl ServerParameters {
                 row: None,
                 lettering: Vec::new(),
                 surroundings: None,
+                reply_kilobyte: None,
                 points,
             });
         }

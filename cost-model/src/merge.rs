@@ -36,6 +36,7 @@ impl RequestCosts {
             self.lettering = newer.lettering;
         }
         self.surroundings = newer.surroundings.or(self.surroundings);
+        self.reply_kilobyte = newer.reply_kilobyte.or(self.reply_kilobyte.take());
         let replaced = |point: &Point| newer.points.iter().any(|it| it.size == point.size);
         self.points.retain(|point| !replaced(point));
         self.points.extend(newer.points);

@@ -320,6 +320,10 @@ pub struct RequestCosts {
     /// What the surroundings of a window that changes add; nothing where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<SurroundingCosts>,
+    /// What each 1000 bytes of its replies add to what they take as bytes, where a request does not
+    /// tell how much it asks for; nothing where that was not measured. The points are without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_kilobyte: Option<Measured>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
 }

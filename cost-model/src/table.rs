@@ -25,6 +25,8 @@ pub struct CostTable {
 struct RequestTable {
     /// In the order of their attributes, so that ties are always decided alike.
     entries: Vec<Entry>,
+    /// What each 1000 bytes of a reply add, by the first entry that says.
+    reply_kilobyte: Option<Cost>,
     found: FastMap<Attributes, usize>,
     resolved: Vec<Resolved>,
     /// The last of these that was asked for: neighbouring requests are often alike.
@@ -54,6 +56,10 @@ impl CostTable {
         for costs in &parameters.requests {
             if let Some(items) = ItemCosts::new(costs, clock) {
                 let table = requests.entry(Symbol::new(&costs.name)).or_default();
+                if table.reply_kilobyte.is_none() {
+                    let answer = costs.reply_kilobyte.as_ref();
+                    table.reply_kilobyte = answer.and_then(|it| it.cost(items.clock));
+                }
                 table.entries.push(Entry {
                     attributes: costs.attribute_set(),
                     costs: items,
@@ -100,6 +106,13 @@ impl CostTable {
             Some((fixed, _)) if work => fixed.cost,
             _ => price.server,
         }
+    }
+
+    /// What a reply of `bytes` to a request of that name adds to the request's price.
+    pub fn answered(&self, request: Symbol, bytes: u64) -> Cost {
+        let table = self.requests.get(&request);
+        let each = table.and_then(|it| it.reply_kilobyte);
+        each.map_or_else(Cost::default, |it| it.times(bytes as f64 / 1000.0))
     }
 
     /// The entries of an operation's request, and which of them price it.

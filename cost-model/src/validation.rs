@@ -103,6 +103,11 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
         let wrong = |message| (None, format!("surroundings: {name}: {message}"));
         part.map_or(Ok(()), validate_measured).map_err(wrong)?;
     }
+    entry
+        .reply_kilobyte
+        .as_ref()
+        .map_or(Ok(()), validate_measured)
+        .map_err(|message| (None, format!("reply_kilobyte: {message}")))?;
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;

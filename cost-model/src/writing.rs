@@ -157,6 +157,8 @@ impl Lines {
                 inline(&parts.filter_map(written).collect::<Vec<_>>())
             }),
         );
+        let answer = entry.reply_kilobyte.as_ref();
+        self.optional("reply_kilobyte", answer.map(|it| inline(&measured(it))));
         self.0.push_str("points = [\n");
         for it in &entry.points {
             let _ = writeln!(self.0, "    {},", inline(&point(it)));

@@ -310,7 +310,7 @@ impl Run<'_> {
         for (operations, load) in described {
             let all = || operations.iter().flatten();
             // Two loads that the session does not tell apart have one price: the first one's.
-            let twice = prepared.operations.contains(&operations);
+            let twice = prepared.operations.contains(&operations) && !load.is_answer;
             let known = all().all(|operation| self.plan.knows(operation));
             if !twice && !known && all().any(|it| needs.include(it)) {
                 prepared.loads.push(load);

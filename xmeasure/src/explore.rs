@@ -184,6 +184,7 @@ impl Look {
             }),
             wall: None,
             busy: None,
+            answer: 0.0,
         }
     }
 }

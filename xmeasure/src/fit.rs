@@ -10,7 +10,7 @@ use crate::sampler::{Reading, Readings};
 use crate::statistics::{Estimate, estimate};
 use crate::transport::{Transport, measured};
 use crate::workload::{Phase, Workload};
-use crate::{rows, shares, surroundings};
+use crate::{answers, rows, shares, surroundings};
 
 /// What one request of a phase costs beyond its transport.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,8 @@ pub(crate) struct Sample {
     pub(crate) wall: Option<Estimate>,
     /// The part of the wall time in which the server was at work.
     pub(crate) busy: Option<f64>,
+    /// Bytes of its replies.
+    pub(crate) answer: f64,
 }
 
 /// The samples of all phases that were measured and that an operation is known for.
@@ -61,6 +63,7 @@ pub(crate) fn samples(
                     cpu,
                     wall,
                     busy,
+                    answer: answers.reply_bytes as f64 / f64::from(phase.requests.max(1)),
                 }));
             }
         }
@@ -113,6 +116,7 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 .partition(|it| it.operation.lettering.is_some());
             let like = unmapped.as_deref().filter(|_| name == "DestroyWindow");
             let (surroundings, samples) = surroundings::apart(&samples, like);
+            let (reply_kilobyte, samples) = answers::apart(samples);
             let samples: Vec<&Sample> = samples.iter().collect();
             let points = points(&samples);
             let row = slender.first().and_then(|it| rows::row(it, &points));
@@ -128,6 +132,7 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 row,
                 lettering,
                 surroundings,
+                reply_kilobyte,
                 points,
             })
         })
@@ -279,6 +284,7 @@ mod tests {
             }),
             wall: None,
             busy: None,
+            answer: 0.0,
         }
     }
 

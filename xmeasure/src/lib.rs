@@ -29,6 +29,7 @@
 //! The crate prints nothing, kills nothing, and undoes what it does to a server: all that it
 //! makes goes with its connection.
 
+mod answers;
 mod boxes;
 mod bustle;
 mod calibrate;

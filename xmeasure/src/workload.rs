@@ -109,6 +109,8 @@ pub(crate) struct Workload {
     /// Whether it is there for its letters: what they are like is part of what it is then. All
     /// other text is of words.
     pub(crate) is_lettering: bool,
+    /// It differs from another load of the same operation by how long its answer is.
+    pub(crate) is_answer: bool,
 }
 
 /// Bytes that a unit has about, so that the sender hands many requests over at once.
@@ -164,7 +166,10 @@ impl Workload {
         let words = u16::from_ne_bytes([*phase.unit.get(2)?, *phase.unit.get(3)?]);
         let first = phase.unit.get(..usize::from(words) * 4)?;
         let plain = plain && self.before.is_empty() && !first.is_empty();
-        plain.then(|| Workload::answered(first))
+        plain.then(|| Workload {
+            is_answer: self.is_answer,
+            ..Workload::answered(first)
+        })
     }
 
     /// A cycle of phases.
@@ -173,6 +178,15 @@ impl Workload {
             before: Vec::new(),
             phases: phases.into_iter().collect(),
             is_lettering: false,
+            is_answer: false,
+        }
+    }
+
+    /// The same, there for its answer, which is longer than another load's of the same operation.
+    pub(crate) fn for_answer(self) -> Workload {
+        Workload {
+            is_answer: true,
+            ..self
         }
     }
 

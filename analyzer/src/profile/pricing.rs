@@ -305,7 +305,10 @@ impl Pricer {
                 }
             }
             Message::Reply(reply) => {
-                let cost = self.transport.reply(reply.wire_len) + self.flush(seen.connection);
+                let bytes = reply.wire_len;
+                let work = reply.request.map(|it| self.costs.answered(it, bytes));
+                let written = self.transport.reply(bytes) + self.flush(seen.connection);
+                let cost = written + work.unwrap_or_default();
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let stream = self.streams.entry(seen.connection).or_default();
                 stream.answered(reply.sequence);

@@ -12,6 +12,8 @@ use super::{costly, plain};
 use crate::error::MeasureError;
 use crate::loads::Loads;
 use crate::stage::Stage;
+use crate::wire;
+use crate::workload::Workload;
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
@@ -49,13 +51,13 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
             count,
         },
     );
-    costly(
-        loads,
-        ListFontsRequest {
-            max_names: 10,
-            pattern: b"*fixed*".into(),
-        },
-    );
+    // A few names, and all of them: the answer tells how many there are.
+    let list = |max_names| {
+        let pattern = b"*fixed*".into();
+        wire::core(ListFontsRequest { max_names, pattern })
+    };
+    loads.push(Workload::costly(&list(10)));
+    loads.push(Workload::costly(&list(u16::MAX)).for_answer());
     // A reply for the font, which is open, and one more; what reading one costs is in fonts.rs.
     let pattern = b"fixed";
     costly(
