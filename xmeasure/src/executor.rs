@@ -264,7 +264,7 @@ impl LiveServer {
     }
 
     /// A load so many times, each sent when the one before is answered and `each` done.
-    fn turns(
+    pub(crate) fn turns(
         &mut self,
         load: Load<'_>,
         answers: u64,
@@ -281,18 +281,6 @@ impl LiveServer {
         (reading.requests, reading.syncs) = (times * load.requests, times);
         reading.apart = self.apart();
         Ok(reading)
-    }
-
-    /// What a turn costs a server, in microseconds of its processor: the client does `each`, sends
-    /// these requests, and waits for their one answer. `None` where that cannot be read.
-    pub(crate) fn taking_turns(
-        &mut self,
-        (bytes, requests): (&[u8], u64),
-        times: u64,
-        each: impl FnMut() -> io::Result<()>,
-    ) -> io::Result<Option<f64>> {
-        let reading = self.turns(Load::once(bytes, requests), 1, times, each)?;
-        Ok(reading.cpu.map(|time| time / times as f64))
     }
 
     /// The processor time that `what` costs a server behind `pause`, in which it sleeps, in

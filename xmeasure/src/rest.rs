@@ -18,7 +18,7 @@ use crate::bustle::Bustle;
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
 use crate::motley::{Motley, motley};
-use crate::raw_connection::RawConnection;
+use crate::raw_connection::{Load, RawConnection};
 use crate::sampler::{Executor, Place};
 use crate::stage::Stage;
 use crate::statistics::{Estimate, LEAST, estimate};
@@ -214,13 +214,13 @@ impl Rest {
                 self.slept(server, target, (SHORT, work), &mut slept)?;
             }
             pass.work.push(slept);
-            let question = (self.question.bytes.as_slice(), 1);
-            let work = || {
+            let question = Load::once(&self.question.bytes, 1);
+            let turns = server.turns(question, 1, WORKED_TURNS, || {
                 self.bustle.work(work);
                 Ok(())
-            };
+            })?;
             pass.worked
-                .push(server.taking_turns(question, WORKED_TURNS, work)?);
+                .push(turns.cpu.map(|time| time / WORKED_TURNS as f64));
         }
         if let Some(written) = &mut self.written {
             pass.written = written.pass(server)?;

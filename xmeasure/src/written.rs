@@ -18,6 +18,7 @@ use x11rb_protocol::protocol::xproto::{CreateGCAux, GetInputFocusRequest, ImageF
 
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
+use crate::raw_connection::Load;
 use crate::stage::Stage;
 use crate::statistics::estimate;
 use crate::transport::rounded;
@@ -126,18 +127,20 @@ impl Written {
             let mut took = Took::default();
             let picture = picture.get_mut(..images.bytes).unwrap_or_default();
             for (from, requests) in &images.places {
-                let load = (requests.as_slice(), images.count);
+                let mut turns = |times, each: &mut dyn FnMut() -> io::Result<()>| {
+                    let load = Load::once(requests, images.count);
+                    let reading = server.turns(load, 1, times, each)?;
+                    io::Result::Ok(reading.cpu.map(|time| time / times as f64))
+                };
                 let mut write = || {
                     let lasted = write(memory, picture, *from)?;
                     took.lasted.push(lasted.as_secs_f64() * 1e6);
                     Ok(())
                 };
                 // The first turns in a place find it cold.
-                server.taking_turns(load, WARM, &mut write)?;
-                took.idle
-                    .extend(server.taking_turns(load, TURNS, || Ok(()))?);
-                took.written
-                    .extend(server.taking_turns(load, TURNS, write)?);
+                turns(WARM, &mut write)?;
+                took.idle.extend(turns(TURNS, &mut || Ok(()))?);
+                took.written.extend(turns(TURNS, &mut write)?);
             }
             all.push(took);
         }

@@ -94,3 +94,22 @@ pub enum Charge<'a> {
         server: Cost,
     },
 }
+
+impl Charge<'_> {
+    /// What a server does beside messages.
+    pub(super) fn beside(
+        (connection, time): (ConnectionId, Timestamp),
+        part: TransportPart,
+        server: Cost,
+        request: Option<Symbol>,
+    ) -> Self {
+        Charge::Transport {
+            connection,
+            time,
+            part,
+            bytes: 0,
+            server,
+            request,
+        }
+    }
+}

@@ -125,3 +125,61 @@ impl Coldness {
         sleep.pixel(again.idle).times(again.pixels)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Micros, ServerParameters, TransportPrices};
+    use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
+    use x11prof_session::Operation;
+
+    use super::{Coldness, PUT};
+
+    /// 10 µs for each million pixels that were just written.
+    fn prices() -> TransportPrices {
+        let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
+            wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
+            event = { cpu_us = 0 }\n\
+            after_sleep = [{ asleep_us = 100, wakeup_us = 6, first_us = 0, connection_us = 20 }]\n\
+            after_writing = [{ pixels = 1000000, more_us = 10 }]\n";
+        TransportPrices::new(&ServerParameters::from_toml(text).unwrap())
+    }
+
+    /// Two images of half a million pixels in one batch, and what they cost as just written.
+    fn put(coldness: &mut Coldness) -> Option<f64> {
+        let prices = prices();
+        let request = Request {
+            sequence: SequenceNumber(1),
+            name: PUT.into(),
+            major: 130,
+            minor: 3,
+            order: ByteOrder::Little,
+            bytes: &[0; 40],
+            wire_len: 40,
+            header_len: 4,
+            has_reply: false,
+        };
+        let mut operation = Operation::new(PUT.into());
+        operation.items = vec![500_000.0];
+        for _ in 0..2 {
+            coldness.cost(prices.sleep(), &request, Some(&operation), Micros(0.0));
+        }
+        let (cost, _) = coldness.written(prices.sleep())?;
+        Some(cost.time.0)
+    }
+
+    #[test]
+    fn images_were_just_written_where_their_client_ran_and_the_server_slept() {
+        let mut coldness = Coldness::default();
+        coldness.arrive(Micros(50.0), Some(Micros(50.0)));
+        assert_eq!(put(&mut coldness), Some(10.0));
+        // The batch is over.
+        assert_eq!(put(&mut coldness), None);
+        coldness.arrive(Micros(100.0), None);
+        assert_eq!(put(&mut coldness), None);
+        // On another processor.
+        coldness.arrive(Micros(100.0), Some(Micros(50.0)));
+        assert_eq!(put(&mut coldness), None);
+        coldness.arrive(Micros(150.0), Some(Micros(50.0)));
+        assert!(coldness.written(prices().sleep()).is_none());
+    }
+}

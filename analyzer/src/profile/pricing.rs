@@ -123,14 +123,13 @@ impl Pricer {
                 let written = self.coldness.written(self.transport.sleep());
                 if let Some((server, request)) = written {
                     self.serve(server.time);
-                    on(&Charge::Transport {
-                        connection: block.connection,
-                        time: block.time,
-                        part: TransportPart::Read,
-                        bytes: 0,
+                    let there = (block.connection, block.time);
+                    on(&Charge::beside(
+                        there,
+                        TransportPart::Read,
                         server,
-                        request: Some(request),
-                    });
+                        Some(request),
+                    ));
                 }
             }
             Observation::Message(seen) => self.message(seen, &mut on),
@@ -181,14 +180,13 @@ impl Pricer {
         };
         while let Some(Own { from, time }) = later.own(time, at) {
             self.clock.serve_at(at(from), time);
-            on(&Charge::Transport {
-                connection,
-                time: from,
-                part: TransportPart::Own,
-                bytes: 0,
-                server: Cost::exact(time),
-                request: None,
-            });
+            let there = (connection, from);
+            on(&Charge::beside(
+                there,
+                TransportPart::Own,
+                Cost::exact(time),
+                None,
+            ));
         }
         later.comes(time, at)
     }
@@ -207,14 +205,8 @@ impl Pricer {
         self.clock.serve(server.time);
         let stream = self.streams.entry(connection).or_default();
         stream.unblamed = Some(stream.unblamed.unwrap_or_default() + server);
-        on(&Charge::Transport {
-            connection,
-            time,
-            part: TransportPart::Wakeup,
-            bytes: 0,
-            server,
-            request: None,
-        });
+        let there = (connection, time);
+        on(&Charge::beside(there, TransportPart::Wakeup, server, None));
     }
 
     /// What the server did between its clients' requests, before a batch arrives at `at`. It does not
@@ -260,14 +252,8 @@ impl Pricer {
         }) = later.made(time, (now, idle), cold)
         {
             self.clock.serve_at(due, server.time + wait);
-            on(&Charge::Transport {
-                connection,
-                time,
-                part: TransportPart::Update,
-                bytes: 0,
-                server,
-                request: None,
-            });
+            let there = (connection, time);
+            on(&Charge::beside(there, TransportPart::Update, server, None));
         }
     }
 
@@ -346,6 +332,8 @@ impl Pricer {
                 if let Some(sequence) = event.sequence {
                     let stream = self.streams.entry(seen.connection).or_default();
                     stream.answered(sequence);
+                    // A client may wait for an event as for a reply.
+                    stream.awaited = Some(seen.time);
                     if !event.sent && COPIED.contains(&event.code) {
                         stream.told = Some(seen.time);
                     }

@@ -26,7 +26,7 @@ pub(super) struct Stream {
     recent: VecDeque<Recent>,
     /// Wakeups charged for a request that has not ended yet.
     pub(super) unblamed: Option<Cost>,
-    /// When the reply to its latest request came, where nothing of it has come since.
+    /// When the reply to its latest request or an event came, where nothing of it has come since.
     pub(super) awaited: Option<Timestamp>,
     /// The server wrote to this client, and no message of that write has ended yet: the first
     /// one bears the write's cost.

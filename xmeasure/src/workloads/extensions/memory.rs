@@ -224,7 +224,7 @@ pub(crate) fn share(
         return Ok(None);
     };
     let version = stage.ask_extension(QueryVersionRequest, major)?;
-    if !version.is_some_and(|it| (it.major_version, it.minor_version) >= BY_DESCRIPTOR) {
+    if version.is_none_or(|it| (it.major_version, it.minor_version) < BY_DESCRIPTOR) {
         return Ok(None);
     }
     let pixel_bytes = image.bits.div_ceil(8);
