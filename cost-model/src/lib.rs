@@ -41,8 +41,8 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match, is_same};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AfterWork, AttributeValue, Blank, Deferred, FORMAT, Host, Lettered, Measured,
-    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts,
+    AfterSleep, AfterWork, AfterWriting, AttributeValue, Blank, Deferred, FORMAT, Host, Lettered,
+    Measured, Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts,
     TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};

@@ -137,6 +137,10 @@ pub struct TransportCosts {
     /// slept, by how long they ran, in ascending order; empty where that was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_work: Vec<AfterWork>,
+    /// What images in shared memory cost more that their client has just written, by their pixels, in
+    /// ascending order; empty where that was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_writing: Vec<AfterWriting>,
     /// What the server does later for what has changed on its screen; `None` where it does
     /// nothing, or that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,12 +171,22 @@ pub struct Deferred {
     /// Each box of the changed region beyond the first; nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub box_us: Option<Micros>,
+    /// How long the server waits for its host at each box; not at all where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_us: Option<Micros>,
+    /// What a request costs more that changes something where more than one box has changed already: their
+    /// region is made anew. Nothing where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join_us: Option<Micros>,
+    /// The same for each of those boxes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join_box_us: Option<Micros>,
     /// What an update costs more for each microsecond that the wakeup before it costs more than one
     /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chill: Option<f64>,
-    /// How long a server that updates at each rest goes on without one while it has requests; without
-    /// end where that was not measured.
+    /// How far apart, on the wall, are the updates of a server that updates at each rest while it has
+    /// requests; without end where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
@@ -207,6 +221,15 @@ impl Deferred {
         self.update_us + more + cold * self.chill.unwrap_or(0.0)
     }
 
+    /// What a change costs beside its request where the changed region has so many boxes already.
+    pub fn join(&self, boxes: u64) -> Micros {
+        let each = self.join_box_us.unwrap_or_default() * boxes as f64;
+        match boxes {
+            0 | 1 => Micros::ZERO,
+            _ => self.join_us.unwrap_or_default() + each,
+        }
+    }
+
     /// How long the first change after a pause waits for its update.
     pub fn first(&self) -> Micros {
         self.first_us.unwrap_or(self.interval_us * 0.5)
@@ -226,7 +249,25 @@ pub struct AfterWork {
     pub first_us: Micros,
     /// A client's coming and going.
     pub connection_us: Micros,
+    /// One wakeup where the client that ran has just been answered, beyond the shortest of `after_sleep`: the
+    /// server slept no longer than that ran. As `wakeup_us` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}
+
+/// What images in shared memory cost more with which a client wakes the server on the processor that it has just written
+/// them on, beyond what as long a time of other work does. Processor times of the server, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AfterWriting {
+    /// Pixels of these images together.
+    pub pixels: f64,
+    /// All of them, the wakeup included.
+    pub more_us: Micros,
+    /// Half the width of the 95 % confidence interval of `more_us`, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }

@@ -39,6 +39,7 @@ impl TransportPrices {
                 event,
                 after_sleep: _,
                 after_work: _,
+                after_writing: _,
                 deferred,
             } = costs;
             Some(TransportPrices {

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Blank, Clock, Lettered, Measured, Micros, Point, RequestCosts, Row, ServerParameters,
-    TransportCosts,
+    AfterWriting, Blank, Clock, Lettered, Measured, Micros, Point, RequestCosts, Row,
+    ServerParameters, TransportCosts,
 };
 
 /// What is wrong with a file, and where.
@@ -227,14 +227,22 @@ fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
     });
     validate_after("after_sleep", sleeps)?;
     let work = transport.after_work.iter().map(|it| {
-        let costs = [it.wakeup_us, it.first_us, it.connection_us, Micros::ZERO];
+        let turn = it.turn_us.unwrap_or_default();
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, turn];
         (it.worked_us, costs, it.spread)
     });
     validate_after("after_work", work)?;
+    validate_written(&transport.after_writing)?;
     if let Some(it) = transport.deferred {
         let times = [it.interval_us, it.update_us, it.pixel_us].map(Some);
-        let more = [it.same_us, it.smooth_us, it.first_us, it.box_us, it.busy_us];
-        let times = times.into_iter().chain(more).flatten().map(|time| time.0);
+        let more = [it.same_us, it.smooth_us, it.first_us, it.busy_us];
+        let boxes = [it.box_us, it.wait_us, it.join_us, it.join_box_us];
+        let times = times
+            .into_iter()
+            .chain(more)
+            .chain(boxes)
+            .flatten()
+            .map(|time| time.0);
         if !times.chain(it.chill).chain(it.spread).all(is_amount) {
             return Err("deferred: a time or a spread is a number that is not negative".to_owned());
         }
@@ -267,6 +275,23 @@ fn validate_after(
         longest = length.0;
     }
     Ok(())
+}
+
+/// Costs of images, by their pixels.
+fn validate_written(points: &[AfterWriting]) -> Result<(), String> {
+    let numbers = points.iter().flat_map(|it| [it.pixels, it.more_us.0]);
+    let spreads = points.iter().filter_map(|it| it.spread);
+    if !numbers.chain(spreads).all(is_amount) {
+        return Err("after_writing: a number that is negative, or none".to_owned());
+    }
+    let ascend = points
+        .iter()
+        .is_sorted_by(|one, next| one.pixels < next.pixels);
+    if ascend && points.first().is_none_or(|it| it.pixels > 0.0) {
+        Ok(())
+    } else {
+        Err("after_writing: pixels are above 0 and ascend".to_owned())
+    }
 }
 
 /// A size, a time or a spread.

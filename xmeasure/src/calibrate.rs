@@ -118,7 +118,7 @@ pub fn measure(
         if let Some(transport) = &mut parameters.transport {
             rest.measure(&mut server, target, transport)?;
             shown()?;
-            transport.deferred = pictures.measure(&mut server, &plan)?;
+            transport.deferred = pictures.measure(&mut server, target, &plan)?;
         }
         Ok(())
     };

@@ -1,5 +1,7 @@
 //! Running loads on a real server, and reading the clocks.
 
+mod afterwards;
+
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -261,58 +263,36 @@ impl LiveServer {
         Ok(time)
     }
 
-    /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
-    /// `wait` afterwards included; `None` where it cannot be read.
-    pub(crate) fn with_what_follows(
+    /// A load so many times, each sent when the one before is answered and `each` done.
+    fn turns(
         &mut self,
-        bytes: &[u8],
-        requests: u64,
-        wait: Duration,
-    ) -> io::Result<Option<f64>> {
-        Ok(self.and_what_follows(bytes, requests, wait)?.cpu)
-    }
-
-    /// The same, and how often the server goes to sleep.
-    pub(crate) fn and_what_follows(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
-        wait: Duration,
-    ) -> io::Result<Reading> {
-        let before = self.processor_time();
-        self.raw
-            .exchange(&Load::once(bytes, requests), Until::Sent)?;
-        thread::sleep(wait);
-        Ok(self.since(before, Duration::ZERO))
-    }
-
-    /// `bytes` of so many requests without answers, so many times in one stream.
-    pub(crate) fn stream(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
+        load: Load<'_>,
+        answers: u64,
         times: u64,
+        mut each: impl FnMut() -> io::Result<()>,
     ) -> io::Result<Reading> {
-        let load = Load {
-            unit: bytes,
-            times,
-            requests: times * requests,
-            ..Load::default()
-        };
-        Ok(self.timed(load, Sync::RoundTrip, Until::Answered(1))?.0)
-    }
-
-    /// A load so many times, each sent as soon as the one before is answered.
-    fn turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
         let before = self.processor_time();
         let start = Instant::now();
         for _ in 0..times {
+            each()?;
             self.raw.exchange(&load, Until::Answered(answers))?;
         }
         let mut reading = self.since(before, start.elapsed());
         (reading.requests, reading.syncs) = (times * load.requests, times);
         reading.apart = self.apart();
         Ok(reading)
+    }
+
+    /// What a turn costs a server, in microseconds of its processor: the client does `each`, sends
+    /// these requests, and waits for their one answer. `None` where that cannot be read.
+    pub(crate) fn taking_turns(
+        &mut self,
+        (bytes, requests): (&[u8], u64),
+        times: u64,
+        each: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<Option<f64>> {
+        let reading = self.turns(Load::once(bytes, requests), 1, times, each)?;
+        Ok(reading.cpu.map(|time| time / times as f64))
     }
 
     /// The processor time that `what` costs a server behind `pause`, in which it sleeps, in
@@ -331,7 +311,7 @@ impl LiveServer {
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
         if phase.sync == Sync::Turns {
-            return self.turns(phase.load(1), answers.answered(), times);
+            return self.turns(phase.load(1), answers.answered(), times, || Ok(()));
         }
         let until = Until::Answered(times * answers.answered() + 1);
         Ok(self.timed(phase.load(times), phase.sync, until)?.0)
@@ -387,7 +367,7 @@ impl Executor for LiveServer {
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
         if sync == Sync::Turns {
             let question = self.round_trip.clone();
-            let reading = self.turns(Load::once(&question, 1), 1, times)?;
+            let reading = self.turns(Load::once(&question, 1), 1, times, || Ok(()))?;
             return Ok(Reading {
                 requests: 0,
                 ..reading

@@ -9,34 +9,52 @@ use x11prof_cost_model::{Deferred, Micros};
 use x11rb_protocol::protocol::xproto::NoOperationRequest;
 
 use crate::executor::LiveServer;
-use crate::pictures::{Copies, LATER, SMALL};
+use crate::pictures::{Copies, LARGE, LATER, SMALL};
+use crate::raw_connection::RawConnection;
+use crate::rest::gone;
 use crate::statistics::estimate;
+use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
 
 /// So far apart caches stay warm.
 const WARM: Duration = Duration::from_millis(2);
-/// Boxes in a row and in a column, and their side: such that what a socket holds of them keeps a
-/// server at work for milliseconds.
+/// Boxes in a row and in a column, all of them, and their side.
 const MANY: u16 = 8;
+const COPIES: u64 = MANY as u64 * MANY as u64;
 const SIDE: u16 = 32;
-/// How often both pictures of all of them are sent in a stream, and of how many streams the median counts.
-const TIMES: u64 = 600;
-const STREAMS: usize = 5;
+/// How often both pictures of all of them are sent in a stream.
+const TURNS: u64 = 300;
+/// How often both pictures of a large copy are sent in a stream, which a server is at work on for a tenth
+/// of a second without ever finding its socket empty, and of how many streams the median counts.
+const TIMES: u64 = 2000;
+const STREAMS: usize = 3;
+/// As many large copies keep a server at work for longer than it serves one client before it looks for others.
+const SHARED: u64 = 1000;
 
 /// The loads.
 pub(crate) struct Hosted {
     one: Copies,
     many: Copies,
+    /// As many as `many` in one place.
+    stacked: Copies,
+    large: Copies,
     nothing: Vec<u8>,
 }
 
 impl Hosted {
     /// From what makes copies of a size, at so many places in a row and in a column.
     pub(crate) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Hosted {
+        let again = |pictures: [Vec<u8>; 2]| pictures.map(|it| it.repeat(usize::from(MANY * MANY)));
+        let stacked = copies(SIDE, 1);
         Hosted {
             one: copies(SMALL, 1),
             many: copies(SIDE, MANY),
+            stacked: Copies {
+                seen: again(stacked.seen),
+                unseen: again(stacked.unseen),
+            },
+            large: copies(LARGE, 1),
             nothing: wire::core(NoOperationRequest),
         }
     }
@@ -45,6 +63,7 @@ impl Hosted {
     pub(crate) fn measure(
         &self,
         server: &mut LiveServer,
+        target: &Target,
         times: usize,
         deferred: Deferred,
     ) -> io::Result<Deferred> {
@@ -62,12 +81,19 @@ impl Hosted {
             Some(_) => one,
             None => deferred.update_us.0,
         };
-        let among = self.among(server, times)?;
+        let each = self.each(server, times)?;
+        let (join, busy) = match &each {
+            Some(each) => (self.join(server, each.cpu)?, self.busy(server, target)?),
+            None => (None, None),
+        };
+        let micros = |time: f64| Micros(rounded(time, 4));
         Ok(Deferred {
             update_us: Micros(rounded(update, 5)),
-            box_us: among.map(|it| Micros(rounded(it.each, 5))),
+            box_us: each.as_ref().map(|it| micros(it.cpu)),
+            wait_us: each.as_ref().map(|it| micros(it.wait)),
+            join_box_us: join.map(micros),
             chill: chill.map(|chill| rounded(chill, 3)),
-            busy_us: among.map(|it| Micros(rounded(it.busy, 3))),
+            busy_us: busy.map(micros),
             ..deferred
         })
     }
@@ -86,49 +112,79 @@ impl Hosted {
         Ok(estimate(&all).map(|it| it.median))
     }
 
-    /// Updates among many requests, told by how often the server sleeps for its host; `None` where it
-    /// does not, or there are hardly any.
-    fn among(&self, server: &mut LiveServer, times: usize) -> io::Result<Option<Among>> {
-        let copies = u64::from(MANY * MANY);
-        let mut lone = |pictures: &[Vec<u8>; 2]| -> io::Result<Option<f64>> {
-            let mut all = Vec::new();
-            for picture in pictures.iter().cycle().take(times) {
-                let reading = server.and_what_follows(picture, copies, LATER)?;
-                all.extend(reading.sleeps.map(|sleeps| sleeps as f64));
-            }
-            Ok(estimate(&all).map(|it| it.median))
-        };
-        let update = lone(&self.many.seen)?.zip(lone(&self.many.unseen)?);
-        let Some(lone) = update.map(|it| it.0 - it.1).filter(|lone| *lone >= 1.0) else {
-            return Ok(None);
-        };
-        let (mut each, mut busy) = (Vec::new(), Vec::new());
-        for _ in 0..STREAMS {
-            let [seen, unseen] = [&self.many.seen, &self.many.unseen]
-                .map(|pictures| server.stream(&pictures.concat(), 2 * copies, TIMES));
-            let (seen, unseen) = (seen?, unseen?);
-            let sleeps = seen.sleeps.zip(unseen.sleeps);
-            let cpu = seen.cpu.zip(unseen.cpu);
-            let Some((sleeps, cpu)) = sleeps.zip(cpu) else {
-                return Ok(None);
+    /// A box of many in one update, where the server sleeps for its host at each; `None` where it does not.
+    fn each(&self, server: &mut LiveServer, times: usize) -> io::Result<Option<Each>> {
+        let (mut cpu, mut wait) = (Vec::new(), Vec::new());
+        for at in 0..times {
+            let mut lone = |copied: &Copies| -> io::Result<Option<(f64, f64, f64)>> {
+                let Some(picture) = copied.seen.get(at % 2) else {
+                    return Ok(None);
+                };
+                let reading = server.and_its_end(picture, COPIES, LATER)?;
+                let both = reading.cpu.zip(reading.sleeps);
+                Ok(both.map(|(cpu, sleeps)| (cpu, sleeps as f64, reading.wall)))
             };
-            let updates = sleeps.0.saturating_sub(sleeps.1) as f64 / lone;
-            if updates >= 2.0 {
-                each.push((cpu.0 - cpu.1).max(0.0) / (updates * copies as f64));
-                busy.push(cpu.1 / updates);
+            if let (Some(many), Some(one)) = (lone(&self.many)?, lone(&self.stacked)?)
+                && many.1 - one.1 >= COPIES as f64 / 2.0
+            {
+                let boxes = many.1 - one.1;
+                cpu.push((many.0 - one.0) / boxes);
+                wait.push((many.2 - one.2 - (many.0 - one.0)) / boxes);
             }
         }
-        let median = |all: &[f64]| estimate(all).map(|it| it.median);
-        let both = median(&each).zip(median(&busy));
-        Ok(both.map(|(each, busy)| Among { each, busy }))
+        if 2 * cpu.len() <= times {
+            return Ok(None);
+        }
+        let cpu = estimate(&cpu).map(|it| it.median.max(0.0));
+        let wait = estimate(&wait).map(|it| it.median.max(0.0));
+        Ok(cpu.zip(wait).map(|(cpu, wait)| Each { cpu, wait }))
+    }
+
+    /// What a request that draws costs more for each box that has changed by then, in microseconds.
+    fn join(&self, server: &mut LiveServer, each: f64) -> io::Result<Option<f64>> {
+        let mut all = Vec::new();
+        for _ in 0..STREAMS {
+            let [many, one] = [&self.many.seen, &self.stacked.seen]
+                .map(|pictures| server.stream(&pictures.concat(), 2 * COPIES, TURNS));
+            let (many, one) = (many?, one?);
+            if let (Some((more, less)), Some((sleeps, fewer))) =
+                (many.cpu.zip(one.cpu), many.sleeps.zip(one.sleeps))
+            {
+                let boxes = sleeps as f64 - fewer as f64;
+                let requests = (2 * COPIES * TURNS) as f64;
+                all.push((more - less - each * boxes) / (requests * COPIES as f64));
+            }
+        }
+        Ok(estimate(&all).map(|it| it.median.max(0.0)))
+    }
+
+    /// How far apart updates are, on the wall, while the server has requests of one client, in microseconds;
+    /// `None` where there are hardly any.
+    fn busy(&self, server: &mut LiveServer, target: &Target) -> io::Result<Option<f64>> {
+        let mut other = RawConnection::open(target).map_err(gone)?;
+        let mut all = Vec::new();
+        for _ in 0..STREAMS {
+            // A server that has served one client alone for long looks for others less often.
+            let work = self.large.unseen.concat().repeat(SHARED as usize / 2);
+            server.shared(&work, SHARED, (&mut other, &self.nothing))?;
+            let [seen, unseen] = [&self.large.seen, &self.large.unseen]
+                .map(|pictures| server.stream(&pictures.concat(), 2, TIMES));
+            let (seen, unseen) = (seen?, unseen?);
+            let Some((with, without)) = seen.sleeps.zip(unseen.sleeps) else {
+                return Ok(None);
+            };
+            let updates = with.saturating_sub(without);
+            if updates >= 2 {
+                all.push(seen.wall / updates as f64);
+            }
+        }
+        Ok(estimate(&all).map(|it| it.median))
     }
 }
 
-/// Updates among many requests, in microseconds.
-#[derive(Clone, Copy)]
-struct Among {
-    /// A box, with what it costs to keep account of it.
-    each: f64,
-    /// The server's own time between two updates.
-    busy: f64,
+/// A box of an update, in microseconds.
+struct Each {
+    cpu: f64,
+    /// How long the server waits for its host.
+    wait: f64,
 }

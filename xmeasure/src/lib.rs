@@ -30,6 +30,7 @@
 //! makes goes with its connection.
 
 mod answers;
+mod boxes;
 mod bustle;
 mod calibrate;
 mod clock;
@@ -62,6 +63,7 @@ mod wanted;
 mod wire;
 mod workload;
 mod workloads;
+mod written;
 
 pub use calibrate::measure;
 pub use error::MeasureError;

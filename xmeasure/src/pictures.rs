@@ -11,6 +11,7 @@ use x11rb_protocol::protocol::xproto::{
     CopyAreaRequest, CreateGCAux, PolyFillRectangleRequest, PolyText8Request, Rectangle,
 };
 
+use crate::boxes::Boxes;
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
 use crate::hosted::Hosted;
@@ -18,12 +19,13 @@ use crate::plan::Plan;
 use crate::sampler::{Executor, Place};
 use crate::stage::{SIDE, Stage};
 use crate::statistics::{Estimate, estimate};
+use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
 
 /// The sides of what changes.
 pub(crate) const SMALL: u16 = 16;
-const LARGE: u16 = 512;
+pub(crate) const LARGE: u16 = 512;
 /// How long a server is given to do what it does later: longer than the pause between two pictures
 /// at 60 a second. So far apart are the pictures of a program that is at work, too.
 pub(crate) const LATER: Duration = Duration::from_millis(20);
@@ -63,11 +65,12 @@ pub(crate) struct Pictures {
     same: Copies,
     smooth: Copies,
     hosted: Hosted,
+    boxes: Boxes,
 }
 
 impl Pictures {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(14);
+    pub(crate) const LASTS: Duration = Duration::from_secs(18);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Pictures, MeasureError> {
@@ -111,6 +114,7 @@ impl Pictures {
             // A column further the letters are elsewhere.
             smooth: copies(LARGE, 1, [(smooth, 0), (smooth, 1)]),
             hosted: Hosted::new(&|side, many| copies(side, many, two)),
+            boxes: Boxes::new(&|side, many| copies(side, many, two)),
         })
     }
 
@@ -119,6 +123,7 @@ impl Pictures {
     pub(crate) fn measure(
         &self,
         server: &mut LiveServer,
+        target: &Target,
         plan: &Plan,
     ) -> io::Result<Option<Deferred>> {
         let times = if plan.quick { QUICK_TIMES } else { TIMES };
@@ -162,8 +167,8 @@ impl Pictures {
             ..Deferred::default()
         };
         match interval.is_zero() {
-            true => Ok(Some(self.hosted.measure(server, times, deferred)?)),
-            false => Ok(Some(deferred)),
+            true => (self.hosted.measure(server, target, times, deferred)).map(Some),
+            false => (self.boxes.measure(server, times, deferred)).map(Some),
         }
     }
 

@@ -26,11 +26,11 @@ use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
 use crate::workload::Sync;
+use crate::written::{Took, Written};
 
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
-/// Sleeps, and how often each in a pass. Between 3 and 10 ms a processor that idles loses its caches,
-/// at times sooner and at times later; programs that draw frames sleep for 5 to 30.
+/// Sleeps, and how often each in a pass. A processor that idles loses its caches within 3 to 10 ms.
 const SLEEPS: [(Duration, usize); 7] = [
     (SHORT, 10),
     (Duration::from_millis(1), 5),
@@ -48,6 +48,8 @@ const WORK: [Duration; 4] = [
     Duration::from_micros(3200),
 ];
 const WORKED: usize = 5;
+/// So many turns with such work before each.
+const WORKED_TURNS: u64 = 24;
 /// Requests that follow each other's answers at once: so many that how often the server sleeps
 /// between them has settled.
 const VOLLEY: u64 = 512;
@@ -92,11 +94,12 @@ pub(crate) struct Rest {
     told: Batch,
     bustle: Bustle,
     passes: Vec<Pass>,
+    written: Option<Written>,
 }
 
 impl Rest {
     /// About how long measuring them takes, a half before all other loads and a half behind them.
-    pub(crate) const LASTS: Duration = Duration::from_secs(8);
+    pub(crate) const LASTS: Duration = Duration::from_secs(9);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -147,11 +150,11 @@ impl Rest {
             told: Batch::repeated(&told, false),
             bustle: Bustle::new(),
             passes: Vec::new(),
+            written: Written::new(stage)?,
         })
     }
 
-    /// Measures the first half of the passes: what a sleep costs afterwards is not the same from
-    /// one minute to another.
+    /// Measures the first half: what a sleep costs afterwards changes from minute to minute.
     pub(crate) fn begin(&mut self, server: &mut LiveServer, target: &Target) -> io::Result<()> {
         self.passes(server, target, LEAST / 2)
     }
@@ -167,21 +170,25 @@ impl Rest {
         // The last pass may have left the sender on another processor.
         server.place(Place::Usual)?;
         self.passes(server, target, LEAST)?;
-        if !self.passes.is_empty() {
-            replies_and_events(&self.passes, transport);
-            transport.after_sleep = self.sleeps(&self.passes);
-            transport.after_work = self.work(&self.passes);
+        if self.passes.is_empty() {
+            return Ok(());
+        }
+        replies_and_events(&self.passes, transport);
+        transport.after_sleep = self.sleeps(&self.passes);
+        transport.after_work = self.work(&self.passes);
+        if let Some(written) = &self.written {
+            let passes = self.passes.iter().map(|pass| &pass.written);
+            transport.after_writing = written.points(passes, transport);
         }
         Ok(())
     }
 
     /// Passes until there are so many; none where the server's processor time cannot be read.
     fn passes(&mut self, server: &mut LiveServer, target: &Target, count: usize) -> io::Result<()> {
-        while self.passes.len() < count {
-            match self.pass(server, target)? {
-                Some(pass) => self.passes.push(pass),
-                None => break,
-            }
+        while self.passes.len() < count
+            && let Some(pass) = self.pass(server, target)?
+        {
+            self.passes.push(pass);
         }
         Ok(())
     }
@@ -204,6 +211,7 @@ impl Rest {
             pass.events.push((told - silent) / BATCH as f64);
             let turns = server.synchronise(Sync::Turns, VOLLEY)?;
             if let Some(time) = turns.cpu {
+                pass.turn.push(time / VOLLEY as f64);
                 pass.quicker.push(question - time / VOLLEY as f64);
                 pass.turns
                     .push((turns.wall - time).max(0.0) / VOLLEY as f64);
@@ -222,6 +230,16 @@ impl Rest {
                 self.slept(server, target, (SHORT, work), &mut slept)?;
             }
             pass.work.push(slept);
+            let question = (self.question.bytes.as_slice(), 1);
+            let work = || {
+                self.bustle.work(work);
+                Ok(())
+            };
+            pass.worked
+                .push(server.taking_turns(question, WORKED_TURNS, work)?);
+        }
+        if let Some(written) = &mut self.written {
+            pass.written = written.pass(server)?;
         }
         Ok(Some(pass))
     }
@@ -266,7 +284,7 @@ impl Rest {
                 let idle = over_passes(passes, |pass| pass.sleeps.first().map(field))?;
                 Some((worked.median - idle.median, worked))
             };
-            let (Some((nothing, estimate)), Some((motley, _)), Some((connection, _))) = (
+            let (Some((nothing, all)), Some((motley, _)), Some((connection, _))) = (
                 beyond(|it| &it.nothing),
                 beyond(|it| &it.motley),
                 beyond(|it| &it.connection),
@@ -274,12 +292,20 @@ impl Rest {
                 continue;
             };
             let more = |time: f64| micros(time.max(0.0));
+            let first = ((motley - nothing) / requests).max(0.0);
+            let turns = passes.iter().filter_map(|pass| {
+                let worked = *pass.worked.get(at)?;
+                Some(worked? - estimate(&pass.turn)?.median)
+            });
+            let turns = estimate(&turns.collect::<Vec<_>>());
             points.push(AfterWork {
                 worked_us: micros(work.as_secs_f64() * 1e6),
                 wakeup_us: more(nothing),
-                first_us: more((motley - nothing) / requests),
+                first_us: more(first),
                 connection_us: more(connection - nothing),
-                spread: estimate
+                // The question is the first of its name, too.
+                turn_us: turns.map(|it| more(it.median - first)),
+                spread: all
                     .half_width
                     .filter(|_| nothing > 0.0)
                     .map(|width| rounded(width / nothing, 2)),
@@ -352,9 +378,14 @@ struct Pass {
     /// how long the server slept before such a one.
     quicker: Vec<f64>,
     turns: Vec<f64>,
+    /// A question that follows an answer at once; one behind each length of work.
+    turn: Vec<f64>,
+    worked: Vec<Option<f64>>,
     /// By sleep, and by work in a short one.
     sleeps: Vec<Slept>,
     work: Vec<Slept>,
+    /// By how much was written.
+    written: Vec<Took>,
 }
 
 /// After one length of sleep or work.
@@ -410,7 +441,7 @@ fn put(into: &mut Measured, cpu: &Estimate) {
 }
 
 /// A server that takes no new connection has gone, or will not answer any more.
-fn gone(error: MeasureError) -> io::Error {
+pub(crate) fn gone(error: MeasureError) -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string())
 }
 

@@ -169,11 +169,8 @@ mod tests {
             overlapped,
             pixels,
         });
-        let median = size
-            + 0.02 * siblings
-            + 0.015 * rectangles
-            + 0.3 * overlapped
-            + 0.04 * pixels / 1000.0;
+        let median =
+            size + 0.02 * siblings + 0.015 * rectangles + 0.3 * overlapped + 0.04 * pixels / 1000.0;
         Sample {
             operation,
             cpu: Some(Estimate {

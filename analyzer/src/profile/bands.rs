@@ -1,88 +1,138 @@
-//! How many boxes a server's region has for what has changed. X servers keep regions in bands: boxes
-//! of one band have the same top and bottom, and two bands are one where the one goes on with the
-//! other's columns. So boxes that overlap in part fall into more than they are.
+//! The region of what has changed, as X servers keep it: in bands. Boxes of one band have the same top
+//! and bottom, and two bands are one where the one goes on with the other's columns. So boxes that
+//! overlap in part fall into more than they are.
 
-use std::collections::HashSet;
-use std::hash::BuildHasherDefault;
-
-use x11prof_cost_model::WordHasher;
 use x11prof_session::Changed;
 
-/// Different boxes kept at most. When there are more, those that are kept are counted, and the rest
-/// counts as a region of its own.
-const MOST: usize = 1 << 11;
+/// Boxes kept at most. When there are more they are counted, and what comes then is a region of its own.
+const MOST: usize = 1 << 14;
 
-/// Boxes that may overlap.
+/// Rows with the same columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Band {
+    top: u16,
+    bottom: u16,
+    /// From the left; they neither overlap nor touch.
+    columns: Vec<(u16, u16)>,
+}
+
+impl Band {
+    fn pixels(&self) -> u64 {
+        let columns = self.columns.iter().map(|&(left, right)| right - left);
+        let width: u64 = columns.map(u64::from).sum();
+        width * u64::from(self.bottom - self.top)
+    }
+
+    /// The rows from `top` to `bottom` of it.
+    fn rows(&self, top: u16, bottom: u16) -> Band {
+        let columns = self.columns.clone();
+        Band {
+            top,
+            bottom,
+            columns,
+        }
+    }
+
+    /// It with one more column.
+    fn with(mut self, (mut left, mut right): (u16, u16)) -> Band {
+        let first = self.columns.partition_point(|it| it.1 < left);
+        let end = self.columns.partition_point(|it| it.0 <= right);
+        if let Some(met) = self.columns.get(first..end).filter(|met| !met.is_empty()) {
+            left = met.first().map_or(left, |it| it.0.min(left));
+            right = met.last().map_or(right, |it| it.1.max(right));
+        }
+        self.columns.splice(first..end, [(left, right)]);
+        self
+    }
+}
+
+/// Boxes that may overlap, as a region.
 #[derive(Debug, Default)]
 pub(super) struct Bands {
-    boxes: HashSet<Changed, BuildHasherDefault<WordHasher>>,
-    /// The boxes of regions that are counted already.
-    counted: u64,
+    /// From the top; they do not overlap.
+    bands: Vec<Band>,
+    boxes: usize,
+    /// The boxes and pixels of regions that are counted already.
+    counted: (u64, u64),
 }
 
 impl Bands {
-    pub(super) fn add(&mut self, area: Changed) {
-        if self.boxes.len() >= MOST && !self.boxes.contains(&area) {
-            self.count();
-        }
-        self.boxes.insert(area);
+    /// How many boxes the region has.
+    pub(super) fn boxes(&self) -> u64 {
+        self.counted.0 + self.boxes as u64
     }
 
-    /// How many boxes the region has; forgets it.
-    pub(super) fn take(&mut self) -> u64 {
+    pub(super) fn add(&mut self, area: Changed) {
+        if area.left >= area.right || area.top >= area.bottom {
+            return;
+        }
+        if self.boxes > MOST {
+            self.count();
+        }
+        let column = (area.left, area.right);
+        // What it meets, and the bands above and below, which may go on with it.
+        let first = self.bands.partition_point(|it| it.bottom < area.top);
+        let end = self.bands.partition_point(|it| it.top <= area.bottom);
+        let mut new: Vec<Band> = Vec::with_capacity(2 * (end - first) + 1);
+        let mut push = |band: Band| {
+            if band.top >= band.bottom {
+                return;
+            }
+            match new.last_mut() {
+                Some(last) if last.bottom == band.top && last.columns == band.columns => {
+                    last.bottom = band.bottom;
+                }
+                _ => new.push(band),
+            }
+        };
+        let alone = |top, bottom| Band {
+            top,
+            bottom,
+            columns: vec![column],
+        };
+        let mut next = area.top;
+        let mut gone = 0;
+        for band in self.bands.get(first..end).into_iter().flatten() {
+            gone += band.columns.len();
+            let (top, bottom) = (band.top.max(area.top), band.bottom.min(area.bottom));
+            push(band.rows(band.top, band.bottom.min(area.top)));
+            if top < bottom {
+                push(alone(next, top));
+                push(band.rows(top, bottom).with(column));
+                next = bottom;
+            } else if band.top >= area.bottom {
+                push(alone(next, area.bottom));
+                next = area.bottom;
+            }
+            push(band.rows(band.top.max(area.bottom), band.bottom));
+        }
+        push(alone(next, area.bottom));
+        let came: usize = new.iter().map(|band| band.columns.len()).sum();
+        self.boxes = (self.boxes + came).saturating_sub(gone);
+        self.bands.splice(first..end, new);
+    }
+
+    /// How many boxes the region has, and how many pixels; forgets it.
+    pub(super) fn take(&mut self) -> (u64, u64) {
         self.count();
         std::mem::take(&mut self.counted)
     }
 
     fn count(&mut self) {
-        let mut boxes: Vec<Changed> = self.boxes.drain().collect();
-        self.counted += in_bands(&mut boxes);
+        self.counted.0 += std::mem::take(&mut self.boxes) as u64;
+        self.counted.1 += self.bands.drain(..).map(|it| it.pixels()).sum::<u64>();
     }
-}
-
-/// How many boxes `boxes` make in bands, from the top to the bottom.
-fn in_bands(boxes: &mut [Changed]) -> u64 {
-    if let [_] = boxes {
-        return 1;
-    }
-    boxes.sort_unstable_by_key(|area| area.top);
-    let mut edges: Vec<u16> = boxes.iter().flat_map(|it| [it.top, it.bottom]).collect();
-    edges.sort_unstable();
-    edges.dedup();
-
-    let (mut count, mut next) = (0, 0);
-    // What reaches into the band, by its left side.
-    let mut open: Vec<Changed> = Vec::new();
-    let (mut before, mut columns) = (Vec::new(), Vec::new());
-    for top in edges {
-        open.retain(|area| area.bottom > top);
-        while let Some(area) = boxes.get(next).filter(|area| area.top == top) {
-            let at = open.partition_point(|it| it.left < area.left);
-            open.insert(at, *area);
-            next += 1;
-        }
-        columns.clear();
-        for area in &open {
-            match columns.last_mut() {
-                Some((_, right)) if area.left <= *right => *right = area.right.max(*right),
-                _ => columns.push((area.left, area.right)),
-            }
-        }
-        if columns != before {
-            count += columns.len() as u64;
-        }
-        std::mem::swap(&mut before, &mut columns);
-    }
-    count
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use x11prof_session::Changed;
 
     use super::{Bands, MOST};
 
-    fn bands(areas: &[(u16, u16, u16, u16)]) -> u64 {
+    fn bands(areas: &[(u16, u16, u16, u16)]) -> (u64, u64) {
         let mut bands = Bands::default();
         for &(left, top, right, bottom) in areas {
             bands.add(Changed {
@@ -92,24 +142,60 @@ mod tests {
                 bottom,
             });
         }
-        let count = bands.take();
-        assert_eq!(bands.take(), 0);
-        count
+        let all = bands.take();
+        assert_eq!(bands.take(), (0, 0));
+        all
     }
 
     #[test]
     fn boxes_fall_into_bands() {
-        assert_eq!(bands(&[]), 0);
-        assert_eq!(bands(&[(0, 0, 9, 9), (0, 0, 9, 9), (2, 2, 5, 5)]), 1);
+        assert_eq!(bands(&[]), (0, 0));
+        assert_eq!(bands(&[(3, 3, 3, 9), (4, 4, 9, 4)]), (0, 0));
+        let one = [(0, 0, 9, 9), (0, 0, 9, 9), (2, 2, 5, 5)];
+        assert_eq!(bands(&one), (1, 81));
         // Side by side they are one, and so they are one above the other.
-        assert_eq!(bands(&[(0, 0, 9, 9), (9, 0, 20, 9)]), 1);
-        assert_eq!(bands(&[(0, 0, 9, 9), (0, 9, 9, 20)]), 1);
-        assert_eq!(bands(&[(0, 0, 9, 9), (0, 10, 9, 20)]), 2);
+        assert_eq!(bands(&[(0, 0, 9, 9), (9, 0, 20, 9)]), (1, 180));
+        assert_eq!(bands(&[(0, 9, 9, 20), (0, 0, 9, 9)]), (1, 180));
+        assert_eq!(bands(&[(0, 0, 9, 9), (0, 10, 9, 20)]).0, 2);
         // Apart from each other, at the same height and shifted by one row.
-        assert_eq!(bands(&[(0, 0, 9, 9), (10, 0, 20, 9)]), 2);
-        assert_eq!(bands(&[(0, 0, 9, 9), (10, 1, 20, 10)]), 4);
+        assert_eq!(bands(&[(0, 0, 9, 9), (10, 0, 20, 9)]).0, 2);
+        assert_eq!(bands(&[(0, 0, 9, 9), (10, 1, 20, 10)]).0, 4);
         // A corner over another box.
-        assert_eq!(bands(&[(0, 0, 10, 10), (5, 5, 15, 15)]), 3);
+        assert_eq!(bands(&[(0, 0, 10, 10), (5, 5, 15, 15)]), (3, 175));
+        // Over all of them.
+        assert_eq!(
+            bands(&[(0, 0, 9, 9), (10, 1, 20, 10), (0, 0, 30, 30)]),
+            (1, 900)
+        );
+    }
+
+    #[test]
+    fn boxes_anywhere_are_what_they_are_by_the_pixel() {
+        let (mut bands, mut pixels) = (Bands::default(), HashSet::new());
+        let mut lot = 1_u32;
+        for _ in 0..300 {
+            let mut any = |most: u32| {
+                lot = lot.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+                ((lot >> 16) % most) as u16
+            };
+            let (left, top) = (any(50), any(50));
+            let (right, bottom) = (left + any(9), top + any(9));
+            bands.add(Changed {
+                left,
+                top,
+                right,
+                bottom,
+            });
+            pixels.extend((top..bottom).flat_map(|y| (left..right).map(move |x| (x, y))));
+            let boxes: usize = bands.bands.iter().map(|it| it.columns.len()).sum();
+            assert_eq!(bands.boxes, boxes);
+            let area: u64 = bands.bands.iter().map(super::Band::pixels).sum();
+            assert_eq!(area, pixels.len() as u64);
+            for two in bands.bands.windows(2) {
+                assert!(two[0].bottom <= two[1].top);
+                assert!(two[0].bottom < two[1].top || two[0].columns != two[1].columns);
+            }
+        }
     }
 
     #[test]
@@ -124,6 +210,7 @@ mod tests {
         for at in 0..2 * MOST {
             bands.add(apart(at));
         }
-        assert_eq!(bands.take(), 2 * MOST as u64);
+        let all = 2 * MOST as u64;
+        assert_eq!((bands.boxes(), bands.take()), (all, (all, all)));
     }
 }

@@ -25,13 +25,21 @@ pub(super) struct Coldness {
     /// request's name and a hash of the attributes.
     ran: FastMap<(Symbol, u64), (Micros, Micros)>,
     touched: Touched,
+    /// The pixels that are put from memory shared with the client by the batch that woke the server on
+    /// that client's processor, and the request that puts them; `None` behind any other batch.
+    written: Option<(f64, Option<Symbol>)>,
 }
+
+/// What puts pixels that its client has written where the server reads them.
+const PUT: &str = "MIT-SHM:PutImage";
 
 impl Coldness {
     /// A batch of requests arrives, when others have run for `worked` in all; `slept` is for how
     /// long the server has slept, `None` where it is awake.
     pub(super) fn arrive(&mut self, worked: Micros, slept: Option<Micros>) {
         let lately = worked - std::mem::replace(&mut self.worked, worked);
+        let ran = slept.is_some() && lately.0 > 0.0;
+        self.written = ran.then_some((0.0, None));
         if let Some(slept) = slept {
             self.lapse = Lapse {
                 slept,
@@ -50,6 +58,14 @@ impl Coldness {
         self.lapse
     }
 
+    /// The batch is over: what its images cost beyond their prices because their client has just
+    /// written them, and what puts them. A recording does not show that it has, but programs seldom
+    /// put again what is there.
+    pub(super) fn written(&mut self, sleep: &SleepPrices) -> Option<(Cost, Symbol)> {
+        let (pixels, request) = self.written.take()?;
+        Some((sleep.written(pixels, self.lapse), request?))
+    }
+
     /// What an operation costs beyond its price for what is cold of it; `now` is the server's time.
     pub(super) fn cost(
         &mut self,
@@ -60,6 +76,12 @@ impl Coldness {
     ) -> Cost {
         if !sleep.is_known() {
             return Cost::default();
+        }
+        if let (Some(written), Some(operation)) = (&mut self.written, operation)
+            && request.name.as_str() == PUT
+        {
+            let pixels = written.0 + operation.items.iter().sum::<f64>();
+            *written = (pixels, Some(request.name));
         }
         let code = self.code(sleep, request.name, operation, now);
         operation.map_or(code, |it| code + self.pixels(sleep, request, it))

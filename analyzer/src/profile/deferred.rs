@@ -2,26 +2,19 @@
 //! has changed since the last picture, Xephyr copies it to its host. It counts by the picture and by
 //! the changed pixel, whatever was drawn there and how often.
 
-use x11prof_cost_model::{Cost, Deferred, FastMap, Micros};
+use x11prof_cost_model::{Cost, Deferred, Micros};
 use x11prof_session::Changed;
+use x11prof_trace::ConnectionId;
 
 use super::bands::Bands;
-
-/// The side of the tiles in which changes are told apart. Of each a box is kept: TigerVNC compares
-/// by tiles of as many pixels.
-const TILE: u16 = 64;
-/// Tiles with a change at most, as many as 8192 by 8192 pixels have; what is beyond is not counted.
-const MOST: usize = 1 << 14;
+use super::slices::Slices;
 
 /// What has changed since the last picture.
 #[derive(Debug, Default)]
 struct Changes {
-    /// The changed box of each tile, by the tile's column and row.
-    tiles: FastMap<(u16, u16), Changed>,
+    region: Bands,
     /// The last change: programs that draw on one place again and again change nothing more.
     last: Option<Changed>,
-    /// The boxes, where they have a price.
-    bands: Option<Bands>,
 }
 
 impl Changes {
@@ -32,44 +25,16 @@ impl Changes {
                 && outer.right >= area.right
                 && outer.bottom >= area.bottom
         };
-        if area.left >= area.right || area.top >= area.bottom || self.last.is_some_and(inside) {
-            return;
-        }
-        self.last = Some(area);
-        if let Some(bands) = &mut self.bands {
-            bands.add(area);
-        }
-        for column in area.left / TILE..=(area.right - 1) / TILE {
-            for row in area.top / TILE..=(area.bottom - 1) / TILE {
-                let far = |at: u16| at.saturating_mul(TILE).saturating_add(TILE);
-                let part = Changed {
-                    left: area.left.max(column * TILE),
-                    top: area.top.max(row * TILE),
-                    right: area.right.min(far(column)),
-                    bottom: area.bottom.min(far(row)),
-                };
-                if self.tiles.len() < MOST || self.tiles.contains_key(&(column, row)) {
-                    let tile = self.tiles.entry((column, row)).or_insert(part);
-                    tile.left = tile.left.min(part.left);
-                    tile.top = tile.top.min(part.top);
-                    tile.right = tile.right.max(part.right);
-                    tile.bottom = tile.bottom.max(part.bottom);
-                }
-            }
+        if !self.last.is_some_and(inside) {
+            self.last = Some(area);
+            self.region.add(area);
         }
     }
 
-    /// How many boxes have changed, where that counts; forgets them.
-    fn boxes(&mut self) -> u64 {
-        self.bands.as_mut().map_or(0, Bands::take)
-    }
-
-    /// How many pixels have changed; forgets them.
-    fn take(&mut self) -> u64 {
+    /// How many boxes and pixels have changed; forgets them.
+    fn take(&mut self) -> (u64, u64) {
         self.last = None;
-        let pixels =
-            |tile: Changed| u64::from(tile.right - tile.left) * u64::from(tile.bottom - tile.top);
-        self.tiles.drain().map(|(_, tile)| pixels(tile)).sum()
+        self.region.take()
     }
 }
 
@@ -82,8 +47,8 @@ pub(super) struct Pictures {
     due: Option<Micros>,
     /// When the last one was.
     last: Option<Micros>,
-    /// Since when the server has been at work without looking whether one is to be made.
-    busy_since: Micros,
+    /// When a server at work looks whether one is to be made.
+    slices: Slices,
     /// Those that the recording shows.
     seen: Updates,
 }
@@ -95,6 +60,8 @@ pub(crate) struct Updates {
     pub(crate) count: u64,
     /// How many pixels had been drawn by then.
     pub(crate) pixels: u64,
+    /// In how many boxes.
+    pub(crate) boxes: u64,
     /// What all such runs took.
     pub(crate) time: Micros,
 }
@@ -106,16 +73,12 @@ const ROOM: f64 = 0.25;
 
 impl Pictures {
     pub(super) fn new(costs: Deferred) -> Pictures {
-        let bands = costs.box_us.map(|_| Bands::default());
         Pictures {
             costs,
-            changes: Changes {
-                bands,
-                ..Changes::default()
-            },
+            changes: Changes::default(),
             due: None,
             last: None,
-            busy_since: Micros::ZERO,
+            slices: Slices::new(costs.busy_us),
             seen: Updates::default(),
         }
     }
@@ -143,7 +106,9 @@ impl Pictures {
         if due.is_some() {
             self.last = Some(from);
             self.seen.count += 1;
-            self.seen.pixels = self.seen.pixels.saturating_add(self.changes.take());
+            let (boxes, pixels) = self.changes.take();
+            self.seen.boxes = self.seen.boxes.saturating_add(boxes);
+            self.seen.pixels = self.seen.pixels.saturating_add(pixels);
         }
         due.is_some()
     }
@@ -168,13 +133,16 @@ impl Pictures {
     /// enough.
     fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
         let model = self.costs.cost(pixels, boxes, cold);
-        let Updates { count, time, .. } = self.seen;
-        if count < ENOUGH || self.seen.pixels == 0 {
+        let seen = self.seen;
+        if seen.count < ENOUGH || seen.pixels == 0 {
             return model;
         }
-        let fixed = self.costs.update_us;
-        let rest = (time - fixed * count as f64).0.max(0.0);
-        let time = fixed + Micros(rest / self.seen.pixels as f64 * pixels as f64);
+        let (one, each) = (self.costs.update_us, self.costs.box_us.unwrap_or_default());
+        let fixed = |updates: u64, boxes: u64| {
+            one * updates as f64 + each * boxes.saturating_sub(updates) as f64
+        };
+        let rest = (seen.time - fixed(seen.count, seen.boxes)).0.max(0.0);
+        let time = fixed(1, boxes) + Micros(rest / seen.pixels as f64 * pixels as f64);
         Cost {
             time,
             low: Micros(model.low.0.min(time.0)),
@@ -182,15 +150,20 @@ impl Pictures {
         }
     }
 
-    /// `area` changed at `now`. The first change after a pause of an interval may wait, for what comes with
-    /// it.
-    pub(super) fn change(&mut self, area: Changed, now: Micros) {
+    /// `area` changed at `now`; what that costs beside its request. The first change after a pause of an
+    /// interval may wait, for what comes with it.
+    pub(super) fn change(&mut self, area: Changed, now: Micros) -> Micros {
+        let join = self.costs.join(self.changes.region.boxes());
+        if self.due.is_none() && self.slices.over(now) {
+            self.slices.next(now);
+        }
         self.changes.add(area);
         let interval = self.costs.interval_us;
         let next = self.last.map(|last| last + interval);
         let soon = now + self.costs.first();
         let due = next.filter(|next| now.0 < next.0).unwrap_or(soon);
         self.due.get_or_insert(due);
+        join
     }
 
     /// Whether the server makes pictures when it has nothing else to do, and not at an interval.
@@ -200,36 +173,54 @@ impl Pictures {
 
     /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
     pub(super) fn pauses(&self, now: Micros) -> bool {
-        let long = |busy: Micros| now.0 - self.busy_since.0 >= busy.0;
-        self.at_rest() && self.due.is_some() && self.costs.busy_us.is_some_and(long)
+        self.at_rest() && self.slices.over(now)
+    }
+
+    /// A client has requests at `now`, where the server was at work until `busy`.
+    pub(super) fn serves(&mut self, client: ConnectionId, now: Micros, busy: Micros) {
+        self.slices.comes(client, now < busy);
+        if now >= busy {
+            self.slices.rests(busy, now);
+        }
     }
 
     /// The picture that was made by `now`, if one was: when, and its cost, where the wakeup before
     /// cost `cold` more than one in a warm cache. One without an interval is made when the server
     /// has nothing else to do, or has been at work for long.
-    pub(super) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<(Micros, Cost)> {
-        let may = idle || !self.at_rest() || self.pauses(now);
+    pub(super) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Made> {
+        let over = self.pauses(now);
+        let may = idle || !self.at_rest() || over;
         let due = self.due.take_if(|due| *due <= now && may);
-        if may {
-            self.busy_since = now;
+        let made = due.map(|due| {
+            self.last = Some(due);
+            let cold = if idle { cold } else { Micros::ZERO };
+            let (boxes, pixels) = self.changes.take();
+            let wait = self.costs.wait_us.unwrap_or_default() * boxes as f64;
+            let cost = self.cost(pixels, boxes, cold);
+            Made { due, cost, wait }
+        });
+        if over && !idle {
+            let took = made.map_or(Micros::ZERO, |made| made.cost.time + made.wait);
+            self.slices.next(now + took);
         }
-        let due = due?;
-        self.last = Some(due);
-        let cold = if idle { cold } else { Micros::ZERO };
-        let boxes = self.changes.boxes();
-        let pixels = self.changes.take();
-        let cost = self.cost(pixels, boxes, cold);
-        if !idle {
-            self.busy_since += cost.time;
-        }
-        Some((due, cost))
+        made
     }
+}
+
+/// A picture that was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Made {
+    pub(super) due: Micros,
+    pub(super) cost: Cost,
+    /// How long the server waited for its host.
+    pub(super) wait: Micros,
 }
 
 #[cfg(test)]
 mod tests {
     use x11prof_cost_model::{Deferred, Micros};
     use x11prof_session::Changed;
+    use x11prof_trace::ConnectionId;
 
     use super::{Changes, Pictures};
 
@@ -248,14 +239,11 @@ mod tests {
         changes.add(area(10, 10, 110, 60));
         changes.add(area(20, 20, 40, 40));
         changes.add(area(10, 10, 110, 60));
-        assert_eq!(changes.take(), 100 * 50);
-        // Far from each other in one tile, the box around both.
+        assert_eq!(changes.take(), (1, 100 * 50));
         changes.add(area(0, 0, 1, 1));
         changes.add(area(9, 9, 10, 10));
-        changes.add(area(640, 640, 641, 641));
-        assert_eq!(changes.take(), 100 + 1);
         changes.add(area(65_000, 0, 65_535, 1));
-        assert_eq!(changes.take(), 535);
+        assert_eq!(changes.take(), (3, 1 + 1 + 535));
     }
 
     fn costs(interval: f64) -> Deferred {
@@ -275,8 +263,8 @@ mod tests {
         pictures.change(all, Micros(1000.0));
         pictures.change(all, Micros(1040.0));
         assert_eq!(pictures.made(Micros(1049.0), true, Micros::ZERO), None);
-        let (at, cost) = pictures.made(Micros(1060.0), false, Micros::ZERO).unwrap();
-        assert_eq!((at, cost.time), (Micros(1050.0), Micros(30.0)));
+        let made = pictures.made(Micros(1060.0), false, Micros::ZERO).unwrap();
+        assert_eq!((made.due, made.cost.time), (Micros(1050.0), Micros(30.0)));
         pictures.change(all, Micros(1060.0));
         assert_eq!(pictures.made(Micros(1149.0), true, Micros::ZERO), None);
         assert!(pictures.made(Micros(1150.0), true, Micros::ZERO).is_some());
@@ -287,8 +275,8 @@ mod tests {
         let mut pictures = Pictures::new(costs(0.0));
         pictures.change(area(0, 0, 2, 1), Micros(10.0));
         assert_eq!(pictures.made(Micros(20.0), false, Micros::ZERO), None);
-        let (_, cost) = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
-        assert_eq!(cost.time, Micros(5.5));
+        let made = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
+        assert_eq!(made.cost.time, Micros(5.5));
     }
 
     #[test]
@@ -296,21 +284,40 @@ mod tests {
         let mut pictures = Pictures::new(Deferred {
             busy_us: Some(Micros(50.0)),
             box_us: Some(Micros(2.0)),
+            wait_us: Some(Micros(20.0)),
             chill: Some(3.0),
             ..costs(0.0)
         });
-        assert_eq!(pictures.made(Micros(10.0), true, Micros(1.0)), None);
+        pictures.serves(ConnectionId(1), Micros(10.0), Micros::ZERO);
         pictures.change(area(0, 0, 2, 1), Micros(20.0));
         pictures.change(area(4, 0, 6, 1), Micros(30.0));
         assert!(!pictures.pauses(Micros(59.0)));
         assert_eq!(pictures.made(Micros(59.0), false, Micros::ZERO), None);
         assert!(pictures.pauses(Micros(60.0)));
-        // Two boxes in one tile: the box around both.
-        let (_, cost) = pictures.made(Micros(60.0), false, Micros(1.0)).unwrap();
-        assert_eq!(cost.time, Micros(5.0 + 2.0 + 1.5));
-        pictures.change(area(0, 0, 2, 1), Micros(70.0));
-        assert!(!pictures.pauses(Micros(115.0)));
-        let (_, cost) = pictures.made(Micros(115.0), true, Micros(1.0)).unwrap();
-        assert_eq!(cost.time, Micros(5.0 + 0.5 + 3.0));
+        // Two boxes.
+        let made = pictures.made(Micros(60.0), false, Micros(1.0)).unwrap();
+        assert_eq!(made.cost.time, Micros(5.0 + 2.0 + 2.0 * 0.5));
+        assert_eq!(made.wait, Micros(2.0 * 20.0));
+        // It took until 108, and the next slice begins at the tick before, at 60.
+        pictures.change(area(0, 0, 2, 1), Micros(109.0));
+        assert!(!pictures.pauses(Micros(109.0)));
+        assert!(pictures.pauses(Micros(110.0)));
+        let made = pictures.made(Micros(109.5), true, Micros(1.0)).unwrap();
+        assert_eq!(made.cost.time, Micros(5.0 + 0.5 + 3.0));
+    }
+
+    #[test]
+    fn what_has_changed_makes_more_dearer() {
+        let mut pictures = Pictures::new(Deferred {
+            join_us: Some(Micros(2.0)),
+            join_box_us: Some(Micros(0.5)),
+            ..costs(0.0)
+        });
+        let mut change = |left, now| pictures.change(area(left, 0, left + 2, 1), Micros(now));
+        assert_eq!(change(0, 1.0), Micros::ZERO);
+        assert_eq!(change(4, 1.0), Micros::ZERO);
+        assert_eq!(change(8, 1.0), Micros(3.0));
+        pictures.made(Micros(2.0), true, Micros::ZERO).unwrap();
+        assert_eq!(pictures.changes.region.boxes(), 0);
     }
 }

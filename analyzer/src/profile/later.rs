@@ -1,11 +1,11 @@
 //! What a server does later for what was drawn on its screen: by the model of its pictures, and where
 //! the recorded server is the one that is priced, by what it did of its own accord.
 
-use x11prof_cost_model::{Cost, Deferred, Host, Micros, ServerIdentity, ServerParameters, is_same};
+use x11prof_cost_model::{Deferred, Host, Micros, ServerIdentity, ServerParameters, is_same};
 use x11prof_session::Changed;
-use x11prof_trace::{Control, Switch, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
 
-use super::deferred::{Pictures, Updates};
+use super::deferred::{Made, Pictures, Updates};
 use super::own_runs::OwnRuns;
 use crate::recorded::{recorded_host, recorded_server};
 
@@ -100,22 +100,27 @@ impl Later {
     }
 
     /// `area` changed by what came at `time`, which the server by its clock is busy with until `busy`; the
-    /// recorded one may have been done before.
+    /// recorded one may have been done before. What the change costs beside its request.
     pub(super) fn changed(
         &mut self,
         area: Changed,
         time: Timestamp,
         busy: Micros,
         at: impl Fn(Timestamp) -> Micros,
-    ) {
+    ) -> Micros {
         let done = self.runs.as_ref().and_then(OwnRuns::done);
         let done = done.map_or(busy, |done| Micros(at(done).0.max(at(time).0)));
-        self.pictures.change(area, Micros(busy.0.min(done.0)));
+        self.pictures.change(area, Micros(busy.0.min(done.0)))
     }
 
     /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
     pub(super) fn pauses(&self, now: Micros) -> bool {
         self.pictures.pauses(now)
+    }
+
+    /// A client has requests at `now`, where the server was at work until `busy`.
+    pub(super) fn serves(&mut self, client: ConnectionId, now: Micros, busy: Micros) {
+        self.pictures.serves(client, now, busy);
     }
 
     /// The picture that was made by `now`, by the model: of another server, or of one that has no rest from
@@ -126,7 +131,7 @@ impl Later {
         time: Timestamp,
         (now, idle): (Micros, bool),
         cold: Micros,
-    ) -> Option<(Micros, Cost)> {
+    ) -> Option<Made> {
         if let Some(runs) = &self.runs {
             let busy = runs.busy(time)?;
             if !self.pictures.come_within(busy) {
@@ -139,11 +144,11 @@ impl Later {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::{Cost, Micros, ServerParameters};
+    use x11prof_cost_model::{Micros, ServerParameters};
     use x11prof_session::Changed;
     use x11prof_trace::{Control, Server, Switch, SwitchKind, Timestamp};
 
-    use super::Later;
+    use super::{Later, Made};
 
     const PID: u32 = 7;
 
@@ -204,7 +209,7 @@ mod tests {
         later.costs(Micros(50.0));
     }
 
-    fn made(later: &mut Later, millis: u64, now: f64) -> Option<(Micros, Cost)> {
+    fn made(later: &mut Later, millis: u64, now: f64) -> Option<Made> {
         later.made(millisecond(millis), (Micros(now), true), Micros::ZERO)
     }
 
@@ -239,8 +244,11 @@ mod tests {
         // A longer one than there is between two updates is the model's.
         draws(&mut later, 40);
         assert_eq!(made(&mut later, 50, 44_000.0), None);
-        let (due, cost) = made(&mut later, 50, 45_000.0).unwrap();
-        assert_eq!((due, cost.time), (Micros(45_000.0), Micros(150.0)));
+        let made = made(&mut later, 50, 45_000.0).unwrap();
+        assert_eq!(
+            (made.due, made.cost.time),
+            (Micros(45_000.0), Micros(150.0))
+        );
     }
 
     #[test]

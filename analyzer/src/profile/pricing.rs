@@ -11,7 +11,7 @@ use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::charges::{Charge, TransportPart};
 use super::coldness::Coldness;
-use super::deferred::Updates;
+use super::deferred::{Made, Updates};
 use super::later::{Later, Own};
 use super::others::Others;
 use super::streams::{Recent, Stream};
@@ -119,6 +119,20 @@ impl Pricer {
                 self.clock.wrote(at);
                 self.streams.entry(block.connection).or_default().written = true;
             }
+            Observation::BlockEnd(block) if block.direction == Direction::ToServer => {
+                let written = self.coldness.written(self.transport.sleep());
+                if let Some((server, request)) = written {
+                    self.serve(server.time);
+                    on(&Charge::Transport {
+                        connection: block.connection,
+                        time: block.time,
+                        part: TransportPart::Read,
+                        bytes: 0,
+                        server,
+                        request: Some(request),
+                    });
+                }
+            }
             Observation::Message(seen) => self.message(seen, &mut on),
             Observation::Switches(switches) => {
                 self.others.observe(switches);
@@ -220,6 +234,10 @@ impl Pricer {
             let busy = self.clock.busy_until().unwrap_or(at);
             let now = Micros(at.0.max(busy.0));
             self.update(connection, time, (now, at >= busy && !ready), on);
+            let busy = self.clock.busy_until().unwrap_or(at);
+            if let Some(later) = &mut self.later {
+                later.serves(connection, at, busy);
+            }
         }
     }
 
@@ -235,8 +253,13 @@ impl Pricer {
             return;
         };
         let cold = self.transport.cold(self.coldness.lapse());
-        if let Some((due, server)) = later.made(time, (now, idle), cold) {
-            self.clock.serve_at(due, server.time);
+        if let Some(Made {
+            due,
+            cost: server,
+            wait,
+        }) = later.made(time, (now, idle), cold)
+        {
+            self.clock.serve_at(due, server.time + wait);
             on(&Charge::Transport {
                 connection,
                 time,
@@ -361,8 +384,12 @@ impl Pricer {
         let start = *self.start.get_or_insert(seen.time);
         if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
-            later.changed(changed, seen.time, busy, |time| since(start, time));
-            if later.pauses(busy) {
+            let join = later.changed(changed, seen.time, busy, |time| since(start, time));
+            self.price.server += Cost::exact(join);
+            let busy = busy + join;
+            let pauses = later.pauses(busy);
+            self.serve(join);
+            if pauses {
                 self.update(seen.connection, seen.time, (busy, false), on);
             }
         }

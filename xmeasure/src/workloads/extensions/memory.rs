@@ -23,6 +23,8 @@ use crate::stage::{SIDE, Stage};
 use crate::wire::{core, extension};
 use crate::workload::{CARRYING, Phase, Sync, Workload};
 
+/// The version from which on memory is shared by descriptor.
+const BY_DESCRIPTOR: (u16, u16) = (1, 2);
 /// Sides of squares to start from, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
 
@@ -42,8 +44,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     };
     let length = image.length(SIDE);
     attach(stage, loads, major);
-    // By descriptor from version 1.2 on.
-    let by_fd = version.is_some_and(|it| (it.major_version, it.minor_version) >= (1, 2));
+    let by_fd = version.is_some_and(|it| (it.major_version, it.minor_version) >= BY_DESCRIPTOR);
     if by_fd {
         descriptors(stage, loads, major);
     } else {
@@ -53,7 +54,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         .then(|| by_descriptor(stage, major, length))
         .transpose()?
     {
-        Some(Some(segment)) => segment,
+        Some(Some((segment, _))) => segment,
         _ => match by_id(stage, major, length)? {
             Some(segment) => segment,
             None => {
@@ -202,8 +203,46 @@ fn by_id(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u32>, Mea
     Ok(accepted.then_some(shmseg))
 }
 
+/// Memory that the server has attached, and that can be written.
+pub(crate) struct Shared {
+    /// MIT-SHM's major opcode.
+    pub(crate) major: u8,
+    pub(crate) segment: u32,
+    pub(crate) memory: OwnedFd,
+    /// Bytes of a pixel there.
+    pub(crate) pixel_bytes: usize,
+}
+
+/// Shares so many pixels of that depth with the server by a descriptor; `None` where it cannot.
+pub(crate) fn share(
+    stage: &mut Stage,
+    depth: u8,
+    pixels: usize,
+) -> Result<Option<Shared>, MeasureError> {
+    let image = Image::new(stage, ImageFormat::Z_PIXMAP, depth);
+    let (Some(major), Some(image)) = (stage.extension("MIT-SHM")?, image) else {
+        return Ok(None);
+    };
+    let version = stage.ask_extension(QueryVersionRequest, major)?;
+    if !version.is_some_and(|it| (it.major_version, it.minor_version) >= BY_DESCRIPTOR) {
+        return Ok(None);
+    }
+    let pixel_bytes = image.bits.div_ceil(8);
+    let shared = by_descriptor(stage, major, pixels * pixel_bytes)?;
+    Ok(shared.map(|(segment, memory)| Shared {
+        major,
+        segment,
+        memory,
+        pixel_bytes,
+    }))
+}
+
 /// A segment attached by a descriptor that is sent along.
-fn by_descriptor(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u32>, MeasureError> {
+fn by_descriptor(
+    stage: &mut Stage,
+    major: u8,
+    length: usize,
+) -> Result<Option<(u32, OwnedFd)>, MeasureError> {
     let Some(memory) = memory(length) else {
         return Ok(None);
     };
@@ -211,7 +250,8 @@ fn by_descriptor(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u
     let Some(bytes) = attach_fd(&memory, shmseg, major) else {
         return Ok(None);
     };
-    Ok(stage.try_with_fd(&bytes, &memory)?.then_some(shmseg))
+    let taken = stage.try_with_fd(&bytes, &memory)?;
+    Ok(taken.then_some((shmseg, memory)))
 }
 
 /// The bytes of AttachFd; the descriptor goes by its own way.

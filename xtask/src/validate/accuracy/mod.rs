@@ -5,6 +5,7 @@
 //! come, and the file is written anew with each, so that an interrupted run tells something.
 
 mod choice;
+mod document;
 mod pace;
 mod table;
 mod truth;
@@ -24,8 +25,9 @@ use self::workloads::{PACKAGES, WORKLOADS, Workload};
 use crate::packages::{DEMO, TEST, ensure};
 use crate::run::{cargo, run, target};
 
-/// What is written, in the folder of the recordings.
+/// What is written, in the folder of the recordings: all figures, and tables of them.
 const FILE: &str = "accuracy.json";
+const TABLES: &str = "accuracy.md";
 
 /// Runs the validation that `arguments` choose.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
@@ -67,6 +69,10 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         write(&folder, &rows, &crossed, &failed)?;
     }
     table::summary(&rows, &crossed);
+    let tables = folder.join(TABLES);
+    std::fs::write(&tables, document::document(&rows, &crossed))
+        .map_err(|error| format!("{}: {error}", tables.display()))?;
+    println!("tables: {}", tables.display());
     if failed.is_empty() {
         Ok(())
     } else {

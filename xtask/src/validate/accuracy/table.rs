@@ -89,12 +89,27 @@ impl Rounds {
         median(self.priced.iter().map(field))
     }
 
-    fn ratio(&self) -> f64 {
+    pub(super) fn ratio(&self) -> f64 {
         self.of(|it| it.estimate_ms) / self.truth()
     }
 
+    /// How far the estimate is off, relative to the truth.
+    pub(super) fn error(&self) -> f64 {
+        (self.ratio() - 1.0).abs()
+    }
+
+    /// What of that is more than the truth's own spread.
+    pub(super) fn beyond_spread(&self) -> f64 {
+        (self.error() - self.spread()).max(0.0)
+    }
+
+    /// The estimate over what the server spent while it was recorded.
+    pub(super) fn ratio_to_recorded(&self) -> f64 {
+        self.of(|it| it.estimate_ms / it.recorded_ms)
+    }
+
     /// Half of the range of the truth, relative to it.
-    fn spread(&self) -> f64 {
+    pub(super) fn spread(&self) -> f64 {
         let all = || self.alone.iter().map(|it| it.server_ms);
         let (least, most) = (
             all().fold(f64::INFINITY, f64::min),
@@ -103,14 +118,14 @@ impl Rounds {
         (most - least) / 2.0 / self.truth()
     }
 
-    fn inside(&self) -> usize {
+    pub(super) fn inside(&self) -> usize {
         let truth = self.truth();
         let inside = |it: &&Priced| (it.low_ms..=it.high_ms).contains(&truth);
         self.priced.iter().filter(inside).count()
     }
 
     /// The recorder's influence on the server's processor time and on the wall.
-    fn influence(&self) -> (f64, f64) {
+    pub(super) fn influence(&self) -> (f64, f64) {
         let wall = median(self.alone.iter().map(|it| it.wall_ms));
         (
             self.of(|it| it.recorded_ms) / self.truth(),
@@ -137,7 +152,7 @@ impl Rounds {
             100.0 * self.spread(),
             format!("{}/{}", self.inside(), self.priced.len()),
             self.of(|it| it.recorded_ms),
-            self.of(|it| it.estimate_ms / it.recorded_ms),
+            self.ratio_to_recorded(),
             cpu,
             wall,
             self.of_wall(),
@@ -161,7 +176,7 @@ impl Rounds {
             "ratio": self.ratio(), "truth_spread": self.spread(), "inside_bounds": self.inside(),
             "host_ms": self.host(),
             "recorded_ms": self.of(|it| it.recorded_ms),
-            "ratio_to_recorded": self.of(|it| it.estimate_ms / it.recorded_ms),
+            "ratio_to_recorded": self.ratio_to_recorded(),
             "recorder": { "server_cpu": cpu, "wall": wall },
             "client_and_server_of_wall": self.of_wall(),
             "share_priced": self.of(|it| it.priced),
@@ -193,12 +208,28 @@ impl Crossed {
         self.recorded_ms * self.estimate_ms / self.naive_ms
     }
 
+    /// How far the forecast is off, relative to the truth.
+    pub(super) fn error(&self) -> f64 {
+        (self.estimate_ms / self.truth_ms - 1.0).abs()
+    }
+
+    /// The same of the naive one.
+    pub(super) fn naive_error(&self) -> f64 {
+        (self.naive_ms / self.truth_ms - 1.0).abs()
+    }
+
     /// Whether it is forecast which of the two servers spends less; `None` where they differ by
     /// less than 15 %.
     fn order(&self) -> Option<bool> {
-        let differ = (self.truth_ms / self.from_truth_ms - 1.0).abs() > 0.15;
         let forecast = self.estimate_ms < self.naive_ms;
-        differ.then_some(forecast == (self.truth_ms < self.from_truth_ms))
+        let right = forecast == (self.truth_ms < self.from_truth_ms);
+        self.differ().then_some(right)
+    }
+
+    /// Whether the two servers differ by over 15 %; where they do not, the naive forecast is hardly
+    /// off by more than that either.
+    fn differ(&self) -> bool {
+        (self.truth_ms / self.from_truth_ms - 1.0).abs() > 0.15
     }
 
     pub(super) fn json(&self) -> Value {
@@ -234,10 +265,6 @@ pub(super) fn heading() {
 
 /// Prints what all rows come to.
 pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
-    let errors: Vec<f64> = rows.iter().map(|row| (row.ratio() - 1.0).abs()).collect();
-    let beyond = rows
-        .iter()
-        .map(|row| ((row.ratio() - 1.0).abs() - row.spread()).max(0.0));
     let count = |(inside, all): (usize, usize), row: &Rounds| {
         (inside + row.inside(), all + row.priced.len())
     };
@@ -247,12 +274,12 @@ pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
     println!(
         "same server: median |error| {:.1} %, 95th percentile {:.1} % beyond the truth's spread, \
          {inside} of {all} truths inside the likely bounds, {inside_held} of {held} of programs that these are not taken from",
-        100.0 * median(errors),
-        100.0 * quantile(beyond, 0.95),
+        100.0 * median(rows.iter().map(Rounds::error)),
+        100.0 * quantile(rows.iter().map(Rounds::beyond_spread), 0.95),
     );
     let recorded: Vec<f64> = rows
         .iter()
-        .map(|row| (row.of(|it| it.estimate_ms / it.recorded_ms) - 1.0).abs())
+        .map(|row| (row.ratio_to_recorded() - 1.0).abs())
         .collect();
     println!(
         "against the server while it was recorded: median |error| {:.1} %, 95th percentile {:.1} %",
@@ -262,22 +289,33 @@ pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
     if crossed.is_empty() {
         return;
     }
-    let error = |of: fn(&Crossed) -> f64| {
-        100.0 * median(crossed.iter().map(|it| (of(it) / it.truth_ms - 1.0).abs()))
+    let errors = |pairs: &[&Crossed]| {
+        let of = |error: fn(&Crossed) -> f64| 100.0 * median(pairs.iter().map(|it| error(it)));
+        format!(
+            "median |error| {:.1} %, naive {:.1} %, anchored {:.1} %",
+            of(Crossed::error),
+            of(Crossed::naive_error),
+            of(|it| (it.anchored_ms() / it.truth_ms - 1.0).abs()),
+        )
     };
+    let (differ, alike): (Vec<&Crossed>, Vec<&Crossed>) =
+        crossed.iter().partition(|it| it.differ());
+    println!(
+        "across servers: {}",
+        errors(&crossed.iter().collect::<Vec<_>>())
+    );
+    println!("  {} that are alike: {}", alike.len(), errors(&alike));
     let orders: Vec<bool> = crossed.iter().filter_map(Crossed::order).collect();
     println!(
-        "across servers: median |error| {:.1} %, naive {:.1} %, anchored {:.1} %; {} of {} orders right",
-        error(|it| it.estimate_ms),
-        error(|it| it.naive_ms),
-        error(Crossed::anchored_ms),
+        "  {} that differ by over 15 %: {}; {} orders right",
+        differ.len(),
+        errors(&differ),
         orders.iter().filter(|right| **right).count(),
-        orders.len(),
     );
 }
 
 /// The value in the middle, or the mean of the two that are.
-fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
     let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
@@ -285,7 +323,7 @@ fn median(values: impl IntoIterator<Item = f64>) -> f64 {
 }
 
 /// The value that so much of `values` does not exceed.
-fn quantile(values: impl IntoIterator<Item = f64>, share: f64) -> f64 {
+pub(super) fn quantile(values: impl IntoIterator<Item = f64>, share: f64) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
     let rank = (sorted.len() as f64 * share).ceil() as usize;

@@ -121,7 +121,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         "x11perf -repeat 1 -reps 20000 -shmput10 -shmput100 -shmget100
          x11perf -repeat 1 -reps 1000 -shmput500",
     ),
-    workload("painter, shared memory", "$EXAMPLES/shm_painter 22000"),
+    workload("painter, shared memory", "$EXAMPLES/shm_painter 24000"),
     workload(
         "x11perf copies",
         "x11perf -repeat 1 -reps 65000 -scroll100 -copywinwin10 -copywinwin100 -copypixwin100",
@@ -136,7 +136,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     ),
     workload(
         "xterm long text",
-        "xterm -e 'for i in 1 2 3 4; do seq 1 60000; done'",
+        "xterm -e 'for i in 1 2 3 4; do seq 1 66000; done'",
     ),
     workload(
         "xterm jump scroll off",
@@ -152,7 +152,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
 import sys
 page = b\"BT /F1 12 Tf 40 800 Td 14 TL \" + b\"\".join(
     b\"(The quick brown fox jumps over the lazy dog, line %d) Tj T* \" % i for i in range(50)) + b\"ET\"
-pages = 940
+pages = 1140
 out = [b\"%PDF-1.4\\n\"]; at = []
 def put(body):
     at.append(sum(map(len, out))); out.append(b\"%d 0 obj %s endobj\\n\" % (len(at), body))
@@ -168,13 +168,13 @@ out.append(b\"trailer<</Size %d/Root 1 0 R>>\\nstartxref\\n%d\\n%%%%EOF\" % (len
 open(\"pages.pdf\", \"wb\").write(b\"\".join(out))'
          mupdf -r 110 pages.pdf & p=$!
          xdotool search --sync --onlyvisible --class mupdf >/dev/null
-         xdotool mousemove 300 300 sleep 1 key --delay 2 --repeat 930 --repeat-delay 14 Next
+         xdotool mousemove 300 300 sleep 1 key --delay 2 --repeat 1130 --repeat-delay 14 Next
          kill $p; wait",
     ),
     workload(
         "gtk3-widget-factory",
         "gtk3-widget-factory & p=$!; sleep 1.5
-         for i in 1 2 3 4 5 6 7 8 9 10; do for x in 100 250 400 550 700; do
+         for i in 1 2 3 4 5 6 7 8 9 10 2 4 6; do for x in 100 250 400 550 700; do
            xdotool mousemove $x $((56 * i)) sleep 0.05 click 1 sleep 0.05 click 5 key Tab sleep 0.05
          done; done
          kill $p; wait",
@@ -183,7 +183,7 @@ open(\"pages.pdf\", \"wb\").write(b\"\".join(out))'
     workload("featherpad (Qt)", editor!("featherpad", 1300, 10)).deep(),
     workload(
         "small programs",
-        "for i in $(seq 1 750); do xlsfonts >/dev/null; xdpyinfo >/dev/null; xset q >/dev/null; done",
+        "for i in $(seq 1 850); do xlsfonts >/dev/null; xdpyinfo >/dev/null; xset q >/dev/null; done",
     ),
 ];
 

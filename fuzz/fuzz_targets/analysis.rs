@@ -1,0 +1,296 @@
+//! Any bytes as what a client and its server say after the connection's setup, one message to a
+//! read, and as who ran meanwhile: every analysis of them, priced for a server that is itself and
+//! for one that updates its screen later.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use x11prof_analyzer::{
+    Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, Facts, GrabReport, Grabs,
+    HistogramOptions, Pipeline, Profile, ProfileReport, ResourceReport, Resources, Statistics,
+    StatisticsReport,
+};
+use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
+use x11prof_trace::{
+    Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, Opened, Record, Server,
+    Switch, SwitchKind, Timestamp,
+};
+
+/// The synthetic server and its client.
+const SERVER_PID: u32 = 10;
+const CLIENT_PID: u32 = 20;
+/// The recorded server's root window, its visual, and the client's first resource id.
+const ROOT: u32 = 0x100;
+const VISUAL: u32 = 0x102;
+const BASE: u32 = 0x20_0000;
+
+/// Extensions in the order of their opcodes, from 128.
+const EXTENSIONS: [&str; 20] = [
+    "RENDER",
+    "MIT-SHM",
+    "XFIXES",
+    "Composite",
+    "DAMAGE",
+    "Present",
+    "XInputExtension",
+    "SHAPE",
+    "RANDR",
+    "SYNC",
+    "XTEST",
+    "XKEYBOARD",
+    "BIG-REQUESTS",
+    "DRI3",
+    "X-Resource",
+    "GLX",
+    "XVideo",
+    "DOUBLE-BUFFER",
+    "XINERAMA",
+    "RECORD",
+];
+
+/// An Xvfb's parameters, and a viewed Xvnc's.
+static PARAMETERS: LazyLock<Vec<ServerParameters>> = LazyLock::new(|| {
+    let wanted = |name: &str| ["xvfb-24", "xvnc-viewed"].contains(&name);
+    let servers = built_in().iter().filter(|it| wanted(it.name));
+    servers
+        .map(|it| it.parameters().expect("built in"))
+        .collect()
+});
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let records = records(bytes);
+    let facts = observed(&records, Pipeline::new(), |_| {});
+    let profiles: Vec<ProfileReport> = PARAMETERS
+        .iter()
+        .map(|parameters| {
+            let none = Substitutions::default();
+            let mut profile = Profile::new(parameters, &none, Blocking::Observed);
+            let mut pipeline = Pipeline::new();
+            pipeline.follow_changes(profile.knows_updates());
+            observed(&records, pipeline, |observation| {
+                profile.observe(observation)
+            });
+            ProfileReport::new("fuzz", &facts, &profile, &Network::NONE)
+        })
+        .collect();
+    for report in &profiles {
+        let (low, high) = (report.total.likely_low_ms, report.total.likely_high_ms);
+        assert!(low <= high, "{low:?} {high:?}");
+        assert!(report.total.server_ms.is_finite());
+    }
+    drop(Comparison::new(&profiles));
+
+    let mut statistics = Statistics::new(Vec::new());
+    let mut resources = Resources::default();
+    let mut grabs = Grabs::default();
+    let mut episodes = Episodes::new(&EpisodeOptions::default());
+    observed(&records, Pipeline::new(), |observation| {
+        statistics.observe(observation);
+        resources.observe(observation);
+        grabs.observe(observation);
+        episodes.observe(observation);
+    });
+    drop(StatisticsReport::new(
+        "fuzz",
+        &statistics,
+        &HistogramOptions::default(),
+    ));
+    drop(ResourceReport::new(&resources, &facts));
+    drop(GrabReport::new(&grabs, &facts).text());
+    drop(EpisodesReport::new("fuzz", &facts, &episodes.finish()));
+});
+
+/// Feeds `records` to `pipeline`, and what comes of them to `on`.
+fn observed(
+    records: &[Record],
+    mut pipeline: Pipeline,
+    mut on: impl FnMut(&x11prof_analyzer::Observation<'_>),
+) -> Facts {
+    let mut facts = Facts::default();
+    for record in records {
+        pipeline.feed(record, |observation| {
+            facts.observe(observation);
+            on(observation);
+        });
+    }
+    facts
+}
+
+/// A recording with one client, whose messages `bytes` are.
+fn records(bytes: &[u8]) -> Vec<Record> {
+    let mut recording = Recording::begun();
+    for (server, read) in x11prof_proxy::fuzzing::reads(bytes) {
+        match (server, read) {
+            (_, []) => recording.later(1),
+            (true, [first, second, third, _]) => recording.ran(*first, *second, *third),
+            (true, read) => recording.server_says(read),
+            (false, read) => recording.client_says(read),
+        }
+    }
+    recording.control(Control::Ended { exit_status: None });
+    recording.records
+}
+
+/// A recording as it grows.
+struct Recording {
+    records: Vec<Record>,
+    now: u64,
+    offsets: [u64; 2],
+    requests: u16,
+}
+
+impl Recording {
+    /// One whose client has just connected.
+    fn begun() -> Recording {
+        let mut recording = Recording {
+            records: Vec::new(),
+            now: 1_000_000_000,
+            offsets: [0; 2],
+            requests: 0,
+        };
+        recording.control(Control::Server(Server {
+            display: ":1".to_owned(),
+            vendor: "Test".to_owned(),
+            depth: 24,
+            screen: (640, 480),
+            pid: Some(SERVER_PID),
+            ..Server::default()
+        }));
+        let extensions = EXTENSIONS
+            .iter()
+            .zip(0..)
+            .map(|(name, at)| ExtensionOpcodes {
+                name: (*name).to_owned(),
+                major: 128 + at,
+                first_event: 64 + 3 * at,
+                first_error: 128 + 5 * at,
+            });
+        recording.control(Control::Extensions {
+            extensions: extensions.collect(),
+        });
+        recording.control(Control::Opened(Opened {
+            connection: ConnectionId(1),
+            transport: "unix".to_owned(),
+            pid: Some(CLIENT_PID),
+            name: Some("xtex".to_owned()),
+            command: Vec::new(),
+        }));
+        recording.block(
+            Direction::ToServer,
+            vec![b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        );
+        recording.block(Direction::ToClient, server_setup());
+        recording
+    }
+
+    fn control(&mut self, control: Control) {
+        let time = Timestamp::from_nanos(self.now);
+        self.records.push(Record::Control(time, control));
+    }
+
+    fn later(&mut self, milliseconds: u64) {
+        self.now += milliseconds * 1_000_000;
+    }
+
+    /// A context switch of the server, the client or somebody else, and now and then their clocks.
+    fn ran(&mut self, who: u8, kind: u8, later: u8) {
+        self.now += u64::from(later) * 3_000;
+        let pid = [SERVER_PID, CLIENT_PID, 30][usize::from(who % 3)];
+        let kinds = [SwitchKind::In, SwitchKind::Blocked, SwitchKind::Preempted];
+        self.records.push(Record::Schedule(vec![Switch {
+            time: Timestamp::from_nanos(self.now),
+            pid,
+            tid: pid,
+            cpu: u16::from(who >> 6),
+            kind: kinds[usize::from(kind % 3)],
+        }]));
+        if kind > 200 {
+            self.control(Control::CpuTime(CpuTime {
+                pid,
+                cpu_ns: self.now / 2,
+                voluntary_switches: None,
+                involuntary_switches: None,
+            }));
+        }
+    }
+
+    /// A request: whatever its bytes are, its length is its own.
+    fn client_says(&mut self, read: &[u8]) {
+        let mut request = read.to_vec();
+        let units = (request.len() / 4) as u16;
+        if let Some(length) = request.get_mut(2..4) {
+            length.copy_from_slice(&units.to_le_bytes());
+        }
+        request.truncate(usize::from(units) * 4);
+        if !request.is_empty() {
+            self.requests = self.requests.wrapping_add(1);
+            self.block(Direction::ToServer, request);
+        }
+    }
+
+    /// An event, an error, or a reply to the last request.
+    fn server_says(&mut self, read: &[u8]) {
+        let mut message = read.to_vec();
+        message.resize(message.len().next_multiple_of(4).max(32), 0);
+        let carries = message[0] == 1 || message[0] & 0x7F == 35;
+        if !carries {
+            message.truncate(32);
+        } else {
+            let units = (message.len() / 4 - 8) as u32;
+            message[4..8].copy_from_slice(&units.to_le_bytes());
+        }
+        message[2..4].copy_from_slice(&self.requests.to_le_bytes());
+        self.block(Direction::ToClient, message);
+    }
+
+    fn block(&mut self, direction: Direction, bytes: Vec<u8>) {
+        self.now += 2_000;
+        let offset = &mut self.offsets[usize::from(direction == Direction::ToClient)];
+        let block = Block {
+            time: Timestamp::from_nanos(self.now),
+            connection: ConnectionId(1),
+            direction,
+            offset: *offset,
+            wire_len: bytes.len() as u32,
+            fds: 0,
+            gaps: Vec::new(),
+            bytes: bytes.into(),
+        };
+        *offset += u64::from(block.wire_len);
+        self.records.push(Record::Block(block));
+    }
+}
+
+/// A setup with one screen of 640 by 480 pixels, 24 bits and one visual deep.
+fn server_setup() -> Vec<u8> {
+    let words = |words: &[u32]| {
+        words
+            .iter()
+            .flat_map(|it| it.to_le_bytes())
+            .collect::<Vec<u8>>()
+    };
+    [
+        vec![1, 0, 11, 0, 0, 0, 26, 0],
+        words(&[1, BASE, 0x1F_FFFF, 256]),
+        // No vendor, requests of up to 65535 units, one screen, one format of pixmaps.
+        vec![0, 0, 0xFF, 0xFF, 1, 1, 0, 0, 32, 32, 8, 255, 0, 0, 0, 0],
+        vec![24, 32, 32, 0, 0, 0, 0, 0],
+        words(&[
+            ROOT,
+            0x101,
+            1,
+            0,
+            0,
+            640 | 480 << 16,
+            0,
+            1 | 1 << 16,
+            VISUAL,
+        ]),
+        vec![0, 0, 24, 1],
+        vec![24, 0, 1, 0, 0, 0, 0, 0],
+        words(&[VISUAL]),
+        vec![4, 8, 0, 1],
+        words(&[0xFF_0000, 0xFF00, 0xFF, 0]),
+    ]
+    .concat()
+}

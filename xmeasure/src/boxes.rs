@@ -1,0 +1,92 @@
+//! What a server that shows its screen at intervals pays for how the changes lie: each request that changes
+//! something makes the region of all that has changed anew, and an update goes through it box by box.
+
+use std::io;
+use std::thread;
+
+use x11prof_cost_model::{Deferred, Micros};
+
+use crate::executor::LiveServer;
+use crate::pictures::{Copies, LATER};
+use crate::statistics::estimate;
+use crate::transport::rounded;
+
+/// Boxes in a row and in a column, none beside another, and their side.
+const FEW: u16 = 4;
+const MANY: u16 = 32;
+const SIDE: u16 = 8;
+/// Copies in a stream: of many boxes they take less than the time between two updates. And how many streams
+/// the median counts.
+const COPIES: u64 = 10 * (MANY as u64) * (MANY as u64);
+const STREAMS: usize = 5;
+
+/// The loads: in one place, in a few, in many.
+pub(crate) struct Boxes {
+    one: Copies,
+    few: Copies,
+    many: Copies,
+}
+
+impl Boxes {
+    /// From what makes copies of a size, at so many places in a row and in a column.
+    pub(crate) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Boxes {
+        Boxes {
+            one: copies(SIDE, 1),
+            few: copies(SIDE, FEW),
+            many: copies(SIDE, MANY),
+        }
+    }
+
+    /// Measures them, where `deferred` is what an update of one box costs.
+    pub(crate) fn measure(
+        &self,
+        server: &mut LiveServer,
+        times: usize,
+        deferred: Deferred,
+    ) -> io::Result<Deferred> {
+        let number = |side: u16| f64::from(side) * f64::from(side);
+        let (few, many) = (number(FEW), number(MANY));
+        let (Some(one), Some(among_few), Some(among_many)) = (
+            self.one.in_a_stream(server, 1)?,
+            self.few.in_a_stream(server, few as u64)?,
+            self.many.in_a_stream(server, many as u64)?,
+        ) else {
+            return Ok(deferred);
+        };
+        let each = ((among_many - among_few) / (many - few)).max(0.0);
+        let join = (among_few - one - each * few).max(0.0);
+        // While they come one after the other the region has half of them, on the mean.
+        let joins = many * (join + each * many / 2.0);
+        let pixels = deferred.pixel_us.0 * many * number(SIDE);
+        let update = self.many.beyond(server, times, LATER)?;
+        let boxes = update.map(|it| {
+            let more = it.beyond.median - deferred.update_us.0 - pixels - joins;
+            (more / (many - 1.0)).max(0.0)
+        });
+        Ok(Deferred {
+            box_us: boxes.map(|boxes| Micros(rounded(boxes, 3))),
+            join_us: Some(Micros(rounded(join, 3))),
+            join_box_us: Some(Micros(rounded(each, 3))),
+            ..deferred
+        })
+    }
+}
+
+impl Copies {
+    /// What a copy of the same picture over and over costs more in a stream where it is seen; a picture has
+    /// so many.
+    fn in_a_stream(&self, server: &mut LiveServer, copies: u64) -> io::Result<Option<f64>> {
+        let mut all = Vec::new();
+        for _ in 0..STREAMS {
+            let mut one = |pictures: &[Vec<u8>; 2]| -> io::Result<Option<f64>> {
+                // What has changed so far is shown by then.
+                thread::sleep(LATER);
+                let reading = server.stream(&pictures[0], copies, COPIES / copies)?;
+                Ok(reading.cpu)
+            };
+            let both = one(&self.seen)?.zip(one(&self.unseen)?);
+            all.extend(both.map(|(seen, unseen)| (seen - unseen) / COPIES as f64));
+        }
+        Ok(estimate(&all).map(|it| it.median))
+    }
+}

@@ -1,0 +1,89 @@
+//! Loads of a server that goes on when it has done what it was sent: for its host, or for a viewer.
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::LiveServer;
+use crate::raw_connection::{Load, RawConnection, Until};
+use crate::sampler::Reading;
+use crate::workload::Sync;
+
+/// In this time a server that was sent some requests has begun with what follows them.
+const BEGUN: Duration = Duration::from_micros(100);
+
+impl LiveServer {
+    /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
+    /// `wait` afterwards included; `None` where it cannot be read.
+    pub(crate) fn with_what_follows(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        wait: Duration,
+    ) -> io::Result<Option<f64>> {
+        Ok(self.and_what_follows(bytes, requests, wait)?.cpu)
+    }
+
+    /// The same, and how often the server goes to sleep.
+    pub(crate) fn and_what_follows(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        wait: Duration,
+    ) -> io::Result<Reading> {
+        let before = self.processor_time();
+        self.raw
+            .exchange(&Load::once(bytes, requests), Until::Sent)?;
+        thread::sleep(wait);
+        Ok(self.since(before, Duration::ZERO))
+    }
+
+    /// The same, with a question that it takes once it has done what follows as far as that keeps it at work: on
+    /// the wall, until that is answered.
+    pub(crate) fn and_its_end(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        wait: Duration,
+    ) -> io::Result<Reading> {
+        let (before, start) = (self.processor_time(), Instant::now());
+        self.raw
+            .exchange(&Load::once(bytes, requests), Until::Sent)?;
+        thread::sleep(BEGUN);
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
+        let wall = start.elapsed();
+        thread::sleep(wait);
+        Ok(self.since(before, wall))
+    }
+
+    /// `bytes` of so many requests without answers, in the midst of which another connection sends a request:
+    /// both have some for the server to take.
+    pub(crate) fn shared(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        (other, request): (&mut RawConnection, &[u8]),
+    ) -> io::Result<()> {
+        let load = Load::once(bytes, requests);
+        self.raw.exchange(&load, Until::Sent)?;
+        other.exchange(&Load::once(request, 1), Until::Sent)?;
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
+        Ok(())
+    }
+
+    /// `bytes` of so many requests without answers, so many times in one stream.
+    pub(crate) fn stream(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        times: u64,
+    ) -> io::Result<Reading> {
+        let load = Load {
+            unit: bytes,
+            times,
+            requests: times * requests,
+            ..Load::default()
+        };
+        Ok(self.timed(load, Sync::RoundTrip, Until::Answered(1))?.0)
+    }
+}
