@@ -96,8 +96,9 @@ pub fn measure(
             lingers.as_millis().max(1)
         ));
     }
+    rest.begin(&mut server, target)?;
     // What is prepared before and measured after the passes is part of the time limit.
-    let around = start.elapsed() + Rest::LASTS + Pictures::LASTS + fonts.lasts();
+    let around = start.elapsed() + Rest::LASTS / 2 + Pictures::LASTS + fonts.lasts();
     let plan = Plan {
         time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
         ..plan.clone()

@@ -169,11 +169,8 @@ mod tests {
             overlapped,
             pixels,
         });
-        let median = size
-            + 0.004 * siblings
-            + 0.015 * rectangles
-            + 0.3 * overlapped
-            + 0.04 * pixels / 1000.0;
+        let median =
+            size + 0.02 * siblings + 0.015 * rectangles + 0.3 * overlapped + 0.04 * pixels / 1000.0;
         Sample {
             operation,
             cpu: Some(Estimate {
@@ -200,7 +197,7 @@ mod tests {
         let (costs, alone) = apart(&all, None);
         let costs = costs.unwrap();
         let of = |part: Option<x11prof_cost_model::Measured>| part.unwrap().cpu_us.unwrap().0;
-        assert!((of(costs.sibling) - 0.004).abs() < 1e-3);
+        assert!((of(costs.sibling) - 0.02).abs() < 1e-3);
         assert!((of(costs.rectangle) - 0.015).abs() < 1e-3);
         assert!((of(costs.overlapped) - 0.3).abs() < 1e-3);
         assert!((of(costs.kilopixel) - 0.04).abs() < 1e-3);
