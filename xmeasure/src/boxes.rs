@@ -44,7 +44,31 @@ impl Boxes {
         times: usize,
         deferred: Deferred,
     ) -> io::Result<Deferred> {
-        let number = |side: u16| f64::from(side) * f64::from(side);
+        let deferred = self.joins(server, deferred)?;
+        if deferred.join_us.is_none() {
+            return Ok(deferred);
+        }
+        let many = number(MANY);
+        // While they come one after the other the region has half of them, on the mean.
+        let joins = many * deferred.join((many / 2.0) as u64).0;
+        let pixels = deferred.pixel_us.0 * many * number(SIDE);
+        let update = self.many.beyond(server, times, LATER)?;
+        let boxes = update.map(|it| {
+            let more = it.beyond.median - deferred.update_us.0 - pixels - joins;
+            (more / (many - 1.0)).max(0.0)
+        });
+        Ok(Deferred {
+            box_us: boxes.map(|boxes| Micros(rounded(boxes, 3))),
+            ..deferred
+        })
+    }
+
+    /// Measures what requests pay alone.
+    pub(crate) fn joins(
+        &self,
+        server: &mut LiveServer,
+        deferred: Deferred,
+    ) -> io::Result<Deferred> {
         let (few, many) = (number(FEW), number(MANY));
         let (Some(one), Some(among_few), Some(among_many)) = (
             self.one.in_a_stream(server, 1)?,
@@ -55,21 +79,17 @@ impl Boxes {
         };
         let each = ((among_many - among_few) / (many - few)).max(0.0);
         let join = (among_few - one - each * few).max(0.0);
-        // While they come one after the other the region has half of them, on the mean.
-        let joins = many * (join + each * many / 2.0);
-        let pixels = deferred.pixel_us.0 * many * number(SIDE);
-        let update = self.many.beyond(server, times, LATER)?;
-        let boxes = update.map(|it| {
-            let more = it.beyond.median - deferred.update_us.0 - pixels - joins;
-            (more / (many - 1.0)).max(0.0)
-        });
         Ok(Deferred {
-            box_us: boxes.map(|boxes| Micros(rounded(boxes, 3))),
             join_us: Some(Micros(rounded(join, 3))),
             join_box_us: Some(Micros(rounded(each, 3))),
             ..deferred
         })
     }
+}
+
+/// How many a square of so many beside each other has.
+fn number(side: u16) -> f64 {
+    f64::from(side) * f64::from(side)
 }
 
 impl Copies {

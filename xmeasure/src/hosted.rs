@@ -19,13 +19,10 @@ use crate::wire;
 
 /// So far apart caches stay warm.
 const WARM: Duration = Duration::from_millis(2);
-/// Boxes in a row and in a column, and fewer of them; all of the former, and their side.
+/// Boxes in a row and in a column, all of them, and their side.
 const MANY: u16 = 8;
-const FEW: u16 = 2;
 const COPIES: u64 = MANY as u64 * MANY as u64;
 const SIDE: u16 = 32;
-/// How often both pictures of all of them are sent in a stream.
-const TURNS: u64 = 300;
 /// How often both pictures of a large copy are sent in a stream, which a server is at work on for a tenth
 /// of a second without ever finding its socket empty, and of how many streams the median counts.
 const TIMES: u64 = 2000;
@@ -37,9 +34,8 @@ const SHARED: u64 = 1000;
 pub(crate) struct Hosted {
     one: Copies,
     many: Copies,
-    /// As many as `many` in one place, and in few.
+    /// As many as `many` in one place.
     stacked: Copies,
-    few: Copies,
     large: Copies,
     nothing: Vec<u8>,
 }
@@ -47,20 +43,15 @@ pub(crate) struct Hosted {
 impl Hosted {
     /// From what makes copies of a size, at so many places in a row and in a column.
     pub(crate) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Hosted {
-        let again = |side: u16| {
-            let Copies { seen, unseen } = copies(SIDE, side);
-            let times = usize::from(MANY * MANY / (side * side));
-            let all = |pictures: [Vec<u8>; 2]| pictures.map(|it| it.repeat(times));
-            Copies {
-                seen: all(seen),
-                unseen: all(unseen),
-            }
-        };
+        let again = |pictures: [Vec<u8>; 2]| pictures.map(|it| it.repeat(usize::from(MANY * MANY)));
+        let stacked = copies(SIDE, 1);
         Hosted {
             one: copies(SMALL, 1),
             many: copies(SIDE, MANY),
-            stacked: again(1),
-            few: again(FEW),
+            stacked: Copies {
+                seen: again(stacked.seen),
+                unseen: again(stacked.unseen),
+            },
             large: copies(LARGE, 1),
             nothing: wire::core(NoOperationRequest),
         }
@@ -89,17 +80,15 @@ impl Hosted {
             None => deferred.update_us.0,
         };
         let each = self.each(server, times)?;
-        let (join, busy) = match &each {
-            Some(each) => (self.join(server, each.cpu)?, self.busy(server, target)?),
-            None => (None, None),
+        let busy = match &each {
+            Some(_) => self.busy(server, target)?,
+            None => None,
         };
         let micros = |time: f64| Micros(rounded(time, 4));
         Ok(Deferred {
             update_us: Micros(rounded(update, 5)),
             box_us: each.as_ref().map(|it| micros(it.cpu)),
             wait_us: each.as_ref().map(|it| micros(it.wait)),
-            join_us: join.map(|(first, _)| micros(first)),
-            join_box_us: join.map(|(_, more)| Micros(rounded(more, 5))),
             chill: chill.map(|chill| rounded(chill, 3)),
             busy_us: busy.map(micros),
             ..deferred
@@ -146,32 +135,6 @@ impl Hosted {
         let cpu = estimate(&cpu).map(|it| it.median.max(0.0));
         let wait = estimate(&wait).map(|it| it.median.max(0.0));
         Ok(cpu.zip(wait).map(|(cpu, wait)| Each { cpu, wait }))
-    }
-
-    /// What a request that draws costs more where few boxes have changed by then, and for each of them, in
-    /// microseconds.
-    fn join(&self, server: &mut LiveServer, each: f64) -> io::Result<Option<(f64, f64)>> {
-        let (mut first, mut more) = (Vec::new(), Vec::new());
-        for _ in 0..STREAMS {
-            let mut stream = |copied: &Copies| -> io::Result<Option<f64>> {
-                let reading = server.stream(&copied.seen.concat(), 2 * COPIES, TURNS)?;
-                let both = reading.cpu.zip(reading.sleeps);
-                let requests = (2 * COPIES * TURNS) as f64;
-                Ok(both.map(|(cpu, sleeps)| (cpu - each * sleeps as f64) / requests))
-            };
-            if let (Some(many), Some(few), Some(one)) = (
-                stream(&self.many)?,
-                stream(&self.few)?,
-                stream(&self.stacked)?,
-            ) {
-                let few_boxes = f64::from(FEW * FEW);
-                let a_box = (many - few) / (COPIES as f64 - few_boxes);
-                first.push(few - one - a_box * few_boxes);
-                more.push(a_box);
-            }
-        }
-        let median = |all: &[f64]| estimate(all).map(|it| it.median.max(0.0));
-        Ok(median(&first).zip(median(&more)))
     }
 
     /// How far apart updates are, on the wall, while the server has requests of one client, in microseconds;

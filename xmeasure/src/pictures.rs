@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{Deferred, Micros};
+use x11rb_protocol::protocol::damage;
 use x11rb_protocol::protocol::xproto::{
     CopyAreaRequest, CreateGCAux, PolyFillRectangleRequest, PolyText8Request, Rectangle,
 };
@@ -66,6 +67,8 @@ pub(crate) struct Pictures {
     smooth: Copies,
     hosted: Hosted,
     boxes: Boxes,
+    /// The same on what nobody sees, but whose changes are kept.
+    watched: Option<Boxes>,
 }
 
 impl Pictures {
@@ -82,7 +85,7 @@ impl Pictures {
         let smooth = smooth(stage, depth)?;
         let two = [(black_on_white, 0), (white_on_black, 0)];
         // `many` times as many places in rows and in columns.
-        let copies = |side: u16, many: u16, from: [(u32, i16); 2]| {
+        let copies_to = |seen: u32, side: u16, many: u16, from: [(u32, i16); 2]| {
             let copy = |(from, src_x), to| -> Vec<u8> {
                 let place = |at: u16| (2 * at * side).cast_signed();
                 let places = (0..many).flat_map(|row| (0..many).map(move |column| (row, column)));
@@ -103,10 +106,12 @@ impl Pictures {
             };
             let to = |to| from.map(|from| copy(from, to));
             Copies {
-                seen: to(window),
+                seen: to(seen),
                 unseen: to(pixmap),
             }
         };
+        let copies = |side, many, from| copies_to(window, side, many, from);
+        let watched = watched(stage, depth)?;
         Ok(Pictures {
             small: copies(SMALL, 1, two),
             large: copies(LARGE, 1, two),
@@ -115,6 +120,7 @@ impl Pictures {
             smooth: copies(LARGE, 1, [(smooth, 0), (smooth, 1)]),
             hosted: Hosted::new(&|side, many| copies(side, many, two)),
             boxes: Boxes::new(&|side, many| copies(side, many, two)),
+            watched: watched.map(|to| Boxes::new(&|side, many| copies_to(to, side, many, two))),
         })
     }
 
@@ -167,7 +173,14 @@ impl Pictures {
             ..Deferred::default()
         };
         match interval.is_zero() {
-            true => (self.hosted.measure(server, target, times, deferred)).map(Some),
+            true => {
+                let deferred = self.hosted.measure(server, target, times, deferred)?;
+                // Updates in a stream would hide what keeping account of the changes takes.
+                match (&self.watched, deferred.box_us) {
+                    (Some(watched), Some(_)) => watched.joins(server, deferred).map(Some),
+                    _ => Ok(Some(deferred)),
+                }
+            }
             false => (self.boxes.measure(server, times, deferred)).map(Some),
         }
     }
@@ -278,6 +291,27 @@ fn picture(stage: &mut Stage, depth: u8, colours: [u32; 2]) -> Result<u32, Measu
     })?;
     letters(stage, pixmap, colours[0], 0)?;
     Ok(pixmap)
+}
+
+/// A pixmap of which DAMAGE keeps what has changed; `None` where the server has not got it.
+fn watched(stage: &mut Stage, depth: u8) -> Result<Option<u32>, MeasureError> {
+    let Some(major) = stage.extension("DAMAGE")? else {
+        return Ok(None);
+    };
+    let version = damage::QueryVersionRequest {
+        client_major_version: 1,
+        client_minor_version: 1,
+    };
+    stage.ask_extension(version, major)?;
+    let drawable = stage.pixmap(depth, SIDE)?;
+    let create = damage::CreateRequest {
+        damage: stage.id(),
+        drawable,
+        // One event, at the first change.
+        level: damage::ReportLevel::NON_EMPTY,
+    };
+    stage.send_bytes(&wire::extension(create, major))?;
+    Ok(Some(drawable))
 }
 
 /// The same in black on white with edges in greys, as toolkits draw letters.

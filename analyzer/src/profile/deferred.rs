@@ -328,19 +328,4 @@ mod tests {
         let made = pictures.made(Micros(109.5), true, Micros(1.0)).unwrap();
         assert_eq!(made.cost.time, Micros(5.0 + 0.5 + 3.0));
     }
-
-    #[test]
-    fn what_has_changed_makes_more_dearer() {
-        let mut pictures = Pictures::new(Deferred {
-            join_us: Some(Micros(2.0)),
-            join_box_us: Some(Micros(0.5)),
-            ..costs(0.0)
-        });
-        let mut change = |left, now| pictures.change(area(left, 0, left + 2, 1), Micros(now));
-        assert_eq!(change(0, 1.0), Micros::ZERO);
-        assert_eq!(change(4, 1.0), Micros::ZERO);
-        assert_eq!(change(8, 1.0), Micros(3.0));
-        pictures.made(Micros(2.0), true, Micros::ZERO).unwrap();
-        assert_eq!(pictures.changes.region.boxes(), 0);
-    }
 }
