@@ -178,7 +178,7 @@ pub struct Deferred {
     /// region is made anew. Nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join_us: Option<Micros>,
-    /// The same for each of those boxes.
+    /// The same for each of those boxes that is not below the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join_box_us: Option<Micros>,
     /// What an update costs more for each microsecond that the wakeup before it costs more than one
@@ -221,13 +221,11 @@ impl Deferred {
         self.update_us + more + cold * self.chill.unwrap_or(0.0)
     }
 
-    /// What a change costs beside its request where the changed region has so many boxes already.
-    pub fn join(&self, boxes: u64) -> Micros {
-        let each = self.join_box_us.unwrap_or_default() * boxes as f64;
-        match boxes {
-            0 | 1 => Micros::ZERO,
-            _ => self.join_us.unwrap_or_default() + each,
-        }
+    /// What a change costs beside its request where the changed region has several boxes already, so many of
+    /// them in bands above the change and in those that it meets: pixman goes through these one by one,
+    /// and copies all that is below at once (pixman-region.c, pixman_op).
+    pub fn join(&self, above: f64) -> Micros {
+        self.join_us.unwrap_or_default() + self.join_box_us.unwrap_or_default() * above
     }
 
     /// How long the first change after a pause waits for its update.

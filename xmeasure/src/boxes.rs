@@ -49,8 +49,8 @@ impl Boxes {
             return Ok(deferred);
         }
         let many = number(MANY);
-        // While they come one after the other the region has half of them, on the mean.
-        let joins = many * deferred.join((many / 2.0) as u64).0;
+        // From the top to the bottom each has all those before it above, half of them on the mean.
+        let joins = many * deferred.join(many / 2.0).0;
         let pixels = deferred.pixel_us.0 * many * number(SIDE);
         let update = self.many.beyond(server, times, LATER)?;
         let boxes = update.map(|it| {
@@ -70,6 +70,8 @@ impl Boxes {
         deferred: Deferred,
     ) -> io::Result<Deferred> {
         let (few, many) = (number(FEW), number(MANY));
+        // Where all have changed already, those of the rows above and of its own.
+        let above = |side: u16| (number(side) + f64::from(side)) / 2.0;
         let (Some(one), Some(among_few), Some(among_many)) = (
             self.one.in_a_stream(server, 1)?,
             self.few.in_a_stream(server, few as u64)?,
@@ -77,8 +79,8 @@ impl Boxes {
         ) else {
             return Ok(deferred);
         };
-        let each = ((among_many - among_few) / (many - few)).max(0.0);
-        let join = (among_few - one - each * few).max(0.0);
+        let each = ((among_many - among_few) / (above(MANY) - above(FEW))).max(0.0);
+        let join = (among_few - one - each * above(FEW)).max(0.0);
         Ok(Deferred {
             join_us: Some(Micros(rounded(join, 3))),
             join_box_us: Some(Micros(rounded(each, 3))),

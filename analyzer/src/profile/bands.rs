@@ -62,6 +62,13 @@ impl Bands {
         self.counted.0 + self.boxes as u64
     }
 
+    /// How many of them are in bands that begin above `row`.
+    pub(super) fn above(&self, row: u16) -> u64 {
+        let bands = self.bands.iter().take_while(|band| band.top < row);
+        let boxes: usize = bands.map(|band| band.columns.len()).sum();
+        self.counted.0 + boxes as u64
+    }
+
     pub(super) fn add(&mut self, area: Changed) {
         if area.left >= area.right || area.top >= area.bottom {
             return;
@@ -167,6 +174,24 @@ mod tests {
             bands(&[(0, 0, 9, 9), (10, 1, 20, 10), (0, 0, 30, 30)]),
             (1, 900)
         );
+    }
+
+    #[test]
+    fn boxes_above_a_row() {
+        let mut bands = Bands::default();
+        let rows = [(0, 2), (4, 2), (8, 1)];
+        for (top, boxes) in rows {
+            for at in 0..boxes {
+                bands.add(Changed {
+                    left: 4 * at,
+                    top,
+                    right: 4 * at + 2,
+                    bottom: top + 2,
+                });
+            }
+        }
+        let above = [0, 1, 4, 5, 9].map(|row| bands.above(row));
+        assert_eq!(above, [0, 2, 2, 4, 5]);
     }
 
     #[test]

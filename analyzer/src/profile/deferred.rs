@@ -153,7 +153,11 @@ impl Pictures {
     /// `area` changed at `now`; what that costs beside its request. The first change after a pause of an
     /// interval may wait, for what comes with it.
     pub(super) fn change(&mut self, area: Changed, now: Micros) -> Micros {
-        let join = self.costs.join(self.changes.region.boxes());
+        let region = &self.changes.region;
+        let join = match region.boxes() {
+            0 | 1 => Micros::ZERO,
+            _ => self.costs.join(region.above(area.bottom) as f64),
+        };
         if self.due.is_none() && self.slices.over(now) {
             self.slices.next(now);
         }
