@@ -8,11 +8,10 @@ use x11rb_protocol::protocol::render::{
     PictOp, QueryPictFormatsRequest, Repeat, SetPictureClipRectanglesRequest,
 };
 use x11rb_protocol::protocol::xproto::{
-    Arc, AtomEnum, ChangeGCAux, ChangeGCRequest, ChangePropertyRequest, ClearAreaRequest,
-    CoordMode, CopyAreaRequest, CreateGCAux, GetGeometryRequest, GetImageRequest,
-    GetPropertyRequest, ImageFormat, InternAtomRequest, Point, PolyFillArcRequest,
-    PolyFillRectangleRequest, PolyLineRequest, PolySegmentRequest, PropMode, QueryPointerRequest,
-    QueryTreeRequest, Rectangle, Segment,
+    Arc, AtomEnum, ChangeGCAux, ChangeGCRequest, ChangePropertyRequest, CoordMode, CopyAreaRequest,
+    CreateGCAux, GetGeometryRequest, GetImageRequest, GetPropertyRequest, ImageFormat,
+    InternAtomRequest, Point, PolyFillArcRequest, PolyFillRectangleRequest, PolyLineRequest,
+    PolySegmentRequest, PropMode, QueryPointerRequest, QueryTreeRequest, Rectangle, Segment,
 };
 
 use crate::error::MeasureError;
@@ -28,7 +27,12 @@ pub(crate) struct Motley {
 }
 
 /// One request of each of many names: small ones, so that what is cold in them weighs. Sent again, they find everything as before.
-pub(crate) fn motley(stage: &mut Stage, property: u32) -> Result<Motley, MeasureError> {
+/// They draw on `drawable`.
+pub(crate) fn motley(
+    stage: &mut Stage,
+    drawable: u32,
+    property: u32,
+) -> Result<Motley, MeasureError> {
     let window = stage.window;
     let gc = stage.gc(window, CreateGCAux::new())?;
     let pixmap = stage.pixmap(stage.screen.root_depth, 16)?;
@@ -60,42 +64,34 @@ pub(crate) fn motley(stage: &mut Stage, property: u32) -> Result<Motley, Measure
             value_list: Cow::Owned(ChangeGCAux::new().foreground(1)),
         }),
         wire::core(PolyFillRectangleRequest {
-            drawable: window,
+            drawable,
             gc,
             rectangles: [rectangle].as_slice().into(),
         }),
         wire::core(PolyLineRequest {
             coordinate_mode: CoordMode::ORIGIN,
-            drawable: window,
+            drawable,
             gc,
             points: points.into(),
         }),
         wire::core(PolySegmentRequest {
-            drawable: window,
+            drawable,
             gc,
             segments: [segment].as_slice().into(),
         }),
         wire::core(PolyFillArcRequest {
-            drawable: window,
+            drawable,
             gc,
             arcs: [arc].as_slice().into(),
         }),
         wire::core(CopyAreaRequest {
             src_drawable: pixmap,
-            dst_drawable: window,
+            dst_drawable: drawable,
             gc,
             src_x: 0,
             src_y: 0,
             dst_x: x,
             dst_y: y,
-            width,
-            height,
-        }),
-        wire::core(ClearAreaRequest {
-            exposures: false,
-            window,
-            x,
-            y,
             width,
             height,
         }),
@@ -127,7 +123,7 @@ pub(crate) fn motley(stage: &mut Stage, property: u32) -> Result<Motley, Measure
         }),
         wire::core(GetImageRequest {
             format: ImageFormat::Z_PIXMAP,
-            drawable: window,
+            drawable,
             x,
             y,
             width: 1,
@@ -135,12 +131,12 @@ pub(crate) fn motley(stage: &mut Stage, property: u32) -> Result<Motley, Measure
             plane_mask: !0,
         }),
     ];
-    silent.extend(pictures(stage)?);
+    silent.extend(pictures(stage, drawable)?);
     Ok(Motley { silent, answered })
 }
 
 /// The same of RENDER; none where the server lacks it.
-fn pictures(stage: &mut Stage) -> Result<Vec<Vec<u8>>, MeasureError> {
+fn pictures(stage: &mut Stage, drawable: u32) -> Result<Vec<Vec<u8>>, MeasureError> {
     let Some(major) = stage.extension("RENDER")? else {
         return Ok(Vec::new());
     };
@@ -151,7 +147,7 @@ fn pictures(stage: &mut Stage) -> Result<Vec<Vec<u8>>, MeasureError> {
     let (pid, source) = (stage.id(), stage.id());
     let picture = CreatePictureRequest {
         pid,
-        drawable: stage.window,
+        drawable,
         format,
         value_list: Cow::Owned(CreatePictureAux::new()),
     };

@@ -20,7 +20,7 @@ use crate::executor::LiveServer;
 use crate::motley::{Motley, motley};
 use crate::raw_connection::{Load, RawConnection};
 use crate::sampler::{Executor, Place};
-use crate::stage::Stage;
+use crate::stage::{SIDE, Stage};
 use crate::statistics::{Estimate, LEAST, estimate};
 use crate::target::Target;
 use crate::transport::rounded;
@@ -120,13 +120,15 @@ impl Rest {
             requests: 1,
             answers,
         };
-        let Motley { silent, answered } = motley(stage, property)?;
+        // What nobody sees: what a server does later for its screen has prices of its own.
+        let drawable = stage.pixmap(stage.screen.root_depth, SIDE)?;
+        let Motley { silent, answered } = motley(stage, drawable, property)?;
         let motley = Batch {
             requests: silent.len() + answered.len(),
             answers: answered.len() as u64,
             bytes: silent.into_iter().chain(answered).flatten().collect(),
         };
-        let (drawable, gc) = (stage.window, stage.gc(stage.window, CreateGCAux::new())?);
+        let gc = stage.gc(drawable, CreateGCAux::new())?;
         let square = Rectangle {
             x: 0,
             y: 0,
