@@ -44,7 +44,7 @@ const GREAT: f64 = 0.2;
 /// A difference that is less than this part of the copy with its wakeup, and one by the pixel that is less
 /// than twice the copy of a pixel itself, may be for where the two lie in memory: on an Xvnc that
 /// nobody looks at, a pixel differed by more than its copy takes, on an Xvfb of depth 8 by twice as much.
-const TELLS: f64 = 0.25;
+pub(crate) const TELLS: f64 = 0.25;
 const TWICE: f64 = 2.0;
 
 /// Lines of words: what programs show most.

@@ -4,14 +4,16 @@
 //! A stream of requests with replies soon finds the client's socket full, and from there on the
 //! server gathers what it writes; a program that reads its replies sees each written by itself.
 
+mod area;
+mod passes;
+
 use std::io;
 use std::thread;
 use std::time::Duration;
 
 use x11prof_cost_model::{AfterSleep, AfterWork, Measured, Micros, TransportCosts};
 use x11rb_protocol::protocol::xproto::{
-    AtomEnum, ChangePropertyRequest, CreateGCAux, GetInputFocusRequest, PolyFillRectangleRequest,
-    PropMode, Rectangle,
+    AtomEnum, ChangePropertyRequest, GetInputFocusRequest, PropMode,
 };
 
 use crate::bustle::Bustle;
@@ -20,13 +22,16 @@ use crate::executor::LiveServer;
 use crate::motley::{Motley, motley};
 use crate::raw_connection::{Load, RawConnection};
 use crate::sampler::{Executor, Place};
-use crate::stage::{SIDE, Stage};
+use crate::stage::Stage;
 use crate::statistics::{Estimate, LEAST, estimate};
 use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
 use crate::workload::Sync;
-use crate::written::{Took, Written};
+use crate::written::Written;
+
+use self::area::{Area, MEGAPIXELS};
+use self::passes::{Pass, Slept, over_passes};
 
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
@@ -56,9 +61,6 @@ const VOLLEY: u64 = 512;
 /// Requests of the batches whose replies and events are counted.
 const BATCH: usize = 16;
 
-/// The side of a square that fills a second-level cache, or half of one, in pixels.
-const AREA: u16 = 500;
-
 /// Requests that are sent together.
 struct Batch {
     bytes: Vec<u8>,
@@ -87,7 +89,7 @@ pub(crate) struct Rest {
     /// One request of each of many names.
     motley: Batch,
     /// A large area filled.
-    area: Batch,
+    area: Area,
     question: Batch,
     questions: Batch,
     silent: Batch,
@@ -121,31 +123,19 @@ impl Rest {
             answers,
         };
         // What nobody sees: what a server does later for its screen has prices of its own.
-        let drawable = stage.pixmap(stage.screen.root_depth, SIDE)?;
-        let Motley { silent, answered } = motley(stage, drawable, property)?;
+        let unseen = stage.like_the_screen()?;
+        let Motley { silent, answered } = motley(stage, unseen, property)?;
         let motley = Batch {
             requests: silent.len() + answered.len(),
             answers: answered.len() as u64,
             bytes: silent.into_iter().chain(answered).flatten().collect(),
         };
-        let gc = stage.gc(drawable, CreateGCAux::new())?;
-        let square = Rectangle {
-            x: 0,
-            y: 0,
-            width: AREA,
-            height: AREA,
-        };
-        let area = wire::core(PolyFillRectangleRequest {
-            drawable,
-            gc,
-            rectangles: [square].as_slice().into(),
-        });
         let focus = wire::core(GetInputFocusRequest);
         let (silent, told) = (change(stage.silent), change(stage.told));
         Ok(Rest {
             nothing: one(wire::no_operation(1), 0),
             motley,
-            area: one(area, 0),
+            area: Area::new(stage, unseen)?,
             question: one(focus.clone(), 1),
             questions: Batch::repeated(&focus, true),
             silent: Batch::repeated(&silent, false),
@@ -158,6 +148,7 @@ impl Rest {
 
     /// Measures the first half: what a sleep costs afterwards changes from minute to minute.
     pub(crate) fn begin(&mut self, server: &mut LiveServer, target: &Target) -> io::Result<()> {
+        self.area.choose(server)?;
         self.passes(server, target, LEAST / 2)
     }
 
@@ -268,7 +259,7 @@ impl Rest {
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
         if work.is_zero() {
-            slept.area.extend(area.after(server, &mut pause)?);
+            slept.area.extend(area.load().after(server, &mut pause)?);
         }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
@@ -339,9 +330,7 @@ impl Rest {
                 wakeup_us: micros(nothing.median),
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
                 connection_us: micros((connection.median - nothing.median).max(0.0)),
-                megapixel_us: area.map(|area| {
-                    micros((area - warm_area).max(0.0) / (f64::from(AREA).powi(2) / 1e6))
-                }),
+                megapixel_us: area.map(|area| micros((area - warm_area).max(0.0) / MEGAPIXELS)),
                 spread: nothing.spread().map(|spread| rounded(spread, 2)),
             });
         }
@@ -368,47 +357,6 @@ fn hot(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
             .filter(|_| wakeup > 0.0)
             .map(|width| rounded(width / wakeup, 2)),
     })
-}
-
-/// What one pass over all of it took, in microseconds of processor time.
-#[derive(Default)]
-struct Pass {
-    /// One reply more; one event more.
-    replies: Vec<f64>,
-    events: Vec<f64>,
-    /// What a question after a short sleep costs more than one that follows an answer at once, and
-    /// how long the server slept before such a one.
-    quicker: Vec<f64>,
-    turns: Vec<f64>,
-    /// A question that follows an answer at once; one behind each length of work.
-    turn: Vec<f64>,
-    worked: Vec<Option<f64>>,
-    /// By sleep, and by work in a short one.
-    sleeps: Vec<Slept>,
-    work: Vec<Slept>,
-    /// By how much was written.
-    written: Vec<Took>,
-}
-
-/// After one length of sleep or work.
-#[derive(Default)]
-struct Slept {
-    nothing: Vec<f64>,
-    motley: Vec<f64>,
-    area: Vec<f64>,
-    connection: Vec<f64>,
-}
-
-/// From the medians of the passes: their spread holds what drifts from pass to pass as well, as
-/// that of the requests does.
-fn over_passes<'a>(
-    passes: &'a [Pass],
-    of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,
-) -> Option<Estimate> {
-    let medians = passes
-        .iter()
-        .filter_map(|pass| Some(estimate(of(pass)?)?.median));
-    estimate(&medians.collect::<Vec<_>>())
 }
 
 /// What replies and events cost when the client's socket takes each.

@@ -19,7 +19,7 @@ use x11rb_protocol::protocol::xproto::{CreateGCAux, GetInputFocusRequest, ImageF
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
 use crate::raw_connection::Load;
-use crate::stage::{SIDE, Stage};
+use crate::stage::Stage;
 use crate::statistics::estimate;
 use crate::transport::rounded;
 use crate::wire;
@@ -72,7 +72,7 @@ impl Written {
             return Ok(None);
         };
         // Nobody sees it: what a server shows later has prices of its own.
-        let drawable = stage.pixmap(depth, SIDE)?;
+        let drawable = stage.like_the_screen()?;
         let gc = stage.gc(drawable, CreateGCAux::new())?;
         let question = wire::core(GetInputFocusRequest);
         let room = most * shared.pixel_bytes;

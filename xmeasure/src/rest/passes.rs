@@ -1,0 +1,45 @@
+//! What the passes over the loads of `rest` took, and their medians.
+
+use crate::statistics::{Estimate, estimate};
+use crate::written::Took;
+
+/// What one pass over all of it took, in microseconds of processor time.
+#[derive(Default)]
+pub(super) struct Pass {
+    /// One reply more; one event more.
+    pub(super) replies: Vec<f64>,
+    pub(super) events: Vec<f64>,
+    /// What a question after a short sleep costs more than one that follows an answer at once, and
+    /// how long the server slept before such a one.
+    pub(super) quicker: Vec<f64>,
+    pub(super) turns: Vec<f64>,
+    /// A question that follows an answer at once; one behind each length of work.
+    pub(super) turn: Vec<f64>,
+    pub(super) worked: Vec<Option<f64>>,
+    /// By sleep, and by work in a short one.
+    pub(super) sleeps: Vec<Slept>,
+    pub(super) work: Vec<Slept>,
+    /// By how much was written.
+    pub(super) written: Vec<Took>,
+}
+
+/// After one length of sleep or work.
+#[derive(Default)]
+pub(super) struct Slept {
+    pub(super) nothing: Vec<f64>,
+    pub(super) motley: Vec<f64>,
+    pub(super) area: Vec<f64>,
+    pub(super) connection: Vec<f64>,
+}
+
+/// From the medians of the passes: their spread holds what drifts from pass to pass as well, as
+/// that of the requests does.
+pub(super) fn over_passes<'a>(
+    passes: &'a [Pass],
+    of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,
+) -> Option<Estimate> {
+    let medians = passes
+        .iter()
+        .filter_map(|pass| Some(estimate(of(pass)?)?.median));
+    estimate(&medians.collect::<Vec<_>>())
+}
