@@ -1,13 +1,15 @@
 //! A large area that is filled behind a sleep, to see what cold pixels cost.
 
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
 use super::Batch;
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
-use crate::pictures::{LATER, SMALL, TELLS};
+use crate::pictures::{LATER, SMALL, SOON, TELLS};
 use crate::stage::Stage;
 use crate::statistics::estimate;
 use crate::wire;
@@ -16,8 +18,8 @@ use crate::wire;
 const SIDE: u16 = 500;
 /// Millions of pixels of it.
 pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
-/// How often it is looked at whether the server works later.
-const TRIES: usize = 8;
+/// How often it is looked at whether the server shows a change.
+const TRIES: usize = 9;
 
 /// Squares of one drawable.
 struct Squares {
@@ -25,12 +27,13 @@ struct Squares {
     large: Batch,
 }
 
-/// The loads. What programs draw on is mostly windows; but what a server does later for these would fall into
-/// the sleeps.
+/// The loads. What programs draw on is mostly windows. But a server that shows a change at once, and those that
+/// follow soon not before an interval is over, would do that in some of the measurements and not in
+/// others; one that does so after each change does it in those in warm caches, too.
 pub(super) struct Area {
     seen: Squares,
     unseen: Squares,
-    works_later: bool,
+    shown_at_times: bool,
 }
 
 impl Area {
@@ -61,27 +64,35 @@ impl Area {
         Ok(Area {
             seen: on(stage.window),
             unseen: on(unseen),
-            works_later: false,
+            shown_at_times: false,
         })
     }
 
-    /// Looks whether the server does more for a small square that is seen than for one that is not, all
-    /// that follows included.
+    /// Looks whether the server shows a small change at once after a pause, and not where others went before.
     pub(super) fn choose(&mut self, server: &mut LiveServer) -> io::Result<()> {
-        let (mut seen, mut unseen) = (Vec::new(), Vec::new());
-        for _ in 0..TRIES {
-            seen.extend(server.with_what_follows(&self.seen.small, 1, LATER)?);
-            unseen.extend(server.with_what_follows(&self.unseen.small, 1, LATER)?);
-        }
-        let both = estimate(&seen).zip(estimate(&unseen));
-        self.works_later =
-            both.is_some_and(|(seen, unseen)| seen.median > (1.0 + TELLS) * unseen.median);
+        let at_once = self.shows(server, LATER * 2)?;
+        self.shown_at_times = at_once && !self.shows(server, Duration::ZERO)?;
         Ok(())
+    }
+
+    /// Whether it does more for most small squares that are seen than for those that are not, soon after
+    /// they come behind such a pause.
+    fn shows(&self, server: &mut LiveServer, pause: Duration) -> io::Result<bool> {
+        let mut median = |square: &[u8]| -> io::Result<Option<f64>> {
+            let mut all = Vec::new();
+            for _ in 0..TRIES {
+                thread::sleep(pause);
+                all.extend(server.with_what_follows(square, 1, SOON)?);
+            }
+            Ok(estimate(&all).map(|it| it.median))
+        };
+        let both = median(&self.seen.small)?.zip(median(&self.unseen.small)?);
+        Ok(both.is_some_and(|(seen, unseen)| seen > (1.0 + TELLS) * unseen))
     }
 
     /// The square that is measured.
     pub(super) fn load(&self) -> &Batch {
-        let squares = match self.works_later {
+        let squares = match self.shown_at_times {
             true => &self.unseen,
             false => &self.seen,
         };
