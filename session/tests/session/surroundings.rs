@@ -119,8 +119,7 @@ fn circulating_moves_what_is_hidden_or_hides() {
 fn what_comes_goes_and_moves_changes_the_screen() {
     const DESTROY: u8 = 4;
     let mut display = row();
-    let changes =
-        |display: &mut Display, major| display.changes(0, major, |b| b.u32(FIRST + 3));
+    let changes = |display: &mut Display, major| display.changes(0, major, |b| b.u32(FIRST + 3));
     // Without a background it shows nothing where it comes, but what it hid when it goes.
     let beside = display.changes(0, MAP, |b| b.u32(FIRST));
     assert_eq!((beside, changes(&mut display, MAP)), (None, None));

@@ -43,7 +43,7 @@ fn by_workload(rows: &[Rounds], servers: &[ServerKind]) -> String {
         let _ = write!(text, "| {workload}{held_out} |");
         for &kind in servers {
             let _ = match of(kind) {
-                Some(row) if row.runs() > 1 => {
+                Some(row) if row.spread() > 0.0 => {
                     write!(text, " {:.2} ({:.0}) |", row.ratio(), 100.0 * row.spread())
                 }
                 Some(row) => write!(text, " {:.2} |", row.ratio()),
