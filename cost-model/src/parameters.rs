@@ -221,11 +221,14 @@ impl Deferred {
         self.update_us + more + cold * self.chill.unwrap_or(0.0)
     }
 
-    /// What a change costs beside its request where the changed region has several boxes already, so many of
+    /// What a change costs beside its request where the changed region has so many boxes already, `above` of
     /// them in bands above the change and in those that it meets: pixman goes through these one by one,
-    /// and copies all that is below at once (pixman-region.c, pixman_op).
-    pub fn join(&self, above: f64) -> Micros {
-        self.join_us.unwrap_or_default() + self.join_box_us.unwrap_or_default() * above
+    /// and copies all that is below at once (pixman-region.c, pixman_op). One box is no such region.
+    pub fn join(&self, boxes: u64, above: f64) -> Micros {
+        match boxes {
+            0 | 1 => Micros::ZERO,
+            _ => self.join_us.unwrap_or_default() + self.join_box_us.unwrap_or_default() * above,
+        }
     }
 
     /// How long the first change after a pause waits for its update.

@@ -1,5 +1,6 @@
-//! What a server that shows its screen at intervals pays for how the changes lie: each request that changes
-//! something makes the region of all that has changed anew, and an update goes through it box by box.
+//! What a server that keeps what has changed on its screen pays for how the changes lie: each request that
+//! changes something makes the region of all that has changed anew, and an update goes through it box by
+//! box.
 
 use std::io;
 use std::thread;
@@ -50,7 +51,7 @@ impl Boxes {
         }
         let many = number(MANY);
         // From the top to the bottom each has all those before it above, half of them on the mean.
-        let joins = many * deferred.join(many / 2.0).0;
+        let joins = many * deferred.join(many as u64, many / 2.0).0;
         let pixels = deferred.pixel_us.0 * many * number(SIDE);
         let update = self.many.beyond(server, times, LATER)?;
         let boxes = update.map(|it| {
@@ -63,7 +64,8 @@ impl Boxes {
         })
     }
 
-    /// Measures what requests pay alone.
+    /// Measures what requests pay alone. From few places to many, for where no update comes between the
+    /// region holds all that went before.
     pub(crate) fn joins(
         &self,
         server: &mut LiveServer,

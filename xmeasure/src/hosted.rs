@@ -1,6 +1,6 @@
 //! What a server costs that shows what has changed whenever it has nothing else to do: Xephyr copies
-//! it to its host, box by box. An update with warm caches and what cold ones add to it, a box, and how
-//! long the server goes on without an update while it has requests.
+//! it to its host, box by box. An update with warm caches and what cold ones add to it, a box with the wait
+//! for the host, and how far apart updates are while the server has requests.
 
 use std::io;
 use std::time::Duration;

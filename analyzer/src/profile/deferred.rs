@@ -154,10 +154,8 @@ impl Pictures {
     /// interval may wait, for what comes with it.
     pub(super) fn change(&mut self, area: Changed, now: Micros) -> Micros {
         let region = &self.changes.region;
-        let join = match region.boxes() {
-            0 | 1 => Micros::ZERO,
-            _ => self.costs.join(region.above(area.bottom) as f64),
-        };
+        let above = region.above(area.bottom) as f64;
+        let join = self.costs.join(region.boxes(), above);
         if self.due.is_none() && self.slices.over(now) {
             self.slices.next(now);
         }

@@ -1,0 +1,82 @@
+//! The same of what is not a request's: wakeups, replies, events, and what a server does later.
+
+use super::{is_amount, validate_measured};
+use crate::{AfterWriting, Clock, Micros, TransportCosts};
+
+pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
+    for (name, measured) in transport.parts() {
+        validate_measured(measured).map_err(|message| format!("{name}: {message}"))?;
+    }
+    let sleeps = transport.after_sleep.iter().map(|it| {
+        let pixels = it.megapixel_us.unwrap_or_default();
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, pixels];
+        (it.asleep_us, costs, it.spread)
+    });
+    validate_after("after_sleep", sleeps)?;
+    let work = transport.after_work.iter().map(|it| {
+        let turn = it.turn_us.unwrap_or_default();
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, turn];
+        (it.worked_us, costs, it.spread)
+    });
+    validate_after("after_work", work)?;
+    validate_written(&transport.after_writing)?;
+    if let Some(it) = transport.deferred {
+        let times = [it.interval_us, it.update_us, it.pixel_us].map(Some);
+        let more = [it.same_us, it.smooth_us, it.first_us, it.busy_us];
+        let boxes = [it.box_us, it.wait_us, it.join_us, it.join_box_us];
+        let times = times
+            .into_iter()
+            .chain(more)
+            .chain(boxes)
+            .flatten()
+            .map(|time| time.0);
+        if !times.chain(it.chill).chain(it.spread).all(is_amount) {
+            return Err("deferred: a time or a spread is a number that is not negative".to_owned());
+        }
+    }
+    match transport.clock(Clock::Cpu) {
+        Some(_) => Ok(()),
+        None => Err("no clock has all of its times; give cpu_us, or wall_us, in every part".into()),
+    }
+}
+
+/// Costs after a length of time, by that length.
+fn validate_after(
+    name: &str,
+    points: impl Iterator<Item = (Micros, [Micros; 4], Option<f64>)>,
+) -> Result<(), String> {
+    let mut longest = 0.0;
+    for (length, costs, spread) in points {
+        let costs = costs.map(|time| time.0);
+        if !costs.into_iter().chain(spread).all(is_amount) {
+            return Err(format!(
+                "{name}: a time or a spread is a number that is not negative"
+            ));
+        }
+        if !length.0.is_finite() || length.0 <= longest {
+            return Err(format!(
+                "{name}: {} does not come behind {longest}; lengths of time are above 0 and ascend",
+                length.0
+            ));
+        }
+        longest = length.0;
+    }
+    Ok(())
+}
+
+/// Costs of images, by their pixels.
+fn validate_written(points: &[AfterWriting]) -> Result<(), String> {
+    let numbers = points.iter().flat_map(|it| [it.pixels, it.more_us.0]);
+    let spreads = points.iter().filter_map(|it| it.spread);
+    if !numbers.chain(spreads).all(is_amount) {
+        return Err("after_writing: a number that is negative, or none".to_owned());
+    }
+    let ascend = points
+        .iter()
+        .is_sorted_by(|one, next| one.pixels < next.pixels);
+    if ascend && points.first().is_none_or(|it| it.pixels > 0.0) {
+        Ok(())
+    } else {
+        Err("after_writing: pixels are above 0 and ascend".to_owned())
+    }
+}
