@@ -101,7 +101,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// About how long measuring them takes, a half before all other loads and a half behind them.
-    pub(crate) const LASTS: Duration = Duration::from_secs(9);
+    pub(crate) const LASTS: Duration = Duration::from_millis(10_500);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -260,6 +260,9 @@ impl Rest {
         slept.motley.extend(motley.after(server, &mut pause)?);
         if work.is_zero() {
             slept.area.extend(area.load().after(server, &mut pause)?);
+            slept
+                .close
+                .extend(area.close().0.after(server, &mut pause)?);
         }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
@@ -309,7 +312,7 @@ impl Rest {
 
     fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
         let mut points: Vec<AfterSleep> = Vec::new();
-        let (mut warm, mut filled) = (None, None);
+        let (mut warm, mut filled, mut filled_close) = (None, None, None);
         for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
             let of = |field: fn(&Slept) -> &Vec<f64>| {
                 over_passes(passes, |pass| pass.sleeps.get(at).map(field))
@@ -324,6 +327,9 @@ impl Rest {
             let (least, all) = *warm.get_or_insert((nothing.median, motley.median));
             let area = of(|it| &it.area).map(|area| area.median - nothing.median);
             let warm_area = *filled.get_or_insert(area.unwrap_or_default());
+            let close = of(|it| &it.close).map(|close| close.median - nothing.median);
+            let warm_close = *filled_close.get_or_insert(close.unwrap_or_default());
+            let close_megapixels = self.area.close().1;
             let slower = (motley.median - all) - (nothing.median - least);
             points.push(AfterSleep {
                 asleep_us: micros(pause.as_secs_f64() * 1e6),
@@ -331,6 +337,8 @@ impl Rest {
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
                 connection_us: micros((connection.median - nothing.median).max(0.0)),
                 megapixel_us: area.map(|area| micros((area - warm_area).max(0.0) / MEGAPIXELS)),
+                close_megapixel_us: close
+                    .map(|close| micros((close - warm_close).max(0.0) / close_megapixels)),
                 spread: nothing.spread().map(|spread| rounded(spread, 2)),
             });
         }
@@ -352,6 +360,7 @@ fn hot(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
         first_us: Micros(0.0),
         connection_us: short.connection_us,
         megapixel_us: short.megapixel_us,
+        close_megapixel_us: short.close_megapixel_us,
         spread: quicker
             .half_width
             .filter(|_| wakeup > 0.0)

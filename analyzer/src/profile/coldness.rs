@@ -4,7 +4,7 @@
 use std::hash::BuildHasher;
 
 use x11prof_cost_model::{Cost, FastMap, Lapse, Micros, SleepPrices};
-use x11prof_protocol::{Request, Symbol};
+use x11prof_protocol::{Request, ServerSetup, Symbol};
 use x11prof_session::{Effect, Operation};
 
 use super::touched::Touched;
@@ -34,6 +34,11 @@ pub(super) struct Coldness {
 const PUT: &str = "MIT-SHM:PutImage";
 
 impl Coldness {
+    /// The server tells of its screen.
+    pub(super) fn setup(&mut self, setup: &ServerSetup<'_>) {
+        self.touched.setup(setup);
+    }
+
     /// A batch of requests arrives, when others have run for `worked` in all; `slept` is for how
     /// long the server has slept, `None` where it is awake.
     pub(super) fn arrive(&mut self, worked: Micros, slept: Option<Micros>) {
@@ -121,8 +126,9 @@ impl Coldness {
         else {
             return Cost::default();
         };
-        let again = self.touched.touch(request, operation, self.idled, least);
-        sleep.pixel(again.idle).times(again.pixels)
+        let touched = self.touched.touch(request, operation, self.idled, least);
+        let [read, drawn] = touched.map(|it| sleep.pixel(it.idle, it.close).times(it.pixels));
+        read + drawn
     }
 }
 

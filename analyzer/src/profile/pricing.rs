@@ -291,6 +291,7 @@ impl Pricer {
             }
             Message::ServerSetup(setup) => {
                 self.flush(seen.connection);
+                self.coldness.setup(setup);
                 transport(self, Setup, setup.wire_len, Cost::default(), None);
             }
             Message::Request(request) => {

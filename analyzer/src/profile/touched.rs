@@ -3,12 +3,14 @@
 //!
 //! Places are squares of a drawable, by where an operation begins: programs draw the same things
 //! at the same places. Drawables that were not seen before share the memory of such as went, by
-//! their size. What is read to be copied is not counted: most of it was drawn just before.
+//! their size. What is read to be copied is mostly drawn just before; it is counted where nothing was
+//! drawn on its drawable since the server idled.
 
 use x11prof_cost_model::{FastMap, Micros};
-use x11prof_protocol::Request;
+use x11prof_protocol::{Request, ServerSetup};
 use x11prof_session::Operation;
 
+use super::scanlines::Scanlines;
 use super::target::{Target, target};
 use crate::body::Body;
 
@@ -22,6 +24,8 @@ const SIDE: i16 = 256;
 enum Place {
     Known(u32, i16, i16),
     New(u32),
+    /// All of a drawable.
+    All(u32),
 }
 
 /// What was touched at a place.
@@ -38,6 +42,7 @@ pub(super) struct Touched {
     places: FastMap<Place, Warm>,
     /// The drawables of pictures.
     pictures: FastMap<u32, u32>,
+    scanlines: Scanlines,
 }
 
 /// Pixels that are touched again after some idling.
@@ -47,10 +52,26 @@ pub(super) struct Again {
     /// For how long the server has idled since they were touched before; without end where it
     /// was never seen to touch them.
     pub(super) idle: Micros,
+    /// Whether their rows follow each other closely in memory.
+    pub(super) close: bool,
+}
+
+/// An area of a drawable: where it begins, how wide it is, how many pixels it has.
+#[derive(Debug, Clone, Copy)]
+struct Area {
+    drawable: u32,
+    begin: (i16, i16),
+    width: u16,
+    pixels: f64,
 }
 
 impl Touched {
-    /// What `operation` touches that has not been touched since the server idled for `least`;
+    /// The server tells of its screen.
+    pub(super) fn setup(&mut self, setup: &ServerSetup<'_>) {
+        self.scanlines.setup(setup);
+    }
+
+    /// What `operation` reads and what it draws of what has not been touched since the server idled for `least`;
     /// `idled` is for how long it has in all by now.
     pub(super) fn touch(
         &mut self,
@@ -58,24 +79,72 @@ impl Touched {
         operation: &Operation,
         idled: Micros,
         least: Micros,
-    ) -> Again {
+    ) -> [Again; 2] {
         let body = Body::of(request);
         let name = request.name.as_str();
+        self.scanlines.request(request);
         if name == "RENDER:CreatePicture" {
             if let (Some(picture), Some(drawable)) = (body.u32(0), body.u32(4)) {
                 room(&mut self.pictures).insert(picture, drawable);
             }
-            return Again::default();
+            return Default::default();
         }
-        let Some((x, y)) = begin(name, &body) else {
-            return Again::default();
+        let Some((begin, width)) = begin(name, &body) else {
+            return Default::default();
         };
         let drawable = match target(request) {
             Some(Target::Drawable(drawable)) => drawable,
             Some(Target::Picture(picture)) => *self.pictures.get(&picture).unwrap_or(&picture),
-            None => return Again::default(),
+            None => return Default::default(),
         };
         let pixels: f64 = operation.items.iter().sum();
+        let source = match name {
+            "CopyArea" => body.u32(0),
+            // One that is no drawable's has no pixels.
+            "RENDER:Composite" => body.u32(4).and_then(|it| self.pictures.get(&it).copied()),
+            _ => None,
+        };
+        let read = source.map(|drawable| self.read(drawable, width, pixels, idled, least));
+        let area = Area {
+            drawable,
+            begin,
+            width,
+            pixels,
+        };
+        [read.unwrap_or_default(), self.draw(area, idled, least)]
+    }
+
+    /// What was not seen to be drawn on is not known to be anywhere.
+    fn read(
+        &mut self,
+        drawable: u32,
+        width: u16,
+        pixels: f64,
+        idled: Micros,
+        least: Micros,
+    ) -> Again {
+        let Some(all) = self.places.get_mut(&Place::All(drawable)) else {
+            return Again::default();
+        };
+        let idle = idled - all.idled;
+        all.idled = idled;
+        let cold = idle > least;
+        // One that is smaller is repeated.
+        let pixels = pixels.min(self.scanlines.pixels(drawable).unwrap_or(f64::INFINITY));
+        Again {
+            pixels: if cold { pixels } else { 0.0 },
+            idle,
+            close: self.scanlines.close(drawable, width),
+        }
+    }
+
+    fn draw(&mut self, area: Area, idled: Micros, least: Micros) -> Again {
+        let Area {
+            drawable,
+            begin: (x, y),
+            width,
+            pixels,
+        } = area;
         let known = Place::Known(drawable, x / SIDE, y / SIDE);
         let new = Place::New(pixels.max(1.0).log2() as u32);
         let before = self.places.get(&known).or(self.places.get(&new)).copied();
@@ -87,26 +156,31 @@ impl Touched {
             pixels: warm.map_or(pixels, |it| it.pixels.max(pixels)),
         };
         let places = room(&mut self.places);
-        places.insert(known, now);
-        places.insert(new, now);
-        Again { pixels: cold, idle }
+        for place in [known, new, Place::All(drawable)] {
+            places.insert(place, now);
+        }
+        Again {
+            pixels: cold,
+            idle,
+            close: self.scanlines.close(drawable, width),
+        }
     }
 }
 
-/// Where a request begins to draw, of several areas the first; `None` for all that does not draw
-/// areas. Offsets as in `target`.
-fn begin(name: &str, body: &Body<'_>) -> Option<(i16, i16)> {
-    let at = match name {
-        "ClearArea" => 4,
-        "PolyFillRectangle" => 8,
-        "PutImage" => 12,
-        "CopyArea" | "RENDER:FillRectangles" => 16,
-        "MIT-SHM:PutImage" => 20,
-        "RENDER:Composite" => 24,
+/// Where a request begins to draw, of several areas the first, and how wide that is; `None` for all that does
+/// not draw areas. Offsets as in `target`.
+fn begin(name: &str, body: &Body<'_>) -> Option<((i16, i16), u16)> {
+    let (at, width) = match name {
+        "ClearArea" => (4, 8),
+        "PolyFillRectangle" => (8, 12),
+        "PutImage" => (12, 8),
+        "CopyArea" | "RENDER:FillRectangles" => (16, 20),
+        "MIT-SHM:PutImage" => (20, 16),
+        "RENDER:Composite" => (24, 28),
         _ => return None,
     };
     let coordinate = |at| Some(body.u16(at)?.cast_signed());
-    Some((coordinate(at)?, coordinate(at + 2)?))
+    Some(((coordinate(at)?, coordinate(at + 2)?), body.u16(width)?))
 }
 
 fn room<K, V>(map: &mut FastMap<K, V>) -> &mut FastMap<K, V> {
@@ -144,7 +218,8 @@ mod tests {
         };
         let mut operation = Operation::new("ClearArea".into());
         operation.items = vec![pixels];
-        touched.touch(&request, &operation, Micros(idled), Micros(200.0))
+        let [_, drawn] = touched.touch(&request, &operation, Micros(idled), Micros(200.0));
+        drawn
     }
 
     #[test]
@@ -153,6 +228,7 @@ mod tests {
         let again = |pixels, idle| Again {
             pixels,
             idle: Micros(idle),
+            close: false,
         };
         let first = touch(&mut touched, 1, 0, 1000.0, 100.0);
         assert_eq!(first, again(1000.0, f64::INFINITY));

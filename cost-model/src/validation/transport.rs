@@ -9,7 +9,8 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     }
     let sleeps = transport.after_sleep.iter().map(|it| {
         let pixels = it.megapixel_us.unwrap_or_default();
-        let costs = [it.wakeup_us, it.first_us, it.connection_us, pixels];
+        let close = it.close_megapixel_us.unwrap_or_default();
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, pixels, close];
         (it.asleep_us, costs, it.spread)
     });
     validate_after("after_sleep", sleeps)?;
@@ -41,9 +42,9 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
 }
 
 /// Costs after a length of time, by that length.
-fn validate_after(
+fn validate_after<const N: usize>(
     name: &str,
-    points: impl Iterator<Item = (Micros, [Micros; 4], Option<f64>)>,
+    points: impl Iterator<Item = (Micros, [Micros; N], Option<f64>)>,
 ) -> Result<(), String> {
     let mut longest = 0.0;
     for (length, costs, spread) in points {

@@ -1,4 +1,5 @@
-//! A large area that is filled behind a sleep, to see what cold pixels cost.
+//! Large areas that are filled behind a sleep, to see what cold pixels cost: one whose rows lie far apart in
+//! memory, as those of most windows do, and one whose rows follow each other.
 
 use std::io;
 use std::thread;
@@ -18,6 +19,8 @@ use crate::wire;
 const SIDE: u16 = 500;
 /// Millions of pixels of it.
 pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
+/// So many at least of rows that follow each other: as many as the square has.
+const PIXELS: u32 = SIDE as u32 * SIDE as u32;
 /// How often it is looked at whether the server shows a change.
 const TRIES: usize = 9;
 
@@ -33,6 +36,10 @@ struct Squares {
 pub(super) struct Area {
     seen: Squares,
     unseen: Squares,
+    /// Whole rows of what nobody sees.
+    close: Batch,
+    /// Millions of pixels of them.
+    close_megapixels: f64,
     shown_at_times: bool,
 }
 
@@ -40,30 +47,36 @@ impl Area {
     /// On the window, and on `unseen`, which is as deep.
     pub(super) fn new(stage: &mut Stage, unseen: u32) -> Result<Area, MeasureError> {
         let gc = stage.gc(unseen, CreateGCAux::new())?;
-        let square = |drawable, side| {
-            let square = Rectangle {
+        let fill = |drawable, width, height| {
+            let area = Rectangle {
                 x: 0,
                 y: 0,
-                width: side,
-                height: side,
+                width,
+                height,
             };
             wire::core(PolyFillRectangleRequest {
                 drawable,
                 gc,
-                rectangles: [square].as_slice().into(),
+                rectangles: [area].as_slice().into(),
             })
         };
-        let on = |drawable| Squares {
-            small: square(drawable, SMALL),
-            large: Batch {
-                bytes: square(drawable, SIDE),
-                requests: 1,
-                answers: 0,
-            },
+        let batch = |bytes| Batch {
+            bytes,
+            requests: 1,
+            answers: 0,
         };
+        let on = |drawable| Squares {
+            small: fill(drawable, SMALL, SMALL),
+            large: batch(fill(drawable, SIDE, SIDE)),
+        };
+        // The pixmap is as wide as the screen.
+        let width = stage.screen.width_in_pixels.max(1);
+        let rows = PIXELS.div_ceil(width.into()).min(crate::stage::SIDE.into()) as u16;
         Ok(Area {
             seen: on(stage.window),
             unseen: on(unseen),
+            close: batch(fill(unseen, width, rows)),
+            close_megapixels: f64::from(width) * f64::from(rows) / 1e6,
             shown_at_times: false,
         })
     }
@@ -88,6 +101,11 @@ impl Area {
         };
         let both = median(&self.seen.small)?.zip(median(&self.unseen.small)?);
         Ok(both.is_some_and(|(seen, unseen)| seen > (1.0 + TELLS) * unseen))
+    }
+
+    /// The rows that follow each other, and how many million pixels they have.
+    pub(super) fn close(&self) -> (&Batch, f64) {
+        (&self.close, self.close_megapixels)
     }
 
     /// The square that is measured.

@@ -29,6 +29,7 @@ pub(super) struct Slept {
     pub(super) nothing: Vec<f64>,
     pub(super) motley: Vec<f64>,
     pub(super) area: Vec<f64>,
+    pub(super) close: Vec<f64>,
     pub(super) connection: Vec<f64>,
 }
 
