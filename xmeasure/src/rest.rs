@@ -259,10 +259,13 @@ impl Rest {
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
         if work.is_zero() {
-            slept.area.extend(area.load().after(server, &mut pause)?);
-            slept
-                .close
-                .extend(area.close().0.after(server, &mut pause)?);
+            let mut again = |load: &Batch| {
+                // Together the two fill more than a second-level cache.
+                load.after(server, || {})?;
+                load.after(server, &mut pause)
+            };
+            slept.area.extend(again(area.load())?);
+            slept.close.extend(again(area.close().0)?);
         }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
