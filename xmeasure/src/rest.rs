@@ -31,7 +31,7 @@ use crate::workload::Sync;
 use crate::written::Written;
 
 use self::area::{Area, MEGAPIXELS};
-use self::passes::{Pass, Slept, over_passes};
+use self::passes::{Pass, Slept, middle, over_passes};
 
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
@@ -317,8 +317,10 @@ impl Rest {
         let mut points: Vec<AfterSleep> = Vec::new();
         let (mut warm, mut filled, mut filled_close) = (None, None, None);
         for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
+            // A processor that idles for some milliseconds loses its caches or keeps them, now this, now
+            // that; programs wake the server hundreds of times.
             let of = |field: fn(&Slept) -> &Vec<f64>| {
-                over_passes(passes, |pass| pass.sleeps.get(at).map(field))
+                middle(passes, |pass| pass.sleeps.get(at).map(field))
             };
             let (Some(nothing), Some(motley), Some(connection)) = (
                 of(|it| &it.nothing),
@@ -327,22 +329,25 @@ impl Rest {
             ) else {
                 continue;
             };
-            let (least, all) = *warm.get_or_insert((nothing.median, motley.median));
-            let area = of(|it| &it.area).map(|area| area.median - nothing.median);
+            let (least, all) = *warm.get_or_insert((nothing, motley));
+            let area = of(|it| &it.area).map(|area| area - nothing);
             let warm_area = *filled.get_or_insert(area.unwrap_or_default());
-            let close = of(|it| &it.close).map(|close| close.median - nothing.median);
+            let close = of(|it| &it.close).map(|close| close - nothing);
             let warm_close = *filled_close.get_or_insert(close.unwrap_or_default());
             let close_megapixels = self.area.close().1;
-            let slower = (motley.median - all) - (nothing.median - least);
+            let slower = (motley - all) - (nothing - least);
+            let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
             points.push(AfterSleep {
                 asleep_us: micros(pause.as_secs_f64() * 1e6),
-                wakeup_us: micros(nothing.median),
+                wakeup_us: micros(nothing),
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
-                connection_us: micros((connection.median - nothing.median).max(0.0)),
+                connection_us: micros((connection - nothing).max(0.0)),
                 megapixel_us: area.map(|area| micros((area - warm_area).max(0.0) / MEGAPIXELS)),
                 close_megapixel_us: close
                     .map(|close| micros((close - warm_close).max(0.0) / close_megapixels)),
-                spread: nothing.spread().map(|spread| rounded(spread, 2)),
+                spread: spread
+                    .and_then(|it| it.spread())
+                    .map(|spread| rounded(spread, 2)),
             });
         }
         hot(passes, &points).into_iter().chain(points).collect()

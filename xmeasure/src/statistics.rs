@@ -66,6 +66,16 @@ fn median(sorted: &[f64]) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
+/// The mean of the half of `samples` in the middle; `None` without samples. Where a time is now one and now
+/// another, what many take together goes by how often each is, which a median does not tell.
+pub(crate) fn midmean(samples: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let aside = sorted.len() / 4;
+    let middle = sorted.get(aside..sorted.len() - aside)?;
+    (!middle.is_empty()).then(|| middle.iter().sum::<f64>() / middle.len() as f64)
+}
+
 /// `sorted` without those whose modified Z-score is too high. Where half of the samples are equal
 /// there is no deviation to judge by.
 fn without_outliers(sorted: &[f64]) -> Vec<f64> {
@@ -90,7 +100,7 @@ fn interval_rank(n: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{estimate, interval_rank, without_outliers};
+    use super::{estimate, interval_rank, midmean, without_outliers};
 
     #[test]
     fn ranks_agree_with_published_tables() {
@@ -109,6 +119,14 @@ mod tests {
         assert_eq!(estimate.median, 104.5);
         assert_eq!(estimate.half_width, Some(3.5));
         assert_eq!(without_outliers(&[1.0, 1.0, 1.0, 50.0]).len(), 4);
+    }
+
+    #[test]
+    fn a_midmean_goes_by_how_often_each_is() {
+        assert_eq!(midmean([1.0, 9.0, 1.0, 9.0]), Some(5.0));
+        assert_eq!(midmean([1e9, 3.0, 2.0, -1e9, 1.0, 2.0]), Some(2.0));
+        assert_eq!(midmean([7.0]), Some(7.0));
+        assert_eq!(midmean([]), None);
     }
 
     #[test]

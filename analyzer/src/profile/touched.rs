@@ -205,21 +205,50 @@ mod tests {
         for coordinate in [x, 0, 100, 100] {
             bytes.extend(coordinate.to_le_bytes());
         }
+        let [_, drawn] = seen(touched, "ClearArea", &bytes, pixels, idled);
+        drawn
+    }
+
+    fn seen(
+        touched: &mut Touched,
+        name: &'static str,
+        bytes: &[u8],
+        pixels: f64,
+        idled: f64,
+    ) -> [Again; 2] {
         let request = Request {
             sequence: SequenceNumber(1),
-            name: "ClearArea".into(),
-            major: 61,
+            name: name.into(),
+            major: bytes[0],
             minor: 0,
             order: ByteOrder::Little,
-            bytes: &bytes,
-            wire_len: 16,
+            bytes,
+            wire_len: bytes.len() as u64,
             header_len: 4,
             has_reply: false,
         };
-        let mut operation = Operation::new("ClearArea".into());
+        let mut operation = Operation::new(name.into());
         operation.items = vec![pixels];
-        let [_, drawn] = touched.touch(&request, &operation, Micros(idled), Micros(200.0));
-        drawn
+        touched.touch(&request, &operation, Micros(idled), Micros(200.0))
+    }
+
+    #[test]
+    fn what_is_copied_from_is_cold_where_nothing_was_drawn_there() {
+        let mut touched = Touched::default();
+        let copy = |touched: &mut Touched, idled| {
+            let mut bytes = vec![62, 0, 7, 0];
+            for id in [1u32, 2, 3, 0, 0, 0] {
+                bytes.extend(id.to_le_bytes());
+            }
+            let [read, _] = seen(touched, "CopyArea", &bytes, 1000.0, idled);
+            read.pixels
+        };
+        // Nobody knows what was drawn there.
+        assert_eq!(copy(&mut touched, 100.0), 0.0);
+        touch(&mut touched, 1, 600, 10.0, 100.0);
+        assert_eq!(copy(&mut touched, 200.0), 0.0);
+        assert_eq!(copy(&mut touched, 5000.0), 1000.0);
+        assert_eq!(copy(&mut touched, 5100.0), 0.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the passes over the loads of `rest` took, and their medians.
 
-use crate::statistics::{Estimate, estimate};
+use crate::statistics::{Estimate, estimate, midmean};
 use crate::written::Took;
 
 /// What one pass over all of it took, in microseconds of processor time.
@@ -43,4 +43,12 @@ pub(super) fn over_passes<'a>(
         .iter()
         .filter_map(|pass| Some(estimate(of(pass)?)?.median));
     estimate(&medians.collect::<Vec<_>>())
+}
+
+/// The mean of the middle half of what all passes read.
+pub(super) fn middle<'a>(
+    passes: &'a [Pass],
+    of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,
+) -> Option<f64> {
+    midmean(passes.iter().filter_map(of).flatten().copied())
 }
