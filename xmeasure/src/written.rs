@@ -26,7 +26,7 @@ use crate::wire;
 use crate::workloads::{place, share};
 
 /// Images that are put together: the side of each, in pixels, and how many.
-const IMAGES: [(u16, usize); 5] = [(128, 1), (256, 1), (512, 1), (512, 4), (512, 8)];
+const IMAGES: [(u16, usize); 6] = [(128, 1), (256, 1), (384, 1), (512, 1), (512, 4), (512, 8)];
 /// To how many places they go in a pass, from as many parts of the memory.
 const PLACES: usize = 4;
 /// Turns in each place, and before them.
