@@ -4,8 +4,8 @@
 use std::hash::BuildHasher;
 
 use x11prof_cost_model::{Cost, FastMap, Lapse, Micros, SleepPrices};
-use x11prof_protocol::{Request, ServerSetup, Symbol};
-use x11prof_session::{Effect, Operation};
+use x11prof_protocol::{Request, Symbol};
+use x11prof_session::{Effect, Operation, Session};
 
 use super::touched::Touched;
 
@@ -34,11 +34,6 @@ pub(super) struct Coldness {
 const PUT: &str = "MIT-SHM:PutImage";
 
 impl Coldness {
-    /// The server tells of its screen.
-    pub(super) fn setup(&mut self, setup: &ServerSetup<'_>) {
-        self.touched.setup(setup);
-    }
-
     /// A batch of requests arrives, when others have run for `worked` in all; `slept` is for how
     /// long the server has slept, `None` where it is awake.
     pub(super) fn arrive(&mut self, worked: Micros, slept: Option<Micros>) {
@@ -75,6 +70,7 @@ impl Coldness {
     pub(super) fn cost(
         &mut self,
         sleep: &SleepPrices,
+        session: &Session,
         request: &Request<'_>,
         operation: Option<&Operation>,
         now: Micros,
@@ -89,7 +85,7 @@ impl Coldness {
             *written = (pixels, Some(request.name));
         }
         let code = self.code(sleep, request.name, operation, now);
-        operation.map_or(code, |it| code + self.pixels(sleep, request, it))
+        operation.map_or(code, |it| code + self.pixels(sleep, session, request, it))
     }
 
     /// For not having run for a while. One of other attributes is other code, and costs about as
@@ -117,6 +113,7 @@ impl Coldness {
     fn pixels(
         &mut self,
         sleep: &SleepPrices,
+        session: &Session,
         request: &Request<'_>,
         operation: &Operation,
     ) -> Cost {
@@ -126,7 +123,9 @@ impl Coldness {
         else {
             return Cost::default();
         };
-        let touched = self.touched.touch(request, operation, self.idled, least);
+        let touched = self
+            .touched
+            .touch(session, request, operation, self.idled, least);
         let [read, drawn] = touched.map(|it| sleep.pixel(it.idle, it.close).times(it.pixels));
         read + drawn
     }
@@ -136,7 +135,7 @@ impl Coldness {
 mod tests {
     use x11prof_cost_model::{Micros, ServerParameters, TransportPrices};
     use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
-    use x11prof_session::Operation;
+    use x11prof_session::{Operation, Session};
 
     use super::{Coldness, PUT};
 
@@ -167,7 +166,14 @@ mod tests {
         let mut operation = Operation::new(PUT.into());
         operation.items = vec![500_000.0];
         for _ in 0..2 {
-            coldness.cost(prices.sleep(), &request, Some(&operation), Micros(0.0));
+            let session = Session::new();
+            coldness.cost(
+                prices.sleep(),
+                &session,
+                &request,
+                Some(&operation),
+                Micros(0.0),
+            );
         }
         let (cost, _) = coldness.written(prices.sleep())?;
         Some(cost.time.0)

@@ -291,14 +291,15 @@ impl Pricer {
             }
             Message::ServerSetup(setup) => {
                 self.flush(seen.connection);
-                self.coldness.setup(setup);
                 transport(self, Setup, setup.wire_len, Cost::default(), None);
             }
             Message::Request(request) => {
                 let read = self.transport.byte_read().times(request.wire_len as f64);
                 let now = self.clock.busy_until().unwrap_or_default();
                 let sleep = self.transport.sleep();
-                let cold = self.coldness.cost(sleep, request, seen.operation, now);
+                let cold = self
+                    .coldness
+                    .cost(sleep, seen.session, request, seen.operation, now);
                 let read = read + cold;
                 transport(self, Read, 0, read, Some(request.name));
                 if let Some(operation) = seen.operation {

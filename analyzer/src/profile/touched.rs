@@ -7,10 +7,10 @@
 //! drawn on its drawable since the server idled.
 
 use x11prof_cost_model::{FastMap, Micros};
-use x11prof_protocol::{Request, ServerSetup};
-use x11prof_session::Operation;
+use x11prof_protocol::Request;
+use x11prof_session::{Operation, Session};
 
-use super::scanlines::Scanlines;
+use super::scanlines;
 use super::target::{Target, target};
 use crate::body::Body;
 
@@ -40,9 +40,6 @@ struct Warm {
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     places: FastMap<Place, Warm>,
-    /// The drawables of pictures.
-    pictures: FastMap<u32, u32>,
-    scanlines: Scanlines,
 }
 
 /// Pixels that are touched again after some idling.
@@ -66,15 +63,11 @@ struct Area {
 }
 
 impl Touched {
-    /// The server tells of its screen.
-    pub(super) fn setup(&mut self, setup: &ServerSetup<'_>) {
-        self.scanlines.setup(setup);
-    }
-
     /// What `operation` reads and what it draws of what has not been touched since the server idled for `least`;
     /// `idled` is for how long it has in all by now.
     pub(super) fn touch(
         &mut self,
+        session: &Session,
         request: &Request<'_>,
         operation: &Operation,
         idled: Micros,
@@ -82,68 +75,58 @@ impl Touched {
     ) -> [Again; 2] {
         let body = Body::of(request);
         let name = request.name.as_str();
-        self.scanlines.request(request);
-        if name == "RENDER:CreatePicture" {
-            if let (Some(picture), Some(drawable)) = (body.u32(0), body.u32(4)) {
-                room(&mut self.pictures).insert(picture, drawable);
-            }
-            return Default::default();
-        }
         let Some((begin, width)) = begin(name, &body) else {
             return Default::default();
         };
         let drawable = match target(request) {
             Some(Target::Drawable(drawable)) => drawable,
-            Some(Target::Picture(picture)) => *self.pictures.get(&picture).unwrap_or(&picture),
+            Some(Target::Picture(picture)) => session.picture_drawable(picture).unwrap_or(picture),
             None => return Default::default(),
         };
-        let pixels: f64 = operation.items.iter().sum();
-        let source = match name {
-            "CopyArea" => body.u32(0),
-            // One that is no drawable's has no pixels.
-            "RENDER:Composite" => body.u32(4).and_then(|it| self.pictures.get(&it).copied()),
-            _ => None,
-        };
-        let read = source.map(|drawable| self.read(drawable, width, pixels, idled, least));
         let area = Area {
             drawable,
             begin,
             width,
-            pixels,
+            pixels: operation.items.iter().sum(),
         };
-        [read.unwrap_or_default(), self.draw(area, idled, least)]
+        let source = match name {
+            "CopyArea" => body.u32(0),
+            // One that is no drawable's has no pixels.
+            "RENDER:Composite" => body.u32(4).and_then(|it| session.picture_drawable(it)),
+            _ => None,
+        };
+        let read = source.map(|drawable| {
+            // One that is smaller is repeated.
+            let all = scanlines::pixels(session, drawable).unwrap_or(f64::INFINITY);
+            let pixels = area.pixels.min(all);
+            let area = Area {
+                drawable,
+                pixels,
+                ..area
+            };
+            self.read(session, area, idled, least)
+        });
+        let drawn = self.draw(session, area, idled, least);
+        [read.unwrap_or_default(), drawn]
     }
 
     /// What was not seen to be drawn on is not known to be anywhere.
-    fn read(
-        &mut self,
-        drawable: u32,
-        width: u16,
-        pixels: f64,
-        idled: Micros,
-        least: Micros,
-    ) -> Again {
-        let Some(all) = self.places.get_mut(&Place::All(drawable)) else {
+    fn read(&mut self, session: &Session, area: Area, idled: Micros, least: Micros) -> Again {
+        let Some(all) = self.places.get_mut(&Place::All(area.drawable)) else {
             return Again::default();
         };
         let idle = idled - all.idled;
         all.idled = idled;
-        let cold = idle > least;
-        // One that is smaller is repeated.
-        let pixels = pixels.min(self.scanlines.pixels(drawable).unwrap_or(f64::INFINITY));
-        Again {
-            pixels: if cold { pixels } else { 0.0 },
-            idle,
-            close: self.scanlines.close(drawable, width),
-        }
+        let pixels = if idle > least { area.pixels } else { 0.0 };
+        Again::new(session, area, pixels, idle)
     }
 
-    fn draw(&mut self, area: Area, idled: Micros, least: Micros) -> Again {
+    fn draw(&mut self, session: &Session, area: Area, idled: Micros, least: Micros) -> Again {
         let Area {
             drawable,
             begin: (x, y),
-            width,
             pixels,
+            ..
         } = area;
         let known = Place::Known(drawable, x / SIDE, y / SIDE);
         let new = Place::New(pixels.max(1.0).log2() as u32);
@@ -159,10 +142,17 @@ impl Touched {
         for place in [known, new, Place::All(drawable)] {
             places.insert(place, now);
         }
+        Again::new(session, area, cold, idle)
+    }
+}
+
+impl Again {
+    /// So many pixels of `area`.
+    fn new(session: &Session, area: Area, pixels: f64, idle: Micros) -> Again {
         Again {
-            pixels: cold,
+            pixels,
             idle,
-            close: self.scanlines.close(drawable, width),
+            close: pixels > 0.0 && scanlines::close(session, area.drawable, area.width),
         }
     }
 }
@@ -194,7 +184,7 @@ fn room<K, V>(map: &mut FastMap<K, V>) -> &mut FastMap<K, V> {
 mod tests {
     use x11prof_cost_model::Micros;
     use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
-    use x11prof_session::Operation;
+    use x11prof_session::{Operation, Session};
 
     use super::{Again, Touched};
 
@@ -229,7 +219,8 @@ mod tests {
         };
         let mut operation = Operation::new(name.into());
         operation.items = vec![pixels];
-        touched.touch(&request, &operation, Micros(idled), Micros(200.0))
+        let session = Session::new();
+        touched.touch(&session, &request, &operation, Micros(idled), Micros(200.0))
     }
 
     #[test]
