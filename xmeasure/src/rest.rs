@@ -101,7 +101,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// About how long measuring them takes, a half before all other loads and a half behind them.
-    pub(crate) const LASTS: Duration = Duration::from_millis(10_500);
+    pub(crate) const LASTS: Duration = Duration::from_secs(9);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -259,13 +259,16 @@ impl Rest {
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
         if work.is_zero() {
-            let mut again = |load: &Batch| {
-                // Together the two fill more than a second-level cache.
-                load.after(server, || {})?;
-                load.after(server, &mut pause)
-            };
-            slept.area.extend(again(area.load())?);
-            slept.close.extend(again(area.close().0)?);
+            // They have no pixels in common, so one does not warm the other; but together they fill more than a
+            // second-level cache, so each is warm only behind itself.
+            let (square, (rows, _)) = (area.load(), area.close());
+            rows.after(server, || {})?;
+            square.after(server, || {})?;
+            slept.area.extend(square.after(server, &mut pause)?);
+            if sleep <= SHORT {
+                rows.after(server, || {})?;
+            }
+            slept.close.extend(rows.after(server, || {})?);
         }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
@@ -332,7 +335,7 @@ impl Rest {
             let (least, all) = *warm.get_or_insert((nothing, motley));
             let area = of(|it| &it.area).map(|area| area - nothing);
             let warm_area = *filled.get_or_insert(area.unwrap_or_default());
-            let close = of(|it| &it.close).map(|close| close - nothing);
+            let close = of(|it| &it.close);
             let warm_close = *filled_close.get_or_insert(close.unwrap_or_default());
             let close_megapixels = self.area.close().1;
             let slower = (motley - all) - (nothing - least);

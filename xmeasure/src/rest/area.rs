@@ -69,13 +69,14 @@ impl Area {
             small: fill(drawable, SMALL, SMALL),
             large: batch(fill(drawable, SIDE, SIDE)),
         };
-        // The pixmap is as wide as the screen.
+        // A pixmap that is as wide as the screen, and has none of the squares' pixels.
+        let whole = stage.like_the_screen()?;
         let width = stage.screen.width_in_pixels.max(1);
         let rows = PIXELS.div_ceil(width.into()).min(crate::stage::SIDE.into()) as u16;
         Ok(Area {
             seen: on(stage.window),
             unseen: on(unseen),
-            close: batch(fill(unseen, width, rows)),
+            close: batch(fill(whole, width, rows)),
             close_megapixels: f64::from(width) * f64::from(rows) / 1e6,
             shown_at_times: false,
         })
