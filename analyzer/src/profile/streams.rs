@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use x11prof_cost_model::Cost;
+use x11prof_cost_model::{Cost, Micros};
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
 
@@ -33,6 +33,8 @@ pub(super) struct Stream {
     pub(super) written: bool,
     /// When the server last wrote what some request of its last batches calls for.
     pub(super) told: Option<Timestamp>,
+    /// For how long the client has run behind what it was told, and the server before it told it so.
+    pub(super) turns: (Micros, Micros),
 }
 
 impl Stream {

@@ -1,0 +1,82 @@
+//! Whether the server rests between its clients' requests, and what it does then.
+
+use x11prof_cost_model::{About, Micros};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::Pricer;
+use crate::profile::charges::{Charge, TransportPart};
+use crate::profile::deferred::Made;
+
+impl Pricer {
+    /// What the server did between its clients' requests, before a batch arrives at `at`. It does not
+    /// rest before that of a client that runs as soon as it is answered, and has the next one ready
+    /// before the server, whose processor it is on, looks for more.
+    pub(super) fn before(
+        &mut self,
+        connection: ConnectionId,
+        time: Timestamp,
+        at: Micros,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        if self.later.is_some() {
+            let busy = self.clock.busy_until().unwrap_or(at);
+            let ready = self.ready(connection, time, busy);
+            let now = Micros(at.0.max(busy.0));
+            self.update(connection, time, (now, at >= busy && !ready), on);
+            let busy = self.clock.busy_until().unwrap_or(at);
+            if let Some(later) = &mut self.later {
+                later.serves(connection, at, busy);
+            }
+        }
+    }
+
+    /// Whether the client of a batch has it ready before the server, at work until `busy`, looks for more.
+    /// Of two that share a processor a scheduler that is fair lets the one go on that has had less of it: a
+    /// client that works for longer than it keeps the server at work does not run as soon as it is answered.
+    fn ready(&mut self, connection: ConnectionId, time: Timestamp, busy: Micros) -> bool {
+        let Some(stream) = self.streams.get_mut(&connection) else {
+            return false;
+        };
+        let Some(since) = stream.told.take() else {
+            return false;
+        };
+        let Some(client) = self.others.span(since, time) else {
+            return false;
+        };
+        let served = self.woken.map_or(Micros::ZERO, |woken| busy - woken);
+        let (all, all_served) = &mut stream.turns;
+        *all += client;
+        *all_served += served;
+        all.0 < all_served.0 && self.others.at_once(since, time)
+    }
+
+    /// What the server does later, where it does that by `now`; `idle`, if it has nothing else to do.
+    pub(super) fn update(
+        &mut self,
+        connection: ConnectionId,
+        time: Timestamp,
+        (now, idle): (Micros, bool),
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        let Some(later) = &mut self.later else {
+            return;
+        };
+        let lapse = self.coldness.lapse();
+        let idled = Micros((lapse.slept - lapse.worked).0.max(0.0));
+        let about = About {
+            cold: self.transport.cold(lapse),
+            pixel: self.transport.sleep().pixel(idled).time,
+            worked: self.others.lately(time),
+        };
+        if let Some(Made {
+            due,
+            cost: server,
+            wait,
+        }) = later.made(time, (now, idle), about)
+        {
+            self.clock.serve_at(due, server.time + wait);
+            let there = (connection, time);
+            on(&Charge::beside(there, TransportPart::Update, server, None));
+        }
+    }
+}
