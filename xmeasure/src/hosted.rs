@@ -6,12 +6,11 @@ use std::io;
 use std::time::Duration;
 
 use x11prof_cost_model::{Deferred, Micros};
-use x11rb_protocol::protocol::xproto::{GetInputFocusRequest, NoOperationRequest};
+use x11rb_protocol::protocol::xproto::NoOperationRequest;
 
-use crate::bustle::Bustle;
 use crate::executor::LiveServer;
 use crate::pictures::{Copies, LARGE, LATER, SMALL};
-use crate::raw_connection::{Load, RawConnection};
+use crate::raw_connection::RawConnection;
 use crate::rest::gone;
 use crate::statistics::estimate;
 use crate::target::Target;
@@ -31,13 +30,6 @@ const STREAMS: usize = 3;
 /// As many large copies keep a server at work for longer than it serves one client before it looks for others.
 const SHARED: u64 = 1000;
 
-/// A large update is over by then, and a processor has not idled long enough to lose its caches.
-const OVER: Duration = Duration::from_micros(400);
-/// For how long a client works when it has been answered, which is longer than a server waits for its host, and
-/// how often.
-const WORK: Duration = Duration::from_micros(100);
-const TURNS: u64 = 200;
-
 /// The loads.
 pub(crate) struct Hosted {
     one: Copies,
@@ -45,10 +37,7 @@ pub(crate) struct Hosted {
     /// As many as `many` in one place.
     stacked: Copies,
     large: Copies,
-    /// Each of these twice.
-    twice: Copies,
     nothing: Vec<u8>,
-    question: Vec<u8>,
 }
 
 impl Hosted {
@@ -56,8 +45,6 @@ impl Hosted {
     pub(crate) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Hosted {
         let again = |pictures: [Vec<u8>; 2]| pictures.map(|it| it.repeat(usize::from(MANY * MANY)));
         let stacked = copies(SIDE, 1);
-        let twice = |pictures: [Vec<u8>; 2]| pictures.map(|it| it.repeat(2));
-        let doubled = copies(LARGE, 1);
         Hosted {
             one: copies(SMALL, 1),
             many: copies(SIDE, MANY),
@@ -66,12 +53,7 @@ impl Hosted {
                 unseen: again(stacked.unseen),
             },
             large: copies(LARGE, 1),
-            twice: Copies {
-                seen: twice(doubled.seen),
-                unseen: twice(doubled.unseen),
-            },
             nothing: wire::core(NoOperationRequest),
-            question: wire::core(GetInputFocusRequest),
         }
     }
 
@@ -102,18 +84,8 @@ impl Hosted {
             Some(_) => self.busy(server, target)?,
             None => None,
         };
-        let turn = match &each {
-            Some(_) => self.turn(server, times)?,
-            None => None,
-        };
-        let pixel = self.pixel(server, times)?.unwrap_or(deferred.pixel_us);
         let micros = |time: f64| Micros(rounded(time, 4));
         Ok(Deferred {
-            pixel_us: pixel,
-            // A host shows all that was drawn, whatever it is.
-            same_us: Some(pixel),
-            smooth_us: Some(pixel),
-            turn_us: turn.map(|turn| micros((turn - one).max(0.0))),
             update_us: Micros(rounded(update, 5)),
             box_us: each.as_ref().map(|it| micros(it.cpu)),
             wait_us: each.as_ref().map(|it| micros(it.wait)),
@@ -121,45 +93,6 @@ impl Hosted {
             busy_us: busy.map(micros),
             ..deferred
         })
-    }
-
-    /// What a pixel costs that the host has read, when the server writes it again; `None` where that cannot be
-    /// told. Where a window and a pixmap lie in memory is the same for a copy that follows another at once.
-    fn pixel(&self, server: &mut LiveServer, times: usize) -> io::Result<Option<Micros>> {
-        let mut beyond = |copies: &Copies| -> io::Result<Option<f64>> {
-            Ok(copies
-                .beyond(server, times, OVER)?
-                .map(|it| it.beyond.median))
-        };
-        let (small, large) = (beyond(&self.one)?, beyond(&self.large)?);
-        let (Some((small, large)), Some(twice)) = (small.zip(large), beyond(&self.twice)?) else {
-            return Ok(None);
-        };
-        let more = 2.0 * large - twice - small;
-        let pixels = f64::from(LARGE).powi(2) - f64::from(SMALL).powi(2);
-        Ok(Some(Micros(rounded((more / pixels).max(0.0), 3))))
-    }
-
-    /// An update during whose wait for the host a client works on the server's processor that it has just
-    /// answered, in microseconds.
-    fn turn(&self, server: &mut LiveServer, times: usize) -> io::Result<Option<f64>> {
-        let mut bustle = Bustle::new();
-        let mut turns = |picture: &[u8]| -> io::Result<Option<f64>> {
-            let bytes = [picture, &self.question].concat();
-            let turns = server.turns(Load::once(&bytes, 2), 1, TURNS, || {
-                bustle.work(WORK);
-                Ok(())
-            })?;
-            Ok(turns.cpu.map(|time| time / TURNS as f64))
-        };
-        let mut all = Vec::new();
-        for at in 0..times {
-            let of = |pictures: &[Vec<u8>; 2]| pictures.get(at % 2).cloned().unwrap_or_default();
-            let seen = turns(&of(&self.one.seen))?;
-            let unseen = turns(&of(&self.one.unseen))?;
-            all.extend(seen.zip(unseen).map(|(seen, unseen)| seen - unseen));
-        }
-        Ok(estimate(&all).map(|it| it.median))
     }
 
     /// A lone NoOperation after such a sleep.

@@ -2,7 +2,7 @@
 //! has changed since the last picture, Xephyr copies it to its host. It counts by the picture and by
 //! the changed pixel, whatever was drawn there and how often.
 
-use x11prof_cost_model::{About, Cost, Deferred, Micros};
+use x11prof_cost_model::{Cost, Deferred, Micros};
 use x11prof_session::Changed;
 use x11prof_trace::ConnectionId;
 
@@ -131,8 +131,8 @@ impl Pictures {
 
     /// What an update of so many drawn pixels costs: by what those that were seen took, if they are
     /// enough.
-    fn cost(&self, pixels: u64, boxes: u64, about: About) -> Cost {
-        let model = self.costs.cost(pixels, boxes, about);
+    fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
+        let model = self.costs.cost(pixels, boxes, cold);
         let seen = self.seen;
         if seen.count < ENOUGH || seen.pixels == 0 {
             return model;
@@ -186,18 +186,19 @@ impl Pictures {
         }
     }
 
-    /// The picture that was made by `now`, if one was: when, and its cost. One without an interval is made
-    /// when the server has nothing else to do, then `about` that, or has been at work for long.
-    pub(super) fn made(&mut self, now: Micros, idle: bool, about: About) -> Option<Made> {
+    /// The picture that was made by `now`, if one was: when, and its cost, where the wakeup before
+    /// cost `cold` more than one in a warm cache. One without an interval is made when the server
+    /// has nothing else to do, or has been at work for long.
+    pub(super) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Made> {
         let over = self.pauses(now);
         let may = idle || !self.at_rest() || over;
         let due = self.due.take_if(|due| *due <= now && may);
         let made = due.map(|due| {
             self.last = Some(due);
-            let about = if idle { about } else { About::default() };
+            let cold = if idle { cold } else { Micros::ZERO };
             let (boxes, pixels) = self.changes.take();
             let wait = self.costs.wait_us.unwrap_or_default() * boxes as f64;
-            let cost = self.cost(pixels, boxes, about);
+            let cost = self.cost(pixels, boxes, cold);
             Made { due, cost, wait }
         });
         if over && !idle {
@@ -219,7 +220,7 @@ pub(super) struct Made {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::{About, Deferred, Micros};
+    use x11prof_cost_model::{Deferred, Micros};
     use x11prof_session::Changed;
     use x11prof_trace::ConnectionId;
 
@@ -247,13 +248,6 @@ mod tests {
         assert_eq!(changes.take(), (3, 1 + 1 + 535));
     }
 
-    fn cold(time: f64) -> About {
-        About {
-            cold: Micros(time),
-            ..About::default()
-        }
-    }
-
     fn costs(interval: f64) -> Deferred {
         Deferred {
             interval_us: Micros(interval),
@@ -267,21 +261,15 @@ mod tests {
     fn pictures_come_at_their_interval() {
         let mut pictures = Pictures::new(costs(100.0));
         let all = area(0, 0, 10, 10);
-        assert_eq!(pictures.made(Micros(1e9), true, About::default()), None);
+        assert_eq!(pictures.made(Micros(1e9), true, Micros::ZERO), None);
         pictures.change(all, Micros(1000.0));
         pictures.change(all, Micros(1040.0));
-        assert_eq!(pictures.made(Micros(1049.0), true, About::default()), None);
-        let made = pictures
-            .made(Micros(1060.0), false, About::default())
-            .unwrap();
+        assert_eq!(pictures.made(Micros(1049.0), true, Micros::ZERO), None);
+        let made = pictures.made(Micros(1060.0), false, Micros::ZERO).unwrap();
         assert_eq!((made.due, made.cost.time), (Micros(1050.0), Micros(30.0)));
         pictures.change(all, Micros(1060.0));
-        assert_eq!(pictures.made(Micros(1149.0), true, About::default()), None);
-        assert!(
-            pictures
-                .made(Micros(1150.0), true, About::default())
-                .is_some()
-        );
+        assert_eq!(pictures.made(Micros(1149.0), true, Micros::ZERO), None);
+        assert!(pictures.made(Micros(1150.0), true, Micros::ZERO).is_some());
     }
 
     #[test]
@@ -298,7 +286,7 @@ mod tests {
         });
         // One box is no region that has to be gone through.
         assert_eq!(joins, [0.0, 0.0, 2.5].map(Micros));
-        let made = pictures.made(Micros(60.0), true, About::default()).unwrap();
+        let made = pictures.made(Micros(60.0), true, Micros::ZERO).unwrap();
         // Of the pixels half have changed, as far as is known.
         assert_eq!(made.cost.time, Micros(5.0 + 2.0 * 3.0 + 3.0 * 0.5));
         assert_eq!(
@@ -311,8 +299,8 @@ mod tests {
     fn without_an_interval_they_wait_for_rest() {
         let mut pictures = Pictures::new(costs(0.0));
         pictures.change(area(0, 0, 2, 1), Micros(10.0));
-        assert_eq!(pictures.made(Micros(20.0), false, About::default()), None);
-        let made = pictures.made(Micros(20.0), true, About::default()).unwrap();
+        assert_eq!(pictures.made(Micros(20.0), false, Micros::ZERO), None);
+        let made = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
         assert_eq!(made.cost.time, Micros(5.5));
     }
 
@@ -329,40 +317,17 @@ mod tests {
         pictures.change(area(0, 0, 2, 1), Micros(20.0));
         pictures.change(area(4, 0, 6, 1), Micros(30.0));
         assert!(!pictures.pauses(Micros(59.0)));
-        assert_eq!(pictures.made(Micros(59.0), false, About::default()), None);
+        assert_eq!(pictures.made(Micros(59.0), false, Micros::ZERO), None);
         assert!(pictures.pauses(Micros(60.0)));
         // Two boxes.
-        let made = pictures.made(Micros(60.0), false, cold(1.0)).unwrap();
+        let made = pictures.made(Micros(60.0), false, Micros(1.0)).unwrap();
         assert_eq!(made.cost.time, Micros(5.0 + 2.0 + 2.0 * 0.5));
         assert_eq!(made.wait, Micros(2.0 * 20.0));
         // It took until 108, and the next slice begins at the tick before, at 60.
         pictures.change(area(0, 0, 2, 1), Micros(109.0));
         assert!(!pictures.pauses(Micros(109.0)));
         assert!(pictures.pauses(Micros(110.0)));
-        let made = pictures.made(Micros(109.5), true, cold(1.0)).unwrap();
+        let made = pictures.made(Micros(109.5), true, Micros(1.0)).unwrap();
         assert_eq!(made.cost.time, Micros(5.0 + 0.5 + 3.0));
-    }
-
-    #[test]
-    fn what_the_host_takes_out_of_the_caches_counts_once() {
-        let mut pictures = Pictures::new(Deferred {
-            same_us: Some(Micros(0.5)),
-            wait_us: Some(Micros(20.0)),
-            turn_us: Some(Micros(8.0)),
-            ..costs(0.0)
-        });
-        let mut made = |pixel, worked| {
-            pictures.change(area(0, 0, 2, 5), Micros(10.0));
-            let about = About {
-                pixel: Micros(pixel),
-                worked: Micros(worked),
-                ..About::default()
-            };
-            pictures.made(Micros(20.0), true, about).unwrap().cost.time
-        };
-        assert_eq!(made(0.0, 0.0), Micros(5.0 + 5.0));
-        // Idling has taken some of it, or more than that; clients fill the wait in part, or all of it.
-        assert_eq!(made(0.25, 10.0), Micros(5.0 + 4.0 + 2.5));
-        assert_eq!(made(2.0, 70.0), Micros(5.0 + 8.0));
     }
 }

@@ -1,9 +1,7 @@
 //! What a server does later for what was drawn on its screen: by the model of its pictures, and where
 //! the recorded server is the one that is priced, by what it did of its own accord.
 
-use x11prof_cost_model::{
-    About, Deferred, Host, Micros, ServerIdentity, ServerParameters, is_same,
-};
+use x11prof_cost_model::{Deferred, Host, Micros, ServerIdentity, ServerParameters, is_same};
 use x11prof_session::Changed;
 use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
 
@@ -126,12 +124,13 @@ impl Later {
     }
 
     /// The picture that was made by `now`, by the model: of another server, or of one that has no rest from
-    /// its clients for as long as there is between two pictures.
+    /// its clients for as long as there is between two pictures. The wakeup before cost `cold` more than
+    /// one in a warm cache.
     pub(super) fn made(
         &mut self,
         time: Timestamp,
         (now, idle): (Micros, bool),
-        about: About,
+        cold: Micros,
     ) -> Option<Made> {
         if let Some(runs) = &self.runs {
             let busy = runs.busy(time)?;
@@ -139,13 +138,13 @@ impl Later {
                 return None;
             }
         }
-        self.pictures.made(now, idle, about)
+        self.pictures.made(now, idle, cold)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::{About, Micros, ServerParameters};
+    use x11prof_cost_model::{Micros, ServerParameters};
     use x11prof_session::Changed;
     use x11prof_trace::{Control, Server, Switch, SwitchKind, Timestamp};
 
@@ -211,7 +210,7 @@ mod tests {
     }
 
     fn made(later: &mut Later, millis: u64, now: f64) -> Option<Made> {
-        later.made(millisecond(millis), (Micros(now), true), About::default())
+        later.made(millisecond(millis), (Micros(now), true), Micros::ZERO)
     }
 
     fn own(later: &mut Later, before: u64) -> Option<(u64, f64)> {

@@ -97,19 +97,6 @@ impl Others {
         last.is_some_and(|(from, _)| !self.waited.iter().any(|at| since < *at && at <= from))
     }
 
-    /// For how long they have run until `time` since `worked` was asked for last.
-    pub(crate) fn lately(&self, time: Timestamp) -> Micros {
-        let begun = self
-            .ran
-            .iter()
-            .take_while(|(from, _)| *from < time.as_nanos());
-        let nanos = begun.map(|&(from, to)| {
-            let to = to.min(time.as_nanos());
-            to.saturating_sub(from.max(self.until))
-        });
-        Micros::from_nanos(nanos.sum::<u64>() as f64)
-    }
-
     /// For how long they have run until `time`, from the beginning of the trace on. Asked for in
     /// the order of time; what the switches have not told by then is not in it.
     pub(crate) fn worked(&mut self, time: Timestamp) -> Micros {

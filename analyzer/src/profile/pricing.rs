@@ -330,7 +330,11 @@ impl Pricer {
         let start = *self.start.get_or_insert(seen.time);
         if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
-            let join = later.changed(changed, seen.time, busy, |time| since(start, time));
+            let at = |time| since(start, time);
+            let joins = changed.boxes();
+            let join = joins
+                .map(|area| later.changed(area, seen.time, busy, at))
+                .sum();
             self.price.server += Cost::exact(join);
             let busy = busy + join;
             let pauses = later.pauses(busy);

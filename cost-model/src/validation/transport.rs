@@ -23,13 +23,7 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     if let Some(it) = transport.deferred {
         let times = [it.interval_us, it.update_us, it.pixel_us].map(Some);
         let more = [it.same_us, it.smooth_us, it.first_us, it.busy_us];
-        let boxes = [
-            it.box_us,
-            it.wait_us,
-            it.join_us,
-            it.join_box_us,
-            it.turn_us,
-        ];
+        let boxes = [it.box_us, it.wait_us, it.join_us, it.join_box_us];
         let times = times
             .into_iter()
             .chain(more)

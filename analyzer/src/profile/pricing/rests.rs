@@ -1,6 +1,6 @@
 //! Whether the server rests between its clients' requests, and what it does then.
 
-use x11prof_cost_model::{About, Micros};
+use x11prof_cost_model::Micros;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::Pricer;
@@ -31,8 +31,6 @@ impl Pricer {
     }
 
     /// Whether the client of a batch has it ready before the server, at work until `busy`, looks for more.
-    /// Of two that share a processor a scheduler that is fair lets the one go on that has had less of it: a
-    /// client that works for longer than it keeps the server at work does not run as soon as it is answered.
     fn ready(&mut self, connection: ConnectionId, time: Timestamp, busy: Micros) -> bool {
         let Some(stream) = self.streams.get_mut(&connection) else {
             return false;
@@ -44,10 +42,7 @@ impl Pricer {
             return false;
         };
         let served = self.woken.map_or(Micros::ZERO, |woken| busy - woken);
-        let (all, all_served) = &mut stream.turns;
-        *all += client;
-        *all_served += served;
-        all.0 < all_served.0 && self.others.at_once(since, time)
+        stream.runs_first(client, served) && self.others.at_once(since, time)
     }
 
     /// What the server does later, where it does that by `now`; `idle`, if it has nothing else to do.
@@ -61,18 +56,12 @@ impl Pricer {
         let Some(later) = &mut self.later else {
             return;
         };
-        let lapse = self.coldness.lapse();
-        let idled = Micros((lapse.slept - lapse.worked).0.max(0.0));
-        let about = About {
-            cold: self.transport.cold(lapse),
-            pixel: self.transport.sleep().pixel(idled).time,
-            worked: self.others.lately(time),
-        };
+        let cold = self.transport.cold(self.coldness.lapse());
         if let Some(Made {
             due,
             cost: server,
             wait,
-        }) = later.made(time, (now, idle), about)
+        }) = later.made(time, (now, idle), cold)
         {
             self.clock.serve_at(due, server.time + wait);
             let there = (connection, time);
