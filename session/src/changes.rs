@@ -35,6 +35,27 @@ pub struct Changed {
     pub bottom: u16,
 }
 
+/// What one request changes: boxes that do not overlap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    first: Changed,
+    /// Where it draws through a clip of several rectangles.
+    more: Vec<Changed>,
+}
+
+impl Change {
+    fn of(mut boxes: impl Iterator<Item = Changed>) -> Option<Change> {
+        let first = boxes.next()?;
+        let more = boxes.collect();
+        Some(Change { first, more })
+    }
+
+    /// The boxes.
+    pub fn boxes(&self) -> impl Iterator<Item = Changed> + '_ {
+        std::iter::once(self.first).chain(self.more.iter().copied())
+    }
+}
+
 impl Session {
     /// What `message` of `client`, which is yet to be observed, changes on the screen. `None` where it
     /// changes nothing there, or that is not known.
@@ -43,7 +64,7 @@ impl Session {
         client: ClientId,
         message: &Message<'_>,
         extensions: &Extensions,
-    ) -> Option<Changed> {
+    ) -> Option<Change> {
         let Message::Request(request) = message else {
             return None;
         };
@@ -53,7 +74,7 @@ impl Session {
             .contains(&request.major)
         {
             let (parent, area) = window(&state.drawables.windows, client, request, &body)?;
-            return state.on_screen(parent, area);
+            return Change::of(state.on_screen(parent, area).into_iter());
         }
         let (window, target, area) = match request.major {
             xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST => {
@@ -73,7 +94,10 @@ impl Session {
         };
         match target.effect {
             Effect::Nothing => None,
-            _ => state.on_screen(window, area.intersection(target.area)),
+            _ => {
+                let left = target.left(area);
+                Change::of(left.filter_map(|area| state.on_screen(window, area)))
+            }
         }
     }
 }

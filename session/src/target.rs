@@ -85,6 +85,17 @@ impl<'a> Target<'a> {
         }
     }
 
+    /// The rectangles that are left of one.
+    pub(crate) fn left(&self, area: Area) -> impl Iterator<Item = Area> {
+        let inside = area.intersection(self.area);
+        let (pieces, (dx, dy)) = self.pieces.unwrap_or_default();
+        let whole = pieces.is_empty().then_some(inside);
+        let cut = pieces
+            .iter()
+            .map(move |piece| piece.moved(dx, dy).intersection(inside));
+        whole.into_iter().chain(cut.filter(|it| !it.is_empty()))
+    }
+
     /// The pixels of a rectangle that are left.
     #[inline]
     pub(crate) fn pixels(&self, area: Area) -> f64 {

@@ -9,7 +9,7 @@ use x11prof_cost_model::{Deferred, Micros};
 use x11rb_protocol::protocol::xproto::NoOperationRequest;
 
 use crate::executor::LiveServer;
-use crate::pictures::{Copies, LARGE, LATER, SMALL};
+use crate::pictures::{Copies, LARGE, LATER, SMALL, TELLS};
 use crate::raw_connection::RawConnection;
 use crate::rest::gone;
 use crate::statistics::estimate;
@@ -73,7 +73,8 @@ impl Hosted {
         let wakeups = warm.zip(self.wakeup(server, times, LATER)?);
         let chill = wakeups.and_then(|(warm, cold)| {
             let more = (deferred.update_us.0 - one).max(0.0);
-            (cold > warm).then(|| more / (cold - warm))
+            // A quotient by next to nothing tells nothing.
+            (cold > (1.0 + TELLS) * warm).then(|| more / (cold - warm))
         });
         let update = match chill {
             Some(_) => one,

@@ -1,6 +1,8 @@
 //! Observations priced: what each request, and each thing that its transport made the server
 //! do, costs one server.
 
+mod rests;
+
 use x11prof_cost_model::{
     Cost, CostTable, FastMap, Micros, Price, ServerClock, ServerParameters, Substitutions,
     TransportPrices,
@@ -11,7 +13,7 @@ use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::charges::{Charge, TransportPart};
 use super::coldness::Coldness;
-use super::deferred::{Made, Updates};
+use super::deferred::Updates;
 use super::later::{Later, Own};
 use super::others::Others;
 use super::streams::{Recent, Stream};
@@ -39,6 +41,8 @@ pub struct Pricer {
     blocking: Blocking,
     start: Option<Timestamp>,
     streams: FastMap<ConnectionId, Stream>,
+    /// When the last batch came that found it asleep.
+    woken: Option<Micros>,
     others: Others,
     coldness: Coldness,
     /// What the server does later for what is drawn, where it does anything.
@@ -65,6 +69,7 @@ impl Pricer {
             blocking,
             start: None,
             streams: FastMap::default(),
+            woken: None,
             others: Others::default(),
             coldness: Coldness::default(),
             price: Price::default(),
@@ -111,6 +116,7 @@ impl Pricer {
                 };
                 self.coldness.arrive(worked, slept);
                 if slept.is_some() {
+                    self.woken = Some(at);
                     self.wakeup(block.connection, block.time, &mut on);
                 }
             }
@@ -207,54 +213,6 @@ impl Pricer {
         stream.unblamed = Some(stream.unblamed.unwrap_or_default() + server);
         let there = (connection, time);
         on(&Charge::beside(there, TransportPart::Wakeup, server, None));
-    }
-
-    /// What the server did between its clients' requests, before a batch arrives at `at`. It does not
-    /// rest before that of a client that runs as soon as it is answered, and has the next one ready
-    /// before the server, whose processor it is on, looks for more.
-    fn before(
-        &mut self,
-        connection: ConnectionId,
-        time: Timestamp,
-        at: Micros,
-        on: &mut impl FnMut(&Charge<'_>),
-    ) {
-        if self.later.is_some() {
-            let stream = self.streams.get_mut(&connection);
-            let told = stream.and_then(|stream| stream.told.take());
-            let ready = told.is_some_and(|since| self.others.at_once(since, time));
-            let busy = self.clock.busy_until().unwrap_or(at);
-            let now = Micros(at.0.max(busy.0));
-            self.update(connection, time, (now, at >= busy && !ready), on);
-            let busy = self.clock.busy_until().unwrap_or(at);
-            if let Some(later) = &mut self.later {
-                later.serves(connection, at, busy);
-            }
-        }
-    }
-
-    /// What the server does later, where it does that by `now`; `idle`, if it has nothing else to do.
-    fn update(
-        &mut self,
-        connection: ConnectionId,
-        time: Timestamp,
-        (now, idle): (Micros, bool),
-        on: &mut impl FnMut(&Charge<'_>),
-    ) {
-        let Some(later) = &mut self.later else {
-            return;
-        };
-        let cold = self.transport.cold(self.coldness.lapse());
-        if let Some(Made {
-            due,
-            cost: server,
-            wait,
-        }) = later.made(time, (now, idle), cold)
-        {
-            self.clock.serve_at(due, server.time + wait);
-            let there = (connection, time);
-            on(&Charge::beside(there, TransportPart::Update, server, None));
-        }
     }
 
     /// The server works for `time` on what came last.
@@ -374,7 +332,11 @@ impl Pricer {
         let start = *self.start.get_or_insert(seen.time);
         if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
-            let join = later.changed(changed, seen.time, busy, |time| since(start, time));
+            let at = |time| since(start, time);
+            let joins = changed.boxes();
+            let join = joins
+                .map(|area| later.changed(area, seen.time, busy, at))
+                .sum();
             self.price.server += Cost::exact(join);
             let busy = busy + join;
             let pauses = later.pauses(busy);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use x11prof_cost_model::Cost;
+use x11prof_cost_model::{Cost, Micros};
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
 
@@ -33,9 +33,20 @@ pub(super) struct Stream {
     pub(super) written: bool,
     /// When the server last wrote what some request of its last batches calls for.
     pub(super) told: Option<Timestamp>,
+    /// For how long the client has run when it was told so, in all, and the server before it told it.
+    ran: Micros,
+    served: Micros,
 }
 
 impl Stream {
+    /// The client has run for `ran` behind what the server, at work for `served`, told it: whether it has run
+    /// less than the server so far. Of two that share a processor, a scheduler that is fair lets that one go on.
+    pub(super) fn runs_first(&mut self, ran: Micros, served: Micros) -> bool {
+        self.ran += ran;
+        self.served += served;
+        self.ran.0 < self.served.0
+    }
+
     /// A request came at such a price.
     pub(super) fn asked(&mut self, recent: Recent) {
         self.latest = recent.sequence;
@@ -65,5 +76,21 @@ impl Stream {
         (front.sequence == sequence)
             .then(|| self.recent.pop_front())
             .flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+
+    use super::Stream;
+
+    #[test]
+    fn who_has_run_less_runs_first() {
+        let mut stream = Stream::default();
+        assert!(stream.runs_first(Micros(10.0), Micros(20.0)));
+        assert!(stream.runs_first(Micros(25.0), Micros(20.0)));
+        assert!(!stream.runs_first(Micros(10.0), Micros(5.0)));
+        assert!(!stream.runs_first(Micros(10.0), Micros(10.0)));
     }
 }

@@ -1,7 +1,7 @@
 //! A display as the bytes on its connections.
 
 use x11prof_protocol::{ByteOrder, Connection, Extension, Extensions, Input, SequenceNumber, Side};
-use x11prof_session::{ClientId, Observed, Operation, Session};
+use x11prof_session::{Change, ClientId, Observed, Operation, Session};
 
 /// The root of the first screen: 1000 by 800, depth 24.
 pub(crate) const ROOT: u32 = 0x100;
@@ -178,13 +178,13 @@ impl Display {
         one(self.feed(client, Side::Client, Input::Bytes(&bytes)))
     }
 
-    /// What a request changes on the screen, by its left, top, right and bottom edges.
+    /// What a request changes on the screen: boxes by their left, top, right and bottom edges.
     pub(crate) fn changes(
         &mut self,
         client: u32,
         major: u8,
         body: impl FnOnce(Bytes) -> Bytes,
-    ) -> Option<[u16; 4]> {
+    ) -> Vec<[u16; 4]> {
         let bytes = self.encode(major, 0, body);
         let Display {
             session,
@@ -203,7 +203,9 @@ impl Display {
                 session.observe(id, &message, extensions);
             },
         );
-        changed.map(|it| [it.left, it.top, it.right, it.bottom])
+        let boxes = changed.iter().flat_map(Change::boxes);
+        let edges = boxes.map(|it| [it.left, it.top, it.right, it.bottom]);
+        edges.collect()
     }
 
     /// A request of which the recorder kept only the first `kept` bytes.

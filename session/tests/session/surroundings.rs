@@ -122,18 +122,51 @@ fn what_comes_goes_and_moves_changes_the_screen() {
     let changes = |display: &mut Display, major| display.changes(0, major, |b| b.u32(FIRST + 3));
     // Without a background it shows nothing where it comes, but what it hid when it goes.
     let beside = display.changes(0, MAP, |b| b.u32(FIRST));
-    assert_eq!((beside, changes(&mut display, MAP)), (None, None));
+    assert_eq!((beside, changes(&mut display, MAP)), (vec![], vec![]));
     let there = changes(&mut display, UNMAP);
-    assert!(there.is_some_and(|[left, _, right, _]| right - left == 12));
+    assert!(matches!(there[..], [[left, _, right, _]] if right - left == 12));
     display.request(0, CHANGE_ATTRIBUTES, 0, |b| b.u32(FIRST + 3).u32(2).u32(0));
     assert_eq!(changes(&mut display, MAP), there);
     let mut moved =
         |to: u32| display.changes(0, CONFIGURE, |b| b.u32(FIRST + 3).u16(1).u16(0).u32(to));
     let both = moved(8);
-    assert!(both.is_some_and(|[left, _, right, _]| right - left == 15));
-    assert_eq!(moved(8), None);
-    assert!(changes(&mut display, DESTROY).is_some());
-    assert_eq!(changes(&mut display, UNMAP), None);
+    assert!(matches!(both[..], [[left, _, right, _]] if right - left == 15));
+    assert!(moved(8).is_empty());
+    assert_eq!(changes(&mut display, DESTROY).len(), 1);
+    assert!(changes(&mut display, UNMAP).is_empty());
+}
+
+#[test]
+fn what_is_drawn_through_a_clip_changes_each_of_its_rectangles() {
+    const CREATE_GC: u8 = 55;
+    const SET_CLIP_RECTANGLES: u8 = 59;
+    const POLY_FILL_RECTANGLE: u8 = 70;
+    const CLIPPED: u32 = FIRST + 9;
+    let mut display = row();
+    display.request(0, CREATE_GC, 0, |b| b.u32(CLIPPED).u32(WINDOW).u32(0));
+    let fill = |display: &mut Display| {
+        display.changes(0, POLY_FILL_RECTANGLE, |b| {
+            b.u32(WINDOW).u32(CLIPPED).u16(0).u16(0).u16(40).u16(40)
+        })
+    };
+    let whole = fill(&mut display);
+    assert!(matches!(whole[..], [[left, _, right, _]] if right - left == 40));
+    display.request(0, SET_CLIP_RECTANGLES, 0, |b| {
+        let b = b.u32(CLIPPED).u16(10).u16(0);
+        let b = b.u16(0).u16(20).u16(5).u16(5);
+        // The second is cut, the third is beside what is filled.
+        b.u16(20)
+            .u16(20)
+            .u16(50)
+            .u16(5)
+            .u16(60)
+            .u16(20)
+            .u16(5)
+            .u16(5)
+    });
+    let pieces = fill(&mut display);
+    let wide = pieces.iter().map(|[left, _, right, _]| right - left);
+    assert_eq!(wide.collect::<Vec<_>>(), [5, 10]);
 }
 
 #[test]
