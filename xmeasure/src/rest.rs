@@ -101,7 +101,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// About how long measuring them takes, a half before all other loads and a half behind them.
-    pub(crate) const LASTS: Duration = Duration::from_secs(9);
+    pub(crate) const LASTS: Duration = Duration::from_secs(11);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -148,7 +148,6 @@ impl Rest {
 
     /// Measures the first half: what a sleep costs afterwards changes from minute to minute.
     pub(crate) fn begin(&mut self, server: &mut LiveServer, target: &Target) -> io::Result<()> {
-        self.area.choose(server)?;
         self.passes(server, target, LEAST / 2)
     }
 
@@ -259,7 +258,11 @@ impl Rest {
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
         if work.is_zero() {
-            slept.area.extend(area.load().after(server, &mut pause)?);
+            slept.small.extend(area.small.after(server, &mut pause)?);
+            slept.area.extend(area.large.after(server, &mut pause)?);
+            if sleep == SHORT {
+                slept.twice.extend(area.twice.after(server, &mut pause)?);
+            }
         }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
@@ -309,7 +312,8 @@ impl Rest {
 
     fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
         let mut points: Vec<AfterSleep> = Vec::new();
-        let (mut warm, mut filled) = (None, None);
+        let mut warm = None;
+        let filled = filled(passes);
         for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
             let of = |field: fn(&Slept) -> &Vec<f64>| {
                 over_passes(passes, |pass| pass.sleeps.get(at).map(field))
@@ -322,20 +326,31 @@ impl Rest {
                 continue;
             };
             let (least, all) = *warm.get_or_insert((nothing.median, motley.median));
-            let area = of(|it| &it.area).map(|area| area.median - nothing.median);
-            let warm_area = *filled.get_or_insert(area.unwrap_or_default());
+            let area = of(|it| &it.area).zip(of(|it| &it.small));
+            let cold = |area: f64| (area - filled.unwrap_or_default()).max(0.0) / MEGAPIXELS;
+            let megapixel = area.map(|(area, small)| cold(area.median - small.median));
             let slower = (motley.median - all) - (nothing.median - least);
             points.push(AfterSleep {
                 asleep_us: micros(pause.as_secs_f64() * 1e6),
                 wakeup_us: micros(nothing.median),
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
                 connection_us: micros((connection.median - nothing.median).max(0.0)),
-                megapixel_us: area.map(|area| micros((area - warm_area).max(0.0) / MEGAPIXELS)),
+                // In the shortest pause nothing gets cold but by chance.
+                megapixel_us: megapixel.map(|time| micros(if at == 0 { 0.0 } else { time })),
                 spread: nothing.spread().map(|spread| rounded(spread, 2)),
             });
         }
         hot(passes, &points).into_iter().chain(points).collect()
     }
+}
+
+/// What filling the area takes that was filled right before.
+fn filled(passes: &[Pass]) -> Option<f64> {
+    let of = |field: fn(&Slept) -> &Vec<f64>| {
+        over_passes(passes, |pass| Some(field(pass.sleeps.first()?)))
+    };
+    let (once, twice) = of(|it| &it.area).zip(of(|it| &it.twice))?;
+    Some((twice.median - once.median).max(0.0))
 }
 
 /// The shortest sleep: that of a server which waits for nothing but a client that answers at once.

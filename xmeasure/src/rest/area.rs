@@ -1,101 +1,56 @@
 //! A large area that is filled behind a sleep, to see what cold pixels cost.
 
-use std::io;
-use std::thread;
-use std::time::Duration;
-
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
 use super::Batch;
 use crate::error::MeasureError;
-use crate::executor::LiveServer;
-use crate::pictures::{LATER, SMALL, SOON, TELLS};
+use crate::pictures::SMALL;
 use crate::stage::Stage;
-use crate::statistics::estimate;
 use crate::wire;
 
 /// The side of a square that fills a second-level cache, or half of one, in pixels.
 const SIDE: u16 = 500;
-/// Millions of pixels of it.
-pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
-/// How often it is looked at whether the server shows a change.
-const TRIES: usize = 9;
+/// Millions of pixels by which the two squares differ.
+pub(super) const MEGAPIXELS: f64 = (SIDE as f64 * SIDE as f64 - SMALL as f64 * SMALL as f64) / 1e6;
 
-/// Squares of one drawable.
-struct Squares {
-    small: Vec<u8>,
-    large: Batch,
-}
-
-/// The loads. What programs draw on is mostly windows. But a server that shows a change at once, and those that
-/// follow soon not before an interval is over, would do that in some of the measurements and not in
-/// others; one that does so after each change does it in those in warm caches, too.
+/// Squares of one drawable, which nobody sees: what a server does for its screen falls into some of
+/// the measurements and not into others.
 pub(super) struct Area {
-    seen: Squares,
-    unseen: Squares,
-    shown_at_times: bool,
+    /// What drawing anything costs behind a sleep.
+    pub(super) small: Batch,
+    pub(super) large: Batch,
+    /// The large one and, when that has just been touched, again. That it is warm behind a short sleep cannot
+    /// be relied on: where its pages share a part of the cache, or a virtual processor has lost its
+    /// translations, it is not.
+    pub(super) twice: Batch,
 }
 
 impl Area {
-    /// On the window, and on `unseen`, which is as deep.
-    pub(super) fn new(stage: &mut Stage, unseen: u32) -> Result<Area, MeasureError> {
-        let gc = stage.gc(unseen, CreateGCAux::new())?;
-        let square = |drawable, side| {
+    /// On `drawable`.
+    pub(super) fn new(stage: &mut Stage, drawable: u32) -> Result<Area, MeasureError> {
+        let gc = stage.gc(drawable, CreateGCAux::new())?;
+        let squares = |side, times: usize| {
             let square = Rectangle {
                 x: 0,
                 y: 0,
                 width: side,
                 height: side,
             };
-            wire::core(PolyFillRectangleRequest {
+            let request = wire::core(PolyFillRectangleRequest {
                 drawable,
                 gc,
                 rectangles: [square].as_slice().into(),
-            })
-        };
-        let on = |drawable| Squares {
-            small: square(drawable, SMALL),
-            large: Batch {
-                bytes: square(drawable, SIDE),
-                requests: 1,
+            });
+            Batch {
+                bytes: request.repeat(times),
+                requests: times,
                 answers: 0,
-            },
+            }
         };
         Ok(Area {
-            seen: on(stage.window),
-            unseen: on(unseen),
-            shown_at_times: false,
+            small: squares(SMALL, 1),
+            large: squares(SIDE, 1),
+            twice: squares(SIDE, 2),
         })
-    }
-
-    /// Looks whether the server shows a small change at once after a pause, and not where others went before.
-    pub(super) fn choose(&mut self, server: &mut LiveServer) -> io::Result<()> {
-        let at_once = self.shows(server, LATER * 2)?;
-        self.shown_at_times = at_once && !self.shows(server, Duration::ZERO)?;
-        Ok(())
-    }
-
-    /// Whether it does more for most small squares that are seen than for those that are not, soon after
-    /// they come behind such a pause.
-    fn shows(&self, server: &mut LiveServer, pause: Duration) -> io::Result<bool> {
-        let mut median = |square: &[u8]| -> io::Result<Option<f64>> {
-            let mut all = Vec::new();
-            for _ in 0..TRIES {
-                thread::sleep(pause);
-                all.extend(server.with_what_follows(square, 1, SOON)?);
-            }
-            Ok(estimate(&all).map(|it| it.median))
-        };
-        let both = median(&self.seen.small)?.zip(median(&self.unseen.small)?);
-        Ok(both.is_some_and(|(seen, unseen)| seen > (1.0 + TELLS) * unseen))
-    }
-
-    /// The square that is measured.
-    pub(super) fn load(&self) -> &Batch {
-        let squares = match self.shown_at_times {
-            true => &self.unseen,
-            false => &self.seen,
-        };
-        &squares.large
     }
 }
