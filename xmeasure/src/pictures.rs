@@ -37,7 +37,7 @@ const QUICK_TIMES: usize = 8;
 const EDGES: [(u32, i16); 2] = [(0xd0d0d0, -1), (0x808080, 1)];
 /// Small changes that follow each other soon, and how soon, to see how often the server does it.
 const MANY: usize = 250;
-pub(crate) const SOON: Duration = Duration::from_millis(2);
+const SOON: Duration = Duration::from_millis(2);
 /// A change is followed by an update where it costs more than unseen ones by this part of what the dearest do:
 /// an update may fall into two steps, or into one together with the viewer's asking for the next.
 const GREAT: f64 = 0.2;

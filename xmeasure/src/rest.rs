@@ -101,7 +101,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// About how long measuring them takes, a half before all other loads and a half behind them.
-    pub(crate) const LASTS: Duration = Duration::from_secs(9);
+    pub(crate) const LASTS: Duration = Duration::from_secs(11);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -148,7 +148,6 @@ impl Rest {
 
     /// Measures the first half: what a sleep costs afterwards changes from minute to minute.
     pub(crate) fn begin(&mut self, server: &mut LiveServer, target: &Target) -> io::Result<()> {
-        self.area.choose(server)?;
         self.passes(server, target, LEAST / 2)
     }
 
@@ -259,16 +258,17 @@ impl Rest {
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
         if work.is_zero() {
+            slept.small.extend(area.small.after(server, &mut pause)?);
             // They have no pixels in common, so one does not warm the other; but together they fill more than a
             // second-level cache, so each is warm only behind itself.
-            let (square, (rows, _)) = (area.load(), area.close());
-            rows.after(server, || {})?;
-            square.after(server, || {})?;
-            slept.area.extend(square.after(server, &mut pause)?);
+            area.close.after(server, || {})?;
+            area.large.after(server, || {})?;
+            slept.area.extend(area.large.after(server, &mut pause)?);
             if sleep <= SHORT {
-                rows.after(server, || {})?;
+                slept.twice.extend(area.twice.after(server, &mut pause)?);
+                area.close.after(server, || {})?;
             }
-            slept.close.extend(rows.after(server, || {})?);
+            slept.close.extend(area.close.after(server, || {})?);
         }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
@@ -318,7 +318,8 @@ impl Rest {
 
     fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
         let mut points: Vec<AfterSleep> = Vec::new();
-        let (mut warm, mut filled, mut filled_close) = (None, None, None);
+        let (mut warm, mut filled_close) = (None, None);
+        let filled = filled(passes);
         for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
             // A processor that idles for some milliseconds loses its caches or keeps them, now this, now
             // that; programs wake the server hundreds of times.
@@ -333,11 +334,12 @@ impl Rest {
                 continue;
             };
             let (least, all) = *warm.get_or_insert((nothing, motley));
-            let area = of(|it| &it.area).map(|area| area - nothing);
-            let warm_area = *filled.get_or_insert(area.unwrap_or_default());
+            let area = of(|it| &it.area).zip(of(|it| &it.small));
+            let cold = |area: f64| (area - filled.unwrap_or_default()).max(0.0) / MEGAPIXELS;
+            let megapixel = area.map(|(area, small)| cold(area - small));
             let close = of(|it| &it.close);
             let warm_close = *filled_close.get_or_insert(close.unwrap_or_default());
-            let close_megapixels = self.area.close().1;
+            let close_megapixels = self.area.close_megapixels;
             let slower = (motley - all) - (nothing - least);
             let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
             points.push(AfterSleep {
@@ -345,7 +347,8 @@ impl Rest {
                 wakeup_us: micros(nothing),
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
                 connection_us: micros((connection - nothing).max(0.0)),
-                megapixel_us: area.map(|area| micros((area - warm_area).max(0.0) / MEGAPIXELS)),
+                // In the shortest pause nothing gets cold but by chance.
+                megapixel_us: megapixel.map(|time| micros(if at == 0 { 0.0 } else { time })),
                 close_megapixel_us: close
                     .map(|close| micros((close - warm_close).max(0.0) / close_megapixels)),
                 spread: spread
@@ -355,6 +358,13 @@ impl Rest {
         }
         hot(passes, &points).into_iter().chain(points).collect()
     }
+}
+
+/// What filling the area takes that was filled right before.
+fn filled(passes: &[Pass]) -> Option<f64> {
+    let of = |field: fn(&Slept) -> &Vec<f64>| middle(passes, |pass| pass.sleeps.first().map(field));
+    let (once, twice) = of(|it| &it.area).zip(of(|it| &it.twice))?;
+    Some((twice - once).max(0.0))
 }
 
 /// The shortest sleep: that of a server which waits for nothing but a client that answers at once.
