@@ -5,7 +5,7 @@ use std::io;
 
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
-use x11prof_session::{Changed, ClientId, Observed, Operation, Session};
+use x11prof_session::{Change, ClientId, Observed, Operation, Session};
 use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Part, Reader, Record, Switch, Timestamp, TraceError,
 };
@@ -46,7 +46,7 @@ pub struct Seen<'a> {
     /// A request as an operation in the state of the session; `None` for other messages.
     pub operation: Option<&'a Operation>,
     /// What a request changes on the screen, where the pass follows that and it is known.
-    pub changed: Option<Changed>,
+    pub changed: Option<Change>,
     /// The extensions known so far, to decode with.
     pub extensions: &'a Extensions,
 }

@@ -13,6 +13,7 @@ use crate::clip::Area;
 use crate::compositing;
 use crate::drawing::{absolute, rectangle_of};
 use crate::gc::Component;
+use crate::geometry::Geometry;
 use crate::ids::ClientId;
 use crate::images;
 use crate::names::ExtensionKind;
@@ -35,6 +36,28 @@ pub struct Changed {
     pub bottom: u16,
 }
 
+/// What one request changes on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Change {
+    /// A box around all of it.
+    pub area: Changed,
+    /// How many parts a server takes it for: what a window that is resized has of its own, and what it leaves
+    /// of its parent, are two.
+    pub parts: u8,
+    /// Whether one of them is a copy of what the screen shows elsewhere.
+    pub copied: bool,
+}
+
+impl From<Changed> for Change {
+    fn from(area: Changed) -> Change {
+        Change {
+            area,
+            parts: 1,
+            copied: false,
+        }
+    }
+}
+
 impl Session {
     /// What `message` of `client`, which is yet to be observed, changes on the screen. `None` where it
     /// changes nothing there, or that is not known.
@@ -43,7 +66,7 @@ impl Session {
         client: ClientId,
         message: &Message<'_>,
         extensions: &Extensions,
-    ) -> Option<Changed> {
+    ) -> Option<Change> {
         let Message::Request(request) = message else {
             return None;
         };
@@ -52,8 +75,14 @@ impl Session {
         if (xproto::DESTROY_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST)
             .contains(&request.major)
         {
-            let (parent, area) = window(&state.drawables.windows, client, request, &body)?;
-            return state.on_screen(parent, area);
+            let (parent, area, how) = window(&state.drawables.windows, client, request, &body)?;
+            let area = state.on_screen(parent, area)?;
+            let Reshaped { parts, copied } = how;
+            return Some(Change {
+                area,
+                parts,
+                copied,
+            });
         }
         let (window, target, area) = match request.major {
             xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST => {
@@ -73,7 +102,40 @@ impl Session {
         };
         match target.effect {
             Effect::Nothing => None,
-            _ => state.on_screen(window, area.intersection(target.area)),
+            _ => {
+                let area = state.on_screen(window, area.intersection(target.area))?;
+                let copied = request.major == xproto::COPY_AREA_REQUEST
+                    && state.shows(body.u32(0)?, images::source(&body)?);
+                Some(Change {
+                    copied,
+                    ..area.into()
+                })
+            }
+        }
+    }
+}
+
+/// How a window changes what is seen of its parent and itself.
+struct Reshaped {
+    parts: u8,
+    copied: bool,
+}
+
+impl Reshaped {
+    /// From one geometry to another. A window that moves is copied, and leaves a part of its parent; one
+    /// whose size changes loses what is in it (protocol, bit-gravity Forget). Each of both may paint its
+    /// background.
+    fn between(now: Geometry, then: Geometry, paints: bool, parent_paints: bool) -> Reshaped {
+        let (from, to) = (now.outer(), then.outer());
+        let moves = from.origin() != to.origin();
+        let sizes = |area: Area| (area.width(), area.height());
+        let (before, after) = (sizes(from), sizes(to));
+        let leaves = moves || after.0 < before.0 || after.1 < before.1;
+        let copied = moves && before == after;
+        let parts = u8::from(leaves && parent_paints) + u8::from(copied || paints);
+        Reshaped {
+            parts: parts.max(1),
+            copied,
         }
     }
 }
@@ -84,7 +146,7 @@ fn window(
     client: ClientId,
     request: &Request<'_>,
     body: &Body<'_>,
-) -> Option<(u32, Area)> {
+) -> Option<(u32, Area, Reshaped)> {
     let id = body.u32(0)?;
     let window = windows.get(id).filter(|window| !window.input_only)?;
     let (parent, now) = (window.parent?, window.geometry);
@@ -92,6 +154,10 @@ fn window(
     if maps == window.mapped || maps && !windows.paints(id) {
         return None;
     }
+    let mut how = Reshaped {
+        parts: 1,
+        copied: false,
+    };
     let area = match request.major {
         xproto::MAP_WINDOW_REQUEST | xproto::CONFIGURE_WINDOW_REQUEST
             if windows.is_redirected(id, client) =>
@@ -104,11 +170,12 @@ fn window(
         xproto::CONFIGURE_WINDOW_REQUEST => {
             let mut then = now;
             reshape(&mut then, body, u32::from(body.u16(4)?));
+            how = Reshaped::between(now, then, windows.paints(id), windows.paints(parent));
             (then != now).then(|| now.outer().hull(then.outer()))?
         }
         _ => return None,
     };
-    Some((parent, area))
+    Some((parent, area, how))
 }
 
 /// Where a request draws: on which drawable, what it is clipped to, and a box around its shapes.
@@ -187,6 +254,11 @@ fn composited<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> O
 }
 
 impl State {
+    /// Whether anything of `area` of a drawable is on the screen.
+    fn shows(&self, drawable: u32, area: Area) -> bool {
+        self.on_screen(drawable, area).is_some()
+    }
+
     /// `area` of a window that is seen, on the screen; `None` where nothing of it is there.
     fn on_screen(&self, window: u32, area: Area) -> Option<Changed> {
         let seen = self.drawables.windows.on_screen(window, area)?;

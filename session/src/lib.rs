@@ -56,7 +56,7 @@ mod window_operations;
 mod windows;
 
 pub use atoms::predefined_atom;
-pub use changes::Changed;
+pub use changes::{Change, Changed};
 pub use definitions::Definitions;
 pub use definitions_file::DefinitionError;
 pub use drawables::{Drawable, DrawableKind};

@@ -3,7 +3,7 @@
 //! the changed pixel, whatever was drawn there and how often.
 
 use x11prof_cost_model::{Cost, Deferred, Micros};
-use x11prof_session::Changed;
+use x11prof_session::{Change, Changed};
 use x11prof_trace::ConnectionId;
 
 use super::bands::Bands;
@@ -150,12 +150,20 @@ impl Pictures {
         }
     }
 
-    /// `area` changed at `now`; what that costs beside its request. The first change after a pause of an
+    /// A `change` came at `now`; what that costs beside its request. The first change after a pause of an
     /// interval may wait, for what comes with it.
-    pub(super) fn change(&mut self, area: Changed, now: Micros) -> Micros {
+    pub(super) fn change(&mut self, change: impl Into<Change>, now: Micros) -> Micros {
+        let Change {
+            area,
+            parts,
+            copied,
+        } = change.into();
         let region = &self.changes.region;
-        let above = region.above(area.bottom) as f64;
-        let join = self.costs.join(region.boxes(), above);
+        let (boxes, above) = (region.boxes(), region.above(area.bottom) as f64);
+        let mut join = self.costs.join(boxes, above) * f64::from(parts);
+        if copied {
+            join += self.costs.copied(boxes, above);
+        }
         if self.due.is_none() && self.slices.over(now) {
             self.slices.next(now);
         }
@@ -221,7 +229,7 @@ pub(super) struct Made {
 #[cfg(test)]
 mod tests {
     use x11prof_cost_model::{Deferred, Micros};
-    use x11prof_session::Changed;
+    use x11prof_session::{Change, Changed};
     use x11prof_trace::ConnectionId;
 
     use super::{Changes, Pictures};
@@ -277,6 +285,8 @@ mod tests {
         let mut pictures = Pictures::new(Deferred {
             join_us: Some(Micros(2.0)),
             join_box_us: Some(Micros(0.25)),
+            copied_us: Some(Micros(1.0)),
+            copied_box_us: Some(Micros(0.5)),
             box_us: Some(Micros(3.0)),
             ..costs(100.0)
         });
@@ -286,6 +296,14 @@ mod tests {
         });
         // One box is no region that has to be gone through.
         assert_eq!(joins, [0.0, 0.0, 2.5].map(Micros));
+        // Two parts where three boxes are there, one of them a copy.
+        let moved = Change {
+            area: area(4, 0, 6, 1),
+            parts: 2,
+            copied: true,
+        };
+        let join = pictures.change(moved, Micros(10.0));
+        assert_eq!(join, Micros(2.0 * 2.75 + 2.5));
         let made = pictures.made(Micros(60.0), true, Micros::ZERO).unwrap();
         // Of the pixels half have changed, as far as is known.
         assert_eq!(made.cost.time, Micros(5.0 + 2.0 * 3.0 + 3.0 * 0.5));

@@ -1,7 +1,7 @@
 //! A display as the bytes on its connections.
 
 use x11prof_protocol::{ByteOrder, Connection, Extension, Extensions, Input, SequenceNumber, Side};
-use x11prof_session::{ClientId, Observed, Operation, Session};
+use x11prof_session::{Change, ClientId, Observed, Operation, Session};
 
 /// The root of the first screen: 1000 by 800, depth 24.
 pub(crate) const ROOT: u32 = 0x100;
@@ -185,6 +185,17 @@ impl Display {
         major: u8,
         body: impl FnOnce(Bytes) -> Bytes,
     ) -> Option<[u16; 4]> {
+        let changed = self.change(client, major, body)?.area;
+        Some([changed.left, changed.top, changed.right, changed.bottom])
+    }
+
+    /// What a request changes on the screen.
+    pub(crate) fn change(
+        &mut self,
+        client: u32,
+        major: u8,
+        body: impl FnOnce(Bytes) -> Bytes,
+    ) -> Option<Change> {
         let bytes = self.encode(major, 0, body);
         let Display {
             session,
@@ -203,7 +214,7 @@ impl Display {
                 session.observe(id, &message, extensions);
             },
         );
-        changed.map(|it| [it.left, it.top, it.right, it.bottom])
+        changed
     }
 
     /// A request of which the recorder kept only the first `kept` bytes.
