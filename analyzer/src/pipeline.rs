@@ -49,6 +49,8 @@ pub struct Seen<'a> {
     pub changed: Option<Change>,
     /// The extensions known so far, to decode with.
     pub extensions: &'a Extensions,
+    /// The state of the display behind the message.
+    pub session: &'a Session,
 }
 
 /// A client in the pass.
@@ -210,17 +212,17 @@ impl Pipeline {
                 &mut self.extensions,
                 |message, extensions| {
                     let changed = follows.then(|| session.changed(id, &message, extensions));
-                    let operation = match session.observe(id, &message, extensions) {
-                        Observed::Operation(operation) => Some(operation),
-                        _ => None,
-                    };
+                    let observed = session.observe(id, &message, extensions);
+                    let priced = matches!(observed, Observed::Operation(_));
+                    let session = &*session;
                     on(&Observation::Message(Seen {
                         connection: block.connection,
                         time: block.time,
                         message: &message,
-                        operation,
+                        operation: priced.then(|| session.operation()),
                         changed: changed.flatten(),
                         extensions,
+                        session,
                     }));
                 },
             );

@@ -119,6 +119,11 @@ impl Session {
         }
     }
 
+    /// The operation of the last request.
+    pub fn operation(&self) -> &Operation {
+        &self.operation
+    }
+
     /// The connection of `client` has ended: its resources go, unless it had them retained.
     pub fn closed(&mut self, client: ClientId) {
         self.state.closed(client);
@@ -134,6 +139,11 @@ impl Session {
         let mut roots: Vec<u32> = self.state.drawables.windows.roots().collect();
         roots.sort_unstable();
         roots
+    }
+
+    /// The drawable that the picture `id` is of; `None` where it is not known, or of none.
+    pub fn picture_drawable(&self, id: u32) -> Option<u32> {
+        self.state.render.drawable(id)
     }
 
     /// The graphics context `id`; `None` where it is not known.

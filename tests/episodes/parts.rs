@@ -1,7 +1,7 @@
 //! How far the parts of an episode are from what its program measured of itself.
 //!
 //! The kernel's clock of a thread begins before a switch to the thread, its record of the switch comes
-//! after it (docs/METHOD.md, "Episodes"): the two differ by what one switch takes, which is taken off
+//! after it (docs/EPISODES.md): the two differ by what one switch takes, which is taken off
 //! here, once a switch. It has to be the same for all handlings, and small.
 
 use crate::benchmark::Pair;

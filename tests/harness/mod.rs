@@ -54,6 +54,8 @@ impl Place {
             .env_remove("DISPLAY")
             .env_remove("XAUTHORITY")
             .env("HOME", self.folder.path())
+            // What a killed x11prof leaves behind goes with the folder.
+            .env("XDG_RUNTIME_DIR", self.folder.path())
             .stdin(Stdio::null());
         command
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use x11prof_protocol::{Message, Symbol};
+use x11prof_session::Session;
 use x11prof_trace::{Control, Direction, Timestamp};
 
 use super::happening::{Delivery, Happening, Sent, Wait};
@@ -13,6 +14,7 @@ use super::keyboard::Keyboard;
 use super::stimulus::{Detail, Stimulus};
 use super::windows::WindowNames;
 use crate::pipeline::{Observation, Seen};
+use crate::profile::atoms;
 
 /// How late switches may be, in nanoseconds.
 const SETTLING: u64 = 250_000_000;
@@ -147,13 +149,13 @@ impl Collector {
                     "UngrabServer" => sent.grabs = Some(false),
                     _ => {}
                 }
-                sent.draws |= self.windows.shows(request);
+                sent.draws |= self.windows.shows(seen.session, request);
             }
             Message::Reply(reply) if reply.last => self.delivery.answered.push(reply.sequence),
             Message::Error(error) => self.delivery.answered.push(error.sequence),
             Message::Event(event) => {
                 let stimulus = Stimulus::of(event);
-                let landmark = self.landmark(&stimulus);
+                let landmark = self.landmark(seen.session, &stimulus);
                 self.delivery.events.push((stimulus, landmark));
             }
             _ => {}
@@ -161,7 +163,7 @@ impl Collector {
     }
 
     /// Trigger, key or button, window.
-    fn landmark(&self, stimulus: &Stimulus) -> Symbol {
+    fn landmark(&self, session: &Session, stimulus: &Stimulus) -> Symbol {
         let mut text = stimulus.name.to_string();
         match stimulus.detail {
             Detail::None | Detail::Touch(_) => {}
@@ -170,7 +172,7 @@ impl Collector {
                 None => text.push_str(&format!(" keycode {code}")),
             },
             Detail::Button(button) => text.push_str(&format!(" button {button}")),
-            Detail::Atom(atom) => text.push_str(&format!(" {}", self.windows.atom(atom))),
+            Detail::Atom(atom) => text.push_str(&format!(" {}", atoms::name(session, atom))),
         }
         if let Some(window) = stimulus.window.and_then(|id| self.windows.call(id)) {
             text.push_str(" in ");

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use x11prof_protocol::{Message, Request, Symbol};
+use x11prof_session::Session;
 
 use crate::body::Body;
 use crate::pipeline::Seen;
-use crate::profile::atoms::Atoms;
 use crate::profile::target::{Target, target};
 
 /// Windows known at most.
@@ -27,22 +27,18 @@ struct Window {
 /// The windows of a display by name.
 #[derive(Debug, Default)]
 pub(crate) struct WindowNames {
-    atoms: Atoms,
     known: HashMap<u32, Window>,
-    /// The drawables that pictures are of.
-    pictures: HashMap<u32, u32>,
 }
 
 impl WindowNames {
     /// Learns from the next message.
     pub(crate) fn observe(&mut self, seen: &Seen<'_>) {
-        self.atoms.observe(seen);
         if let Message::Request(request) = seen.message {
-            self.request(request);
+            self.request(seen.session, request);
         }
     }
 
-    fn request(&mut self, request: &Request<'_>) {
+    fn request(&mut self, session: &Session, request: &Request<'_>) {
         let body = Body::of(request);
         match request.name.as_str() {
             "CreateWindow" => {
@@ -68,28 +64,16 @@ impl WindowNames {
                     self.known.remove(&id);
                 }
             }
-            "RENDER:CreatePicture" => {
-                if let (Some(id), Some(drawable)) = (body.u32(0), body.u32(4))
-                    && self.pictures.len() < MOST
-                {
-                    self.pictures.insert(id, drawable);
-                }
-            }
-            "RENDER:FreePicture" => {
-                if let Some(id) = body.u32(0) {
-                    self.pictures.remove(&id);
-                }
-            }
             "ChangeProperty" => {
-                self.property(&body);
+                self.property(session, &body);
             }
             _ => {}
         }
     }
 
-    fn property(&mut self, body: &Body<'_>) -> Option<()> {
+    fn property(&mut self, session: &Session, body: &Body<'_>) -> Option<()> {
         let (id, atom) = (body.u32(0)?, body.u32(4)?);
-        let property = self.atoms.name(atom).as_str();
+        let property = session.atom_name(atom)?;
         if !matches!(property, "WM_CLASS" | "WM_NAME" | "_NET_WM_NAME") {
             return None;
         }
@@ -108,7 +92,7 @@ impl WindowNames {
 
     /// Whether a request changes what is on the screen: it draws on a window, or shows, moves or
     /// hides one.
-    pub(crate) fn shows(&self, request: &Request<'_>) -> bool {
+    pub(crate) fn shows(&self, session: &Session, request: &Request<'_>) -> bool {
         match request.name.as_str() {
             "MapWindow" | "MapSubwindows" | "UnmapWindow" | "UnmapSubwindows"
             | "ConfigureWindow" | "DestroyWindow" | "ClearArea" | "Present:Pixmap"
@@ -135,15 +119,15 @@ impl WindowNames {
             | "RENDER:Triangles"
             | "RENDER:CompositeGlyphs8"
             | "RENDER:CompositeGlyphs16"
-            | "RENDER:CompositeGlyphs32" => self.on_window(request),
+            | "RENDER:CompositeGlyphs32" => self.on_window(session, request),
             _ => false,
         }
     }
 
-    fn on_window(&self, request: &Request<'_>) -> bool {
+    fn on_window(&self, session: &Session, request: &Request<'_>) -> bool {
         let drawable = match target(request) {
             Some(Target::Drawable(id)) => Some(id),
-            Some(Target::Picture(id)) => self.pictures.get(&id).copied(),
+            Some(Target::Picture(id)) => session.picture_drawable(id),
             None => None,
         };
         drawable.is_some_and(|id| self.known.contains_key(&id))
@@ -167,11 +151,6 @@ impl WindowNames {
             }
         }
         None
-    }
-
-    /// The name of an atom.
-    pub(crate) fn atom(&self, atom: u32) -> Symbol {
-        self.atoms.name(atom)
     }
 }
 

@@ -10,7 +10,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use crate::body::Body;
 use crate::pipeline::{Observation, Seen};
-use crate::profile::atoms::Atoms;
+use crate::profile::atoms;
 use crate::profile::charges::Charge;
 use crate::profile::owners::Owners;
 use crate::profile::tally::{Line, Tally};
@@ -80,7 +80,6 @@ struct Description {
 pub(crate) struct Groups {
     by: By,
     tally: Tally<GroupKey>,
-    atoms: Atoms,
     descriptions: HashMap<DrawableKey, Description>,
     owners: Owners,
     /// Which windows are roots.
@@ -96,7 +95,6 @@ impl Groups {
         Groups {
             by,
             tally: Tally::default(),
-            atoms: Atoms::default(),
             descriptions: HashMap::new(),
             owners: Owners::default(),
             formats: PixelFormats::default(),
@@ -114,9 +112,6 @@ impl Groups {
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
-                if self.by == By::Atom {
-                    self.atoms.observe(seen);
-                }
                 if self.tally.len() >= 2 * MOST {
                     self.tally.fold(MOST, GroupKey::Others);
                     let (tally, by) = (&self.tally, self.by);
@@ -156,6 +151,9 @@ impl Groups {
                 self.owners.learn(seen.connection, setup);
                 GroupKey::None
             }
+            Message::Request(request) if self.by == By::Atom => {
+                atoms::of(seen.session, request).map_or(GroupKey::None, GroupKey::Atom)
+            }
             Message::Request(request) => self.of_request(seen.connection, request),
             Message::Reply(reply) => self.of_answered(seen.connection, reply.sequence),
             Message::Error(error) => self.of_answered(seen.connection, error.sequence),
@@ -163,21 +161,16 @@ impl Groups {
                 event_window(event).map_or(GroupKey::None, |id| self.of_drawable(id))
             }
             // PropertyNotify: the atom stands behind the window.
-            Message::Event(event) if event.code == 28 => event
-                .order
-                .u32(event.bytes, 8)
-                .map_or(GroupKey::None, |atom| GroupKey::Atom(self.atoms.name(atom))),
+            Message::Event(event) if event.code == 28 => {
+                let atom = event.order.u32(event.bytes, 8);
+                let name = atom.map(|atom| atoms::name(seen.session, atom));
+                name.map_or(GroupKey::None, GroupKey::Atom)
+            }
             _ => GroupKey::None,
         }
     }
 
     fn of_request(&mut self, connection: ConnectionId, request: &Request<'_>) -> GroupKey {
-        if self.by == By::Atom {
-            return self
-                .atoms
-                .of(request)
-                .map_or(GroupKey::None, GroupKey::Atom);
-        }
         self.learn(connection, request);
         let drawable = match target(request) {
             Some(Target::Drawable(id)) => Some(id),
