@@ -125,8 +125,7 @@ impl Pictures {
     pub(super) fn within(&mut self, from: Micros, to: Micros, beyond: Micros) -> Option<Micros> {
         let enough = beyond.0 * 2.0 >= self.costs.update_us.0;
         let short = !self.come_within(to - from);
-        (enough && short && self.due.is_some_and(|due| due.0 <= to.0) && self.runs(to))
-            .then(|| self.ran(to, beyond))
+        (enough && short && self.runs(to)).then(|| self.ran(to, beyond))
     }
 
     /// What an update of so many drawn pixels costs: by what those that were seen took, if they are
