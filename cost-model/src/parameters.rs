@@ -181,6 +181,13 @@ pub struct Deferred {
     /// The same for each of those boxes that is not below the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join_box_us: Option<Micros>,
+    /// What a copy of what the screen shows elsewhere costs beyond that: a server that tells its viewers of
+    /// copies keeps account of where they came from. Nothing where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_us: Option<Micros>,
+    /// The same for each of those boxes that is not below the copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_box_us: Option<Micros>,
     /// What an update costs more for each microsecond that the wakeup before it costs more than one
     /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,6 +235,16 @@ impl Deferred {
         match boxes {
             0 | 1 => Micros::ZERO,
             _ => self.join_us.unwrap_or_default() + self.join_box_us.unwrap_or_default() * above,
+        }
+    }
+
+    /// What a copy of what the screen shows elsewhere costs beyond that.
+    pub fn copied(&self, boxes: u64, above: f64) -> Micros {
+        match boxes {
+            0 | 1 => Micros::ZERO,
+            _ => {
+                self.copied_us.unwrap_or_default() + self.copied_box_us.unwrap_or_default() * above
+            }
         }
     }
 

@@ -266,6 +266,8 @@ fn deferred(it: &Deferred) -> Vec<Field> {
         ("wait_us", it.wait_us.map(|time| time.0)),
         ("join_us", it.join_us.map(|time| time.0)),
         ("join_box_us", it.join_box_us.map(|time| time.0)),
+        ("copied_us", it.copied_us.map(|time| time.0)),
+        ("copied_box_us", it.copied_box_us.map(|time| time.0)),
         ("chill", it.chill),
         ("busy_us", it.busy_us.map(|time| time.0)),
         ("spread", it.spread),
@@ -354,7 +356,7 @@ after_writing = [
     { pixels = 65536, more_us = 1.5 },
     { pixels = 1048576, more_us = 4, spread = 0.3 },
 ]
-deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, wait_us = 40, join_us = 0.1, join_box_us = 0.0005, chill = 1.5, busy_us = 5000, spread = 0.1 }
+deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, wait_us = 40, join_us = 0.1, join_box_us = 0.0005, copied_us = 0.2, copied_box_us = 0.001, chill = 1.5, busy_us = 5000, spread = 0.1 }
 
 [[request]]
 name = "PolyLine"

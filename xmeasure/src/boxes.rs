@@ -8,7 +8,7 @@ use std::thread;
 use x11prof_cost_model::{Deferred, Micros};
 
 use crate::executor::LiveServer;
-use crate::pictures::{Copies, LATER};
+use crate::pictures::{Copies, LATER, TELLS};
 use crate::statistics::estimate;
 use crate::transport::rounded;
 
@@ -38,14 +38,13 @@ impl Boxes {
         }
     }
 
-    /// Measures them, where `deferred` is what an update of one box costs.
+    /// Measures what an update pays, where `deferred` is what one of one box costs, and what requests pay alone.
     pub(crate) fn measure(
         &self,
         server: &mut LiveServer,
         times: usize,
         deferred: Deferred,
     ) -> io::Result<Deferred> {
-        let deferred = self.joins(server, deferred)?;
         if deferred.join_us.is_none() {
             return Ok(deferred);
         }
@@ -71,24 +70,58 @@ impl Boxes {
         server: &mut LiveServer,
         deferred: Deferred,
     ) -> io::Result<Deferred> {
+        let more = self.more(server)?;
+        Ok(Deferred {
+            join_us: more.map(|it| Micros(rounded(it.join, 3))),
+            join_box_us: more.map(|it| Micros(rounded(it.each, 3))),
+            ..deferred
+        })
+    }
+
+    /// Measures what copies of what the screen shows pay beyond that, where these are such. That is known
+    /// where it is a part of what a change pays that tells.
+    pub(crate) fn copied(
+        &self,
+        server: &mut LiveServer,
+        deferred: Deferred,
+    ) -> io::Result<Deferred> {
+        let more = self.more(server)?;
+        let (boxes, above) = (number(MANY) as u64, above(MANY));
+        let join = deferred.join(boxes, above).0;
+        let more = more.filter(|it| it.join + it.each * above > TELLS * join);
+        Ok(Deferred {
+            copied_us: more.map(|it| Micros(rounded(it.join, 3))),
+            copied_box_us: more.map(|it| Micros(rounded(it.each, 3))),
+            ..deferred
+        })
+    }
+
+    /// What these cost more among many boxes.
+    fn more(&self, server: &mut LiveServer) -> io::Result<Option<More>> {
         let (few, many) = (number(FEW), number(MANY));
-        // Where all have changed already, those of the rows above and of its own.
-        let above = |side: u16| (number(side) + f64::from(side)) / 2.0;
         let (Some(one), Some(among_few), Some(among_many)) = (
             self.one.in_a_stream(server, 1)?,
             self.few.in_a_stream(server, few as u64)?,
             self.many.in_a_stream(server, many as u64)?,
         ) else {
-            return Ok(deferred);
+            return Ok(None);
         };
         let each = ((among_many - among_few) / (above(MANY) - above(FEW))).max(0.0);
         let join = (among_few - one - each * above(FEW)).max(0.0);
-        Ok(Deferred {
-            join_us: Some(Micros(rounded(join, 3))),
-            join_box_us: Some(Micros(rounded(each, 3))),
-            ..deferred
-        })
+        Ok(Some(More { join, each }))
     }
+}
+
+/// What a request costs more in a region of boxes, and for each that is not below it, in microseconds.
+#[derive(Debug, Clone, Copy)]
+struct More {
+    join: f64,
+    each: f64,
+}
+
+/// How many boxes are above a place on the mean where all of so many rows have changed already, or beside it.
+fn above(side: u16) -> f64 {
+    (number(side) + f64::from(side)) / 2.0
 }
 
 /// How many a square of so many beside each other has.

@@ -67,7 +67,9 @@ pub(crate) struct Pictures {
     smooth: Copies,
     hosted: Hosted,
     boxes: Boxes,
-    /// The same on what nobody sees, but whose changes are kept.
+    /// Copies within the window beside copies to it.
+    within: Boxes,
+    /// The same as `boxes` on what nobody sees, but whose changes are kept.
     watched: Option<Boxes>,
 }
 
@@ -85,29 +87,42 @@ impl Pictures {
         let smooth = smooth(stage, depth)?;
         let two = [(black_on_white, 0), (white_on_black, 0)];
         // `many` times as many places in rows and in columns.
+        let all = |side: u16, many: u16, from: &dyn Fn(i16, i16) -> (u32, i16, i16), to: u32| {
+            let place = |at: u16| (2 * at * side).cast_signed();
+            let places = (0..many).flat_map(|row| (0..many).map(move |column| (row, column)));
+            let copies = places.map(|(row, column)| {
+                let (dst_x, dst_y) = (place(column), place(row));
+                let (src_drawable, src_x, src_y) = from(dst_x, dst_y);
+                wire::core(CopyAreaRequest {
+                    src_drawable,
+                    dst_drawable: to,
+                    gc,
+                    src_x,
+                    src_y,
+                    dst_x,
+                    dst_y,
+                    width: side,
+                    height: side,
+                })
+            });
+            copies.flatten().collect::<Vec<u8>>()
+        };
         let copies_to = |seen: u32, side: u16, many: u16, from: [(u32, i16); 2]| {
-            let copy = |(from, src_x), to| -> Vec<u8> {
-                let place = |at: u16| (2 * at * side).cast_signed();
-                let places = (0..many).flat_map(|row| (0..many).map(move |column| (row, column)));
-                let copies = places.map(|(row, column)| {
-                    wire::core(CopyAreaRequest {
-                        src_drawable: from,
-                        dst_drawable: to,
-                        gc,
-                        src_x,
-                        src_y: 0,
-                        dst_x: place(column),
-                        dst_y: place(row),
-                        width: side,
-                        height: side,
-                    })
-                });
-                copies.flatten().collect()
-            };
-            let to = |to| from.map(|from| copy(from, to));
+            let to = |to| from.map(|(from, x)| all(side, many, &|_, _| (from, x, 0), to));
             Copies {
                 seen: to(seen),
                 unseen: to(pixmap),
+            }
+        };
+        // Copies of what the window shows two places further in the row, and the same of a pixmap.
+        let within = |side: u16, many: u16| {
+            let width = (2 * side * many).cast_signed();
+            let further = |x: i16| (x + 4 * side.cast_signed()) % width.max(8 * side.cast_signed());
+            let seen = all(side, many, &|x, y| (window, further(x), y), window);
+            let unseen = all(side, many, &|_, _| (white_on_black, 0, 0), window);
+            Copies {
+                seen: [seen.clone(), seen],
+                unseen: [unseen.clone(), unseen],
             }
         };
         let copies = |side, many, from| copies_to(window, side, many, from);
@@ -120,6 +135,7 @@ impl Pictures {
             smooth: copies(LARGE, 1, [(smooth, 0), (smooth, 1)]),
             hosted: Hosted::new(&|side, many| copies(side, many, two)),
             boxes: Boxes::new(&|side, many| copies(side, many, two)),
+            within: Boxes::new(&within),
             watched: watched.map(|to| Boxes::new(&|side, many| copies_to(to, side, many, two))),
         })
     }
@@ -182,7 +198,11 @@ impl Pictures {
                     _ => Ok(Some(deferred)),
                 }
             }
-            false => (self.boxes.measure(server, times, deferred)).map(Some),
+            false => {
+                let deferred = self.boxes.joins(server, deferred)?;
+                let deferred = self.within.copied(server, deferred)?;
+                (self.boxes.measure(server, times, deferred)).map(Some)
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! the changed pixel, whatever was drawn there and how often.
 
 use x11prof_cost_model::{Cost, Deferred, Micros};
-use x11prof_session::Changed;
+use x11prof_session::{Change, Changed};
 use x11prof_trace::ConnectionId;
 
 use super::bands::Bands;
@@ -125,8 +125,7 @@ impl Pictures {
     pub(super) fn within(&mut self, from: Micros, to: Micros, beyond: Micros) -> Option<Micros> {
         let enough = beyond.0 * 2.0 >= self.costs.update_us.0;
         let short = !self.come_within(to - from);
-        (enough && short && self.due.is_some_and(|due| due.0 <= to.0) && self.runs(to))
-            .then(|| self.ran(to, beyond))
+        (enough && short && self.runs(to)).then(|| self.ran(to, beyond))
     }
 
     /// What an update of so many drawn pixels costs: by what those that were seen took, if they are
@@ -150,22 +149,28 @@ impl Pictures {
         }
     }
 
-    /// `area` changed at `now`; what that costs beside its request. The first change after a pause of an
+    /// A `change` came at `now`; what that costs beside its request. The first change after a pause of an
     /// interval may wait, for what comes with it.
-    pub(super) fn change(&mut self, area: Changed, now: Micros) -> Micros {
-        let region = &self.changes.region;
-        let above = region.above(area.bottom) as f64;
-        let join = self.costs.join(region.boxes(), above);
+    pub(super) fn change(&mut self, change: &Change, now: Micros) -> Micros {
+        let mut joins = Micros::ZERO;
         if self.due.is_none() && self.slices.over(now) {
             self.slices.next(now);
         }
-        self.changes.add(area);
+        for area in change.boxes() {
+            let region = &self.changes.region;
+            let (boxes, above) = (region.boxes(), region.above(area.bottom) as f64);
+            joins += self.costs.join(boxes, above) * f64::from(change.parts);
+            if change.copied {
+                joins += self.costs.copied(boxes, above);
+            }
+            self.changes.add(area);
+        }
         let interval = self.costs.interval_us;
         let next = self.last.map(|last| last + interval);
         let soon = now + self.costs.first();
         let due = next.filter(|next| now.0 < next.0).unwrap_or(soon);
         self.due.get_or_insert(due);
-        join
+        joins
     }
 
     /// Whether the server makes pictures when it has nothing else to do, and not at an interval.
@@ -221,7 +226,7 @@ pub(super) struct Made {
 #[cfg(test)]
 mod tests {
     use x11prof_cost_model::{Deferred, Micros};
-    use x11prof_session::Changed;
+    use x11prof_session::{Change, Changed};
     use x11prof_trace::ConnectionId;
 
     use super::{Changes, Pictures};
@@ -262,12 +267,12 @@ mod tests {
         let mut pictures = Pictures::new(costs(100.0));
         let all = area(0, 0, 10, 10);
         assert_eq!(pictures.made(Micros(1e9), true, Micros::ZERO), None);
-        pictures.change(all, Micros(1000.0));
-        pictures.change(all, Micros(1040.0));
+        pictures.change(&all.into(), Micros(1000.0));
+        pictures.change(&all.into(), Micros(1040.0));
         assert_eq!(pictures.made(Micros(1049.0), true, Micros::ZERO), None);
         let made = pictures.made(Micros(1060.0), false, Micros::ZERO).unwrap();
         assert_eq!((made.due, made.cost.time), (Micros(1050.0), Micros(30.0)));
-        pictures.change(all, Micros(1060.0));
+        pictures.change(&all.into(), Micros(1060.0));
         assert_eq!(pictures.made(Micros(1149.0), true, Micros::ZERO), None);
         assert!(pictures.made(Micros(1150.0), true, Micros::ZERO).is_some());
     }
@@ -277,20 +282,30 @@ mod tests {
         let mut pictures = Pictures::new(Deferred {
             join_us: Some(Micros(2.0)),
             join_box_us: Some(Micros(0.25)),
+            copied_us: Some(Micros(1.0)),
+            copied_box_us: Some(Micros(0.5)),
             box_us: Some(Micros(3.0)),
             ..costs(100.0)
         });
         let joins = [0, 4, 8].map(|left| {
             let area = area(left, 0, left + 2, 1);
-            pictures.change(area, Micros(10.0))
+            pictures.change(&area.into(), Micros(10.0))
         });
         // One box is no region that has to be gone through.
         assert_eq!(joins, [0.0, 0.0, 2.5].map(Micros));
+        // Two parts where three boxes are there, one of them a copy.
+        let moved = Change {
+            parts: 2,
+            copied: true,
+            ..area(4, 0, 6, 1).into()
+        };
+        let join = pictures.change(&moved, Micros(10.0));
+        assert_eq!(join, Micros(2.0 * 2.75 + 2.5));
         let made = pictures.made(Micros(60.0), true, Micros::ZERO).unwrap();
         // Of the pixels half have changed, as far as is known.
         assert_eq!(made.cost.time, Micros(5.0 + 2.0 * 3.0 + 3.0 * 0.5));
         assert_eq!(
-            pictures.change(area(0, 0, 1, 1), Micros(200.0)),
+            pictures.change(&area(0, 0, 1, 1).into(), Micros(200.0)),
             Micros::ZERO
         );
     }
@@ -298,7 +313,7 @@ mod tests {
     #[test]
     fn without_an_interval_they_wait_for_rest() {
         let mut pictures = Pictures::new(costs(0.0));
-        pictures.change(area(0, 0, 2, 1), Micros(10.0));
+        pictures.change(&area(0, 0, 2, 1).into(), Micros(10.0));
         assert_eq!(pictures.made(Micros(20.0), false, Micros::ZERO), None);
         let made = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
         assert_eq!(made.cost.time, Micros(5.5));
@@ -314,8 +329,8 @@ mod tests {
             ..costs(0.0)
         });
         pictures.serves(ConnectionId(1), Micros(10.0), Micros::ZERO);
-        pictures.change(area(0, 0, 2, 1), Micros(20.0));
-        pictures.change(area(4, 0, 6, 1), Micros(30.0));
+        pictures.change(&area(0, 0, 2, 1).into(), Micros(20.0));
+        pictures.change(&area(4, 0, 6, 1).into(), Micros(30.0));
         assert!(!pictures.pauses(Micros(59.0)));
         assert_eq!(pictures.made(Micros(59.0), false, Micros::ZERO), None);
         assert!(pictures.pauses(Micros(60.0)));
@@ -324,7 +339,7 @@ mod tests {
         assert_eq!(made.cost.time, Micros(5.0 + 2.0 + 2.0 * 0.5));
         assert_eq!(made.wait, Micros(2.0 * 20.0));
         // It took until 108, and the next slice begins at the tick before, at 60.
-        pictures.change(area(0, 0, 2, 1), Micros(109.0));
+        pictures.change(&area(0, 0, 2, 1).into(), Micros(109.0));
         assert!(!pictures.pauses(Micros(109.0)));
         assert!(pictures.pauses(Micros(110.0)));
         let made = pictures.made(Micros(109.5), true, Micros(1.0)).unwrap();

@@ -2,7 +2,7 @@
 //! the recorded server is the one that is priced, by what it did of its own accord.
 
 use x11prof_cost_model::{Deferred, Host, Micros, ServerIdentity, ServerParameters, is_same};
-use x11prof_session::Changed;
+use x11prof_session::Change;
 use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
 
 use super::deferred::{Made, Pictures, Updates};
@@ -99,18 +99,18 @@ impl Later {
         }
     }
 
-    /// `area` changed by what came at `time`, which the server by its clock is busy with until `busy`; the
+    /// A `change` by what came at `time`, which the server by its clock is busy with until `busy`; the
     /// recorded one may have been done before. What the change costs beside its request.
     pub(super) fn changed(
         &mut self,
-        area: Changed,
+        change: &Change,
         time: Timestamp,
         busy: Micros,
         at: impl Fn(Timestamp) -> Micros,
     ) -> Micros {
         let done = self.runs.as_ref().and_then(OwnRuns::done);
         let done = done.map_or(busy, |done| Micros(at(done).0.max(at(time).0)));
-        self.pictures.change(area, Micros(busy.0.min(done.0)))
+        self.pictures.change(change, Micros(busy.0.min(done.0)))
     }
 
     /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
@@ -205,7 +205,7 @@ mod tests {
             right,
             bottom,
         };
-        later.changed(changed, time, at(time), at);
+        later.changed(&changed.into(), time, at(time), at);
         later.costs(Micros(50.0));
     }
 

@@ -31,8 +31,9 @@ pub(super) struct Ran {
 /// A run of the server's, for whomever.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    /// Until when all that came had been heard before.
-    heard: u64,
+    /// Until when all that came had been heard before; `None` where it was not seen to wait before, as a
+    /// server that has been busy since the recording began.
+    heard: Option<u64>,
     from: u64,
     /// When it waited again; `None` while it runs.
     to: Option<u64>,
@@ -82,16 +83,13 @@ impl OwnRuns {
                     if self.runs.len() == MOST {
                         self.runs.pop_front();
                     }
-                    // Before the first one nothing is known.
-                    if let Some(heard) = self.heard {
-                        self.runs.push_back(Run {
-                            heard,
-                            from: time,
-                            to: None,
-                            on_since: Some(time),
-                            nanos: 0,
-                        });
-                    }
+                    self.runs.push_back(Run {
+                        heard: self.heard,
+                        from: time,
+                        to: None,
+                        on_since: Some(time),
+                        nanos: 0,
+                    });
                 }
                 (kind, awake) => {
                     let blocked = kind == SwitchKind::Blocked;
@@ -171,12 +169,14 @@ impl OwnRuns {
         (!self.is_own(run)).then(|| Micros::from_nanos(nanos as f64))
     }
 
-    /// Whether nothing had come for a run before it began.
+    /// Whether nothing had come for a run before it began, as far as is known.
     fn is_own(&self, run: &Run) -> bool {
-        self.forgotten <= run.heard
-            && !(self.came.iter())
-                .take_while(|(at, _)| *at <= run.from)
-                .any(|(at, _)| *at > run.heard)
+        let came_since = |heard| {
+            let came = self.came.iter().take_while(|(at, _)| *at <= run.from);
+            came.into_iter().any(|(at, _)| *at > heard)
+        };
+        run.heard
+            .is_some_and(|heard| self.forgotten <= heard && !came_since(heard))
     }
 }
 
@@ -193,7 +193,7 @@ mod tests {
         Timestamp::from_nanos(micros * 1000)
     }
 
-    /// The server's switches: when it began to run, and when it waited.
+    /// The server's switches: when it began to run, and when it waited; the first run is over.
     fn with(all: &[(u64, u64)]) -> OwnRuns {
         let mut own = OwnRuns::of(SERVER);
         for &(from, to) in all {
@@ -202,6 +202,7 @@ mod tests {
                 switch(to, SwitchKind::Blocked),
             ]);
         }
+        own.runs.pop_front();
         own
     }
 
@@ -257,6 +258,23 @@ mod tests {
         assert_eq!(runs.busy(at(4990)), None);
         runs.comes(at(6000));
         assert_eq!(runs.busy(at(6000)), Some(Micros(4000.0)));
+    }
+
+    #[test]
+    fn one_that_never_waited_runs_for_its_clients() {
+        let mut runs = OwnRuns::of(SERVER);
+        runs.comes(at(10));
+        runs.observe(&[
+            switch(20, SwitchKind::In),
+            switch(90, SwitchKind::Preempted),
+        ]);
+        assert_eq!(runs.busy(at(9020)), Some(Micros(9000.0)));
+        runs.observe(&[
+            switch(9100, SwitchKind::In),
+            switch(9200, SwitchKind::Blocked),
+        ]);
+        runs.costs(Micros(50.0));
+        assert_eq!(next(&mut runs, 10_000), Some((20, false, 120.0)));
     }
 
     #[test]

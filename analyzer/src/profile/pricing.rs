@@ -333,10 +333,7 @@ impl Pricer {
         if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
             let at = |time| since(start, time);
-            let joins = changed.boxes();
-            let join = joins
-                .map(|area| later.changed(area, seen.time, busy, at))
-                .sum();
+            let join = later.changed(changed, seen.time, busy, at);
             self.price.server += Cost::exact(join);
             let busy = busy + join;
             let pauses = later.pauses(busy);

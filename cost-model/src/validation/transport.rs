@@ -29,6 +29,7 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
             .into_iter()
             .chain(more)
             .chain(boxes)
+            .chain([it.copied_us, it.copied_box_us])
             .flatten()
             .map(|time| time.0);
         if !times.chain(it.chill).chain(it.spread).all(is_amount) {

@@ -185,6 +185,19 @@ impl Display {
         major: u8,
         body: impl FnOnce(Bytes) -> Bytes,
     ) -> Vec<[u16; 4]> {
+        let changed = self.change(client, major, body);
+        let boxes = changed.iter().flat_map(Change::boxes);
+        let edges = boxes.map(|it| [it.left, it.top, it.right, it.bottom]);
+        edges.collect()
+    }
+
+    /// What a request changes on the screen.
+    pub(crate) fn change(
+        &mut self,
+        client: u32,
+        major: u8,
+        body: impl FnOnce(Bytes) -> Bytes,
+    ) -> Option<Change> {
         let bytes = self.encode(major, 0, body);
         let Display {
             session,
@@ -203,9 +216,7 @@ impl Display {
                 session.observe(id, &message, extensions);
             },
         );
-        let boxes = changed.iter().flat_map(Change::boxes);
-        let edges = boxes.map(|it| [it.left, it.top, it.right, it.bottom]);
-        edges.collect()
+        changed
     }
 
     /// A request of which the recorder kept only the first `kept` bytes.

@@ -170,6 +170,32 @@ fn what_is_drawn_through_a_clip_changes_each_of_its_rectangles() {
 }
 
 #[test]
+fn windows_that_move_are_copies_and_those_that_shrink_two_parts() {
+    let mut display = row();
+    let id = FIRST + 3;
+    display.request(0, CHANGE_ATTRIBUTES, 0, |b| b.u32(id).u32(2).u32(0));
+    display.request(0, MAP, 0, |b| b.u32(id));
+    let mut configured = |what: u16, to: u32| {
+        let change = display.change(0, CONFIGURE, |b| b.u32(id).u16(what).u16(0).u32(to));
+        change.map(|it| (it.parts, it.copied))
+    };
+    assert_eq!(configured(1, 8), Some((2, true)));
+    let (wider, narrower) = (configured(4, 30), configured(4, 5));
+    assert_eq!(wider, Some((1, false)));
+    assert_eq!(narrower, Some((2, false)));
+    // What it copies of itself is on the screen; what it would from a pixmap is not.
+    let mut copied = |from: u32| {
+        let change = display.change(0, 62, |b| {
+            let (b, zero) = (b.u32(from).u32(id).u32(0), 0_u32);
+            b.u32(zero).u32(zero).u16(3).u16(3)
+        });
+        change.map(|it| (it.parts, it.copied))
+    };
+    assert_eq!(copied(id), Some((1, true)));
+    assert_eq!(copied(0xdead), Some((1, false)));
+}
+
+#[test]
 fn siblings_out_of_line_leave_more_rectangles_of_their_parent() {
     let mut display = row();
     // Three beside each other in the corner: what is beside them, and what is below.
