@@ -101,7 +101,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// About how long measuring them takes, a half before all other loads and a half behind them.
-    pub(crate) const LASTS: Duration = Duration::from_secs(11);
+    pub(crate) const LASTS: Duration = Duration::from_secs(9);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -258,17 +258,16 @@ impl Rest {
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
         if work.is_zero() {
-            slept.small.extend(area.small.after(server, &mut pause)?);
-            // They have no pixels in common, so one does not warm the other; but together they fill more than a
-            // second-level cache, so each is warm only behind itself.
+            // Both are filled before the pause, which takes them out of the caches. Behind it a small part pays for
+            // drawing at all. Then each is filled once cold and again warm: together they are more than a
+            // second-level cache, so that neither is warm but behind itself.
             area.close.after(server, || {})?;
             area.large.after(server, || {})?;
-            slept.area.extend(area.large.after(server, &mut pause)?);
-            if sleep <= SHORT {
-                slept.twice.extend(area.twice.after(server, &mut pause)?);
-                area.close.after(server, || {})?;
-            }
+            area.small.after(server, &mut pause)?;
+            slept.area.extend(area.large.after(server, || {})?);
+            slept.area_again.extend(area.large.after(server, || {})?);
             slept.close.extend(area.close.after(server, || {})?);
+            slept.close_again.extend(area.close.after(server, || {})?);
         }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
@@ -318,8 +317,7 @@ impl Rest {
 
     fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
         let mut points: Vec<AfterSleep> = Vec::new();
-        let (mut warm, mut filled_close) = (None, None);
-        let filled = filled(passes);
+        let mut warm = None;
         for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
             // A processor that idles for some milliseconds loses its caches or keeps them, now this, now
             // that; programs wake the server hundreds of times.
@@ -334,12 +332,15 @@ impl Rest {
                 continue;
             };
             let (least, all) = *warm.get_or_insert((nothing, motley));
-            let area = of(|it| &it.area).zip(of(|it| &it.small));
-            let cold = |area: f64| (area - filled.unwrap_or_default()).max(0.0) / MEGAPIXELS;
-            let megapixel = area.map(|(area, small)| cold(area - small));
-            let close = of(|it| &it.close);
-            let warm_close = *filled_close.get_or_insert(close.unwrap_or_default());
-            let close_megapixels = self.area.close_megapixels;
+            let area = of(|it| &it.area).zip(of(|it| &it.area_again));
+            let close = of(|it| &it.close).zip(of(|it| &it.close_again));
+            let cold = |times: Option<(f64, f64)>, megapixels| {
+                // In the shortest pause nothing gets cold but by chance.
+                let more = |(cold, warm): (f64, f64)| {
+                    if at == 0 { 0.0 } else { (cold - warm).max(0.0) }
+                };
+                times.map(|times| micros(more(times) / megapixels))
+            };
             let slower = (motley - all) - (nothing - least);
             let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
             points.push(AfterSleep {
@@ -347,10 +348,8 @@ impl Rest {
                 wakeup_us: micros(nothing),
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
                 connection_us: micros((connection - nothing).max(0.0)),
-                // In the shortest pause nothing gets cold but by chance.
-                megapixel_us: megapixel.map(|time| micros(if at == 0 { 0.0 } else { time })),
-                close_megapixel_us: close
-                    .map(|close| micros((close - warm_close).max(0.0) / close_megapixels)),
+                megapixel_us: cold(area, MEGAPIXELS),
+                close_megapixel_us: cold(close, self.area.close_megapixels),
                 spread: spread
                     .and_then(|it| it.spread())
                     .map(|spread| rounded(spread, 2)),
@@ -358,13 +357,6 @@ impl Rest {
         }
         hot(passes, &points).into_iter().chain(points).collect()
     }
-}
-
-/// What filling the area takes that was filled right before.
-fn filled(passes: &[Pass]) -> Option<f64> {
-    let of = |field: fn(&Slept) -> &Vec<f64>| middle(passes, |pass| pass.sleeps.first().map(field));
-    let (once, twice) = of(|it| &it.area).zip(of(|it| &it.twice))?;
-    Some((twice - once).max(0.0))
 }
 
 /// The shortest sleep: that of a server which waits for nothing but a client that answers at once.

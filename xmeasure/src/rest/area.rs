@@ -11,22 +11,17 @@ use crate::wire;
 
 /// The side of a square that fills a second-level cache, or half of one, in pixels.
 const SIDE: u16 = 500;
-/// Millions of pixels by which the two squares differ.
-pub(super) const MEGAPIXELS: f64 = (SIDE as f64 * SIDE as f64 - SMALL as f64 * SMALL as f64) / 1e6;
-
+/// Millions of pixels of it.
+pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
 /// So many at least of rows that follow each other: as many as the square has.
 const PIXELS: u32 = SIDE as u32 * SIDE as u32;
 
 /// Areas of drawables that nobody sees: what a server does for its screen falls into some of the
 /// measurements and not into others.
 pub(super) struct Area {
-    /// What drawing anything costs behind a sleep.
+    /// A small part of the large one.
     pub(super) small: Batch,
     pub(super) large: Batch,
-    /// The large one and, when that has just been touched, again. That it is warm behind a short sleep cannot
-    /// be relied on: where its pages share a part of the cache, or a virtual processor has lost its
-    /// translations, it is not.
-    pub(super) twice: Batch,
     /// Whole rows.
     pub(super) close: Batch,
     /// Millions of pixels of them.
@@ -37,21 +32,21 @@ impl Area {
     /// On `drawable`, and on one like the screen.
     pub(super) fn new(stage: &mut Stage, drawable: u32) -> Result<Area, MeasureError> {
         let gc = stage.gc(drawable, CreateGCAux::new())?;
-        let fill = |drawable, width, height, times: usize| {
+        let fill = |drawable, width, height| {
             let area = Rectangle {
                 x: 0,
                 y: 0,
                 width,
                 height,
             };
-            let request = wire::core(PolyFillRectangleRequest {
+            let bytes = wire::core(PolyFillRectangleRequest {
                 drawable,
                 gc,
                 rectangles: [area].as_slice().into(),
             });
             Batch {
-                bytes: request.repeat(times),
-                requests: times,
+                bytes,
+                requests: 1,
                 answers: 0,
             }
         };
@@ -60,10 +55,9 @@ impl Area {
         let width = stage.screen.width_in_pixels.max(1);
         let rows = PIXELS.div_ceil(width.into()).min(crate::stage::SIDE.into()) as u16;
         Ok(Area {
-            small: fill(drawable, SMALL, SMALL, 1),
-            large: fill(drawable, SIDE, SIDE, 1),
-            twice: fill(drawable, SIDE, SIDE, 2),
-            close: fill(whole, width, rows, 1),
+            small: fill(drawable, SMALL, SMALL),
+            large: fill(drawable, SIDE, SIDE),
+            close: fill(whole, width, rows),
             close_megapixels: f64::from(width) * f64::from(rows) / 1e6,
         })
     }

@@ -28,11 +28,10 @@ pub(super) struct Pass {
 pub(super) struct Slept {
     pub(super) nothing: Vec<f64>,
     pub(super) motley: Vec<f64>,
-    pub(super) small: Vec<f64>,
     pub(super) area: Vec<f64>,
-    /// After the shortest sleep alone.
-    pub(super) twice: Vec<f64>,
+    pub(super) area_again: Vec<f64>,
     pub(super) close: Vec<f64>,
+    pub(super) close_again: Vec<f64>,
     pub(super) connection: Vec<f64>,
 }
 
