@@ -8,7 +8,7 @@
 use x11prof_session::{Drawable, DrawableKind, Session};
 
 /// Over a gap of so many bytes a row is read ahead of behind the one before: six lines of the cache, by
-/// measurement (docs/METHOD.md).
+/// measurement (docs/COSTS.md, "Cold pixels").
 const GAP: u32 = 384;
 
 /// Whether rows so wide follow each other closely in that drawable. What is no pixmap that is known
