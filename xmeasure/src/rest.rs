@@ -101,7 +101,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// About how long measuring them takes, a half before all other loads and a half behind them.
-    pub(crate) const LASTS: Duration = Duration::from_secs(9);
+    pub(crate) const LASTS: Duration = Duration::from_secs(11);
 
     /// Prepares them on `stage`.
     pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
@@ -258,16 +258,18 @@ impl Rest {
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
         if work.is_zero() {
-            // Both are filled before the pause, which takes them out of the caches. Behind it a small part pays for
-            // drawing at all. Then each is filled once cold and again warm: together they are more than a
-            // second-level cache, so that neither is warm but behind itself.
-            area.close.after(server, || {})?;
-            area.large.after(server, || {})?;
-            area.small.after(server, &mut pause)?;
-            slept.area.extend(area.large.after(server, || {})?);
-            slept.area_again.extend(area.large.after(server, || {})?);
-            slept.close.extend(area.close.after(server, || {})?);
-            slept.close_again.extend(area.close.after(server, || {})?);
+            // Each is filled before its pause, which takes it out of the caches, cold right behind it, and warm
+            // again. Together they are more than a second-level cache, so that neither is warm but behind itself;
+            // what is filled some tens of microseconds behind the pause is less cold.
+            slept.again.extend(nothing.after(server, || {})?);
+            for (batch, cold, again) in [
+                (&area.square, &mut slept.area, &mut slept.area_again),
+                (&area.rows, &mut slept.close, &mut slept.close_again),
+            ] {
+                batch.after(server, || {})?;
+                cold.extend(batch.after(server, &mut pause)?);
+                again.extend(batch.after(server, || {})?);
+            }
         }
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
@@ -334,12 +336,13 @@ impl Rest {
             let (least, all) = *warm.get_or_insert((nothing, motley));
             let area = of(|it| &it.area).zip(of(|it| &it.area_again));
             let close = of(|it| &it.close).zip(of(|it| &it.close_again));
+            let awake = of(|it| &it.again).unwrap_or(nothing);
             let cold = |times: Option<(f64, f64)>, megapixels| {
+                let (cold, warm) = times?;
+                let more = (cold - nothing) - (warm - awake);
                 // In the shortest pause nothing gets cold but by chance.
-                let more = |(cold, warm): (f64, f64)| {
-                    if at == 0 { 0.0 } else { (cold - warm).max(0.0) }
-                };
-                times.map(|times| micros(more(times) / megapixels))
+                let more = if at == 0 { 0.0 } else { more.max(0.0) };
+                Some(micros(more / megapixels))
             };
             let slower = (motley - all) - (nothing - least);
             let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
@@ -349,7 +352,7 @@ impl Rest {
                 first_us: micros(slower.max(0.0) / self.motley.requests as f64),
                 connection_us: micros((connection - nothing).max(0.0)),
                 megapixel_us: cold(area, MEGAPIXELS),
-                close_megapixel_us: cold(close, self.area.close_megapixels),
+                close_megapixel_us: cold(close, self.area.rows_megapixels),
                 spread: spread
                     .and_then(|it| it.spread())
                     .map(|spread| rounded(spread, 2)),

@@ -5,7 +5,6 @@ use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Re
 
 use super::Batch;
 use crate::error::MeasureError;
-use crate::pictures::SMALL;
 use crate::stage::Stage;
 use crate::wire;
 
@@ -19,13 +18,11 @@ const PIXELS: u32 = SIDE as u32 * SIDE as u32;
 /// Areas of drawables that nobody sees: what a server does for its screen falls into some of the
 /// measurements and not into others.
 pub(super) struct Area {
-    /// A small part of the large one.
-    pub(super) small: Batch,
-    pub(super) large: Batch,
+    pub(super) square: Batch,
     /// Whole rows.
-    pub(super) close: Batch,
+    pub(super) rows: Batch,
     /// Millions of pixels of them.
-    pub(super) close_megapixels: f64,
+    pub(super) rows_megapixels: f64,
 }
 
 impl Area {
@@ -55,10 +52,9 @@ impl Area {
         let width = stage.screen.width_in_pixels.max(1);
         let rows = PIXELS.div_ceil(width.into()).min(crate::stage::SIDE.into()) as u16;
         Ok(Area {
-            small: fill(drawable, SMALL, SMALL),
-            large: fill(drawable, SIDE, SIDE),
-            close: fill(whole, width, rows),
-            close_megapixels: f64::from(width) * f64::from(rows) / 1e6,
+            square: fill(drawable, SIDE, SIDE),
+            rows: fill(whole, width, rows),
+            rows_megapixels: f64::from(width) * f64::from(rows) / 1e6,
         })
     }
 }
