@@ -33,6 +33,9 @@ use crate::written::Written;
 use self::area::{Area, MEGAPIXELS};
 use self::passes::{Pass, Slept, middle, over_passes};
 
+/// A sleep in which clients work, and for how long.
+const LONG: Duration = Duration::from_millis(3);
+const HANDLING: Duration = Duration::from_micros(800);
 /// Between these the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
 /// Sleeps, and how often each in a pass. A processor that idles loses its caches within 3 to 10 ms.
@@ -135,7 +138,7 @@ impl Rest {
         Ok(Rest {
             nothing: one(wire::no_operation(1), 0),
             motley,
-            area: Area::new(stage, unseen)?,
+            area: Area::new(stage)?,
             question: one(focus.clone(), 1),
             questions: Batch::repeated(&focus, true),
             silent: Batch::repeated(&silent, false),
@@ -257,23 +260,29 @@ impl Rest {
         };
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         slept.motley.extend(motley.after(server, &mut pause)?);
+        let open = || RawConnection::open(target).map(drop);
+        let connection = server.during(&mut pause, open).map_err(gone)?;
+        slept.connection.extend(connection);
         if work.is_zero() {
-            // Each is filled before its pause, which takes it out of the caches, cold right behind it, and warm
-            // again. Together they are more than a second-level cache, so that neither is warm but behind itself;
-            // what is filled some tens of microseconds behind the pause is less cold.
+            // Each is filled before its pause, cold right behind it (some tens of microseconds later it is less
+            // cold), and warm again. Who lets a server sleep for milliseconds has worked meanwhile, which takes more
+            // out of the caches than the sleep does.
             slept.again.extend(nothing.after(server, || {})?);
             for (batch, cold, again) in [
                 (&area.square, &mut slept.area, &mut slept.area_again),
                 (&area.rows, &mut slept.close, &mut slept.close_again),
             ] {
                 batch.after(server, || {})?;
-                cold.extend(batch.after(server, &mut pause)?);
+                let pause = || {
+                    if sleep >= LONG {
+                        bustle.work(HANDLING);
+                    }
+                    thread::sleep(sleep);
+                };
+                cold.extend(batch.after(server, pause)?);
                 again.extend(batch.after(server, || {})?);
             }
         }
-        let open = || RawConnection::open(target).map(drop);
-        let connection = server.during(&mut pause, open).map_err(gone)?;
-        slept.connection.extend(connection);
         Ok(())
     }
 

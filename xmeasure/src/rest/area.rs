@@ -26,9 +26,10 @@ pub(super) struct Area {
 }
 
 impl Area {
-    /// On `drawable`, and on one like the screen.
-    pub(super) fn new(stage: &mut Stage, drawable: u32) -> Result<Area, MeasureError> {
-        let gc = stage.gc(drawable, CreateGCAux::new())?;
+    /// On two that are as wide as the screen, with no pixels in common.
+    pub(super) fn new(stage: &mut Stage) -> Result<Area, MeasureError> {
+        let [apart, whole] = [stage.like_the_screen()?, stage.like_the_screen()?];
+        let gc = stage.gc(apart, CreateGCAux::new())?;
         let fill = |drawable, width, height| {
             let area = Rectangle {
                 x: 0,
@@ -47,12 +48,10 @@ impl Area {
                 answers: 0,
             }
         };
-        // A pixmap that is as wide as the screen, and has none of the squares' pixels.
-        let whole = stage.like_the_screen()?;
         let width = stage.screen.width_in_pixels.max(1);
         let rows = PIXELS.div_ceil(width.into()).min(crate::stage::SIDE.into()) as u16;
         Ok(Area {
-            square: fill(drawable, SIDE, SIDE),
+            square: fill(apart, SIDE, SIDE),
             rows: fill(whole, width, rows),
             rows_megapixels: f64::from(width) * f64::from(rows) / 1e6,
         })
