@@ -105,7 +105,7 @@ impl Plan {
 
     /// How long the sampling may take; looking for sizes takes a sixth of that beside.
     pub(crate) fn limit(&self) -> Duration {
-        let usual = Duration::from_secs(if self.quick { 23 } else { 450 });
+        let usual = Duration::from_secs(if self.quick { 21 } else { 450 });
         match self.time_limit {
             Some(limit) => limit * 6 / 7,
             None => usual,
