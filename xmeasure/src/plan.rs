@@ -105,7 +105,7 @@ impl Plan {
 
     /// How long the sampling may take; looking for sizes takes a sixth of that beside.
     pub(crate) fn limit(&self) -> Duration {
-        let usual = Duration::from_secs(if self.quick { 21 } else { 450 });
+        let usual = Duration::from_secs(if self.quick { 23 } else { 450 });
         match self.time_limit {
             Some(limit) => limit * 6 / 7,
             None => usual,
@@ -114,7 +114,7 @@ impl Plan {
 
     /// How long one batch is to take at least.
     pub(crate) fn batch(&self) -> Duration {
-        Duration::from_micros(if self.quick { 1000 } else { 4000 })
+        Duration::from_micros(if self.quick { 850 } else { 4000 })
     }
 
     /// How many requests are sent alone, one after the other, for the cost of a wakeup.
