@@ -9,6 +9,7 @@ mod attribute;
 mod built_in;
 mod clocks;
 mod cost;
+mod deferred;
 mod description;
 mod difference;
 mod file;
@@ -34,6 +35,7 @@ mod writing;
 pub use after_sleep::{Lapse, SleepPrices};
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
+pub use deferred::Deferred;
 pub use description::DescriptionError;
 pub use difference::{Difference, differences};
 pub use file::ParameterError;
@@ -41,8 +43,8 @@ pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match, is_same};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AfterWork, AfterWriting, AttributeValue, Blank, Deferred, FORMAT, Host, Lettered,
-    Measured, Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts,
+    AfterSleep, AfterWork, AfterWriting, AttributeValue, Blank, FORMAT, Host, Lettered, Measured,
+    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts,
     TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};

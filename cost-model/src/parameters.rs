@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cost, Micros, Reference};
+use crate::{Deferred, Micros, Reference};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -145,113 +145,6 @@ pub struct TransportCosts {
     /// nothing, or that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferred>,
-}
-
-/// What a server does later, once for all that has changed on its screen: Xvnc for its viewer,
-/// Xephyr for its host. Processor times of the server, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Deferred {
-    /// The least time between two such updates; 0 where there is one whenever the server has done
-    /// all that it was sent.
-    pub interval_us: Micros,
-    /// One update.
-    pub update_us: Micros,
-    /// Each pixel that has changed, of text in two colours.
-    pub pixel_us: Micros,
-    /// Each pixel that was drawn and is what it was before; `None` where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub same_us: Option<Micros>,
-    /// Each pixel that has changed, of text with edges in greys; `None` where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub smooth_us: Option<Micros>,
-    /// From the first change after a pause to its update; half an interval where that is `None`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_us: Option<Micros>,
-    /// Each box of the changed region beyond the first; nothing where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub box_us: Option<Micros>,
-    /// How long the server waits for its host at each box; not at all where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait_us: Option<Micros>,
-    /// What a request costs more that changes something where more than one box has changed already: their
-    /// region is made anew. Nothing where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub join_us: Option<Micros>,
-    /// The same for each of those boxes that is not below the change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub join_box_us: Option<Micros>,
-    /// What a copy of what the screen shows elsewhere costs beyond that: a server that tells its viewers of
-    /// copies keeps account of where they came from. Nothing where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copied_us: Option<Micros>,
-    /// The same for each of those boxes that is not below the copy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copied_box_us: Option<Micros>,
-    /// What an update costs more for each microsecond that the wakeup before it costs more than one
-    /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chill: Option<f64>,
-    /// How far apart, on the wall, are the updates of a server that updates at each rest while it has
-    /// requests; without end where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busy_us: Option<Micros>,
-    /// Half the width of the 95 % confidence interval of a large update, relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<f64>,
-}
-
-impl Deferred {
-    /// An update of so many pixels that were drawn, in so many boxes; the wakeup before it cost `cold`
-    /// more than one in a warm cache. A recording does not show which of the pixels are what they were
-    /// before, as where a program paints again what is there, nor what the others are like. The bounds are
-    /// that none has changed, and that all are the dearest that was measured; the estimate lies in the
-    /// middle between none and all, of text.
-    pub fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
-        let spread = self.spread.unwrap_or(0.0);
-        let update = self.fixed(boxes, cold);
-        let all = |pixel: Micros| update + pixel * pixels as f64;
-        let (text, same) = (self.pixel_us, self.same_us.unwrap_or_default());
-        let smooth = self.smooth_us.unwrap_or(text);
-        let least = all(Micros(same.0.min(text.0)));
-        let most = all(Micros(smooth.0.max(text.0).max(same.0)));
-        Cost {
-            time: all(Micros((text.0 + same.0) / 2.0)),
-            low: Cost::with_spread(least, spread).low,
-            high: Cost::with_spread(most, spread).high,
-        }
-    }
-
-    /// What an update costs without its pixels.
-    fn fixed(&self, boxes: u64, cold: Micros) -> Micros {
-        let more = self.box_us.unwrap_or_default() * boxes.saturating_sub(1) as f64;
-        self.update_us + more + cold * self.chill.unwrap_or(0.0)
-    }
-
-    /// What a change costs beside its request where the changed region has so many boxes already, `above` of
-    /// them in bands above the change and in those that it meets: pixman goes through these one by one,
-    /// and copies all that is below at once (pixman-region.c, pixman_op). One box is no such region.
-    pub fn join(&self, boxes: u64, above: f64) -> Micros {
-        match boxes {
-            0 | 1 => Micros::ZERO,
-            _ => self.join_us.unwrap_or_default() + self.join_box_us.unwrap_or_default() * above,
-        }
-    }
-
-    /// What a copy of what the screen shows elsewhere costs beyond that.
-    pub fn copied(&self, boxes: u64, above: f64) -> Micros {
-        match boxes {
-            0 | 1 => Micros::ZERO,
-            _ => {
-                self.copied_us.unwrap_or_default() + self.copied_box_us.unwrap_or_default() * above
-            }
-        }
-    }
-
-    /// How long the first change after a pause waits for its update.
-    pub fn first(&self) -> Micros {
-        self.first_us.unwrap_or(self.interval_us * 0.5)
-    }
 }
 
 /// What costs more where others have run on the server's processor for some time while it slept,

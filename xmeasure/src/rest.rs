@@ -264,10 +264,9 @@ impl Rest {
         let connection = server.during(&mut pause, open).map_err(gone)?;
         slept.connection.extend(connection);
         if work.is_zero() {
-            // Each is filled before its pause, cold right behind it (some tens of microseconds later it is less
-            // cold), and warm again. Who lets a server sleep for milliseconds has worked meanwhile, which takes more
-            // out of the caches than the sleep does.
-            slept.again.extend(nothing.after(server, || {})?);
+            // Each is filled before its pause, cold right behind it, and warm again. Who lets a server sleep for
+            // milliseconds has worked meanwhile, which takes more out of the caches than the sleep does.
+            slept.awake.extend(nothing.after(server, || {})?);
             for (batch, cold, again) in [
                 (&area.square, &mut slept.area, &mut slept.area_again),
                 (&area.rows, &mut slept.close, &mut slept.close_again),
@@ -345,7 +344,7 @@ impl Rest {
             let (least, all) = *warm.get_or_insert((nothing, motley));
             let area = of(|it| &it.area).zip(of(|it| &it.area_again));
             let close = of(|it| &it.close).zip(of(|it| &it.close_again));
-            let awake = of(|it| &it.again).unwrap_or(nothing);
+            let awake = of(|it| &it.awake).unwrap_or(nothing);
             let cold = |times: Option<(f64, f64)>, megapixels| {
                 let (cold, warm) = times?;
                 let more = (cold - nothing) - (warm - awake);

@@ -28,8 +28,8 @@ pub(super) struct Pass {
 pub(super) struct Slept {
     pub(super) nothing: Vec<f64>,
     pub(super) motley: Vec<f64>,
-    /// The first without a sleep.
-    pub(super) again: Vec<f64>,
+    /// Nothing, without the sleep.
+    pub(super) awake: Vec<f64>,
     pub(super) area: Vec<f64>,
     pub(super) area_again: Vec<f64>,
     pub(super) close: Vec<f64>,
