@@ -78,7 +78,7 @@ impl Atoms {
 }
 
 /// The name of an atom that every server has from its start, numbers 1 to 68; `None` for others.
-pub fn predefined_atom(atom: u32) -> Option<&'static str> {
+fn predefined_atom(atom: u32) -> Option<&'static str> {
     let at = atom.checked_sub(1)?;
     PREDEFINED.get(at as usize).copied()
 }

@@ -55,7 +55,6 @@ mod window_messages;
 mod window_operations;
 mod windows;
 
-pub use atoms::predefined_atom;
 pub use changes::{Change, Changed};
 pub use definitions::Definitions;
 pub use definitions_file::DefinitionError;

@@ -183,6 +183,7 @@ impl Dump {
         let fields = seen.message.fields(seen.extensions);
         let show = Show {
             names: &self.names,
+            session: seen.session,
             message: described.name,
         };
         match self.format {

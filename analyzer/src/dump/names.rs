@@ -1,19 +1,16 @@
-//! The names of atoms, windows and fonts, and the kinds of other resources, as the messages tell
-//! them.
+//! The names of windows and fonts, and the kinds of other resources, as the messages tell them; those
+//! of atoms are the session's.
 
 use std::collections::HashMap;
 
-use x11prof_protocol::{ByteOrder, Message, Reply, Request, ServerSetup, SetupStatus};
-use x11prof_session::predefined_atom;
-use x11prof_trace::ConnectionId;
+use x11prof_protocol::{ByteOrder, Message, Request, ServerSetup, SetupStatus};
+use x11prof_session::Session;
 
 use super::kinds::Kind;
 use crate::pipeline::Seen;
 use crate::resources::requests::{Action, ResourceKind, action};
 
 /// Core opcodes that give something a name.
-const INTERN_ATOM: u8 = 16;
-const GET_ATOM_NAME: u8 = 17;
 const CHANGE_PROPERTY: u8 = 18;
 const OPEN_FONT: u8 = 45;
 const WM_NAME: u32 = 39;
@@ -23,14 +20,6 @@ const WM_CLASS: u32 = 67;
 const MOST: usize = 1 << 16;
 /// The longest name kept, in bytes.
 const LONGEST: usize = 256;
-
-/// What a reply will tell.
-enum Asked {
-    /// The atom of this name.
-    Atom(String),
-    /// The name of this atom.
-    Name(u32),
-}
 
 /// A resource.
 #[derive(Default)]
@@ -44,27 +33,33 @@ struct Resource {
 /// The names known so far.
 #[derive(Default)]
 pub(super) struct Names {
-    atoms: HashMap<u32, String>,
     /// By id, until the id is given to another: what is freed may still be spoken of.
     resources: HashMap<u32, Resource>,
-    asked: HashMap<(ConnectionId, u64), Asked>,
 }
 
 impl Names {
     /// The name of a number of this kind.
-    pub(super) fn name(&self, kind: Kind, number: u32) -> Option<&str> {
+    pub(super) fn name<'a>(
+        &'a self,
+        session: &'a Session,
+        kind: Kind,
+        number: u32,
+    ) -> Option<&'a str> {
         match kind {
             Kind::Plain => None,
             Kind::Id => self.resources.get(&number)?.name.as_deref(),
-            Kind::Atom => {
-                predefined_atom(number).or_else(|| self.atoms.get(&number).map(String::as_str))
-            }
+            Kind::Atom => session.atom_name(number),
         }
     }
 
     /// A name, or the kind of a resource without one.
-    pub(super) fn name_or_kind(&self, kind: Kind, number: u32) -> Option<&str> {
-        self.name(kind, number).or_else(|| match kind {
+    pub(super) fn name_or_kind<'a>(
+        &'a self,
+        session: &'a Session,
+        kind: Kind,
+        number: u32,
+    ) -> Option<&'a str> {
+        self.name(session, kind, number).or_else(|| match kind {
             Kind::Id => Some(self.resources.get(&number)?.kind?.name()),
             _ => None,
         })
@@ -74,47 +69,40 @@ impl Names {
     pub(super) fn observe(&mut self, seen: &Seen<'_>) {
         // What is cut off or nonsense tells no name.
         let _ = match seen.message {
-            Message::Request(request) => self.request(seen.connection, request),
-            Message::Reply(reply) => self.reply(seen.connection, reply),
+            Message::Request(request) => self.request(seen.session, request),
             Message::ServerSetup(setup) => self.setup(setup),
             _ => None,
         };
     }
 
-    fn request(&mut self, connection: ConnectionId, request: &Request<'_>) -> Option<()> {
+    fn request(&mut self, session: &Session, request: &Request<'_>) -> Option<()> {
         if let Some(Action::Create(kind, id, _)) = action(request) {
             let kind = Some(kind);
             put(&mut self.resources, id, Resource { kind, name: None });
         }
         let body = request.bytes.get(request.header_len..)?;
         let order = request.order;
-        let key = (connection, request.sequence.0);
         match request.major {
-            INTERN_ATOM => {
-                let name = text(body, 4, order.u16(body, 0)?.into())?;
-                put(&mut self.asked, key, Asked::Atom(name));
-            }
-            GET_ATOM_NAME => put(&mut self.asked, key, Asked::Name(order.u32(body, 0)?)),
             OPEN_FONT => {
                 let name = text(body, 8, order.u16(body, 4)?.into())?;
                 self.give(order.u32(body, 0)?, name);
             }
-            CHANGE_PROPERTY => self.property(order, body)?,
+            CHANGE_PROPERTY => self.property(session, order, body)?,
             _ => {}
         }
         Some(())
     }
 
     /// ICCCM, sections 4.1.2.1 and 4.1.2.5; a window without a name goes by its class.
-    fn property(&mut self, order: ByteOrder, body: &[u8]) -> Option<()> {
+    fn property(&mut self, session: &Session, order: ByteOrder, body: &[u8]) -> Option<()> {
         let (window, property) = (order.u32(body, 0)?, order.u32(body, 4)?);
         let named = match property {
             WM_NAME => true,
             WM_CLASS => false,
-            _ if self.name(Kind::Atom, property) == Some("_NET_WM_NAME") => true,
+            _ if session.atom_name(property) == Some("_NET_WM_NAME") => true,
             _ => return None,
         };
-        if body.get(12) == Some(&8) && (named || self.name(Kind::Id, window).is_none()) {
+        if body.get(12) == Some(&8) && (named || self.name(session, Kind::Id, window).is_none()) {
             let len = usize::try_from(order.u32(body, 16)?).ok()?;
             let value = text(body, 20, len)?;
             let value = value.split('\0').next().unwrap_or_default();
@@ -130,25 +118,6 @@ impl Names {
             let name = Some(name);
             put(&mut self.resources, id, Resource { kind: None, name });
         }
-    }
-
-    fn reply(&mut self, connection: ConnectionId, reply: &Reply<'_>) -> Option<()> {
-        if !matches!(reply.opcode?.0, INTERN_ATOM | GET_ATOM_NAME) {
-            return None;
-        }
-        let order = reply.order;
-        let (atom, name) = match self.asked.remove(&(connection, reply.sequence.0))? {
-            Asked::Atom(name) => (order.u32(reply.bytes, 8)?, name),
-            Asked::Name(atom) => {
-                let len = order.u16(reply.bytes, 8)?;
-                (atom, text(reply.bytes, 32, len.into())?)
-            }
-        };
-        // An atom that does not exist is None, 0.
-        if atom != 0 {
-            put(&mut self.atoms, atom, name);
-        }
-        Some(())
     }
 
     fn setup(&mut self, setup: &ServerSetup<'_>) -> Option<()> {

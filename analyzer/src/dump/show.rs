@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use x11prof_protocol::Value;
-use x11prof_session::{Effect, Operation, Value as OperationValue};
+use x11prof_session::{Effect, Operation, Session, Value as OperationValue};
 
 use super::kinds::{Kind, kind};
 use super::names::Names;
@@ -15,6 +15,8 @@ pub(super) const LONGEST_FIELDS: usize = 1000;
 pub(super) struct Show<'a> {
     /// The names known.
     pub(super) names: &'a Names,
+    /// Which knows those of atoms.
+    pub(super) session: &'a Session,
     /// The message's name.
     pub(super) message: &'a str,
 }
@@ -82,7 +84,7 @@ impl Show<'_> {
     fn number(&self, text: &mut String, kind: Kind, number: i128) {
         let name = u32::try_from(number)
             .ok()
-            .and_then(|number| self.names.name_or_kind(kind, number));
+            .and_then(|number| self.names.name_or_kind(self.session, kind, number));
         let shown = match (kind, name) {
             (Kind::Id, Some(name)) => format!("{number:#x}({})", plain(name)),
             (Kind::Id, None) => format!("{number:#x}"),
@@ -115,7 +117,7 @@ impl Show<'_> {
             Value::Number(number) => {
                 if let Some(name) = u32::try_from(*number)
                     .ok()
-                    .and_then(|number| self.names.name(of, number))
+                    .and_then(|number| self.names.name(self.session, of, number))
                 {
                     names.insert(path.to_owned(), name.into());
                 }
@@ -182,15 +184,17 @@ fn property_type(fields: &[(String, Value)]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use x11prof_protocol::Value;
+    use x11prof_session::Session;
 
     use super::{LONGEST_FIELDS, Show, json};
     use crate::dump::names::Names;
 
     #[test]
     fn the_same_fields_both_ways() {
-        let names = Names::default();
+        let (names, session) = (Names::default(), Session::new());
         let show = Show {
             names: &names,
+            session: &session,
             message: "ChangeProperty",
         };
         let fields = Value::fields([
@@ -218,9 +222,10 @@ mod tests {
 
     #[test]
     fn a_line_stays_a_line_and_no_longer_than_a_page() {
-        let names = Names::default();
+        let (names, session) = (Names::default(), Session::new());
         let show = Show {
             names: &names,
+            session: &session,
             message: "ImageText8",
         };
         let fields = Value::fields([("string", Value::Text("a\nb\u{1b}[".into()))]);
