@@ -20,6 +20,7 @@ mod lettering;
 mod matching;
 mod merge;
 mod network;
+mod pace;
 mod parameters;
 mod price;
 mod references;
@@ -42,6 +43,7 @@ pub use file::ParameterError;
 pub use hashing::{FastMap, WordHasher};
 pub use matching::{Match, best_match, is_same};
 pub use network::{Network, NetworkError};
+pub use pace::Pace;
 pub use parameters::{
     AfterSleep, AfterWork, AfterWriting, AttributeValue, Blank, FORMAT, Host, Lettered, Measured,
     Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts,

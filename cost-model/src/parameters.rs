@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Deferred, Micros, Reference};
+use crate::{Deferred, Micros, Pace, Reference};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -89,6 +89,9 @@ pub struct Method {
     /// What a few loads took at the beginning and at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<Reference>,
+    /// How fast the processor worked meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
 }
 
 /// A measured time on the two clocks; at least one is there.

@@ -1,6 +1,6 @@
 //! What a careful reader would remark on a file that is well formed.
 
-use crate::{Clock, RequestCosts, ServerParameters, left_behind};
+use crate::{Clock, Pace, RequestCosts, ServerParameters, left_behind};
 
 /// A spread above this is worth a remark: the aim of a measurement is 0.03.
 const WIDE: f64 = 0.1;
@@ -19,6 +19,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     }
     remarks.extend(sender(parameters));
     remarks.extend(left_behind(&parameters.method.references));
+    remarks.extend(parameters.method.pace.and_then(Pace::remark));
     let mut count = |what: &str, is: &dyn Fn(&RequestCosts) -> bool| {
         let found: Vec<String> = parameters
             .requests

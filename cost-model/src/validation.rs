@@ -45,6 +45,18 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
             });
         }
     }
+    let pace = parameters.method.pace.iter();
+    if !pace
+        .flat_map(|it| [it.fastest_us.0, it.mean_us.0])
+        .all(is_amount)
+    {
+        return Err(Flaw {
+            request: None,
+            point: None,
+            entry: "method".into(),
+            message: "pace: a time is a number that is not negative".into(),
+        });
+    }
     if let Some(transport) = &parameters.transport {
         validate_transport(transport).map_err(|message| Flaw {
             request: None,

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use toml::Value as Toml;
 
 use crate::{
-    AfterSleep, AfterWork, AfterWriting, AttributeValue, Deferred, Host, Measured, Method, Point,
-    Reference, RequestCosts, ServerIdentity, ServerParameters,
+    AfterSleep, AfterWork, AfterWriting, AttributeValue, Deferred, Host, Measured, Method, Pace,
+    Point, Reference, RequestCosts, ServerIdentity, ServerParameters,
 };
 
 impl ServerParameters {
@@ -95,6 +95,7 @@ impl Lines {
         self.optional("date", method.date.as_deref().map(text));
         self.optional("notes", method.notes.as_deref().map(text));
         self.list("references", method.references.iter().map(reference));
+        self.optional("pace", method.pace.as_ref().map(|it| inline(&pace(it))));
     }
 
     /// A list of tables, one a line; nothing of an empty one.
@@ -215,6 +216,13 @@ fn reference(it: &Reference) -> Vec<Field> {
         ("spread", it.spread),
     ]));
     fields
+}
+
+fn pace(it: &Pace) -> Vec<Field> {
+    numbers(&[
+        ("fastest_us", Some(it.fastest_us.0)),
+        ("mean_us", Some(it.mean_us.0)),
+    ])
 }
 
 fn after_sleep(it: &AfterSleep) -> Vec<Field> {

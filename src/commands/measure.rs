@@ -73,7 +73,11 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
             ))
         }
         Ok(parameters) => {
-            for remark in left_behind(&parameters.method.references) {
+            let shared = parameters.method.pace.and_then(|it| it.remark());
+            for remark in left_behind(&parameters.method.references)
+                .into_iter()
+                .chain(shared)
+            {
                 eprintln!("x11prof: warning: {remark}");
             }
             write(to, &with_known(parameters))

@@ -22,7 +22,7 @@ pub(crate) fn apart(mut samples: Vec<Sample>) -> (Option<Measured>, Vec<Sample>)
         let (short, long) = short.zip(long)?;
         let halves = short.half_width.zip(long.half_width);
         Some(Estimate {
-            median: ((long.median - short.median) / thousands).max(0.0),
+            centre: ((long.centre - short.centre) / thousands).max(0.0),
             half_width: halves.map(|(one, other)| one.hypot(other) / thousands),
         })
     };
@@ -31,7 +31,7 @@ pub(crate) fn apart(mut samples: Vec<Sample>) -> (Option<Measured>, Vec<Sample>)
         let thousands = sample.answer / 1000.0;
         for (time, each) in [(&mut sample.cpu, cpu), (&mut sample.wall, wall)] {
             if let (Some(time), Some(each)) = (time, each) {
-                time.median = (time.median - each.median * thousands).max(0.0);
+                time.centre = (time.centre - each.centre * thousands).max(0.0);
             }
         }
     }
@@ -63,7 +63,7 @@ mod tests {
         Sample {
             operation,
             cpu: Some(Estimate {
-                median: 2.0 + 4.0 * answer / 1000.0,
+                centre: 2.0 + 4.0 * answer / 1000.0,
                 half_width: Some(0.5),
             }),
             wall: None,
@@ -79,7 +79,7 @@ mod tests {
         assert!(
             alone
                 .iter()
-                .all(|it| (it.cpu.unwrap().median - 2.0).abs() < 1e-9)
+                .all(|it| (it.cpu.unwrap().centre - 2.0).abs() < 1e-9)
         );
     }
 

@@ -54,7 +54,7 @@ impl Boxes {
         let pixels = deferred.pixel_us.0 * many * number(SIDE);
         let update = self.many.beyond(server, times, LATER)?;
         let boxes = update.map(|it| {
-            let more = it.beyond.median - deferred.update_us.0 - pixels - joins;
+            let more = it.beyond.centre - deferred.update_us.0 - pixels - joins;
             (more / (many - 1.0)).max(0.0)
         });
         Ok(Deferred {
@@ -144,6 +144,6 @@ impl Copies {
             let both = one(&self.seen)?.zip(one(&self.unseen)?);
             all.extend(both.map(|(seen, unseen)| (seen - unseen) / COPIES as f64));
         }
-        Ok(estimate(&all).map(|it| it.median))
+        Ok(estimate(&all).map(|it| it.centre))
     }
 }

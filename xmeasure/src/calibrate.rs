@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{FORMAT, ServerParameters};
 use x11prof_session::Operation;
-use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
@@ -20,15 +19,13 @@ use crate::raw_connection::{Answers, RawConnection};
 use crate::reference::References;
 use crate::rest::Rest;
 use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
-use crate::stage::{SIDE, Stage};
+use crate::stage::Stage;
 use crate::target::Target;
 use crate::transport::{self, Transport};
 use crate::wanted::{self, Needs};
+use crate::watched::{DRAWINGS, drawing};
 use crate::workload::Workload;
-use crate::{fit, identity, wire, workloads};
-
-/// Requests that a server is watched after: some milliseconds of drawing.
-const DRAWINGS: u64 = 200;
+use crate::{fit, identity, workloads};
 
 /// Bytes of a reply without data.
 const HEAD: u64 = 32;
@@ -123,6 +120,7 @@ pub fn measure(
         Ok(())
     };
     let measured = behind();
+    parameters.method.pace = server.pace();
     drop((pinned, kept));
     match measured {
         Ok(()) => Ok(parameters),
@@ -144,25 +142,6 @@ fn in_turns(server: &mut dyn Executor, loads: Vec<Workload>) -> io::Result<Vec<W
         all.push(turns.unwrap_or(load));
     }
     Ok(all)
-}
-
-/// Requests that show whether the server goes on with what it has drawn after it has answered.
-fn drawing(stage: &mut Stage) -> Result<Vec<u8>, MeasureError> {
-    let drawable = stage.window;
-    let gc = stage.gc(drawable, CreateGCAux::new())?;
-    let side = SIDE - 100;
-    let rectangle = Rectangle {
-        x: 0,
-        y: 0,
-        width: side,
-        height: side,
-    };
-    let request = wire::core(PolyFillRectangleRequest {
-        drawable,
-        gc,
-        rectangles: [rectangle].as_slice().into(),
-    });
-    Ok(request.repeat(DRAWINGS as usize))
 }
 
 /// One calibration on its way.

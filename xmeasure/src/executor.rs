@@ -6,9 +6,11 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use x11prof_cost_model::Pace;
 use x11rb_protocol::protocol::xproto::{GetImageRequest, GetInputFocusRequest, ImageFormat};
 
 use crate::clock::ProcessClock;
+use crate::pace::Looks;
 use crate::plan::Pin;
 use crate::process::{self, Pinned};
 use crate::raw_connection::{Answers, Load, RawConnection, Until};
@@ -52,6 +54,8 @@ pub(crate) struct LiveServer {
     round_trip: Vec<u8>,
     pin: Option<Pin>,
     place: Place,
+    /// How fast the processor is.
+    looks: Looks,
 }
 
 impl LiveServer {
@@ -70,12 +74,18 @@ impl LiveServer {
             clock: raw.pid.and_then(ProcessClock::of),
             own: ProcessClock::of(std::process::id().cast_signed()),
             lingers: Duration::ZERO,
+            looks: Looks::new(),
             raw,
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
             pin,
             place: Place::Usual,
         }
+    }
+
+    /// How fast the processor was meanwhile; `None` where nothing has been measured.
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        self.looks.pace()
     }
 
     /// Moves the sender, where both processes are pinned and there is a place to move to.
@@ -169,6 +179,10 @@ impl LiveServer {
         sync: Sync,
         until: Until,
     ) -> io::Result<(Reading, Answers)> {
+        // From the server's processor; a sender that is apart sees another one.
+        if self.place == Place::Usual {
+            self.looks.look();
+        }
         let (tail, requests) = (self.sync(sync), load.requests);
         let load = Load {
             tail: &tail,

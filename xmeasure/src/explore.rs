@@ -179,7 +179,7 @@ impl Look {
         Sample {
             operation: self.operation,
             cpu: Some(Estimate {
-                median: self.time,
+                centre: self.time,
                 half_width: None,
             }),
             wall: None,

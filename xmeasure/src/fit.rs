@@ -56,7 +56,7 @@ pub(crate) fn samples(
             let sync = syncs.and_then(|all| all.iter().find(|it| it.apart == Some(true)));
             let busy = all.iter().filter_map(|it| it.busy(sync?));
             let busy: Vec<f64> = busy.collect();
-            let busy = estimate(&busy).map(|it| it.median);
+            let busy = estimate(&busy).map(|it| it.centre);
             if cpu.is_some() || wall.is_some() {
                 samples.extend(kinds.iter().map(|operation| Sample {
                     operation: operation.clone(),
@@ -79,7 +79,7 @@ fn beyond_transport(
     transport: &Transport,
     clock: Clock,
 ) -> Option<f64> {
-    let figures = &transport.median;
+    let figures = &transport.centre;
     let requests = f64::from(phase.requests.max(1));
     let each = figures.each(reading, phase.sync, clock)?;
     Some(
@@ -245,14 +245,14 @@ fn from_items(several: &Sample, samples: &[&Sample]) -> Option<Measured> {
     let part = |one: Option<Estimate>, several: Option<Estimate>| {
         let (one, several) = (one?, several?);
         let others = n as f64 - 1.0;
-        let median = one.median - (several.median - one.median) / others;
+        let centre = one.centre - (several.centre - one.centre) / others;
         // Independent errors add in squares; those of T(1) enter n / (n − 1) times.
         let half_width = one
             .half_width
             .zip(several.half_width)
             .map(|(one, several)| (one * (others + 1.0) / others).hypot(several / others));
         Some(Estimate {
-            median: median.clamp(0.0, one.median.max(0.0)),
+            centre: centre.clamp(0.0, one.centre.max(0.0)),
             half_width,
         })
     };
@@ -279,7 +279,7 @@ mod tests {
         Sample {
             operation,
             cpu: Some(Estimate {
-                median: time,
+                centre: time,
                 half_width: Some(0.1),
             }),
             wall: None,

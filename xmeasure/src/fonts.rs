@@ -140,13 +140,13 @@ impl Fonts {
                 let operation = mirror.client(bytes).into_iter().next()?;
                 let is_read = operation.attributes.get(fontname()).is_some();
                 let time = estimate(font.times.get(reader)?)?;
-                let more = time.median - nothing.median;
+                let more = time.centre - nothing.centre;
                 (is_read && more > 0.0).then(|| {
                     let half_width = time.half_width;
                     (
                         operation,
                         Estimate {
-                            median: more,
+                            centre: more,
                             half_width,
                         },
                     )
@@ -164,7 +164,7 @@ impl Fonts {
 /// One entry without a font's name, at what most cost, and one for each that costs much more; of
 /// few that were asked for by name, each its own.
 fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
-    let times: Vec<f64> = read.iter().map(|(_, time)| time.median).collect();
+    let times: Vec<f64> = read.iter().map(|(_, time)| time.centre).collect();
     let Some(usual) = estimate(&times) else {
         return Vec::new();
     };
@@ -183,7 +183,7 @@ fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
         };
         entries.push(entry(&operation, usual));
     }
-    let dear = |time: &Estimate| each || time.median > DEAR * usual.median;
+    let dear = |time: &Estimate| each || time.centre > DEAR * usual.centre;
     let own = read.iter().filter(|(_, time)| dear(time));
     entries.extend(own.map(|(operation, time)| entry(operation, *time)));
     entries
@@ -192,7 +192,7 @@ fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
 fn entry(operation: &Operation, time: Estimate) -> RequestCosts {
     let point = Point {
         size: operation.op_size,
-        cpu_us: Some(Micros(rounded(time.median, 4))),
+        cpu_us: Some(Micros(rounded(time.centre, 4))),
         spread: time.spread().map(|spread| rounded(spread, 2)),
         ..Point::default()
     };
@@ -276,7 +276,7 @@ mod tests {
         (
             operation,
             Estimate {
-                median: time,
+                centre: time,
                 half_width,
             },
         )

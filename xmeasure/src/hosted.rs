@@ -68,7 +68,7 @@ impl Hosted {
         let Some(one) = self.one.beyond(server, times, WARM)? else {
             return Ok(deferred);
         };
-        let one = one.beyond.median.max(0.0);
+        let one = one.beyond.centre.max(0.0);
         let warm = self.wakeup(server, times, WARM)?;
         let wakeups = warm.zip(self.wakeup(server, times, LATER)?);
         let chill = wakeups.and_then(|(warm, cold)| {
@@ -107,7 +107,7 @@ impl Hosted {
         for _ in 0..times {
             all.extend(server.with_what_follows(&self.nothing, 1, apart)?);
         }
-        Ok(estimate(&all).map(|it| it.median))
+        Ok(estimate(&all).map(|it| it.centre))
     }
 
     /// A box of many in one update, where the server sleeps for its host at each; `None` where it does not.
@@ -133,8 +133,8 @@ impl Hosted {
         if 2 * cpu.len() <= times {
             return Ok(None);
         }
-        let cpu = estimate(&cpu).map(|it| it.median.max(0.0));
-        let wait = estimate(&wait).map(|it| it.median.max(0.0));
+        let cpu = estimate(&cpu).map(|it| it.centre.max(0.0));
+        let wait = estimate(&wait).map(|it| it.centre.max(0.0));
         Ok(cpu.zip(wait).map(|(cpu, wait)| Each { cpu, wait }))
     }
 
@@ -158,7 +158,7 @@ impl Hosted {
                 all.push(seen.wall / updates as f64);
             }
         }
-        Ok(estimate(&all).map(|it| it.median))
+        Ok(estimate(&all).map(|it| it.centre))
     }
 }
 

@@ -159,15 +159,15 @@ impl Pictures {
         };
         let area = |side: u16| f64::from(side) * f64::from(side);
         let by_the_pixel = |large: &Seen| {
-            let more = large.beyond.median - small.beyond.median;
+            let more = large.beyond.centre - small.beyond.centre;
             match more > TWICE * (large.unseen - small.unseen) {
                 true => more / (area(LARGE) - area(SMALL)),
                 false => 0.0,
             }
         };
         let pixel = by_the_pixel(&large);
-        let update = (small.beyond.median - pixel * area(SMALL)).max(0.0);
-        let large_tells = pixel > 0.0 && large.beyond.median > TELLS * large.unseen;
+        let update = (small.beyond.centre - pixel * area(SMALL)).max(0.0);
+        let large_tells = pixel > 0.0 && large.beyond.centre > TELLS * large.unseen;
         if !large_tells && update < TELLS * small.unseen {
             return Ok(None);
         }
@@ -177,7 +177,7 @@ impl Pictures {
             Ok(pixel.map(|pixel| Micros(rounded(pixel, 5))))
         };
         let (same, smooth) = (of(&self.same)?, of(&self.smooth)?);
-        let at_once = self.is_at_once(server, times, small.unseen + small.beyond.median / 2.0)?;
+        let at_once = self.is_at_once(server, times, small.unseen + small.beyond.centre / 2.0)?;
         let interval = self.interval(server)?;
         let deferred = Deferred {
             interval_us: Micros(rounded(interval.as_secs_f64() * 1e6, 3)),
@@ -287,7 +287,7 @@ impl Copies {
                 }
             }
         }
-        let unseen = estimate(&unseen).map(|it| it.median);
+        let unseen = estimate(&unseen).map(|it| it.centre);
         Ok(estimate(&beyond)
             .zip(unseen)
             .map(|(beyond, unseen)| Seen { beyond, unseen }))

@@ -123,7 +123,7 @@ impl References {
         let looks = start.0.iter().zip(&end.0);
         let both = self.0.iter().zip(looks).filter_map(|((name, _), looks)| {
             let (start, end) = ((*looks.0)?, (*looks.1)?);
-            let time = |it: Estimate| Micros(rounded(it.median.max(0.0), 5));
+            let time = |it: Estimate| Micros(rounded(it.centre.max(0.0), 5));
             let spread = start.spread().zip(end.spread());
             Some(Reference {
                 load: (*name).to_owned(),

@@ -178,6 +178,26 @@ impl Rest {
         Ok(())
     }
 
+    /// What sleeps cost in this minute, by so many passes over them alone; empty where the server's
+    /// processor time cannot be read.
+    pub(crate) fn sleeps_of_now(
+        &mut self,
+        server: &mut LiveServer,
+        target: &Target,
+        passes: usize,
+    ) -> io::Result<Vec<AfterSleep>> {
+        server.place(Place::Usual)?;
+        let mut all = Vec::new();
+        for _ in 0..passes {
+            let sleeps = self.pass_of_sleeps(server, target)?;
+            all.push(Pass {
+                sleeps,
+                ..Pass::default()
+            });
+        }
+        Ok(self.sleeps(&all))
+    }
+
     /// Passes until there are so many; none where the server's processor time cannot be read.
     fn passes(&mut self, server: &mut LiveServer, target: &Target, count: usize) -> io::Result<()> {
         while self.passes.len() < count
@@ -212,13 +232,7 @@ impl Rest {
                     .push((turns.wall - time).max(0.0) / VOLLEY as f64);
             }
         }
-        for (pause, count) in SLEEPS {
-            let mut slept = Slept::default();
-            for _ in 0..count {
-                self.slept(server, target, (pause, Duration::ZERO), &mut slept)?;
-            }
-            pass.sleeps.push(slept);
-        }
+        pass.sleeps = self.pass_of_sleeps(server, target)?;
         for work in WORK {
             let mut slept = Slept::default();
             for _ in 0..WORKED {
@@ -237,6 +251,22 @@ impl Rest {
             pass.written = written.pass(server)?;
         }
         Ok(Some(pass))
+    }
+
+    fn pass_of_sleeps(
+        &mut self,
+        server: &mut LiveServer,
+        target: &Target,
+    ) -> io::Result<Vec<Slept>> {
+        let mut sleeps = Vec::new();
+        for (pause, count) in SLEEPS {
+            let mut slept = Slept::default();
+            for _ in 0..count {
+                self.slept(server, target, (pause, Duration::ZERO), &mut slept)?;
+            }
+            sleeps.push(slept);
+        }
+        Ok(sleeps)
     }
 
     /// One of each behind such a sleep, at whose end the sender works for so long.
@@ -293,7 +323,7 @@ impl Rest {
             let beyond = |field: fn(&Slept) -> &Vec<f64>| {
                 let worked = over_passes(passes, |pass| pass.work.get(at).map(field))?;
                 let idle = over_passes(passes, |pass| pass.sleeps.first().map(field))?;
-                Some((worked.median - idle.median, worked))
+                Some((worked.centre - idle.centre, worked))
             };
             let (Some((nothing, all)), Some((motley, _)), Some((connection, _))) = (
                 beyond(|it| &it.nothing),
@@ -306,7 +336,7 @@ impl Rest {
             let first = ((motley - nothing) / requests).max(0.0);
             let turns = passes.iter().filter_map(|pass| {
                 let worked = *pass.worked.get(at)?;
-                Some(worked? - estimate(&pass.turn)?.median)
+                Some(worked? - estimate(&pass.turn)?.centre)
             });
             let turns = estimate(&turns.collect::<Vec<_>>());
             points.push(AfterWork {
@@ -315,7 +345,7 @@ impl Rest {
                 first_us: more(first),
                 connection_us: more(connection - nothing),
                 // The question is the first of its name, too.
-                turn_us: turns.map(|it| more(it.median - first)),
+                turn_us: turns.map(|it| more(it.centre - first)),
                 spread: all
                     .half_width
                     .filter(|_| nothing > 0.0)
@@ -376,8 +406,8 @@ fn hot(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
     let short = points.first()?;
     let quicker = over_passes(passes, |pass| Some(&pass.quicker))?;
     let turn = over_passes(passes, |pass| Some(&pass.turns))?;
-    let wakeup = (short.wakeup_us.0 - quicker.median).max(0.0);
-    let asleep_us = micros(turn.median);
+    let wakeup = (short.wakeup_us.0 - quicker.centre).max(0.0);
+    let asleep_us = micros(turn.centre);
     (asleep_us.0 > 0.0 && asleep_us < short.asleep_us).then(|| AfterSleep {
         asleep_us,
         wakeup_us: micros(wakeup),
@@ -409,7 +439,7 @@ fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts) {
         && let Some(write) = flush.cpu_us
     {
         // The write of the first is not written off: what one reply alone costs stays as it was.
-        let cost = (streamed.0 + write.0 - reply.median).max(0.0);
+        let cost = (streamed.0 + write.0 - reply.centre).max(0.0);
         // As a difference it is at least as unsure, in microseconds, as each of the two.
         let unsure =
             (flush.spread.unwrap_or_default() * write.0).max(reply.half_width.unwrap_or_default());
@@ -419,7 +449,7 @@ fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts) {
 }
 
 fn put(into: &mut Measured, cpu: &Estimate) {
-    into.cpu_us = Some(micros(cpu.median.max(0.0)));
+    into.cpu_us = Some(micros(cpu.centre.max(0.0)));
     into.spread = cpu.spread().map(|spread| rounded(spread, 2));
 }
 

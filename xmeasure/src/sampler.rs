@@ -277,7 +277,7 @@ fn is_broken_into(taken: &[Reading], before: &[Vec<Reading>]) -> bool {
     taken.iter().zip(before).any(|(taken, before)| {
         let alike = before.iter().filter(|it| it.apart == taken.apart);
         let usual = estimate(&alike.map(Reading::loss).collect::<Vec<_>>());
-        usual.is_some_and(|usual| taken.loss() > usual.median + BROKEN_INTO)
+        usual.is_some_and(|usual| taken.loss() > usual.centre + BROKEN_INTO)
     })
 }
 
@@ -301,7 +301,7 @@ impl Readings {
             .collect()
     }
 
-    /// The widest confidence interval of the load's phases, relative to the median: none where it
+    /// The widest confidence interval of the load's phases, relative to the centre: none where it
     /// was refused and need not be measured again, and without end where there is none yet.
     fn spread(&self, load: usize) -> f64 {
         if self.refused.contains(&load) {

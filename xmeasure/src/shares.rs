@@ -81,10 +81,10 @@ pub(crate) fn by_size(
     let of = |point: &Point| Some((point.size, point.time(clock)?.0));
     let points: Vec<(f64, f64)> = points.iter().filter_map(of).collect();
     let at = |time: f64| follows(size_of(time, &points)?);
-    let Estimate { median, half_width } = time;
-    let found = at(median)?;
+    let Estimate { centre, half_width } = time;
+    let found = at(centre)?;
     let spread = half_width.and_then(|half| {
-        let (low, high) = (at(median - half)?, at(median + half)?);
+        let (low, high) = (at(centre - half)?, at(centre + half)?);
         (found > 0.0).then(|| rounded((high - low) / 2.0 / found, 2))
     });
     Some((found, spread))

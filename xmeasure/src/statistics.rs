@@ -1,4 +1,4 @@
-//! Median, the confidence interval of a median by order statistics, and outliers.
+//! The middle of many readings, the confidence interval of their median by order statistics, and outliers.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -10,26 +10,27 @@ const CONFIDENCE: f64 = 0.95;
 const OUTLYING: f64 = 3.5;
 const CONSISTENCY: f64 = 0.6745;
 
-/// A median with the bounds of its 95 % confidence interval.
+/// The middle of some readings with how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
-    /// The median.
-    pub(crate) median: f64,
-    /// Half the width of its confidence interval, in the median's unit; half the samples' range
+    /// The mean of the half in the middle: where a reading is now this and now that, it goes by how often
+    /// it is either, which a median does not.
+    pub(crate) centre: f64,
+    /// Half the width of the median's 95 % confidence interval, in the same unit; half the samples' range
     /// where they are too few for an interval (fewer than six), `None` of a single one.
     pub(crate) half_width: Option<f64>,
 }
 
 impl Estimate {
-    /// The half width relative to the median, where the median is positive.
+    /// The half width relative to the centre, where that is positive.
     pub(crate) fn spread(&self) -> Option<f64> {
         self.half_width
-            .filter(|_| self.median > 0.0)
-            .map(|half| half / self.median)
+            .filter(|_| self.centre > 0.0)
+            .map(|half| half / self.centre)
     }
 }
 
-/// The median of `samples` and its confidence interval; `None` without samples. The interval
+/// The middle of `samples` and the confidence interval of their median; `None` without samples. The interval
 /// needs no assumption about the distribution: its ends are order statistics, whose ranks follow
 /// from the binomial distribution (Le Boudec, Performance Evaluation of Computer and
 /// Communication Systems, Theorem 2.1; David & Nagaraja, Order Statistics, section 7.1).
@@ -51,7 +52,7 @@ pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
         Some((high - low) / 2.0)
     });
     Some(Estimate {
-        median: median(&sorted)?,
+        centre: midmean(sorted)?,
         half_width,
     })
 }
@@ -116,7 +117,7 @@ mod tests {
         let mut samples: Vec<f64> = (0..10).map(|i| 100.0 + f64::from(i)).collect();
         samples.push(1e9);
         let estimate = estimate(&samples).unwrap();
-        assert_eq!(estimate.median, 104.5);
+        assert_eq!(estimate.centre, 104.5);
         assert_eq!(estimate.half_width, Some(3.5));
         assert_eq!(without_outliers(&[1.0, 1.0, 1.0, 50.0]).len(), 4);
     }
@@ -132,13 +133,13 @@ mod tests {
     #[test]
     fn few_samples_keep_their_outliers() {
         let samples = [1.0, 1.1, 1.2, 1.3, 1.4, 90.0];
-        assert_eq!(estimate(&samples).unwrap().median, 1.25);
+        assert_eq!(estimate(&samples).unwrap().centre, 1.25);
     }
 
     #[test]
     fn few_samples_have_a_median_and_their_range() {
         let two = estimate(&[3.0, 1.0]).unwrap();
-        assert_eq!((two.median, two.half_width), (2.0, Some(1.0)));
+        assert_eq!((two.centre, two.half_width), (2.0, Some(1.0)));
         assert_eq!(estimate(&[3.0]).unwrap().half_width, None);
         assert!(estimate(&[]).is_none());
     }

@@ -46,9 +46,9 @@ pub(crate) fn apart(
             if let Some(time) = time {
                 let added = amounts.iter().zip(each);
                 let added: f64 = added
-                    .map(|(amount, it)| amount * it.map_or(0.0, |it| it.median))
+                    .map(|(amount, it)| amount * it.map_or(0.0, |it| it.centre))
                     .sum();
-                time.median = (time.median - added).max(0.0);
+                time.centre = (time.centre - added).max(0.0);
             }
         }
     }
@@ -105,9 +105,9 @@ fn each(
         let halves = time.half_width.zip(first.half_width);
         differences.push(Difference {
             amounts: std::array::from_fn(|part| here[part] - there[part]),
-            time: time.median - first.median,
+            time: time.centre - first.centre,
             half_width: halves.map(|(one, other)| one.hypot(other)),
-            of: time.median.max(first.median),
+            of: time.centre.max(first.centre),
         });
     }
     let told = |part: usize| {
@@ -128,7 +128,7 @@ fn each(
         let amount = most.amounts[part].abs();
         let tells = each[part] * amount > LEAST * most.of;
         told[part].then(|| Estimate {
-            median: if tells { each[part] } else { 0.0 },
+            centre: if tells { each[part] } else { 0.0 },
             half_width: most.half_width.map(|half| half / amount),
         })
     })
@@ -169,12 +169,12 @@ mod tests {
             overlapped,
             pixels,
         });
-        let median =
+        let centre =
             size + 0.02 * siblings + 0.015 * rectangles + 0.3 * overlapped + 0.04 * pixels / 1000.0;
         Sample {
             operation,
             cpu: Some(Estimate {
-                median,
+                centre,
                 half_width: Some(0.01),
             }),
             wall: None,
@@ -203,7 +203,7 @@ mod tests {
         assert!((of(costs.kilopixel) - 0.04).abs() < 1e-3);
         for (sample, alone) in samples.iter().zip(alone) {
             let size = sample.operation.items[0];
-            assert!((alone.cpu.unwrap().median - size).abs() < 0.02);
+            assert!((alone.cpu.unwrap().centre - size).abs() < 0.02);
         }
     }
 

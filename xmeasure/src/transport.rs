@@ -210,22 +210,22 @@ struct Lengths {
 
 impl Lengths {
     fn new(readings: &Readings, all_loads: &[Workload], clock: Clock) -> Lengths {
-        let median = |readings: &[Reading], per: fn(&Reading) -> u64| {
+        let centre = |readings: &[Reading], per: fn(&Reading) -> u64| {
             let each = readings.iter();
             let each = each.filter_map(|it| Some(it.time(clock)? / per(it).max(1) as f64));
-            Some(estimate(&each.collect::<Vec<_>>())?.median)
+            Some(estimate(&each.collect::<Vec<_>>())?.centre)
         };
-        let of = |load: usize| median(readings.loads.get(load)?.first()?, |it| it.requests);
+        let of = |load: usize| centre(readings.loads.get(load)?.first()?, |it| it.requests);
         let turn = || {
             let all = readings.syncs.get(Sync::Turns as usize)?;
-            Some(median(all, |it| it.syncs)? - of(INPUT_FOCUS)?)
+            Some(centre(all, |it| it.syncs)? - of(INPUT_FOCUS)?)
         };
         let turn = turn().unwrap_or(0.0);
         let each = |load: usize| match sync_of(all_loads, load)? {
             // Several requests share a turn, the fewer the longer the replies.
             Sync::Turns => {
                 let all = readings.loads.get(load)?.first()?;
-                let turns = median(all, |it| it.requests)? / median(all, |it| it.syncs)?;
+                let turns = centre(all, |it| it.requests)? / centre(all, |it| it.syncs)?;
                 Some(of(load)? - turn * turns)
             }
             _ => of(load),
@@ -254,10 +254,10 @@ impl Lengths {
     }
 }
 
-/// The transport costs of a server on one clock: the median of each figure, and all passes.
+/// The transport costs of a server on one clock: the centre of each figure, and all passes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transport {
-    pub(crate) median: Figures,
+    pub(crate) centre: Figures,
     passes: Vec<Figures>,
 }
 
@@ -276,29 +276,29 @@ impl Transport {
             Some(transport)
         });
         if let (Some(cpu), Some(wall)) = (&mut cpu, &mut wall) {
-            for wall in wall.passes.iter_mut().chain([&mut wall.median]) {
-                wall.byte_read = cpu.median.byte_read;
-                wall.byte_written = cpu.median.byte_written;
+            for wall in wall.passes.iter_mut().chain([&mut wall.centre]) {
+                wall.byte_read = cpu.centre.byte_read;
+                wall.byte_written = cpu.centre.byte_written;
             }
         }
         (cpu, wall)
     }
 
     fn cap_byte_read(&mut self, readings: &Readings, loads: &[Workload], clock: Clock) {
-        let mut least = self.median.byte_read;
+        let mut least = self.centre.byte_read;
         for (load, all) in loads.iter().zip(&readings.loads) {
             let long = load.phases.iter().zip(all);
             for (phase, all) in long.filter(|(it, _)| it.bytes_each() >= MANY_BYTES) {
                 let each = all
                     .iter()
-                    .filter_map(|it| self.median.each(it, phase.sync, clock));
+                    .filter_map(|it| self.centre.each(it, phase.sync, clock));
                 if let Some(each) = estimate(&each.collect::<Vec<_>>()) {
-                    least = least.min((each.median / phase.bytes_each()).max(0.0));
+                    least = least.min((each.centre / phase.bytes_each()).max(0.0));
                 }
             }
         }
-        let factor = least / self.median.byte_read.max(f64::MIN_POSITIVE);
-        for figures in self.passes.iter_mut().chain([&mut self.median]) {
+        let factor = least / self.centre.byte_read.max(f64::MIN_POSITIVE);
+        for figures in self.passes.iter_mut().chain([&mut self.centre]) {
             figures.byte_read *= factor.min(1.0);
         }
     }
@@ -310,30 +310,30 @@ impl Transport {
         let passes: Vec<Figures> = (0..count)
             .filter_map(|pass| Figures::of_pass(readings, loads, pass, clock, lengths))
             .collect();
-        let median = |field: fn(&Figures) -> f64| {
-            estimate(&passes.iter().map(field).collect::<Vec<_>>()).map(|e| e.median)
+        let centre = |field: fn(&Figures) -> f64| {
+            estimate(&passes.iter().map(field).collect::<Vec<_>>()).map(|e| e.centre)
         };
-        let median = Figures {
+        let centre = Figures {
             sync: [
-                median(|f| f.sync[0])?,
-                median(|f| f.sync[1])?,
-                median(|f| f.sync[2])?,
+                centre(|f| f.sync[0])?,
+                centre(|f| f.sync[1])?,
+                centre(|f| f.sync[2])?,
             ],
-            wakeup: median(|f| f.wakeup)?,
+            wakeup: centre(|f| f.wakeup)?,
             wakeup_other: None,
-            byte_read: median(|f| f.byte_read)?,
-            byte_written: median(|f| f.byte_written)?,
-            reply: median(|f| f.reply)?,
-            event: median(|f| f.event)?,
-            flush: median(|f| f.flush)?,
-            wakeup_between: median(|f| f.wakeup_between)?,
+            byte_read: centre(|f| f.byte_read)?,
+            byte_written: centre(|f| f.byte_written)?,
+            reply: centre(|f| f.reply)?,
+            event: centre(|f| f.event)?,
+            flush: centre(|f| f.flush)?,
+            wakeup_between: centre(|f| f.wakeup_between)?,
             sleeps: [
-                median(|f| f.sleeps[0])?,
-                median(|f| f.sleeps[1])?,
-                median(|f| f.sleeps[2])?,
+                centre(|f| f.sleeps[0])?,
+                centre(|f| f.sleeps[1])?,
+                centre(|f| f.sleeps[2])?,
             ],
         };
-        Some(Transport { median, passes })
+        Some(Transport { centre, passes })
     }
 
     fn estimate(&self, field: impl Fn(&Figures) -> Option<f64>) -> Option<Estimate> {
@@ -366,7 +366,7 @@ pub(crate) fn costs(cpu: Option<&Transport>, wall: Option<&Transport>) -> Option
 /// is one, as prices are.
 pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<Measured> {
     let first = cpu.or(wall)?;
-    let time = |estimate: Estimate| Micros(rounded(estimate.median.max(0.0), 5));
+    let time = |estimate: Estimate| Micros(rounded(estimate.centre.max(0.0), 5));
     Some(Measured {
         cpu_us: cpu.map(time),
         wall_us: wall.map(time),

@@ -159,7 +159,7 @@ impl Written {
         for (at, images) in self.images.iter().enumerate() {
             let more = passes.clone().filter_map(|pass| {
                 let took = pass.get(at)?;
-                let middle = |times: &[f64]| Some(estimate(times)?.median);
+                let middle = |times: &[f64]| Some(estimate(times)?.centre);
                 let work = work(Micros(middle(&took.lasted)?));
                 Some(middle(&took.written)? - middle(&took.idle)? - work.0)
             });
@@ -168,7 +168,7 @@ impl Written {
             };
             points.push(AfterWriting {
                 pixels: images.pixels,
-                more_us: Micros(rounded(more.median.max(0.0), 5)),
+                more_us: Micros(rounded(more.centre.max(0.0), 5)),
                 spread: more.spread().map(|spread| rounded(spread, 2)),
             });
         }

@@ -45,7 +45,7 @@ pub(super) fn over_passes<'a>(
 ) -> Option<Estimate> {
     let medians = passes
         .iter()
-        .filter_map(|pass| Some(estimate(of(pass)?)?.median));
+        .filter_map(|pass| Some(estimate(of(pass)?)?.centre));
     estimate(&medians.collect::<Vec<_>>())
 }
 

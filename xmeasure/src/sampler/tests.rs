@@ -279,8 +279,8 @@ fn known_costs_are_found_again() {
     close(costs.flush.unwrap().cpu_us.unwrap().0, WRITE);
     close(costs.reply.cpu_us.unwrap().0, REPLY);
     close(costs.event.cpu_us.unwrap().0, EVENT);
-    close(cpu.as_ref().unwrap().median.reply, REPLY);
-    close(cpu.as_ref().unwrap().median.event, EVENT);
+    close(cpu.as_ref().unwrap().centre.reply, REPLY);
+    close(cpu.as_ref().unwrap().centre.event, EVENT);
 
     let operations: Vec<_> = loads
         .iter()
@@ -294,7 +294,7 @@ fn known_costs_are_found_again() {
     let samples = fit::samples(&loads, &operations, &readings, cpu.as_ref(), wall.as_ref());
     let times: Vec<f64> = samples
         .iter()
-        .map(|sample| sample.cpu.unwrap().median)
+        .map(|sample| sample.cpu.unwrap().centre)
         .collect();
     let expected = [
         0.01, 0.01, 0.01, 0.01, 0.01, 0.4, 0.4, 0.4, 0.4, 0.5, 0.5, 2.0, 2.0, 7.0,
@@ -330,7 +330,7 @@ fn what_was_read_before_the_server_died_is_kept() {
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     assert!(!readings.loads[0][0].is_empty());
     let (cpu, _) = Transport::both(&readings, &loads);
-    close(cpu.unwrap().median.byte_read, BYTE);
+    close(cpu.unwrap().centre.byte_read, BYTE);
 }
 
 #[test]

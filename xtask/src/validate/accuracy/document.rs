@@ -5,11 +5,18 @@ use std::fmt::Write;
 
 use x11prof_proxy::ServerKind;
 
+use super::shared_core::Even;
+use super::sleeps::Minute;
 use super::table::{Crossed, Rounds, median, quantile};
 use super::workloads::HELD_OUT;
 
 /// The tables in Markdown.
-pub(super) fn document(rows: &[Rounds], crossed: &[Crossed]) -> String {
+pub(super) fn document(
+    rows: &[Rounds],
+    crossed: &[Crossed],
+    even: Option<&Even>,
+    minutes: &[Minute],
+) -> String {
     let servers = distinct(rows.iter().filter_map(Rounds::kind));
     let mut text = by_workload(rows, &servers);
     text.push('\n');
@@ -17,6 +24,14 @@ pub(super) fn document(rows: &[Rounds], crossed: &[Crossed]) -> String {
     if !crossed.is_empty() {
         text.push('\n');
         text += &between(crossed, &servers);
+    }
+    if let Some((rows, crossed)) = even {
+        text += "\nWith the truths at the pace of the calibration:\n\n";
+        text += &document(rows, crossed, None, &[]);
+    }
+    if !minutes.is_empty() {
+        text.push('\n');
+        text += &by_minute(minutes);
     }
     text
 }
@@ -134,6 +149,24 @@ fn between(crossed: &[Crossed], servers: &[ServerKind]) -> String {
     text
 }
 
+/// The truths of programs that wait, each priced with what sleeps cost in its minutes.
+fn by_minute(minutes: &[Minute]) -> String {
+    let mut text = "| workload | server | a wakeup behind 30 ms, µs | truth, ms | estimate / truth | with the sleeps of these minutes |\n|---|---|---:|---:|---:|---:|\n".to_owned();
+    for it in minutes {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.0} | {:.0} | {:.2} | {:.2} |",
+            it.workload,
+            it.server,
+            it.wakeup_us(),
+            it.truth_ms,
+            it.ratio(),
+            it.ratio_of_now(),
+        );
+    }
+    text
+}
+
 /// Each once, in the order of their first.
 fn distinct<T: PartialEq + Copy>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
@@ -183,7 +216,7 @@ mod tests {
             truth_ms: 400.0,
             from_truth_ms: 500.0,
         }];
-        let text = document(&rows, &crossed);
+        let text = document(&rows, &crossed, None, &[]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[..4],

@@ -7,6 +7,8 @@
 mod choice;
 mod document;
 mod pace;
+mod shared_core;
+mod sleeps;
 mod table;
 mod truth;
 mod workloads;
@@ -15,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use x11prof_cost_model::ServerParameters;
 use x11prof_proxy::ServerKind;
 
 use self::choice::{Choice, Start};
@@ -69,9 +72,19 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         write(&folder, &rows, &crossed, &failed)?;
     }
     table::summary(&rows, &crossed);
+    let even = at_one_pace(&rows, &crossed)?;
+    if let Some((rows, crossed)) = &even {
+        println!("with the truths at the pace of the calibration:");
+        table::summary(rows, crossed);
+    }
+    let minutes = sleeps::minutes(&rows, &folder)?;
+    sleeps::summary(&minutes);
     let tables = folder.join(TABLES);
-    std::fs::write(&tables, document::document(&rows, &crossed))
-        .map_err(|error| format!("{}: {error}", tables.display()))?;
+    std::fs::write(
+        &tables,
+        document::document(&rows, &crossed, even.as_ref(), &minutes),
+    )
+    .map_err(|error| format!("{}: {error}", tables.display()))?;
     println!("tables: {}", tables.display());
     if failed.is_empty() {
         Ok(())
@@ -169,7 +182,11 @@ fn once(
     folder: &Path,
 ) -> Result<(), String> {
     let stage = Stage { kind };
-    let alone = stage.alone(workload, folder)?;
+    let alone = if workload.waits {
+        sleeps::beside(kind, || stage.alone(workload, folder))?
+    } else {
+        stage.alone(workload, folder)?
+    };
     let trace = truth::trace(folder, workload, kind);
     stage.record(workload, &trace, folder)?;
     let priced = truth::price(&trace, &parameters(kind))?;
@@ -219,6 +236,26 @@ fn pairs(rows: &[Rounds]) -> Vec<(ServerKind, ServerKind)> {
         .flat_map(|&from| servers.iter().map(move |&to| (from, to)));
     all.filter(|&(from, to)| from != to && shallow(from) == shallow(to))
         .collect()
+}
+
+/// Rows and pairs with every truth brought to the pace of its server's calibration; `None` where
+/// some pace is not known.
+fn at_one_pace(rows: &[Rounds], crossed: &[Crossed]) -> Result<Option<shared_core::Even>, String> {
+    let mut paces = Vec::new();
+    for row in rows {
+        let Some(kind) = row.kind() else { continue };
+        if paces.iter().all(|&(of, _)| of != kind) {
+            let file = parameters(kind);
+            let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+            let text = std::fs::read_to_string(&file).map_err(|error| told(&error))?;
+            let parsed = ServerParameters::from_toml(&text).map_err(|error| told(&error))?;
+            let Some(pace) = parsed.method.pace else {
+                return Ok(None);
+            };
+            paces.push((kind, pace.mean_us.0));
+        }
+    }
+    Ok(shared_core::even(rows, crossed, &paces))
 }
 
 fn parameters(kind: ServerKind) -> PathBuf {

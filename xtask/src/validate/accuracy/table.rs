@@ -8,14 +8,16 @@ use super::truth::{Alone, Priced};
 use super::workloads::{HELD_OUT, WORKLOADS, Workload};
 
 /// The rounds of one workload on one server.
+#[derive(Clone)]
 pub(super) struct Rounds {
     pub(super) workload: &'static str,
     pub(super) server: &'static str,
-    alone: Vec<Alone>,
+    pub(super) alone: Vec<Alone>,
     priced: Vec<Priced>,
 }
 
 /// A recording of one server priced for another.
+#[derive(Clone)]
 pub(super) struct Crossed {
     pub(super) workload: &'static str,
     pub(super) from: &'static str,

@@ -7,19 +7,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use x11prof_cost_model::{AfterSleep, Pace};
 use x11prof_proxy::{PrivateServer, ServerKind};
+use x11prof_xmeasure::PaceWatch;
 
 use super::workloads::Workload;
 use crate::run::target;
 
 /// The processor that everything runs on.
-const CPU: &str = "1";
+pub(super) const CPU: &str = "1";
 /// The other one, for what a server needs for itself: its host, its viewer.
 const ASIDE: usize = 0;
 /// How long a server that has nothing left to do is given to clear up behind its clients.
 const SETTLE: Duration = Duration::from_millis(200);
+/// How often the processor's pace is looked at: in the sleeps of a server that mostly waits seldom,
+/// for each look is a wakeup.
+const OFTEN: Duration = Duration::from_millis(5);
+const NOW_AND_THEN: Duration = Duration::from_millis(25);
 /// Seconds that a workload may take; most take less than a quarter of it.
 const LIMIT: &str = "60";
 /// The status of timeout(1) where it had to end what it ran.
@@ -33,17 +40,25 @@ fn examples() -> PathBuf {
 }
 
 /// What a workload cost a server that nobody recorded.
+#[derive(Clone)]
 pub(super) struct Alone {
     /// Processor time of the server in milliseconds.
     pub(super) server_ms: f64,
     pub(super) wall_ms: f64,
     /// Processor time of what it has its window at, in milliseconds, where it has.
     pub(super) host_ms: Option<f64>,
+    /// How fast the processor was meanwhile; `None` where that is not known.
+    pub(super) pace: Option<Pace>,
+    /// What sleeps cost such a server just before and behind; empty where it was not measured.
+    pub(super) sleeps: Vec<AfterSleep>,
 }
 
 impl Alone {
     pub(super) fn json(&self) -> Value {
-        json!({ "server_ms": self.server_ms, "wall_ms": self.wall_ms, "host_ms": self.host_ms })
+        json!({
+            "server_ms": self.server_ms, "wall_ms": self.wall_ms, "host_ms": self.host_ms,
+            "pace": self.pace, "after_sleep": self.sleeps,
+        })
     }
 
     pub(super) fn from_json(json: &Value) -> Option<Alone> {
@@ -51,6 +66,8 @@ impl Alone {
             server_ms: json["server_ms"].as_f64()?,
             wall_ms: json["wall_ms"].as_f64()?,
             host_ms: json["host_ms"].as_f64(),
+            pace: Option::deserialize(&json["pace"]).unwrap_or_default(),
+            sleeps: Vec::deserialize(&json["after_sleep"]).unwrap_or_default(),
         })
     }
 }
@@ -143,6 +160,8 @@ impl Stage {
         let host = || server.host_pid().map(processor_time).transpose();
         let (before, host_before) = (processor_time(server.pid())?, host()?);
         let home = home()?;
+        let often = if workload.waits { NOW_AND_THEN } else { OFTEN };
+        let watch = CPU.parse().map(|cpu| PaceWatch::start(cpu, often));
         let start = Instant::now();
         let mut command = Command::new("taskset");
         command
@@ -152,6 +171,7 @@ impl Stage {
             .current_dir(folder);
         finish(workload, housed(at(&mut command, &server), &home))?;
         let wall = start.elapsed();
+        let pace = watch.ok().and_then(PaceWatch::finish);
         std::thread::sleep(SETTLE);
         let used = processor_time(server.pid())?.saturating_sub(before);
         let host = host_before.zip(host()?);
@@ -159,6 +179,8 @@ impl Stage {
             server_ms: used as f64 / 1e6,
             host_ms: host.map(|(before, after)| after.saturating_sub(before) as f64 / 1e6),
             wall_ms: wall.as_secs_f64() * 1e3,
+            pace,
+            sleeps: Vec::new(),
         })
     }
 

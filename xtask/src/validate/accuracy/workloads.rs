@@ -12,6 +12,8 @@ pub(crate) struct Workload {
     pub(crate) shell: &'static str,
     /// Whether it needs more than eight bits a pixel.
     deep: bool,
+    /// Whether it mostly waits: the server sleeps for milliseconds before most of what it does.
+    pub(crate) waits: bool,
 }
 
 impl Workload {
@@ -23,6 +25,13 @@ impl Workload {
     const fn deep(self) -> Workload {
         Workload { deep: true, ..self }
     }
+
+    const fn waits(self) -> Workload {
+        Workload {
+            waits: true,
+            ..self
+        }
+    }
 }
 
 const fn workload(name: &'static str, shell: &'static str) -> Workload {
@@ -30,6 +39,7 @@ const fn workload(name: &'static str, shell: &'static str) -> Workload {
         name,
         shell,
         deep: false,
+        waits: false,
     }
 }
 
@@ -170,7 +180,8 @@ open(\"pages.pdf\", \"wb\").write(b\"\".join(out))'
          xdotool search --sync --onlyvisible --class mupdf >/dev/null
          xdotool mousemove 300 300 sleep 1 key --delay 2 --repeat 1130 --repeat-delay 14 Next
          kill $p; wait",
-    ),
+    )
+    .waits(),
     workload(
         "gtk3-widget-factory",
         "gtk3-widget-factory & p=$!; sleep 1.5
@@ -178,9 +189,12 @@ open(\"pages.pdf\", \"wb\").write(b\"\".join(out))'
            xdotool mousemove $x $((56 * i)) sleep 0.05 click 1 sleep 0.05 click 5 key Tab sleep 0.05
          done; done
          kill $p; wait",
-    ),
-    workload("mousepad", editor!("mousepad", 200, 40)),
-    workload("featherpad (Qt)", editor!("featherpad", 1300, 10)).deep(),
+    )
+    .waits(),
+    workload("mousepad", editor!("mousepad", 200, 40)).waits(),
+    workload("featherpad (Qt)", editor!("featherpad", 1300, 10))
+        .deep()
+        .waits(),
     workload(
         "small programs",
         "for i in $(seq 1 850); do xlsfonts >/dev/null; xdpyinfo >/dev/null; xset q >/dev/null; done",

@@ -1,0 +1,161 @@
+//! How fast the processor works in this minute. Where its core is shared with others (another thread of it, on a
+//! virtual machine another guest), the same work takes now so long and now half as long again, and the
+//! kernel charges all of it: a short piece of work of always the same kind, looked at again and
+//! again, tells.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use x11prof_cost_model::{Micros, Pace};
+
+use crate::process::Pinned;
+use crate::transport::rounded;
+
+/// Words of memory that the work reads: half of a first-level cache.
+const WORDS: usize = 4096;
+/// Steps of it: about ten microseconds.
+const STEPS: usize = 8192;
+/// Looks that are kept; beyond them every second is left out, again and again.
+const KEPT: usize = 1 << 16;
+/// The share of looks that are as fast as the fastest of them: an undisturbed processor's.
+const UNDISTURBED: f64 = 0.05;
+
+/// The piece of work, and what it has taken.
+pub(crate) struct Looks {
+    memory: Vec<u32>,
+    took: Vec<f64>,
+    /// One look of so many is kept.
+    stride: usize,
+    looked: usize,
+}
+
+impl Looks {
+    pub(crate) fn new() -> Looks {
+        let words = 0..WORDS as u32;
+        Looks {
+            memory: words.map(|it| it.wrapping_mul(2_654_435_761)).collect(),
+            took: Vec::new(),
+            stride: 1,
+            looked: 0,
+        }
+    }
+
+    /// Does the work twice, the first time to have it in the caches.
+    pub(crate) fn look(&mut self) {
+        self.work();
+        let before = thread_time();
+        self.work();
+        let took = thread_time().saturating_sub(before);
+        self.looked += 1;
+        if !self.looked.is_multiple_of(self.stride) {
+            return;
+        }
+        self.took.push(took.as_secs_f64() * 1e6);
+        if self.took.len() >= KEPT {
+            let mut every_second = false;
+            self.took.retain(|_| {
+                every_second = !every_second;
+                every_second
+            });
+            self.stride *= 2;
+        }
+    }
+
+    /// Reads and branches that depend on them, as a server's work is made of.
+    fn work(&self) {
+        let (mut sum, mut mixed, mut odd) = (1_u64, 2_u64, 3_u64);
+        let at = |index: usize| u64::from(self.memory.get(index % WORDS).copied().unwrap_or(0));
+        for step in 0..STEPS {
+            sum = sum.wrapping_add(at(step * 7));
+            mixed ^= at(step * 13 + 5);
+            if at(step) >> 30 == 1 {
+                odd = odd.wrapping_add(sum);
+            } else {
+                odd ^= mixed;
+            }
+        }
+        black_box((sum, mixed, odd));
+    }
+
+    /// What they come to; `None` without looks.
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        let mut sorted = self.took.clone();
+        sorted.sort_by(f64::total_cmp);
+        let fastest = *sorted.get((sorted.len() as f64 * UNDISTURBED) as usize)?;
+        let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+        Some(Pace {
+            fastest_us: Micros(rounded(fastest, 5)),
+            mean_us: Micros(rounded(mean, 5)),
+        })
+    }
+}
+
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        time.tv_sec.try_into().unwrap_or_default(),
+        time.tv_nsec.try_into().unwrap_or_default(),
+    )
+}
+
+/// Looks at a processor while something else runs there.
+pub struct PaceWatch {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Looks>,
+}
+
+impl PaceWatch {
+    /// Looks at processor `cpu` at such intervals, each time for some twenty microseconds.
+    pub fn start(cpu: usize, interval: Duration) -> PaceWatch {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let mut looks = Looks::new();
+            if Pinned::move_sender(cpu).is_ok() {
+                while !told.load(Ordering::Relaxed) {
+                    looks.look();
+                    thread::sleep(interval);
+                }
+            }
+            looks
+        });
+        PaceWatch { stop, thread }
+    }
+
+    /// Stops looking, and tells what was seen; `None` where the processor is not to be had.
+    pub fn finish(self) -> Option<Pace> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().ok()?.pace()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT, Looks};
+
+    #[test]
+    fn a_pace_is_of_the_fastest_and_of_all() {
+        let mut looks = Looks::new();
+        assert!(looks.pace().is_none());
+        looks.look();
+        assert!(looks.took[0] > 0.0);
+        looks.took = [vec![10.0; 50], vec![20.0; 50]].concat();
+        let pace = looks.pace().unwrap();
+        assert_eq!((pace.fastest_us.0, pace.mean_us.0), (10.0, 15.0));
+    }
+
+    #[test]
+    fn many_looks_are_thinned_out() {
+        let mut looks = Looks::new();
+        looks.took = vec![10.0; KEPT - 1];
+        looks.look();
+        assert_eq!((looks.took.len(), looks.stride), (KEPT / 2, 2));
+        looks.look();
+        looks.look();
+        assert_eq!(looks.took.len(), KEPT / 2 + 1);
+    }
+}
