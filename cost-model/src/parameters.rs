@@ -89,6 +89,9 @@ pub struct Method {
     /// What a few loads took at the beginning and at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<Reference>,
+    /// Requests of which something was left out when the time was over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
     /// How fast the processor worked meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,

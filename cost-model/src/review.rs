@@ -1,6 +1,6 @@
 //! What a careful reader would remark on a file that is well formed.
 
-use crate::{Clock, Pace, RequestCosts, ServerParameters, left_behind};
+use crate::{Clock, Method, Pace, RequestCosts, ServerParameters, left_behind};
 
 /// A spread above this is worth a remark: the aim of a measurement is 0.03.
 const WIDE: f64 = 0.1;
@@ -18,8 +18,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
         remarks.push("neither executable nor vendor: no recording is matched to this file".into());
     }
     remarks.extend(sender(parameters));
-    remarks.extend(left_behind(&parameters.method.references));
-    remarks.extend(parameters.method.pace.and_then(Pace::remark));
+    remarks.extend(of_method(&parameters.method));
     let mut count = |what: &str, is: &dyn Fn(&RequestCosts) -> bool| {
         let found: Vec<String> = parameters
             .requests
@@ -55,6 +54,21 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     remarks
 }
 
+/// What stands in the way of a calibration's figures: what it left behind, what it had no time for,
+/// a processor that others had a part in.
+pub fn of_method(method: &Method) -> Vec<String> {
+    let mut remarks = left_behind(&method.references);
+    if let Some(first) = method.unmeasured.first() {
+        remarks.push(format!(
+            "the time was over before all of {} requests was measured, such as of {first}: `measure \
+             --resume` adds what is missing",
+            method.unmeasured.len()
+        ));
+    }
+    remarks.extend(method.pace.and_then(Pace::remark));
+    remarks
+}
+
 /// Whether the wall times are the server's own, as far as that was measured.
 fn sender(parameters: &ServerParameters) -> Option<String> {
     let points = parameters.requests.iter().flat_map(|costs| &costs.points);
@@ -83,8 +97,23 @@ fn falls(costs: &RequestCosts) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::review;
+    use super::{of_method, review};
     use crate::ServerParameters;
+
+    #[test]
+    fn what_there_was_no_time_for_is_told_of() {
+        let text = "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nunmeasured = [\"A\", \"B\"]\n";
+        let parameters = ServerParameters::from_toml(text).unwrap();
+        let remarks = of_method(&parameters.method);
+        assert!(
+            remarks[0].contains("of 2 requests was measured, such as of A"),
+            "{remarks:?}"
+        );
+        assert_eq!(
+            ServerParameters::from_toml(&parameters.to_toml()).unwrap(),
+            parameters
+        );
+    }
 
     #[test]
     fn remarks_name_an_entry() {

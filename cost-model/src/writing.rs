@@ -95,6 +95,10 @@ impl Lines {
         self.optional("date", method.date.as_deref().map(text));
         self.optional("notes", method.notes.as_deref().map(text));
         self.list("references", method.references.iter().map(reference));
+        if !method.unmeasured.is_empty() {
+            let names: Vec<String> = method.unmeasured.iter().map(|it| text(it)).collect();
+            self.line("unmeasured", format!("[{}]", names.join(", ")));
+        }
         self.optional("pace", method.pace.as_ref().map(|it| inline(&pace(it))));
     }
 

@@ -1,5 +1,6 @@
 //! The whole of a calibration: connect, prepare, explore, sample, fit.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -216,6 +217,9 @@ impl Run<'_> {
         }
         parameters.method = identity::method(self.plan, self.pinned, &self.notes);
         parameters.method.references = references;
+        if readings.cut == Some(Cut::Time) {
+            parameters.method.unmeasured = prepared.unmeasured(&readings);
+        }
         match result {
             Ok(()) => Ok(parameters),
             Err(error) => Err(failure(error, parameters)),
@@ -361,6 +365,20 @@ impl Prepared {
         );
         parameters.requests = fit::requests(&samples);
         parameters.requests.retain(|costs| plan.wants(&costs.name));
+    }
+
+    /// The requests of loads that had no turn.
+    fn unmeasured(&self, readings: &Readings) -> Vec<String> {
+        let loads = self.own..self.loads.len();
+        let read = |load: &usize| {
+            readings
+                .loads
+                .get(*load)
+                .is_some_and(|it| it.iter().any(|it| !it.is_empty()))
+        };
+        let without = loads.filter(|load| !read(load) && !readings.refused.contains(load));
+        let names: BTreeSet<&str> = without.map(|load| self.name(Some(load))).collect();
+        names.into_iter().map(str::to_owned).collect()
     }
 
     /// The loads that the server answered with errors.

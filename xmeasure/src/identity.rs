@@ -95,6 +95,7 @@ pub(crate) fn method(plan: &Plan, pinned: bool, notes: &[String]) -> Method {
             .map(|since| civil_date(since.as_secs() / 86_400)),
         notes: Some(text),
         references: Vec::new(),
+        unmeasured: Vec::new(),
         pace: None,
     }
 }

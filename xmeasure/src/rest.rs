@@ -30,7 +30,7 @@ use crate::wire;
 use crate::workload::Sync;
 use crate::written::Written;
 
-use self::area::{Area, MEGAPIXELS};
+use self::area::{Area, Filled, MEGAPIXELS};
 use self::passes::{Pass, Slept, middle, over_passes};
 
 /// A sleep in which clients work, and for how long.
@@ -296,20 +296,22 @@ impl Rest {
         if work.is_zero() {
             // Each is filled before its pause, cold right behind it, and warm again. Who lets a server sleep for
             // milliseconds has worked meanwhile, which takes more out of the caches than the sleep does.
-            slept.awake.extend(nothing.after(server, || {})?);
-            for (batch, cold, again) in [
-                (&area.square, &mut slept.area, &mut slept.area_again),
-                (&area.rows, &mut slept.close, &mut slept.close_again),
+            for (filled, cold, warm) in [
+                (&area.square, &mut slept.area, &mut slept.area_warm),
+                (&area.rows, &mut slept.close, &mut slept.close_warm),
             ] {
-                batch.after(server, || {})?;
+                filled.once.after(server, || {})?;
                 let pause = || {
                     if sleep >= LONG {
                         bustle.work(HANDLING);
                     }
                     thread::sleep(sleep);
                 };
-                cold.extend(batch.after(server, pause)?);
-                again.extend(batch.after(server, || {})?);
+                cold.extend(filled.once.after(server, pause)?);
+                let once = filled.once.after(server, || {})?;
+                let on_end = filled.on_end.after(server, || {})?;
+                let both = once.zip(on_end);
+                warm.extend(both.map(|(once, on_end)| Filled::streamed(once, on_end)));
             }
         }
         Ok(())
@@ -372,14 +374,11 @@ impl Rest {
                 continue;
             };
             let (least, all) = *warm.get_or_insert((nothing, motley));
-            let area = of(|it| &it.area).zip(of(|it| &it.area_again));
-            let close = of(|it| &it.close).zip(of(|it| &it.close_again));
-            let awake = of(|it| &it.awake).unwrap_or(nothing);
+            let area = of(|it| &it.area).zip(of(|it| &it.area_warm));
+            let close = of(|it| &it.close).zip(of(|it| &it.close_warm));
             let cold = |times: Option<(f64, f64)>, megapixels| {
                 let (cold, warm) = times?;
-                let more = (cold - nothing) - (warm - awake);
-                // In the shortest pause nothing gets cold but by chance.
-                let more = if at == 0 { 0.0 } else { more.max(0.0) };
+                let more = (cold - nothing - warm).max(0.0);
                 Some(micros(more / megapixels))
             };
             let slower = (motley - all) - (nothing - least);
@@ -413,8 +412,9 @@ fn hot(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
         wakeup_us: micros(wakeup),
         first_us: Micros(0.0),
         connection_us: short.connection_us,
-        megapixel_us: short.megapixel_us,
-        close_megapixel_us: short.close_megapixel_us,
+        // Who has just drawn goes on with that.
+        megapixel_us: short.megapixel_us.map(|_| Micros(0.0)),
+        close_megapixel_us: short.close_megapixel_us.map(|_| Micros(0.0)),
         spread: quicker
             .half_width
             .filter(|_| wakeup > 0.0)

@@ -28,12 +28,11 @@ pub(super) struct Pass {
 pub(super) struct Slept {
     pub(super) nothing: Vec<f64>,
     pub(super) motley: Vec<f64>,
-    /// Nothing, without the sleep.
-    pub(super) awake: Vec<f64>,
     pub(super) area: Vec<f64>,
-    pub(super) area_again: Vec<f64>,
+    /// What one of those in a stream takes.
+    pub(super) area_warm: Vec<f64>,
     pub(super) close: Vec<f64>,
-    pub(super) close_again: Vec<f64>,
+    pub(super) close_warm: Vec<f64>,
     pub(super) connection: Vec<f64>,
 }
 
