@@ -5,6 +5,7 @@
 //! server gathers what it writes; a program that reads its replies sees each written by itself.
 
 mod area;
+mod batch;
 mod passes;
 
 use std::io;
@@ -30,7 +31,8 @@ use crate::wire;
 use crate::workload::Sync;
 use crate::written::Written;
 
-use self::area::{Area, Filled, MEGAPIXELS};
+use self::area::{Area, MEGAPIXELS};
+use self::batch::{BATCH, Batch, Repeated};
 use self::passes::{Pass, Slept, middle, over_passes};
 
 /// A sleep in which clients work, and for how long.
@@ -61,36 +63,11 @@ const WORKED_TURNS: u64 = 24;
 /// Requests that follow each other's answers at once: so many that how often the server sleeps
 /// between them has settled.
 const VOLLEY: u64 = 512;
-/// Requests of the batches whose replies and events are counted.
-const BATCH: usize = 16;
-
-/// Requests that are sent together.
-struct Batch {
-    bytes: Vec<u8>,
-    requests: usize,
-    answers: u64,
-}
-
-impl Batch {
-    fn repeated(bytes: &[u8], answered: bool) -> Batch {
-        Batch {
-            bytes: bytes.repeat(BATCH),
-            requests: BATCH,
-            answers: if answered { BATCH as u64 } else { 0 },
-        }
-    }
-
-    /// Its processor time behind such a pause; `None` where it cannot be read.
-    fn after(&self, server: &mut LiveServer, pause: impl FnOnce()) -> io::Result<Option<f64>> {
-        server.behind(pause, &self.bytes, self.requests as u64, self.answers)
-    }
-}
-
 /// The loads.
 pub(crate) struct Rest {
     nothing: Batch,
     /// One request of each of many names.
-    motley: Batch,
+    motley: Repeated,
     /// A large area filled.
     area: Area,
     question: Batch,
@@ -120,19 +97,13 @@ impl Rest {
                 data: b"abcd".as_slice().into(),
             })
         };
-        let one = |bytes: Vec<u8>, answers| Batch {
-            bytes,
-            requests: 1,
-            answers,
-        };
+        let one = |bytes: Vec<u8>, answers| Batch::once(bytes, 1, answers);
         // What nobody sees: what a server does later for its screen has prices of its own.
         let unseen = stage.like_the_screen()?;
         let Motley { silent, answered } = motley(stage, unseen, property)?;
-        let motley = Batch {
-            requests: silent.len() + answered.len(),
-            answers: answered.len() as u64,
-            bytes: silent.into_iter().chain(answered).flatten().collect(),
-        };
+        let (requests, answers) = (silent.len() + answered.len(), answered.len() as u64);
+        let bytes = silent.into_iter().chain(answered).flatten().collect();
+        let motley = Repeated::new(Batch::once(bytes, requests, answers));
         let focus = wire::core(GetInputFocusRequest);
         let (silent, told) = (change(stage.silent), change(stage.told));
         Ok(Rest {
@@ -289,7 +260,11 @@ impl Rest {
             bustle.work(work);
         };
         slept.nothing.extend(nothing.after(server, &mut pause)?);
-        slept.motley.extend(motley.after(server, &mut pause)?);
+        // All of it has just run before its pause.
+        let warm = motley.streamed(server)?;
+        slept.motley_warm.extend(warm);
+        let cold = motley.once.after(server, &mut pause)?;
+        slept.motley.extend(cold);
         let open = || RawConnection::open(target).map(drop);
         let connection = server.during(&mut pause, open).map_err(gone)?;
         slept.connection.extend(connection);
@@ -308,10 +283,7 @@ impl Rest {
                     thread::sleep(sleep);
                 };
                 cold.extend(filled.once.after(server, pause)?);
-                let once = filled.once.after(server, || {})?;
-                let on_end = filled.on_end.after(server, || {})?;
-                let both = once.zip(on_end);
-                warm.extend(both.map(|(once, on_end)| Filled::streamed(once, on_end)));
+                warm.extend(filled.streamed(server)?);
             }
         }
         Ok(())
@@ -319,7 +291,7 @@ impl Rest {
 
     /// What each length of work costs beyond the same sleep without.
     fn work(&self, passes: &[Pass]) -> Vec<AfterWork> {
-        let requests = self.motley.requests as f64;
+        let requests = self.motley.once.requests as f64;
         let mut points = Vec::new();
         for (at, work) in WORK.into_iter().enumerate() {
             let beyond = |field: fn(&Slept) -> &Vec<f64>| {
@@ -359,21 +331,20 @@ impl Rest {
 
     fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
         let mut points: Vec<AfterSleep> = Vec::new();
-        let mut warm = None;
         for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
             // A processor that idles for some milliseconds loses its caches or keeps them, now this, now
             // that; programs wake the server hundreds of times.
             let of = |field: fn(&Slept) -> &Vec<f64>| {
                 middle(passes, |pass| pass.sleeps.get(at).map(field))
             };
-            let (Some(nothing), Some(motley), Some(connection)) = (
+            let (Some(nothing), Some(motley), Some(warm), Some(connection)) = (
                 of(|it| &it.nothing),
                 of(|it| &it.motley),
+                of(|it| &it.motley_warm),
                 of(|it| &it.connection),
             ) else {
                 continue;
             };
-            let (least, all) = *warm.get_or_insert((nothing, motley));
             let area = of(|it| &it.area).zip(of(|it| &it.area_warm));
             let close = of(|it| &it.close).zip(of(|it| &it.close_warm));
             let cold = |times: Option<(f64, f64)>, megapixels| {
@@ -381,12 +352,12 @@ impl Rest {
                 let more = (cold - nothing - warm).max(0.0);
                 Some(micros(more / megapixels))
             };
-            let slower = (motley - all) - (nothing - least);
+            let slower = motley - nothing - warm;
             let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
             points.push(AfterSleep {
                 asleep_us: micros(pause.as_secs_f64() * 1e6),
                 wakeup_us: micros(nothing),
-                first_us: micros(slower.max(0.0) / self.motley.requests as f64),
+                first_us: micros(slower.max(0.0) / self.motley.once.requests as f64),
                 connection_us: micros((connection - nothing).max(0.0)),
                 megapixel_us: cold(area, MEGAPIXELS),
                 close_megapixel_us: cold(close, self.area.rows_megapixels),

@@ -3,7 +3,7 @@
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
-use super::Batch;
+use super::batch::{Batch, Repeated};
 use crate::error::MeasureError;
 use crate::stage::Stage;
 use crate::wire;
@@ -18,41 +18,11 @@ const PIXELS: u32 = SIDE as u32 * SIDE as u32;
 /// Areas of drawables that nobody sees: what a server does for its screen falls into some of the
 /// measurements and not into others.
 pub(super) struct Area {
-    pub(super) square: Filled,
+    pub(super) square: Repeated,
     /// Whole rows.
-    pub(super) rows: Filled,
+    pub(super) rows: Repeated,
     /// Millions of pixels of them.
     pub(super) rows_megapixels: f64,
-}
-
-/// An area to fill once, and several times on end.
-pub(super) struct Filled {
-    pub(super) once: Batch,
-    pub(super) on_end: Batch,
-}
-
-/// So often on end: all but the first as streams fill it, which is what the request's price is of.
-const ON_END: usize = 8;
-
-impl Filled {
-    fn new(bytes: Vec<u8>) -> Filled {
-        let batch = |times| Batch {
-            bytes: bytes.repeat(times),
-            requests: times,
-            answers: 0,
-        };
-        Filled {
-            once: batch(1),
-            on_end: batch(ON_END),
-        }
-    }
-
-    /// What one takes in a stream, in microseconds, where it takes `once` by itself and `on_end` as often as
-    /// that on end, its wakeup included in both. What is filled by itself a moment later may have left the
-    /// caches again, on a core that others have a part in.
-    pub(super) fn streamed(once: f64, on_end: f64) -> f64 {
-        (on_end - once) / (ON_END - 1) as f64
-    }
 }
 
 impl Area {
@@ -67,11 +37,15 @@ impl Area {
                 width,
                 height,
             };
-            Filled::new(wire::core(PolyFillRectangleRequest {
-                drawable,
-                gc,
-                rectangles: [area].as_slice().into(),
-            }))
+            Repeated::new(Batch::once(
+                wire::core(PolyFillRectangleRequest {
+                    drawable,
+                    gc,
+                    rectangles: [area].as_slice().into(),
+                }),
+                1,
+                0,
+            ))
         };
         let width = stage.screen.width_in_pixels.max(1);
         let rows = PIXELS.div_ceil(width.into()).min(crate::stage::SIDE.into()) as u16;

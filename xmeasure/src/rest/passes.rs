@@ -28,6 +28,8 @@ pub(super) struct Pass {
 pub(super) struct Slept {
     pub(super) nothing: Vec<f64>,
     pub(super) motley: Vec<f64>,
+    /// What one of those in a stream takes.
+    pub(super) motley_warm: Vec<f64>,
     pub(super) area: Vec<f64>,
     /// What one of those in a stream takes.
     pub(super) area_warm: Vec<f64>,

@@ -15,7 +15,7 @@ use super::truth::{self, Alone, CPU};
 use super::workloads::WORKLOADS;
 
 /// Passes over the sleeps before a truth, and behind it; each is of somewhat more than a second.
-const PASSES: usize = 3;
+const PASSES: usize = 2;
 /// The sleep that a minute is told by, in microseconds: frames and repeated keys are as far apart.
 const TOLD_BY: f64 = 30_000.0;
 

@@ -1,0 +1,73 @@
+//! Requests that are sent together behind a pause, and as streams have them.
+
+use std::io;
+
+use crate::executor::LiveServer;
+
+/// Requests of the batches whose replies and events are counted.
+pub(super) const BATCH: usize = 16;
+/// So often on end: all but the first as streams have them, which is what prices are of.
+const ON_END: usize = 8;
+
+/// Requests that are sent together.
+pub(super) struct Batch {
+    pub(super) bytes: Vec<u8>,
+    pub(super) requests: usize,
+    answers: u64,
+}
+
+impl Batch {
+    pub(super) fn once(bytes: Vec<u8>, requests: usize, answers: u64) -> Batch {
+        Batch {
+            bytes,
+            requests,
+            answers,
+        }
+    }
+
+    /// One request many times.
+    pub(super) fn repeated(bytes: &[u8], answered: bool) -> Batch {
+        Batch::once(bytes.to_vec(), 1, u64::from(answered)).times(BATCH)
+    }
+
+    fn times(&self, times: usize) -> Batch {
+        Batch {
+            bytes: self.bytes.repeat(times),
+            requests: self.requests * times,
+            answers: self.answers * times as u64,
+        }
+    }
+
+    /// Its processor time behind such a pause; `None` where it cannot be read.
+    pub(super) fn after(
+        &self,
+        server: &mut LiveServer,
+        pause: impl FnOnce(),
+    ) -> io::Result<Option<f64>> {
+        server.behind(pause, &self.bytes, self.requests as u64, self.answers)
+    }
+}
+
+/// A batch once, and several times on end.
+pub(super) struct Repeated {
+    pub(super) once: Batch,
+    on_end: Batch,
+}
+
+impl Repeated {
+    pub(super) fn new(once: Batch) -> Repeated {
+        Repeated {
+            on_end: once.times(ON_END),
+            once,
+        }
+    }
+
+    /// What the batch takes in a stream of itself, in microseconds: what a cold one is dearer than. The same
+    /// by itself a moment later may be as cold, on a core that others have a part in.
+    pub(super) fn streamed(&self, server: &mut LiveServer) -> io::Result<Option<f64>> {
+        let once = self.once.after(server, || {})?;
+        let on_end = self.on_end.after(server, || {})?;
+        let more = once.zip(on_end).map(|(once, on_end)| on_end - once);
+        Ok(more.map(|more| more / (ON_END - 1) as f64))
+    }
+}
