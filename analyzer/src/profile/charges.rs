@@ -10,9 +10,10 @@ use x11prof_trace::{ConnectionId, Timestamp};
 pub enum TransportPart {
     /// The server was asleep and was woken.
     Wakeup,
-    /// Bytes that it read, and what a request costs more whose code, or whose pixels, had left the
-    /// caches.
+    /// Bytes that it read.
     Read,
+    /// What a request costs more whose code, or whose pixels, had left the caches.
+    Cold,
     /// A reply that it wrote.
     Reply,
     /// An event that it wrote.

@@ -79,7 +79,7 @@ struct Sums {
     lines: Tally<Symbol>,
     groups: Option<Groups>,
     events: HashMap<Symbol, TransportLine>,
-    transport: [TransportLine; 8],
+    transport: [TransportLine; 9],
     scales: Scales,
     /// The wakeup that a request which is left out was charged: it is the next one's of its
     /// batch, or none.
@@ -351,5 +351,6 @@ fn index(part: TransportPart) -> usize {
         TransportPart::Setup => 5,
         TransportPart::Update => 6,
         TransportPart::Own => 7,
+        TransportPart::Cold => 8,
     }
 }

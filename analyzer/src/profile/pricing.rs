@@ -132,7 +132,7 @@ impl Pricer {
                     let there = (block.connection, block.time);
                     on(&Charge::beside(
                         there,
-                        TransportPart::Read,
+                        TransportPart::Cold,
                         server,
                         Some(request),
                     ));
@@ -224,7 +224,7 @@ impl Pricer {
     }
 
     fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
-        use TransportPart::{Error, Event, Read, Reply, Setup};
+        use TransportPart::{Cold, Error, Event, Read, Reply, Setup};
         let mut transport = |pricer: &mut Pricer, part, bytes, server: Cost, request| {
             pricer.serve(server.time);
             let (connection, time) = (seen.connection, seen.time);
@@ -258,8 +258,10 @@ impl Pricer {
                 let cold = self
                     .coldness
                     .cost(sleep, seen.session, request, seen.operation, now);
-                let read = read + cold;
                 transport(self, Read, 0, read, Some(request.name));
+                if cold.time > Micros::ZERO {
+                    transport(self, Cold, 0, cold, Some(request.name));
+                }
                 if let Some(operation) = seen.operation {
                     self.request(seen, request, operation, on);
                 }

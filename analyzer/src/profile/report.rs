@@ -190,13 +190,19 @@ pub struct TransportReport {
     pub event_bytes: u64,
     /// Bytes of connection setups, both ways.
     pub setup_bytes: u64,
-    /// The server's time: `wakeup_ms`, `read_ms`, `reply_ms` (errors included), `event_ms`,
-    /// `update_ms` and `own.ms`.
+    /// The server's time: `wakeup_ms`, `read_ms`, `cold_ms`, `reply_ms` (errors included),
+    /// `event_ms`, `update_ms` and `own.ms`.
     pub server_ms: f64,
     /// For waking up.
     pub wakeup_ms: f64,
-    /// For reading the bytes of requests.
+    /// For reading the bytes of requests, and for connections that come and go.
     pub read_ms: f64,
+    /// Requests whose code or pixels had left the caches, because the server slept or others ran.
+    #[serde(default)]
+    pub cold_requests: u64,
+    /// What these cost more.
+    #[serde(default)]
+    pub cold_ms: f64,
     /// For replies and errors.
     pub reply_ms: f64,
     /// For events.

@@ -171,9 +171,10 @@ fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
 }
 
 /// Every part of transport with the server's time in it.
-const PARTS: [TransportPart; 8] = [
+const PARTS: [TransportPart; 9] = [
     TransportPart::Wakeup,
     TransportPart::Read,
+    TransportPart::Cold,
     TransportPart::Reply,
     TransportPart::Event,
     TransportPart::Error,
@@ -204,6 +205,8 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         server_ms: ms(server.time),
         wakeup_ms: ms(part(TransportPart::Wakeup).server.time),
         read_ms: two(TransportPart::Read, TransportPart::Setup),
+        cold_requests: part(TransportPart::Cold).count,
+        cold_ms: ms(part(TransportPart::Cold).server.time),
         reply_ms: two(TransportPart::Reply, TransportPart::Error),
         event_ms: ms(part(TransportPart::Event).server.time),
         updates: updates.map(|it| it.count),

@@ -91,6 +91,12 @@ impl ProfileReport {
             row("wakeups", transport.wakeups, 0, transport.wakeup_ms),
             row("bytes read", self.total.bytes, 0, transport.read_ms),
             row(
+                "cold code and pixels",
+                transport.cold_requests,
+                0,
+                transport.cold_ms,
+            ),
+            row(
                 "replies",
                 answers,
                 transport.reply_bytes,

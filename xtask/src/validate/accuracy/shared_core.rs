@@ -2,10 +2,14 @@
 //! work takes now so long and now half as long again, and the kernel charges the server for all of
 //! it. How fast the processor was is looked at during each truth and during the calibration; by how
 //! much a workload goes with it, its own truths tell. No estimate is used for that.
+//!
+//! Where the server mostly sleeps, looks come behind idling, and take longer for that: such truths are
+//! left as they are, and have what sleeps cost beside them.
 
 use x11prof_proxy::ServerKind;
 
 use super::table::{Crossed, Rounds};
+use super::truth::Alone;
 
 /// Rows and pairs with such truths.
 pub(super) type Even = (Vec<Rounds>, Vec<Crossed>);
@@ -14,6 +18,9 @@ pub(super) type Even = (Vec<Rounds>, Vec<Crossed>);
 /// (an exponent of one): the variance of a truth at one pace, over that of exponents. Repeated
 /// x11perf tests had 0.03 to 0.09 and exponents of 0.2 to 1.6.
 const PRIOR: f64 = 0.05 * 0.05 / (0.4 * 0.4);
+
+/// The least part of the wall in which a server was at work whose truth goes with the pace.
+const BUSY: f64 = 0.3;
 
 /// Rows and pairs with each truth brought to the pace of its server's calibration, `paces` in
 /// microseconds a look; `None` where one is not known.
@@ -27,7 +34,7 @@ pub(super) fn even(
         let kind = row.kind()?;
         let (_, calibrated) = paces.iter().find(|&&(of, _)| of == kind)?;
         let exponent = exponent(rows.iter().filter(|it| it.workload == row.workload))?;
-        for alone in &mut row.alone {
+        for alone in row.alone.iter_mut().filter(|it| is_busy(it)) {
             alone.server_ms *= (calibrated / alone.pace?.mean_us.0).powf(exponent);
         }
     }
@@ -43,6 +50,10 @@ pub(super) fn even(
         pair.from_truth_ms = truth(pair.workload, pair.from)?;
     }
     Some((even, pairs))
+}
+
+fn is_busy(alone: &Alone) -> bool {
+    alone.server_ms >= BUSY * alone.wall_ms
 }
 
 /// By what power of the pace a workload's truths go: by least squares over their logarithms, each
