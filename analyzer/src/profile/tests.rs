@@ -1,6 +1,6 @@
 //! Small traces with exact results.
 
-use x11prof_cost_model::{Clock, Network, ServerParameters, Substitutions};
+use x11prof_cost_model::{Clock, Micros, Network, ServerParameters, Substitutions};
 use x11prof_trace::{Direction, Reader};
 
 use crate::comparison::Comparison;
@@ -247,6 +247,40 @@ fn batches_that_find_the_server_at_work_do_not_wake_it() {
     trace.run(&mut profile);
     // The setup, the first and the last.
     assert_eq!(profile.transport(TransportPart::Wakeup).count, 3);
+}
+
+#[test]
+fn what_is_cold_behind_a_sleep_stands_by_itself() {
+    const COSTS: &str = r#"
+format = 1
+[server]
+name = "cold"
+[transport]
+wakeup = { cpu_us = 10 }
+byte_read = { cpu_us = 0.125 }
+reply = { cpu_us = 1 }
+event = { cpu_us = 1 }
+after_sleep = [
+    { asleep_us = 10, wakeup_us = 5, first_us = 0, connection_us = 0 },
+    { asleep_us = 1000, wakeup_us = 20, first_us = 3, connection_us = 0 },
+]
+[[request]]
+name = "NoOperation"
+points = [{ size = 0.0, cpu_us = 0.5 }]
+"#;
+    let parameters = ServerParameters::from_toml(COSTS).unwrap();
+    let mut profile = Profile::new(&parameters, &Substitutions::default(), Blocking::Observed);
+    let mut trace = Synthetic::new();
+    trace
+        .wait(10)
+        .client_sends(&[no_operation(1), no_operation(1)]);
+    trace.wait(2000).client_sends(&[no_operation(1)]);
+    trace.run(&mut profile);
+    // The first ever, and the first behind the sleep.
+    let cold = profile.transport(TransportPart::Cold);
+    assert_eq!((cold.count, cold.server.time), (2, Micros(6.0)));
+    let read = profile.transport(TransportPart::Read).server.time;
+    assert_eq!(read, Micros(3.0 * 4.0 * 0.125));
 }
 
 #[test]
