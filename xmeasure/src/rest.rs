@@ -349,8 +349,9 @@ impl Rest {
             let close = of(|it| &it.close).zip(of(|it| &it.close_warm));
             let cold = |times: Option<(f64, f64)>, megapixels| {
                 let (cold, warm) = times?;
-                let more = (cold - nothing - warm).max(0.0);
-                Some(micros(more / megapixels))
+                // Of what the shortest pause shows, most is what the measurement does in it.
+                let more = if at == 0 { 0.0 } else { cold - nothing - warm };
+                Some(micros(more.max(0.0) / megapixels))
             };
             let slower = motley - nothing - warm;
             let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
