@@ -349,7 +349,7 @@ impl Rest {
             let close = of(|it| &it.close).zip(of(|it| &it.close_warm));
             let cold = |times: Option<(f64, f64)>, megapixels| {
                 let (cold, warm) = times?;
-                // Of what the shortest pause shows, most is what the measurement does in it.
+                // In the shortest pause what the measurement itself does weighs as much as the pause.
                 let more = if at == 0 { 0.0 } else { cold - nothing - warm };
                 Some(micros(more.max(0.0) / megapixels))
             };
