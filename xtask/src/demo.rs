@@ -14,7 +14,7 @@ pub(crate) fn demo() -> Result<(), String> {
     std::fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let (parameters, trace) = (folder.join("xvfb.toml"), folder.join("xterm.mcap"));
-    eprintln!("\n1. What does each request cost a private Xvfb? (under 30 s)");
+    eprintln!("\n1. What does each request cost a private Xvfb? (about half a minute)");
     run(Command::new(&x11prof)
         .args(["measure", "--quick", "--server", "xvfb", "-o"])
         .arg(&parameters))?;
