@@ -51,7 +51,7 @@ pub use parameters::{
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};
-pub use review::{of_method, review};
+pub use review::{review, review_method};
 pub use server_clock::ServerClock;
 pub use substitutions::{SubstitutionError, Substitutions};
 pub use table::CostTable;

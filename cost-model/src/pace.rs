@@ -21,7 +21,7 @@ pub struct Pace {
 
 impl Pace {
     /// What a careful reader would remark: that the figures are those of a shared core.
-    pub fn remark(self) -> Option<String> {
+    pub(crate) fn remark(self) -> Option<String> {
         let slower = self.mean_us.0 / self.fastest_us.0;
         (slower.is_finite() && slower > WORTH).then(|| {
             format!(

@@ -18,7 +18,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
         remarks.push("neither executable nor vendor: no recording is matched to this file".into());
     }
     remarks.extend(sender(parameters));
-    remarks.extend(of_method(&parameters.method));
+    remarks.extend(review_method(&parameters.method));
     let mut count = |what: &str, is: &dyn Fn(&RequestCosts) -> bool| {
         let found: Vec<String> = parameters
             .requests
@@ -56,7 +56,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
 
 /// What stands in the way of a calibration's figures: what it left behind, what it had no time for,
 /// a processor that others had a part in.
-pub fn of_method(method: &Method) -> Vec<String> {
+pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = left_behind(&method.references);
     if let Some(first) = method.unmeasured.first() {
         remarks.push(format!(
@@ -97,14 +97,14 @@ fn falls(costs: &RequestCosts) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_method, review};
+    use super::{review, review_method};
     use crate::ServerParameters;
 
     #[test]
     fn what_there_was_no_time_for_is_told_of() {
         let text = "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nunmeasured = [\"A\", \"B\"]\n";
         let parameters = ServerParameters::from_toml(text).unwrap();
-        let remarks = of_method(&parameters.method);
+        let remarks = review_method(&parameters.method);
         assert!(
             remarks[0].contains("of 2 requests was measured, such as of A"),
             "{remarks:?}"

@@ -105,7 +105,7 @@ pub(crate) struct Measure {
     /// The parameter file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Fewer sizes and fewer repetitions: under 30 s
+    /// Fewer sizes and fewer repetitions: about half a minute
     #[arg(long)]
     pub(crate) quick: bool,
     /// Measure this request only (may be repeated)

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use x11prof_cost_model::{ServerParameters, of_method};
+use x11prof_cost_model::{ServerParameters, review_method};
 use x11prof_proxy::PrivateServer;
 use x11prof_session::Operation;
 use x11prof_xmeasure::{MeasureError, Pin, Plan, Progress, Target, measure};
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
             ))
         }
         Ok(parameters) => {
-            for remark in of_method(&parameters.method) {
+            for remark in review_method(&parameters.method) {
                 eprintln!("x11prof: warning: {remark}");
             }
             write(to, &with_known(parameters))

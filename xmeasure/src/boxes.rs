@@ -17,7 +17,7 @@ const FEW: u16 = 4;
 const MANY: u16 = 32;
 const SIDE: u16 = 8;
 /// Copies in a stream: of many boxes they take less than the time between two updates. And how many streams
-/// the median counts.
+/// the middle counts.
 const COPIES: u64 = 10 * (MANY as u64) * (MANY as u64);
 const STREAMS: usize = 5;
 

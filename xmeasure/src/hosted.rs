@@ -24,7 +24,7 @@ const MANY: u16 = 8;
 const COPIES: u64 = MANY as u64 * MANY as u64;
 const SIDE: u16 = 32;
 /// How often both pictures of a large copy are sent in a stream, which a server is at work on for a tenth
-/// of a second without ever finding its socket empty, and of how many streams the median counts.
+/// of a second without ever finding its socket empty, and of how many streams the middle counts.
 const TIMES: u64 = 2000;
 const STREAMS: usize = 3;
 /// As many large copies keep a server at work for longer than it serves one client before it looks for others.

@@ -14,7 +14,7 @@ const ENOUGH: f64 = 0.1;
 /// What to measure.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// Fewer sizes, shorter batches, fewer passes: under half a minute.
+    /// Fewer sizes, shorter batches, fewer passes: about half a minute.
     pub quick: bool,
     /// Only these requests (and the transport costs); all where empty.
     pub only: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Plan {
     /// the keyboard's map, the screen saver. They are undone afterwards.
     pub intrusive: bool,
     /// How long it may take in all; of its own accord a whole run ends within nine minutes, a
-    /// quick one within half a minute. What has not been measured often enough by then is
+    /// quick one within half a minute on a quiet machine. What has not been measured often enough by then is
     /// written down with the spread that it has.
     pub time_limit: Option<Duration>,
 }

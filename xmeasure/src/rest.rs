@@ -261,8 +261,11 @@ impl Rest {
         };
         slept.nothing.extend(nothing.after(server, &mut pause)?);
         // All of it has just run before its pause.
-        let warm = motley.streamed(server)?;
-        slept.motley_warm.extend(warm);
+        if work.is_zero() {
+            slept.motley_warm.extend(motley.streamed(server)?);
+        } else {
+            motley.once.after(server, || {})?;
+        }
         let cold = motley.once.after(server, &mut pause)?;
         slept.motley.extend(cold);
         let open = || RawConnection::open(target).map(drop);

@@ -200,7 +200,7 @@ impl Figures {
     }
 }
 
-/// Which of the lengths, read and written, a byte costs least at: by the medians of all passes, for
+/// Which of the lengths, read and written, a byte costs least at: by the middle of all passes, for
 /// the least of single passes would be the least of their noise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Lengths {

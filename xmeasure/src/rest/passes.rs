@@ -1,4 +1,4 @@
-//! What the passes over the loads of `rest` took, and their medians.
+//! What the passes over the loads of `rest` took, and what is in the middle of that.
 
 use crate::statistics::{Estimate, estimate, midmean};
 use crate::written::Took;
@@ -38,16 +38,16 @@ pub(super) struct Slept {
     pub(super) connection: Vec<f64>,
 }
 
-/// From the medians of the passes: their spread holds what drifts from pass to pass as well, as
+/// From the middles of the passes: their spread holds what drifts from pass to pass as well, as
 /// that of the requests does.
 pub(super) fn over_passes<'a>(
     passes: &'a [Pass],
     of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,
 ) -> Option<Estimate> {
-    let medians = passes
+    let middles = passes
         .iter()
         .filter_map(|pass| Some(estimate(of(pass)?)?.centre));
-    estimate(&medians.collect::<Vec<_>>())
+    estimate(&middles.collect::<Vec<_>>())
 }
 
 /// The mean of the middle half of what all passes read.

@@ -245,11 +245,7 @@ fn at_one_pace(rows: &[Rounds], crossed: &[Crossed]) -> Result<Option<shared_cor
     for row in rows {
         let Some(kind) = row.kind() else { continue };
         if paces.iter().all(|&(of, _)| of != kind) {
-            let file = parameters(kind);
-            let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-            let text = std::fs::read_to_string(&file).map_err(|error| told(&error))?;
-            let parsed = ServerParameters::from_toml(&text).map_err(|error| told(&error))?;
-            let Some(pace) = parsed.method.pace else {
+            let Some(pace) = read(&parameters(kind))?.method.pace else {
                 return Ok(None);
             };
             paces.push((kind, pace.mean_us.0));
@@ -260,6 +256,13 @@ fn at_one_pace(rows: &[Rounds], crossed: &[Crossed]) -> Result<Option<shared_cor
 
 fn parameters(kind: ServerKind) -> PathBuf {
     target().join(format!("validate/{kind}.toml"))
+}
+
+/// A parameter file.
+fn read(file: &Path) -> Result<ServerParameters, String> {
+    let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| told(&error))?;
+    ServerParameters::from_toml(&text).map_err(|error| told(&error))
 }
 
 fn write(

@@ -5,14 +5,14 @@
 use std::fs;
 use std::path::Path;
 
-use x11prof_cost_model::{AfterSleep, Micros, ServerParameters};
+use x11prof_cost_model::{AfterSleep, Micros};
 use x11prof_proxy::{PrivateServer, ServerKind};
 use x11prof_xmeasure::{Pin, Target, after_sleep};
 
-use super::parameters;
 use super::table::{Rounds, median};
 use super::truth::{self, Alone, CPU};
 use super::workloads::WORKLOADS;
+use super::{parameters, read};
 
 /// Passes over the sleeps before a truth, and behind it; each is of somewhat more than a second.
 const PASSES: usize = 2;
@@ -99,13 +99,22 @@ pub(super) fn minutes(rows: &[Rounds], folder: &Path) -> Result<Vec<Minute>, Str
             continue;
         };
         let trace = truth::trace(folder, workload, kind);
-        for alone in row.alone.iter().filter(|it| !it.sleeps.is_empty()) {
+        let mut told = row
+            .alone
+            .iter()
+            .filter(|it| !it.sleeps.is_empty())
+            .peekable();
+        if told.peek().is_none() {
+            continue;
+        }
+        let estimate_ms = truth::price(&trace, &parameters(kind))?.estimate_ms;
+        for alone in told {
             put(&parameters(kind), &alone.sleeps, &scratch)?;
             all.push(Minute {
                 workload: row.workload,
                 server: row.server,
                 truth_ms: alone.server_ms,
-                estimate_ms: truth::price(&trace, &parameters(kind))?.estimate_ms,
+                estimate_ms,
                 estimate_of_now_ms: truth::price(&trace, &scratch)?.estimate_ms,
                 sleeps: alone.sleeps.clone(),
             });
@@ -119,9 +128,7 @@ pub(super) fn minutes(rows: &[Rounds], folder: &Path) -> Result<Vec<Minute>, Str
 /// Writes the parameters of `file` into another, with these sleeps in place of its own of the same
 /// lengths. The shortest, of turns, is the file's.
 fn put(file: &Path, sleeps: &[AfterSleep], into: &Path) -> Result<(), String> {
-    let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let text = fs::read_to_string(file).map_err(|error| told(&error))?;
-    let mut parameters = ServerParameters::from_toml(&text).map_err(|error| told(&error))?;
+    let mut parameters = read(file)?;
     if let Some(transport) = &mut parameters.transport {
         for point in &mut transport.after_sleep {
             let of_now = sleeps.iter().find(|it| it.asleep_us == point.asleep_us);
