@@ -178,7 +178,7 @@ impl Pictures {
         };
         let (same, smooth) = (of(&self.same)?, of(&self.smooth)?);
         let at_once = self.is_at_once(server, times, small.unseen + small.beyond.centre / 2.0)?;
-        let interval = self.interval(server)?;
+        let interval = self.interval(server, GREAT * small.beyond.centre)?;
         let deferred = Deferred {
             interval_us: Micros(rounded(interval.as_secs_f64() * 1e6, 3)),
             same_us: same,
@@ -220,8 +220,8 @@ impl Pictures {
     }
 
     /// How often the server does it while changes go on: how far those are from each other that cost more than
-    /// one that is not seen; none where most do.
-    fn interval(&self, server: &mut LiveServer) -> io::Result<Duration> {
+    /// one that is not seen; none where most do, by what is `more` than that.
+    fn interval(&self, server: &mut LiveServer, more: f64) -> io::Result<Duration> {
         let mut steps = |pictures: &[Vec<u8>; 2]| -> io::Result<(Vec<f64>, Duration)> {
             let (start, mut all) = (Instant::now(), Vec::new());
             for picture in pictures.iter().cycle().take(MANY) {
@@ -236,12 +236,17 @@ impl Pictures {
         unseen.sort_by(f64::total_cmp);
         let mut dearest = seen.clone();
         dearest.sort_by(f64::total_cmp);
-        let (Some(usual), Some(dear)) = (
+        let (Some(usual), Some(middle), Some(dear)) = (
             unseen.get(unseen.len() / 2),
+            dearest.get(dearest.len() / 2),
             dearest.get(dearest.len() * 19 / 20),
         ) else {
             return Ok(Duration::ZERO);
         };
+        // Others on the processor's core make single ones much dearer than an update does.
+        if middle - usual > more {
+            return Ok(Duration::ZERO);
+        }
         let steps = apart(&seen, usual + (dear - usual) * GREAT);
         Ok(steps.map_or(Duration::ZERO, |steps| step.mul_f64(steps)))
     }
