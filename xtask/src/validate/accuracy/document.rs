@@ -85,9 +85,9 @@ fn by_workload(rows: &[Rounds], servers: &[ServerKind]) -> String {
 /// How near the estimates are, by server.
 fn by_server(rows: &[Rounds], servers: &[ServerKind]) -> String {
     let mut text = "| | rows | median error, % | 95th percentile beyond the truth's spread, % | \
-                    within 5 % | within 10 % | inside the likely bounds |\n|---|"
+                    within 5 % | within 10 % | inside the likely bounds | a truth by the one before, % |\n|---|"
         .to_owned();
-    text += &"---:|".repeat(6);
+    text += &"---:|".repeat(7);
     text.push('\n');
     let mut line = |name: &str, of: &[&Rounds]| {
         let errors = || of.iter().map(|row| row.error());
@@ -95,9 +95,14 @@ fn by_server(rows: &[Rounds], servers: &[ServerKind]) -> String {
         let (inside, runs) = of.iter().fold((0, 0), |(inside, runs), row| {
             (inside + row.inside(), runs + row.runs())
         });
+        let another: Vec<f64> = of.iter().flat_map(|row| row.by_another()).collect();
+        let another = match another.is_empty() {
+            true => "–".to_owned(),
+            false => format!("{:.1}", 100.0 * median(another)),
+        };
         let _ = writeln!(
             text,
-            "| {name} | {} | {:.1} | {:.0} | {} | {} | {inside} of {runs} |",
+            "| {name} | {} | {:.1} | {:.0} | {} | {} | {inside} of {runs} | {another} |",
             of.len(),
             100.0 * median(errors()),
             100.0 * quantile(of.iter().map(|row| row.beyond_spread()), 0.95),
@@ -230,10 +235,10 @@ mod tests {
         assert_eq!(
             lines[7..11],
             [
-                "| xvfb | 2 | 22.0 | 40 | 1 | 1 | 2 of 3 |",
-                "| xorg-dummy | 1 | 4.0 | 4 | 1 | 1 | 1 of 1 |",
-                "| held out | 2 | 4.0 | 4 | 2 | 2 | 3 of 3 |",
-                "| all | 3 | 4.0 | 40 | 2 | 2 | 3 of 4 |",
+                "| xvfb | 2 | 22.0 | 40 | 1 | 1 | 2 of 3 | 50.0 |",
+                "| xorg-dummy | 1 | 4.0 | 4 | 1 | 1 | 1 of 1 | – |",
+                "| held out | 2 | 4.0 | 4 | 2 | 2 | 3 of 3 | 50.0 |",
+                "| all | 3 | 4.0 | 40 | 2 | 2 | 3 of 4 | 50.0 |",
             ]
         );
         assert_eq!(

@@ -120,6 +120,13 @@ impl Rounds {
         (most - least) / 2.0 / self.truth()
     }
 
+    /// How far each truth but the first is from the one before, relative to that: what a truth would be off as an
+    /// estimate of another.
+    pub(super) fn by_another(&self) -> impl Iterator<Item = f64> {
+        let pairs = self.alone.windows(2);
+        pairs.map(|pair| (pair[1].server_ms / pair[0].server_ms - 1.0).abs())
+    }
+
     pub(super) fn inside(&self) -> usize {
         let truth = self.truth();
         let inside = |it: &&Priced| (it.low_ms..=it.high_ms).contains(&truth);
@@ -279,6 +286,14 @@ pub(super) fn summary(rows: &[Rounds], crossed: &[Crossed]) {
         100.0 * median(rows.iter().map(Rounds::error)),
         100.0 * quantile(rows.iter().map(Rounds::beyond_spread), 0.95),
     );
+    let another = || rows.iter().flat_map(Rounds::by_another);
+    if another().next().is_some() {
+        println!(
+            "a truth by the one before: median |error| {:.1} %, 95th percentile {:.1} %",
+            100.0 * median(another()),
+            100.0 * quantile(another(), 0.95),
+        );
+    }
     let recorded: Vec<f64> = rows
         .iter()
         .map(|row| (row.ratio_to_recorded() - 1.0).abs())
