@@ -17,16 +17,29 @@ pub struct Pace {
     pub fastest_us: Micros,
     /// On average.
     pub mean_us: Micros,
+    /// At the pace that the file's figures were brought to; `None` where they are as they were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_us: Option<Micros>,
 }
 
 impl Pace {
     /// What a careful reader would remark: that the figures are those of a shared core.
     pub(crate) fn remark(self) -> Option<String> {
-        let slower = self.mean_us.0 / self.fastest_us.0;
+        let times = |it: Micros| it.0 / self.fastest_us.0;
+        let slower = times(self.mean_us);
+        let figures = match self.at_us.map(times) {
+            Some(at) if at < WORTH => {
+                "and the figures were brought to a core of one's own".to_owned()
+            }
+            Some(at) if self.at_us != Some(self.mean_us) => {
+                format!("and the figures were brought to {at:.2} times")
+            }
+            _ => "and the figures are so much higher".to_owned(),
+        };
         (slower.is_finite() && slower > WORTH).then(|| {
             format!(
                 "others had a part in the processor's core: work took {slower:.2} times as long as with the \
-                 core to itself, on average, and the figures are so much higher"
+                 core to itself, on average, {figures}"
             )
         })
     }
@@ -42,6 +55,7 @@ mod tests {
         let pace = |mean| Pace {
             fastest_us: Micros(10.0),
             mean_us: Micros(mean),
+            at_us: None,
         };
         assert_eq!(pace(11.0).remark(), None);
         assert!(pace(13.0).remark().unwrap().contains("1.30 times"));

@@ -47,8 +47,8 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
     }
     let pace = parameters.method.pace.iter();
     if !pace
-        .flat_map(|it| [it.fastest_us.0, it.mean_us.0])
-        .all(is_amount)
+        .flat_map(|it| [it.fastest_us, it.mean_us, it.at_us.unwrap_or_default()])
+        .all(|it| is_amount(it.0))
     {
         return Err(Flaw {
             request: None,

@@ -226,6 +226,7 @@ fn pace(it: &Pace) -> Vec<Field> {
     numbers(&[
         ("fastest_us", Some(it.fastest_us.0)),
         ("mean_us", Some(it.mean_us.0)),
+        ("at_us", it.at_us.map(|it| it.0)),
     ])
 }
 

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use x11prof_proxy::ServerKind;
 
 pub(crate) use analyses::{Compare, Dump, Episodes, Export, Report, Stats};
-use values::{DEFAULT_TRACE, server_kind};
+use values::{DEFAULT_TRACE, pace, server_kind};
 pub(crate) use values::{ExportFormat, Format, TableFormat};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
@@ -126,6 +126,10 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(30..=86_400))]
     pub(crate) time_limit: Option<u64>,
+    /// Bring the figures to a processor on which work takes so many times as long as with the core to
+    /// itself (1: to that) [default: as it is on average meanwhile]
+    #[arg(long, value_name = "FACTOR", conflicts_with = "no_pin", value_parser = pace)]
+    pub(crate) pace: Option<f64>,
     /// Leave the processors to the scheduler instead of pinning the server and x11prof to them
     #[arg(long)]
     pub(crate) no_pin: bool,

@@ -83,6 +83,17 @@ pub(super) fn thresholds(text: &str) -> Result<Thresholds, String> {
     Thresholds::parse(text).map_err(|error| error.to_string())
 }
 
+/// A factor by which work takes longer than on a processor of one's own.
+pub(super) fn pace(text: &str) -> Result<f64, String> {
+    let factor: f64 = text
+        .parse()
+        .map_err(|_| "expected a number from 1 to 10".to_owned())?;
+    match (1.0..=10.0).contains(&factor) {
+        true => Ok(factor),
+        false => Err("expected a number from 1 to 10".to_owned()),
+    }
+}
+
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(ms) if ms > 0.0 && ms.is_finite() => Ok(ms),

@@ -116,6 +116,7 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, wanted: Vec<Opera
             _ => Vec::new(),
         },
         time_limit: arguments.time_limit.map(Duration::from_secs),
+        pace: arguments.pace,
         pin: Pin::usual().filter(|_| !arguments.no_pin),
         // Nobody else uses a private server.
         intrusive: arguments.intrusive || arguments.server.is_some(),

@@ -21,6 +21,7 @@ use crate::reference::References;
 use crate::rest::Rest;
 use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
 use crate::stage::Stage;
+use crate::steady::steady;
 use crate::target::Target;
 use crate::transport::{self, Transport};
 use crate::wanted::{self, Needs};
@@ -87,6 +88,7 @@ pub fn measure(
         ..
     } = stage;
     let mut server = LiveServer::new(raw, window, pin);
+    server.find_pace();
     let lingers = server.watch(&drawing, DRAWINGS)?;
     if !lingers.is_zero() {
         notes.push(format!(
@@ -108,8 +110,11 @@ pub fn measure(
         progress,
         notes,
         pinned: pinned.is_some(),
+        begun: 1.0,
     };
+    server.watch_pace();
     let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
+    rest.times(run.begun);
     let behind = || -> io::Result<()> {
         let entries = fonts.measure(&mut server, &mut run.mirror, &plan)?;
         parameters.requests.extend(entries);
@@ -121,7 +126,6 @@ pub fn measure(
         Ok(())
     };
     let measured = behind();
-    parameters.method.pace = server.pace();
     drop((pinned, kept));
     match measured {
         Ok(()) => Ok(parameters),
@@ -153,6 +157,8 @@ struct Run<'a> {
     progress: &'a mut dyn FnMut(Progress<'_>) -> bool,
     notes: Vec<String>,
     pinned: bool,
+    /// What was read before all of it is to be multiplied by, for the pace.
+    begun: f64,
 }
 
 /// The loads, the transport's own ones first, and what their requests are as operations: by
@@ -204,6 +210,11 @@ impl Run<'_> {
                 Err(error) => result = Err(error),
             }
         }
+        let settled = server.settle(self.plan.pace);
+        if let Some(settled) = &settled {
+            steady(&mut readings, settled);
+            self.begun = settled.factor;
+        }
         prepared.fill(&mut parameters, &readings, self.plan);
         self.notes.extend(prepared.refusals(&readings));
         match readings.cut {
@@ -217,6 +228,7 @@ impl Run<'_> {
         }
         parameters.method = identity::method(self.plan, self.pinned, &self.notes);
         parameters.method.references = references;
+        parameters.method.pace = settled.map(|it| it.pace);
         if readings.cut == Some(Cut::Time) {
             parameters.method.unmeasured = prepared.unmeasured(&readings);
         }

@@ -1,20 +1,20 @@
 //! Running loads on a real server, and reading the clocks.
 
 mod afterwards;
+mod paced;
 
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use x11prof_cost_model::Pace;
 use x11rb_protocol::protocol::xproto::{GetImageRequest, GetInputFocusRequest, ImageFormat};
 
 use crate::clock::ProcessClock;
-use crate::pace::Looks;
+use crate::pace::{Looks, PaceWatch};
 use crate::plan::Pin;
 use crate::process::{self, Pinned};
 use crate::raw_connection::{Answers, Load, RawConnection, Until};
-use crate::sampler::{Executor, Place, Reading};
+use crate::sampler::{Executor, Place, Reading, Settled};
 use crate::wire;
 use crate::workload::{Phase, Sync, Workload};
 
@@ -54,8 +54,13 @@ pub(crate) struct LiveServer {
     round_trip: Vec<u8>,
     pin: Option<Pin>,
     place: Place,
-    /// How fast the processor is.
+    /// Who looks how fast the server's processor is while batches run, and the looks between them.
+    watch: Option<PaceWatch>,
     looks: Looks,
+    /// What a look takes at the pace that all figures are brought to, in microseconds; `None` where
+    /// they stay as they are. And what they are multiplied by then.
+    at_us: Option<f64>,
+    level: f64,
 }
 
 impl LiveServer {
@@ -74,18 +79,16 @@ impl LiveServer {
             clock: raw.pid.and_then(ProcessClock::of),
             own: ProcessClock::of(std::process::id().cast_signed()),
             lingers: Duration::ZERO,
+            watch: None,
             looks: Looks::new(),
+            at_us: None,
+            level: 1.0,
             raw,
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
             pin,
             place: Place::Usual,
         }
-    }
-
-    /// How fast the processor was meanwhile; `None` where nothing has been measured.
-    pub(crate) fn pace(&self) -> Option<Pace> {
-        self.looks.pace()
     }
 
     /// Moves the sender, where both processes are pinned and there is a place to move to.
@@ -179,10 +182,6 @@ impl LiveServer {
         sync: Sync,
         until: Until,
     ) -> io::Result<(Reading, Answers)> {
-        // From the server's processor; a sender that is apart sees another one.
-        if self.place == Place::Usual {
-            self.looks.look();
-        }
         let (tail, requests) = (self.sync(sync), load.requests);
         let load = Load {
             tail: &tail,
@@ -271,7 +270,7 @@ impl LiveServer {
         pause();
         self.raw.exchange(&load, until)?;
         thread::sleep(PAUSE);
-        let time = self.since(before, Duration::ZERO).cpu;
+        let time = self.just_now(before).cpu;
         // Events are taken in, or the socket would fill up.
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(time)
@@ -279,6 +278,16 @@ impl LiveServer {
 
     /// A load so many times, each sent when the one before is answered and `each` done.
     pub(crate) fn turns(
+        &mut self,
+        load: Load<'_>,
+        answers: u64,
+        times: u64,
+        each: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<Reading> {
+        self.paced(|server| server.in_turns(load, answers, times, each))
+    }
+
+    fn in_turns(
         &mut self,
         load: Load<'_>,
         answers: u64,
@@ -300,7 +309,7 @@ impl LiveServer {
     /// The processor time that `what` costs a server behind `pause`, in which it sleeps, in
     /// microseconds; `None` where it cannot be read.
     pub(crate) fn during<E>(
-        &self,
+        &mut self,
         pause: impl FnOnce(),
         what: impl FnOnce() -> Result<(), E>,
     ) -> Result<Option<f64>, E> {
@@ -308,15 +317,37 @@ impl LiveServer {
         pause();
         what()?;
         thread::sleep(PAUSE);
-        Ok(self.since(before, Duration::ZERO).cpu)
+        Ok(self.just_now(before).cpu)
     }
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
         if phase.sync == Sync::Turns {
-            return self.turns(phase.load(1), answers.answered(), times, || Ok(()));
+            return self.in_turns(phase.load(1), answers.answered(), times, || Ok(()));
         }
         let until = Until::Answered(times * answers.answered() + 1);
         Ok(self.timed(phase.load(times), phase.sync, until)?.0)
+    }
+
+    /// All phases of a load in turn, so many times.
+    fn cycles(
+        &mut self,
+        workload: &Workload,
+        answers: &[Answers],
+        times: u64,
+    ) -> io::Result<Vec<Reading>> {
+        let mut readings = vec![Reading::default(); workload.phases.len()];
+        for time in 0..times {
+            for ((phase, answers), total) in workload.phases.iter().zip(answers).zip(&mut readings)
+            {
+                let reading = self.phase(phase, answers, 1)?;
+                if time == 0 {
+                    *total = reading
+                } else {
+                    total.add(&reading)
+                }
+            }
+        }
+        Ok(readings)
     }
 }
 
@@ -349,21 +380,13 @@ impl Executor for LiveServer {
     ) -> io::Result<Vec<Reading>> {
         self.set_the_scene(workload)?;
         if let ([phase], [answers]) = (workload.phases.as_slice(), answers) {
-            return Ok(vec![self.phase(phase, answers, times)?]);
+            return Ok(vec![
+                self.paced(|server| server.phase(phase, answers, times))?,
+            ]);
         }
-        let mut readings = vec![Reading::default(); workload.phases.len()];
-        for time in 0..times {
-            for ((phase, answers), total) in workload.phases.iter().zip(answers).zip(&mut readings)
-            {
-                let reading = self.phase(phase, answers, 1)?;
-                if time == 0 {
-                    *total = reading
-                } else {
-                    total.add(&reading)
-                }
-            }
-        }
-        Ok(readings)
+        let (readings, pace) = self.meanwhile(|server| server.cycles(workload, answers, times))?;
+        let readings = readings.into_iter();
+        Ok(readings.map(|it| self.brought(it, pace)).collect())
     }
 
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
@@ -375,12 +398,21 @@ impl Executor for LiveServer {
                 ..reading
             });
         }
-        let mut total = self.timed(Load::default(), sync, Until::LastAnswered)?.0;
-        for _ in 1..times {
-            let (reading, _) = self.timed(Load::default(), sync, Until::LastAnswered)?;
-            total.add(&reading);
-        }
-        Ok(total)
+        self.paced(|server| {
+            let mut total = Reading::default();
+            for time in 0..times {
+                let (reading, _) = server.timed(Load::default(), sync, Until::LastAnswered)?;
+                match time {
+                    0 => total = reading,
+                    _ => total.add(&reading),
+                }
+            }
+            Ok(total)
+        })
+    }
+
+    fn settle(&mut self, aim: Option<f64>) -> Option<Settled> {
+        self.settled(aim)
     }
 
     fn alone(
@@ -397,16 +429,19 @@ impl Executor for LiveServer {
         } else {
             Until::Sent
         };
-        let before = self.processor_time();
-        let mut wall = Duration::ZERO;
-        for _ in 0..count {
+        let (reading, pace) = self.meanwhile(|server| {
+            let before = server.processor_time();
+            let mut wall = Duration::ZERO;
+            for _ in 0..count {
+                thread::sleep(PAUSE);
+                let start = Instant::now();
+                server.raw.exchange(&load, until)?;
+                wall += start.elapsed();
+            }
             thread::sleep(PAUSE);
-            let start = Instant::now();
-            self.raw.exchange(&load, until)?;
-            wall += start.elapsed();
-        }
-        thread::sleep(PAUSE);
-        let mut reading = self.since(before, wall);
+            Ok(server.since(before, wall))
+        })?;
+        let mut reading = self.brought(reading, pace);
         reading.requests = u64::from(count);
         self.move_to(self.place)?;
         // Events that came meanwhile are taken in before anything else is measured.

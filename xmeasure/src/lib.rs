@@ -58,6 +58,7 @@ mod shares;
 mod sleeps;
 mod stage;
 mod statistics;
+mod steady;
 mod surroundings;
 mod target;
 mod transport;
@@ -70,7 +71,7 @@ mod written;
 
 pub use calibrate::measure;
 pub use error::MeasureError;
-pub use pace::PaceWatch;
+pub use pace::{OF_MANY_LOOKS, PaceWatch};
 pub use plan::{Pin, Plan, Progress};
 pub use sleeps::after_sleep;
 pub use target::Target;

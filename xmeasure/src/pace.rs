@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -15,10 +15,16 @@ use x11prof_cost_model::{Micros, Pace};
 use crate::process::Pinned;
 use crate::transport::rounded;
 
+/// To what power of the few looks during a batch its time goes, as long as its own readings do not say: the middle of
+/// the loads of a calibration. What so few looks say is unsure, so it is less than that of many
+/// (docs/CALIBRATION.md, "Others on the processor's core").
+pub(crate) const OF_FEW_LOOKS: f64 = 0.8;
+/// To what power of many looks, over a second or more, the time of a server's work goes.
+pub const OF_MANY_LOOKS: f64 = 1.15;
 /// Words of memory that the work reads: half of a first-level cache.
 const WORDS: usize = 4096;
-/// Steps of it: about ten microseconds.
-const STEPS: usize = 8192;
+/// Steps of it: about two microseconds.
+const STEPS: usize = 2048;
 /// Looks that are kept; beyond them every second is left out, again and again.
 const KEPT: usize = 1 << 16;
 /// The share of looks that are as fast as the fastest of them: an undisturbed processor's.
@@ -44,12 +50,17 @@ impl Looks {
         }
     }
 
-    /// Does the work twice, the first time to have it in the caches.
-    pub(crate) fn look(&mut self) {
+    /// Does the work twice, the first time to have it in the caches; tells what the second one took.
+    pub(crate) fn look(&mut self) -> Duration {
         self.work();
         let before = thread_time();
         self.work();
         let took = thread_time().saturating_sub(before);
+        self.keep(took);
+        took
+    }
+
+    fn keep(&mut self, took: Duration) {
         self.looked += 1;
         if !self.looked.is_multiple_of(self.stride) {
             return;
@@ -90,6 +101,7 @@ impl Looks {
         Some(Pace {
             fastest_us: Micros(rounded(fastest, 5)),
             mean_us: Micros(rounded(mean, 5)),
+            at_us: None,
         })
     }
 }
@@ -104,32 +116,76 @@ fn thread_time() -> Duration {
 
 /// Looks at a processor while something else runs there.
 pub struct PaceWatch {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Looks>,
+    shared: Arc<Shared>,
+    /// Gone once it has been waited for.
+    thread: Option<JoinHandle<Looks>>,
+}
+
+/// What the thread that looks and the one that has it look know of each other.
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    looks: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+/// How much has been looked by some moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looked {
+    looks: u64,
+    nanoseconds: u64,
+}
+
+impl Looked {
+    /// What a look took between `before` and now, on average, in microseconds; `None` without one.
+    pub(crate) fn since(self, before: Looked) -> Option<f64> {
+        let looks = self.looks.saturating_sub(before.looks);
+        let nanoseconds = self.nanoseconds.saturating_sub(before.nanoseconds);
+        (looks > 0).then(|| nanoseconds as f64 / looks as f64 / 1e3)
+    }
 }
 
 impl PaceWatch {
-    /// Looks at processor `cpu` at such intervals, each time for some twenty microseconds.
+    /// Looks at processor `cpu` at such intervals, each time for some five microseconds.
     pub fn start(cpu: usize, interval: Duration) -> PaceWatch {
-        let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
+        let shared = Arc::new(Shared::default());
+        let told = Arc::clone(&shared);
         let thread = thread::spawn(move || {
             let mut looks = Looks::new();
             if Pinned::move_sender(cpu).is_ok() {
-                while !told.load(Ordering::Relaxed) {
-                    looks.look();
+                while !told.stop.load(Ordering::Relaxed) {
+                    let took = u64::try_from(looks.look().as_nanos()).unwrap_or_default();
+                    told.nanoseconds.fetch_add(took, Ordering::Relaxed);
+                    told.looks.fetch_add(1, Ordering::Relaxed);
                     thread::sleep(interval);
                 }
             }
             looks
         });
-        PaceWatch { stop, thread }
+        PaceWatch {
+            shared,
+            thread: Some(thread),
+        }
+    }
+
+    /// How much has been looked so far.
+    pub(crate) fn so_far(&self) -> Looked {
+        Looked {
+            looks: self.shared.looks.load(Ordering::Relaxed),
+            nanoseconds: self.shared.nanoseconds.load(Ordering::Relaxed),
+        }
     }
 
     /// Stops looking, and tells what was seen; `None` where the processor is not to be had.
-    pub fn finish(self) -> Option<Pace> {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().ok()?.pace()
+    pub fn finish(mut self) -> Option<Pace> {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.thread.take()?.join().ok()?.pace()
+    }
+}
+
+impl Drop for PaceWatch {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
     }
 }
 

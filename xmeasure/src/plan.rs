@@ -33,6 +33,9 @@ pub struct Plan {
     /// quick one within half a minute on a quiet machine. What has not been measured often enough by then is
     /// written down with the spread that it has.
     pub time_limit: Option<Duration>,
+    /// Which pace of the processor figures are brought to: that at which work takes so many times as long as
+    /// with the core to itself; where none is given, that of the processor on average meanwhile.
+    pub pace: Option<f64>,
 }
 
 /// Where the two processes run while they are measured; both are put back afterwards.

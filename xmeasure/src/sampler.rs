@@ -3,11 +3,12 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use x11prof_cost_model::Clock;
+use x11prof_cost_model::{Clock, Pace};
 
 use crate::plan::Plan;
 use crate::raw_connection::Answers;
 use crate::statistics::{LEAST, estimate};
+use crate::steady;
 use crate::workload::{Sync, Workload};
 
 /// Synchronisations measured together.
@@ -49,6 +50,9 @@ pub(crate) struct Reading {
     pub(crate) apart: Option<bool>,
     /// The part of the wall time, in microseconds, in which somebody else had the processor.
     pub(crate) lost: f64,
+    /// What a piece of work that is always the same took on the server's processor meanwhile, in
+    /// microseconds, where that was looked at.
+    pub(crate) pace: Option<f64>,
 }
 
 impl Reading {
@@ -61,6 +65,16 @@ impl Reading {
         self.sleeps = self.sleeps.zip(other.sleeps).map(|(a, b)| a + b);
         self.lost += other.lost;
         self.apart = other.apart;
+    }
+
+    /// It at a pace at which all takes so many times as long.
+    pub(crate) fn times(&self, factor: f64) -> Reading {
+        Reading {
+            cpu: self.cpu.map(|cpu| cpu * factor),
+            wall: self.wall * factor,
+            lost: self.lost * factor,
+            ..*self
+        }
     }
 
     /// The part of the wall time that it lost.
@@ -118,6 +132,21 @@ pub(crate) trait Executor {
         count: u32,
         place: Place,
     ) -> io::Result<Reading>;
+    /// Brings what is measured from now on to the mean pace so far, or to the one that is `aim` times as slow as
+    /// the fastest; `None` where the processor was not looked at.
+    fn settle(&mut self, _aim: Option<f64>) -> Option<Settled> {
+        None
+    }
+}
+
+/// The pace of a calibration, once that is known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settled {
+    pub(crate) pace: Pace,
+    /// What a look took on average.
+    pub(crate) mean_us: f64,
+    /// What figures that were read before are to be multiplied by.
+    pub(crate) factor: f64,
 }
 
 /// A request to be measured alone.
@@ -308,10 +337,11 @@ impl Readings {
             return 0.0;
         }
         let of_phase = |readings: &Vec<Reading>| {
+            let factors = steady::factors(readings, 1.0);
             let each = |clock| -> Vec<f64> {
-                let times = readings
-                    .iter()
-                    .filter_map(|it| Some(it.time(clock)? / it.requests.max(1) as f64));
+                let times = readings.iter().zip(&factors).filter_map(|(it, factor)| {
+                    Some(it.time(clock)? * factor / it.requests.max(1) as f64)
+                });
                 times.collect()
             };
             let cpu = each(Clock::Cpu);

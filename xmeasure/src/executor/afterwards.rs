@@ -4,13 +4,15 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::LiveServer;
+use super::{LiveServer, micros};
 use crate::raw_connection::{Load, RawConnection, Until};
 use crate::sampler::Reading;
 use crate::workload::Sync;
 
 /// In this time a server that was sent some requests has begun with what follows them.
 const BEGUN: Duration = Duration::from_micros(100);
+/// So soon after they were sent most of it is done, and it is looked how fast the processor is.
+const SOON: Duration = Duration::from_micros(500);
 
 impl LiveServer {
     /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
@@ -34,8 +36,18 @@ impl LiveServer {
         let before = self.processor_time();
         self.raw
             .exchange(&Load::once(bytes, requests), Until::Sent)?;
-        thread::sleep(wait);
-        Ok(self.since(before, Duration::ZERO))
+        let pace = self.wait(wait);
+        let reading = self.since(before, Duration::ZERO);
+        Ok(self.brought(reading, pace))
+    }
+
+    /// Waits for so long; the pace soon after the beginning.
+    fn wait(&mut self, wait: Duration) -> Option<f64> {
+        let soon = wait.min(SOON);
+        thread::sleep(soon);
+        let pace = self.pace_now();
+        thread::sleep(wait - soon);
+        pace
     }
 
     /// The same, with a question that it takes once it has done what follows as far as that keeps it at work: on
@@ -52,8 +64,13 @@ impl LiveServer {
         thread::sleep(BEGUN);
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         let wall = start.elapsed();
-        thread::sleep(wait);
-        Ok(self.since(before, wall))
+        let pace = self.wait(wait);
+        let reading = self.since(before, Duration::ZERO);
+        // How long it waits for its host is not this processor's.
+        Ok(Reading {
+            wall: micros(wall),
+            ..self.brought(reading, pace)
+        })
     }
 
     /// `bytes` of so many requests without answers, in the midst of which another connection sends a request:
@@ -84,6 +101,15 @@ impl LiveServer {
             requests: times * requests,
             ..Load::default()
         };
-        Ok(self.timed(load, Sync::RoundTrip, Until::Answered(1))?.0)
+        self.watch_pace();
+        let mut wall = 0.0;
+        let reading = self.paced(|server| {
+            let (reading, _) = server.timed(load, Sync::RoundTrip, Until::Answered(1))?;
+            wall = reading.wall;
+            Ok(reading)
+        });
+        self.end_watch();
+        // How often it does what it does by the clock goes by the wall as it is.
+        Ok(Reading { wall, ..reading? })
     }
 }

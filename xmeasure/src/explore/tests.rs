@@ -48,6 +48,7 @@ impl Executor for Mock {
             sleeps: None,
             apart: None,
             lost: 0.0,
+            pace: None,
         }])
     }
 

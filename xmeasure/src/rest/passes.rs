@@ -23,6 +23,41 @@ pub(super) struct Pass {
     pub(super) written: Vec<Took>,
 }
 
+impl Pass {
+    /// At a pace at which all takes so many times as long.
+    pub(super) fn times(&mut self, factor: f64) {
+        let own = [
+            &mut self.replies,
+            &mut self.events,
+            &mut self.quicker,
+            &mut self.turn,
+        ];
+        let slept = self.sleeps.iter_mut().chain(&mut self.work);
+        let all = own.into_iter().chain(slept.flat_map(Slept::all));
+        all.flatten().for_each(|it| *it *= factor);
+        self.worked
+            .iter_mut()
+            .flatten()
+            .for_each(|it| *it *= factor);
+        self.written.iter_mut().for_each(|it| it.times(factor));
+    }
+}
+
+impl Slept {
+    fn all(&mut self) -> [&mut Vec<f64>; 8] {
+        [
+            &mut self.nothing,
+            &mut self.motley,
+            &mut self.motley_warm,
+            &mut self.area,
+            &mut self.area_warm,
+            &mut self.close,
+            &mut self.close_warm,
+            &mut self.connection,
+        ]
+    }
+}
+
 /// After one length of sleep or work.
 #[derive(Default)]
 pub(super) struct Slept {

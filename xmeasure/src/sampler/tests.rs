@@ -111,6 +111,7 @@ impl Mock {
             sleeps: Some(syncs + between),
             apart: None,
             lost,
+            pace: None,
         })
     }
 }
@@ -165,6 +166,7 @@ impl Executor for Mock {
             sleeps: Some(times),
             apart: None,
             lost: 0.0,
+            pace: None,
         })
     }
 
@@ -188,6 +190,7 @@ impl Executor for Mock {
             sleeps: Some(requests),
             apart: None,
             lost: 0.0,
+            pace: None,
         })
     }
 }

@@ -248,7 +248,7 @@ fn at_one_pace(rows: &[Rounds], crossed: &[Crossed]) -> Result<Option<shared_cor
             let Some(pace) = read(&parameters(kind))?.method.pace else {
                 return Ok(None);
             };
-            paces.push((kind, pace.mean_us.0));
+            paces.push((kind, pace.at_us.unwrap_or(pace.mean_us).0));
         }
     }
     Ok(shared_core::even(rows, crossed, &paces))
