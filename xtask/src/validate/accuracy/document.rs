@@ -26,7 +26,7 @@ pub(super) fn document(
         text += &between(crossed, &servers);
     }
     if let Some((rows, crossed)) = even {
-        text += "\nWith the truths at the pace of the calibration:\n\n";
+        text += "\nWith the truths at one pace, the mean of all:\n\n";
         text += &document(rows, crossed, None, &[]);
     }
     if !minutes.is_empty() {

@@ -72,9 +72,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         write(&folder, &rows, &crossed, &failed)?;
     }
     table::summary(&rows, &crossed);
-    let even = at_one_pace(&rows, &crossed)?;
+    let even = shared_core::even(&rows, &crossed);
     if let Some((rows, crossed)) = &even {
-        println!("with the truths at the pace of the calibration:");
+        println!("with the truths at one pace, the mean of all:");
         table::summary(rows, crossed);
     }
     let minutes = sleeps::minutes(&rows, &folder)?;
@@ -236,22 +236,6 @@ fn pairs(rows: &[Rounds]) -> Vec<(ServerKind, ServerKind)> {
         .flat_map(|&from| servers.iter().map(move |&to| (from, to)));
     all.filter(|&(from, to)| from != to && shallow(from) == shallow(to))
         .collect()
-}
-
-/// Rows and pairs with every truth brought to the pace of its server's calibration; `None` where
-/// some pace is not known.
-fn at_one_pace(rows: &[Rounds], crossed: &[Crossed]) -> Result<Option<shared_core::Even>, String> {
-    let mut paces = Vec::new();
-    for row in rows {
-        let Some(kind) = row.kind() else { continue };
-        if paces.iter().all(|&(of, _)| of != kind) {
-            let Some(pace) = read(&parameters(kind))?.method.pace else {
-                return Ok(None);
-            };
-            paces.push((kind, pace.at_us.unwrap_or(pace.mean_us).0));
-        }
-    }
-    Ok(shared_core::even(rows, crossed, &paces))
 }
 
 fn parameters(kind: ServerKind) -> PathBuf {

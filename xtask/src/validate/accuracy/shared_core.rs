@@ -1,12 +1,12 @@
-//! Truths at the pace of the calibration. Where others have a part in the processor's core, the same
-//! work takes now so long and now half as long again, and the kernel charges the server for all of
-//! it. How fast the processor was is looked at during each truth and during the calibration; by how
-//! much a workload goes with it, its own truths tell. No estimate is used for that.
+//! Truths at one pace. Where others have a part in the processor's core, the same work takes now so long
+//! and now half as long again, and the kernel charges the server for all of it. How fast the processor
+//! was is looked at during each truth; by how much a workload goes with it, its own truths tell. No
+//! estimate is used for that, nor the pace of a calibration: looks among a server and its clients take longer
+//! than looks among loads.
 //!
 //! Where the server mostly sleeps, looks come behind idling, and take longer for that: such truths are
 //! left as they are, and have what sleeps cost beside them.
 
-use x11prof_proxy::ServerKind;
 use x11prof_xmeasure::OF_MANY_LOOKS;
 
 use super::table::{Crossed, Rounds};
@@ -22,20 +22,20 @@ const PRIOR: f64 = 0.05 * 0.05 / (0.4 * 0.4);
 /// The least part of the wall in which a server was at work whose truth goes with the pace.
 const BUSY: f64 = 0.3;
 
-/// Rows and pairs with each truth brought to the pace of its server's calibration, `paces` in
-/// microseconds a look; `None` where one is not known.
-pub(super) fn even(
-    rows: &[Rounds],
-    crossed: &[Crossed],
-    paces: &[(ServerKind, f64)],
-) -> Option<Even> {
+/// Rows and pairs with each truth brought to the mean pace of all; `None` where one is not known.
+pub(super) fn even(rows: &[Rounds], crossed: &[Crossed]) -> Option<Even> {
+    let busy = rows.iter().flat_map(|row| &row.alone);
+    let paces: Option<Vec<f64>> = busy
+        .filter(|it| is_busy(it))
+        .map(|it| Some(it.pace?.mean_us.0))
+        .collect();
+    let paces = paces?;
+    let mean = paces.iter().sum::<f64>() / paces.len() as f64;
     let mut even = rows.to_vec();
     for row in &mut even {
-        let kind = row.kind()?;
-        let (_, calibrated) = paces.iter().find(|&&(of, _)| of == kind)?;
         let exponent = exponent(rows.iter().filter(|it| it.workload == row.workload))?;
         for alone in row.alone.iter_mut().filter(|it| is_busy(it)) {
-            alone.server_ms *= (calibrated / alone.pace?.mean_us.0).powf(exponent);
+            alone.server_ms *= (mean / alone.pace?.mean_us.0).powf(exponent);
         }
     }
     let truth = |workload: &str, server: &str| {
@@ -82,7 +82,6 @@ fn exponent<'a>(rows: impl Iterator<Item = &'a Rounds>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use x11prof_proxy::ServerKind;
 
     use super::{OF_MANY_LOOKS, even, exponent};
     use crate::validate::accuracy::table::Rounds;
@@ -102,14 +101,15 @@ mod tests {
     }
 
     #[test]
-    fn truths_are_brought_to_the_pace_of_the_calibration() {
+    fn truths_are_brought_to_their_mean_pace() {
         // Twice as slow, and as much dearer as usual.
         let dear = 400.0 * 2_f64.powf(OF_MANY_LOOKS);
         let rows = [row(&[(400.0, 10.0), (dear, 20.0)])];
         assert!((exponent(rows.iter()).unwrap() - OF_MANY_LOOKS).abs() < 1e-9);
-        let (even, _) = even(&rows, &[], &[(ServerKind::Xvfb, 10.0)]).unwrap();
+        let (even, _) = even(&rows, &[]).unwrap();
         let of = |at: usize| even[0].alone[at].server_ms;
-        assert!((of(0) - 400.0).abs() < 1e-9 && (of(1) - 400.0).abs() < 1e-9);
+        let mean = 400.0 * 1.5_f64.powf(OF_MANY_LOOKS);
+        assert!((of(0) - mean).abs() < 1e-9 && (of(1) - mean).abs() < 1e-9);
     }
 
     #[test]
