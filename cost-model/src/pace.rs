@@ -60,5 +60,13 @@ mod tests {
         assert_eq!(pace(11.0).remark(), None);
         assert!(pace(13.0).remark().unwrap().contains("1.30 times"));
         assert_eq!(Pace::default().remark(), None);
+        let at = |at| Pace {
+            at_us: Some(Micros(at)),
+            ..pace(13.0)
+        };
+        let ends = |at: Pace, with: &str| at.remark().unwrap().ends_with(with);
+        assert!(ends(at(10.0), "brought to a core of one's own"));
+        assert!(ends(at(13.0), "so much higher"));
+        assert!(ends(at(15.0), "brought to 1.50 times"));
     }
 }

@@ -85,13 +85,9 @@ pub(super) fn thresholds(text: &str) -> Result<Thresholds, String> {
 
 /// A factor by which work takes longer than on a processor of one's own.
 pub(super) fn pace(text: &str) -> Result<f64, String> {
-    let factor: f64 = text
-        .parse()
-        .map_err(|_| "expected a number from 1 to 10".to_owned())?;
-    match (1.0..=10.0).contains(&factor) {
-        true => Ok(factor),
-        false => Err("expected a number from 1 to 10".to_owned()),
-    }
+    let factor = text.parse().ok();
+    let factor = factor.filter(|factor| (1.0..=10.0).contains(factor));
+    factor.ok_or_else(|| "expected a number from 1 to 10".to_owned())
 }
 
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {

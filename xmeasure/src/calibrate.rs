@@ -214,6 +214,10 @@ impl Run<'_> {
         if let Some(settled) = &settled {
             steady(&mut readings, settled);
             self.begun = settled.factor;
+        } else if self.plan.pace.is_some() {
+            let note =
+                "the server's processor could not be looked at: the figures are as they were read";
+            self.notes.push(note.into());
         }
         prepared.fill(&mut parameters, &readings, self.plan);
         self.notes.extend(prepared.refusals(&readings));

@@ -22,13 +22,6 @@ use crate::workload::{Phase, Sync, Workload};
 const SETTLE: Duration = Duration::from_millis(50);
 /// The pause between two looks at whether it sleeps.
 const LOOK: Duration = Duration::from_micros(20);
-/// How often and for how long the server is watched after it has drawn: longer than the pause
-/// between two updates of any viewer.
-const WATCHES: usize = 5;
-const WATCHED: Duration = Duration::from_millis(50);
-/// A batch that is short of its time by so much would not be told from one that is not: what the confidence
-/// intervals of prices are to be within.
-const UNSURE: f64 = 0.03;
 /// How long a sender on another processor looks for room before it sleeps. A server that reads large
 /// images empties the rest of a socket in less time than it takes to wake a process there; one that
 /// takes longer over its requests is at work meanwhile.
@@ -143,39 +136,6 @@ impl LiveServer {
             }
             thread::sleep(LOOK);
         }
-    }
-
-    /// Finds out how long the server goes on with `drawing` after it has answered and fallen
-    /// asleep, such as to encode what a viewer will be sent: what it does then is read as well, all
-    /// but as much as prices are unsure by. Gives that time; none of most servers.
-    pub(crate) fn watch(&mut self, drawing: &[u8], requests: u64) -> io::Result<Duration> {
-        let mut lasts = Vec::new();
-        for _ in 0..WATCHES {
-            thread::sleep(WATCHED);
-            let Some(before) = self.processor_time() else {
-                return Ok(Duration::ZERO);
-            };
-            let load = Load::once(drawing, requests);
-            self.timed(load, Sync::ReadBack, Until::LastAnswered)?;
-            let (start, mut seen) = (Instant::now(), Vec::new());
-            while start.elapsed() < WATCHED {
-                let now = self.clock.and_then(ProcessClock::now);
-                seen.push((
-                    start.elapsed(),
-                    now.unwrap_or(before.time).saturating_sub(before.time),
-                ));
-                thread::sleep(PAUSE);
-            }
-            let all = seen.last().map_or(Duration::ZERO, |(_, all)| *all);
-            let nearly = all.mul_f64(1.0 - UNSURE);
-            let done = seen.iter().find(|(_, time)| *time >= nearly);
-            // Done at the first look is done when it fell asleep.
-            let at = done.map_or(Duration::ZERO, |(at, _)| *at);
-            lasts.push(if at < PAUSE { Duration::ZERO } else { at });
-        }
-        lasts.sort();
-        self.lingers = lasts.get(WATCHES / 2).copied().unwrap_or_default();
-        Ok(self.lingers)
     }
 
     /// Sends a load with a synchronisation behind it, and reads the clocks.

@@ -8,6 +8,8 @@ use x11prof_session::Operation;
 
 use crate::rows;
 
+/// Half the width of the confidence interval, relative to the middle, that is aimed at.
+pub(crate) const AIM: f64 = 0.03;
 /// A spread that need not be improved on when a measurement is resumed.
 const ENOUGH: f64 = 0.1;
 
@@ -99,11 +101,6 @@ impl Plan {
     /// that it has.
     pub(crate) fn most_passes(&self) -> usize {
         if self.quick { self.least_passes() } else { 45 }
-    }
-
-    /// Half the width of the confidence interval, relative to the median, that is aimed at.
-    pub(crate) fn aim(&self) -> f64 {
-        0.03
     }
 
     /// How long the sampling may take; looking for sizes takes a sixth of that beside.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{Clock, Pace};
 
-use crate::plan::Plan;
+use crate::plan::{AIM, Plan};
 use crate::raw_connection::Answers;
 use crate::statistics::{LEAST, estimate};
 use crate::steady;
@@ -317,7 +317,7 @@ impl Readings {
     fn order(&self, loads: usize, own: usize, pass: usize, plan: &Plan) -> Vec<usize> {
         let unsure = (own..loads).filter_map(|load| {
             let spread = self.spread(load);
-            (spread > plan.aim()).then_some((load, spread))
+            (spread > AIM).then_some((load, spread))
         });
         let mut unsure: Vec<(usize, f64)> = unsure.collect();
         if pass >= plan.least_passes() {
@@ -337,6 +337,7 @@ impl Readings {
             return 0.0;
         }
         let of_phase = |readings: &Vec<Reading>| {
+            // To whichever pace: a spread is relative.
             let factors = steady::factors(readings, 1.0);
             let each = |clock| -> Vec<f64> {
                 let times = readings.iter().zip(&factors).filter_map(|(it, factor)| {

@@ -4,7 +4,9 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{LiveServer, micros};
+use super::{LiveServer, PAUSE, micros};
+use crate::clock::ProcessClock;
+use crate::plan::AIM;
 use crate::raw_connection::{Load, RawConnection, Until};
 use crate::sampler::Reading;
 use crate::workload::Sync;
@@ -14,7 +16,45 @@ const BEGUN: Duration = Duration::from_micros(100);
 /// So soon after they were sent most of it is done, and it is looked how fast the processor is.
 const SOON: Duration = Duration::from_micros(500);
 
+/// How often and for how long the server is watched after it has drawn: longer than the pause
+/// between two updates of any viewer.
+const WATCHES: usize = 5;
+const WATCHED: Duration = Duration::from_millis(50);
+
 impl LiveServer {
+    /// Finds out how long the server goes on with `drawing` after it has answered and fallen
+    /// asleep, such as to encode what a viewer will be sent: what it does then is read as well, all
+    /// but as much as prices are unsure by. Gives that time; none of most servers.
+    pub(crate) fn watch(&mut self, drawing: &[u8], requests: u64) -> io::Result<Duration> {
+        let mut lasts = Vec::new();
+        for _ in 0..WATCHES {
+            thread::sleep(WATCHED);
+            let Some(before) = self.processor_time() else {
+                return Ok(Duration::ZERO);
+            };
+            let load = Load::once(drawing, requests);
+            self.timed(load, Sync::ReadBack, Until::LastAnswered)?;
+            let (start, mut seen) = (Instant::now(), Vec::new());
+            while start.elapsed() < WATCHED {
+                let now = self.clock.and_then(ProcessClock::now);
+                seen.push((
+                    start.elapsed(),
+                    now.unwrap_or(before.time).saturating_sub(before.time),
+                ));
+                thread::sleep(PAUSE);
+            }
+            let all = seen.last().map_or(Duration::ZERO, |(_, all)| *all);
+            let nearly = all.mul_f64(1.0 - AIM);
+            let done = seen.iter().find(|(_, time)| *time >= nearly);
+            // Done at the first look is done when it fell asleep.
+            let at = done.map_or(Duration::ZERO, |(at, _)| *at);
+            lasts.push(if at < PAUSE { Duration::ZERO } else { at });
+        }
+        lasts.sort();
+        self.lingers = lasts.get(WATCHES / 2).copied().unwrap_or_default();
+        Ok(self.lingers)
+    }
+
     /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
     /// `wait` afterwards included; `None` where it cannot be read.
     pub(crate) fn with_what_follows(

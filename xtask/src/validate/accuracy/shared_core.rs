@@ -1,8 +1,7 @@
 //! Truths at one pace. Where others have a part in the processor's core, the same work takes now so long
 //! and now half as long again, and the kernel charges the server for all of it. How fast the processor
 //! was is looked at during each truth; by how much a workload goes with it, its own truths tell. No
-//! estimate is used for that, nor the pace of a calibration: looks among a server and its clients take longer
-//! than looks among loads.
+//! estimate is used for that, nor the pace of a calibration, which is not the same by these looks.
 //!
 //! Where the server mostly sleeps, looks come behind idling, and take longer for that: such truths are
 //! left as they are, and have what sleeps cost beside them.

@@ -23,7 +23,7 @@ pub(super) const CPU: &str = "1";
 const ASIDE: usize = 0;
 /// How long a server that has nothing left to do is given to clear up behind its clients.
 const SETTLE: Duration = Duration::from_millis(200);
-/// How often the processor's pace is looked at: as in a calibration, for a look takes longer behind much else;
+/// How often the processor's pace is looked at: as in a calibration;
 /// in the sleeps of a server that mostly waits seldom, for each look is a wakeup.
 const OFTEN: Duration = Duration::from_micros(500);
 const NOW_AND_THEN: Duration = Duration::from_millis(25);
