@@ -115,29 +115,33 @@ pub(crate) struct Run {
 
 impl Run {
     /// Each handling that was asked to take a time, with its episode.
-    pub(crate) fn pairs(&self) -> Vec<Pair> {
+    ///
+    /// # Errors
+    /// Words for people where one has none.
+    pub(crate) fn pairs(&self) -> Result<Vec<Pair>, String> {
         let asked = self.truths.iter().filter(|truth| truth.asked_ms.is_some());
-        asked
-            .map(|truth| Pair {
+        let pair = |truth: &Truth| {
+            Ok(Pair {
                 truth: truth.clone(),
-                episode: self.episode_of(truth),
+                episode: self.episode_of(truth)?,
             })
-            .collect()
+        };
+        asked.map(pair).collect()
     }
 
     /// The episode whose handling begins nearest to this.
-    fn episode_of(&self, truth: &Truth) -> Episode {
+    fn episode_of(&self, truth: &Truth) -> Result<Episode, String> {
         let distance = |episode: &Episode| (episode.handled_ms() - truth.begin_ms).abs();
         let near = self
             .episodes
             .iter()
             .min_by(|a, b| distance(a).total_cmp(&distance(b)));
         match near {
-            Some(episode) if distance(episode) <= NEAR_MS => episode.clone(),
-            near => panic!(
+            Some(episode) if distance(episode) <= NEAR_MS => Ok(episode.clone()),
+            near => Err(format!(
                 "{}: no episode begins where this handling did: {truth:?}; the nearest: {near:?}",
                 self.benchmark
-            ),
+            )),
         }
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! The kernel's clock of a thread begins before a switch to the thread, its record of the switch comes
 //! after it (docs/EPISODES.md): the two differ by what one switch takes, which is taken off
-//! here, once a switch. It has to be the same for all handlings, and small.
+//! here, once a switch. It has to be small, and where the processors are ours alone the same for all
+//! handlings.
 
 use crate::benchmark::Pair;
 use crate::figures::median;
 
 /// The most that a switch may take, in milliseconds.
 const SWITCH_MS: f64 = 0.01;
+/// The most round trips that may be missed, as a share of all.
+const MISSED: f64 = 0.02;
 /// A handling with fewer switches than this tells little of what one takes.
 const ENOUGH: u64 = 50;
 
@@ -50,4 +53,15 @@ pub(crate) fn part_error_ms(Pair { truth, episode }: &Pair, switch_ms: f64) -> f
 /// How far a value is from a range.
 fn outside(value: f64, from: f64, to: f64) -> f64 {
     value - value.clamp(from, to)
+}
+
+/// How many more or fewer round trips the analysis sees than it may.
+///
+/// A reply that is there before its client waits for it is no round trip to the analysis: beside the few
+/// that come early, those of the time in which the client was kept from its processor.
+pub(crate) fn missed_round_trips(Pair { truth, episode }: &Pair) -> f64 {
+    let of_all = truth.round_trips as f64;
+    let off = episode.round_trips as f64 - of_all;
+    let kept_away = truth.queued_ms / truth.latency_ms;
+    outside(off, -of_all * (MISSED + kept_away), of_all * MISSED).abs()
 }

@@ -87,7 +87,8 @@ fn every_benchmark_from_10_ms_to_a_second() {
     for benchmark in &wanted {
         for work in WORKS {
             let run = run(&server, benchmark, work, &TIMES_MS);
-            all.extend(run.pairs().into_iter().map(|pair| (*benchmark, work, pair)));
+            let pairs = run.pairs().expect("each handling has an episode");
+            all.extend(pairs.into_iter().map(|pair| (*benchmark, work, pair)));
         }
         let these: Vec<_> = all.iter().filter(|(name, ..)| name == benchmark).collect();
         keep("truth", benchmark, these.into_iter().map(figures).collect());
