@@ -65,6 +65,7 @@ impl ServerParameters {
                 lettering: Vec::new(),
                 surroundings: None,
                 reply_kilobyte: None,
+                first_uses: None,
                 points,
             });
         }

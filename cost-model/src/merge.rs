@@ -37,6 +37,7 @@ impl RequestCosts {
         }
         self.surroundings = newer.surroundings.or(self.surroundings);
         self.reply_kilobyte = newer.reply_kilobyte.or(self.reply_kilobyte.take());
+        self.first_uses = newer.first_uses.or(self.first_uses);
         let replaced = |point: &Point| newer.points.iter().any(|it| it.size == point.size);
         self.points.retain(|point| !replaced(point));
         self.points.extend(newer.points);

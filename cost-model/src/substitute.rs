@@ -11,6 +11,8 @@ use crate::{Doubt, Substitutions};
 pub(crate) struct Entry {
     pub(crate) attributes: Attributes,
     pub(crate) costs: ItemCosts,
+    /// How many usual first uses its own is.
+    pub(crate) first_uses: Option<f64>,
 }
 
 /// How a set of attributes is priced. Numbers are indexes of entries.
@@ -197,6 +199,7 @@ mod tests {
         let entry = |text: &&str| Entry {
             attributes: attributes(text),
             costs: costs.clone(),
+            first_uses: None,
         };
         let entries: Vec<Entry> = entries.iter().map(entry).collect();
         resolve(&entries, &attributes(wanted), &Substitutions::default())

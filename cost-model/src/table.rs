@@ -27,6 +27,8 @@ struct RequestTable {
     entries: Vec<Entry>,
     /// What each 1000 bytes of a reply add, by the first entry that says.
     reply_kilobyte: Option<Cost>,
+    /// Whether an entry says how many usual first uses its own is.
+    has_first_uses: bool,
     found: FastMap<Attributes, usize>,
     resolved: Vec<Resolved>,
     /// The last of these that was asked for: neighbouring requests are often alike.
@@ -60,9 +62,11 @@ impl CostTable {
                     let answer = costs.reply_kilobyte.as_ref();
                     table.reply_kilobyte = answer.and_then(|it| it.cost(items.clock));
                 }
+                table.has_first_uses |= costs.first_uses.is_some();
                 table.entries.push(Entry {
                     attributes: costs.attribute_set(),
                     costs: items,
+                    first_uses: costs.first_uses,
                 });
             }
         }
@@ -113,6 +117,18 @@ impl CostTable {
         let table = self.requests.get(&request);
         let each = table.and_then(|it| it.reply_kilobyte);
         each.map_or_else(Cost::default, |it| it.times(bytes as f64 / 1000.0))
+    }
+
+    /// How many usual first uses the first use of `operation` is: 1 where that was not measured.
+    pub fn first_uses(&mut self, operation: &Operation) -> f64 {
+        let has_some = |table: &RequestTable| table.has_first_uses;
+        if !self.requests.get(&operation.request).is_some_and(has_some) {
+            return 1.0;
+        }
+        let entry = self
+            .resolution(operation)
+            .and_then(|(entries, resolution)| entries.get(resolution.entry));
+        entry.and_then(|entry| entry.first_uses).unwrap_or(1.0)
     }
 
     /// The entries of an operation's request, and which of them price it.

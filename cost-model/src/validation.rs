@@ -120,6 +120,10 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
         .as_ref()
         .map_or(Ok(()), validate_measured)
         .map_err(|message| (None, format!("reply_kilobyte: {message}")))?;
+    if entry.first_uses.is_some_and(|uses| !is_amount(uses)) {
+        let message = "first_uses is a number that is not negative";
+        return Err((None, message.into()));
+    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;

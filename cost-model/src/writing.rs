@@ -164,6 +164,7 @@ impl Lines {
         );
         let answer = entry.reply_kilobyte.as_ref();
         self.optional("reply_kilobyte", answer.map(|it| inline(&measured(it))));
+        self.optional("first_uses", entry.first_uses.map(number));
         self.0.push_str("points = [\n");
         for it in &entry.points {
             let _ = writeln!(self.0, "    {},", inline(&point(it)));

@@ -14,9 +14,11 @@ use crate::pictures::{Filter, Transform};
 pub(crate) struct Names {
     pub(crate) change: Attribute,
     pub(crate) componentalpha: Attribute,
+    pub(crate) cursor: Attribute,
     pub(crate) depth: Attribute,
     pub(crate) direction: Attribute,
     pub(crate) dstformat: Attribute,
+    pub(crate) event: Attribute,
     pub(crate) fillstyle: Attribute,
     pub(crate) filter: Attribute,
     pub(crate) fontname: Attribute,
@@ -40,6 +42,9 @@ pub(crate) struct Names {
     pub(crate) linear: Symbol,
     pub(crate) radial: Symbol,
     pub(crate) conical: Symbol,
+    pub(crate) key: Symbol,
+    pub(crate) button: Symbol,
+    pub(crate) motion: Symbol,
     pub(crate) changes: Changes,
     pub(crate) directions: Directions,
     functions: [Symbol; 16],
@@ -75,9 +80,10 @@ pub(crate) enum ExtensionKind {
     Shm,
     Sync,
     Xfixes,
+    Xtest,
 }
 
-const EXTENSIONS: [(&str, ExtensionKind); 9] = [
+const EXTENSIONS: [(&str, ExtensionKind); 10] = [
     ("RENDER", ExtensionKind::Render),
     ("MIT-SHM", ExtensionKind::Shm),
     ("Present", ExtensionKind::Present),
@@ -87,6 +93,7 @@ const EXTENSIONS: [(&str, ExtensionKind); 9] = [
     ("DAMAGE", ExtensionKind::Damage),
     ("DRI3", ExtensionKind::Dri3),
     ("Composite", ExtensionKind::Composite),
+    ("XTEST", ExtensionKind::Xtest),
 ];
 
 /// RENDER's operators, each behind its number (RENDER protocol, PICTOP); those of a row follow
@@ -178,9 +185,11 @@ impl Names {
         Names {
             change: Symbol::new("change"),
             componentalpha: Symbol::new("componentalpha"),
+            cursor: Symbol::new("cursor"),
             depth: Symbol::new("depth"),
             direction: Symbol::new("direction"),
             dstformat: Symbol::new("dstformat"),
+            event: Symbol::new("event"),
             fillstyle: Symbol::new("fillstyle"),
             filter: Symbol::new("filter"),
             fontname: Symbol::new("fontname"),
@@ -204,6 +213,9 @@ impl Names {
             linear: Symbol::new("linear"),
             radial: Symbol::new("radial"),
             conical: Symbol::new("conical"),
+            key: Symbol::new("key"),
+            button: Symbol::new("button"),
+            motion: Symbol::new("motion"),
             changes: Changes {
                 move_and_resize: Symbol::new("move+resize"),
                 resize: Symbol::new("resize"),

@@ -1,7 +1,7 @@
 //! All other requests: most cost the same each time; a few grow with what they carry.
 
 use x11prof_protocol::{Request, Symbol};
-use x11rb_protocol::protocol::{glx, xfixes, xproto};
+use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
 
 use crate::body::{Body, latin1};
 use crate::names::{ExtensionKind, Names};
@@ -17,6 +17,7 @@ pub(crate) fn operation(
     body: &Body<'_>,
 ) {
     let size = match request.major {
+        xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => set_cursor(operation, names, body),
         xproto::CHANGE_PROPERTY_REQUEST => property_bytes(body),
         xproto::INTERN_ATOM_REQUEST => body.u16(0).map(f64::from),
         xproto::OPEN_FONT_REQUEST => set_reading(operation, names, state, body, (4, 8)),
@@ -41,9 +42,13 @@ pub(crate) fn operation(
 /// Fills in the operation of an extension's request that has none of its own.
 pub(crate) fn extension(
     operation: &mut Operation,
+    names: &Names,
     kind: Option<ExtensionKind>,
     request: &Request<'_>,
 ) {
+    if kind == Some(ExtensionKind::Xtest) && request.minor == xtest::FAKE_INPUT_REQUEST {
+        set_event(operation, names, &Body::of(request));
+    }
     let size = match (kind, request.minor) {
         (Some(ExtensionKind::Glx), glx::RENDER_REQUEST | glx::RENDER_LARGE_REQUEST) => {
             request.wire_len as f64
@@ -125,6 +130,32 @@ fn file_of(name: Symbol) -> Symbol {
         .map(|(at, field)| if SIZES.contains(&at) { "0" } else { field })
         .collect();
     Symbol::new(&fields.join("-"))
+}
+
+/// Whether a ChangeWindowAttributes changes the cursor: where the pointer is in the window, the server
+/// shows the new one.
+fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Option<f64> {
+    /// A bit of the value mask.
+    const CURSOR: u32 = 1 << 14;
+    let value = match body.u32(4)? & CURSOR {
+        0 => names.no,
+        _ => names.yes,
+    };
+    operation
+        .attributes
+        .append(names.cursor, Value::Name(value));
+    Some(0.0)
+}
+
+/// What kind of event a FakeInput makes, where it is one of the core protocol's.
+fn set_event(operation: &mut Operation, names: &Names, body: &Body<'_>) {
+    let kind = match body.u8(0) {
+        Some(xproto::KEY_PRESS_EVENT | xproto::KEY_RELEASE_EVENT) => names.key,
+        Some(xproto::BUTTON_PRESS_EVENT | xproto::BUTTON_RELEASE_EVENT) => names.button,
+        Some(xproto::MOTION_NOTIFY_EVENT) => names.motion,
+        _ => return,
+    };
+    operation.attributes.append(names.event, Value::Name(kind));
 }
 
 /// The bytes that a ChangeProperty writes: as many values as it says, of 8, 16 or 32 bits.

@@ -226,7 +226,7 @@ impl Session {
                     _ => false,
                 };
                 if !drawn {
-                    other::extension(operation, kind, request);
+                    other::extension(operation, names, kind, request);
                 }
                 if let Some(kind) = kind {
                     let by = By::request(client, request);

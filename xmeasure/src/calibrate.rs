@@ -18,7 +18,7 @@ use crate::plan::{Plan, Progress};
 use crate::process::Pinned;
 use crate::raw_connection::{Answers, RawConnection};
 use crate::reference::References;
-use crate::rest::Rest;
+use crate::rest::{FirstUses, Rest};
 use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
 use crate::stage::Stage;
 use crate::steady::steady;
@@ -65,6 +65,7 @@ pub fn measure(
     let (own, lone) = transport::loads(&mut stage, pin)?;
     let mut rest = Rest::new(&mut stage)?;
     let pictures = Pictures::new(&mut stage)?;
+    let first_uses = FirstUses::new(&mut stage, plan)?;
     let fonts = Fonts::new(&mut stage, plan)?;
     let mut loads = workloads::all(&mut stage, plan)?;
     let drawing = drawing(&mut stage)?;
@@ -98,7 +99,8 @@ pub fn measure(
     }
     rest.begin(&mut server, target)?;
     // What is prepared before and measured after the passes is part of the time limit.
-    let around = start.elapsed() + Rest::LASTS / 2 + Pictures::LASTS + fonts.lasts();
+    let around =
+        start.elapsed() + Rest::LASTS / 2 + Pictures::LASTS + fonts.lasts() + FirstUses::LASTS;
     let plan = Plan {
         time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
         ..plan.clone()
@@ -123,6 +125,12 @@ pub fn measure(
             shown()?;
             transport.deferred = pictures.measure(&mut server, target, &plan)?;
         }
+        first_uses.measure(
+            &mut server,
+            &mut run.mirror,
+            &plan,
+            &mut parameters.requests,
+        )?;
         Ok(())
     };
     let measured = behind();

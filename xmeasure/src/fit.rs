@@ -133,6 +133,7 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 lettering,
                 surroundings,
                 reply_kilobyte,
+                first_uses: None,
                 points,
             })
         })

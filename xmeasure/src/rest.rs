@@ -6,6 +6,7 @@
 
 mod area;
 mod batch;
+mod first_uses;
 mod passes;
 
 use std::io;
@@ -30,6 +31,8 @@ use crate::transport::rounded;
 use crate::wire;
 use crate::workload::Sync;
 use crate::written::Written;
+
+pub(crate) use self::first_uses::FirstUses;
 
 use self::area::{Area, MEGAPIXELS};
 use self::batch::{BATCH, Batch, Repeated};

@@ -66,14 +66,15 @@ impl Coldness {
         Some((sleep.written(pixels, self.lapse), request?))
     }
 
-    /// What an operation costs beyond its price for what is cold of it; `now` is the server's time.
+    /// What an operation costs beyond its price for what is cold of it; `now` is the server's time, and the
+    /// operation's first use is so many usual ones.
     pub(super) fn cost(
         &mut self,
         sleep: &SleepPrices,
         session: &Session,
         request: &Request<'_>,
         operation: Option<&Operation>,
-        now: Micros,
+        (now, first_uses): (Micros, f64),
     ) -> Cost {
         if !sleep.is_known() {
             return Cost::default();
@@ -85,6 +86,7 @@ impl Coldness {
             *written = (pixels, Some(request.name));
         }
         let code = self.code(sleep, request.name, operation, now);
+        let code = code.times(first_uses);
         operation.map_or(code, |it| code + self.pixels(sleep, session, request, it))
     }
 
@@ -172,7 +174,7 @@ mod tests {
                 &session,
                 &request,
                 Some(&operation),
-                Micros(0.0),
+                (Micros(0.0), 1.0),
             );
         }
         let (cost, _) = coldness.written(prices.sleep())?;

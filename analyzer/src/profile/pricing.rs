@@ -255,9 +255,12 @@ impl Pricer {
                 let read = self.transport.byte_read().times(request.wire_len as f64);
                 let now = self.clock.busy_until().unwrap_or_default();
                 let sleep = self.transport.sleep();
+                let costs = &mut self.costs;
+                let firsts = seen.operation.map_or(1.0, |it| costs.first_uses(it));
+                let at = (now, firsts);
                 let cold = self
                     .coldness
-                    .cost(sleep, seen.session, request, seen.operation, now);
+                    .cost(sleep, seen.session, request, seen.operation, at);
                 transport(self, Read, 0, read, Some(request.name));
                 if cold.time > Micros::ZERO {
                     transport(self, Cold, 0, cold, Some(request.name));

@@ -111,7 +111,7 @@ fn graphics_contexts(stage: &mut Stage, loads: &mut Loads) -> Result<(), Measure
 }
 
 /// A cursor, black on white, of a bitmap that is its mask as well.
-pub(super) fn cursor_of(cid: u32, bitmap: u32) -> CreateCursorRequest {
+pub(crate) fn cursor_of(cid: u32, bitmap: u32) -> CreateCursorRequest {
     CreateCursorRequest {
         cid,
         source: bitmap,
