@@ -376,6 +376,7 @@ deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.0
 name = "PolyLine"
 attributes = { gxmode = "GXcopy", linewidth = 0 }
 fixed = { cpu_us = 0.25, spread = 0.1 }
+first_uses = 7.5
 points = [
     { size = 0, cpu_us = 0.3, wall_us = 0.4, spread = 0.03 },
     { size = 10.5, cpu_us = 1, per_second = 19161.61 },

@@ -284,8 +284,8 @@ impl Copies {
         let (mut beyond, mut unseen) = (Vec::new(), Vec::new());
         for _ in 0..times {
             for (one, other) in self.seen.iter().zip(&self.unseen) {
-                let seen = server.with_what_follows(one, 1, apart)?;
-                let plain = server.with_what_follows(other, 1, apart)?;
+                let seen = server.with_what_follows(one, wire::count(one), apart)?;
+                let plain = server.with_what_follows(other, wire::count(other), apart)?;
                 if let (Some(seen), Some(plain)) = (seen, plain) {
                     beyond.push(seen - plain);
                     unseen.push(plain);

@@ -182,6 +182,37 @@ mod tests {
     }
 
     #[test]
+    fn a_first_use_is_as_many_usual_ones_as_its_request_has() {
+        let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
+            wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
+            event = { cpu_us = 0 }\n\
+            after_sleep = [{ asleep_us = 100, wakeup_us = 6, first_us = 4, connection_us = 20 }]\n";
+        let prices = TransportPrices::new(&ServerParameters::from_toml(text).unwrap());
+        let request = Request {
+            sequence: SequenceNumber(1),
+            name: "WarpPointer".into(),
+            major: 41,
+            minor: 0,
+            order: ByteOrder::Little,
+            bytes: &[0; 24],
+            wire_len: 24,
+            header_len: 4,
+            has_reply: false,
+        };
+        let mut coldness = Coldness::default();
+        let mut cost = |at: f64| {
+            let session = Session::new();
+            let at = (Micros(at), 2.5);
+            let cost = coldness.cost(prices.sleep(), &session, &request, None, at);
+            cost.time.0
+        };
+        assert_eq!(cost(0.0), 10.0);
+        // It has run 50 µs ago.
+        assert_eq!(cost(50.0), 5.0);
+        assert_eq!(cost(1050.0), 10.0);
+    }
+
+    #[test]
     fn images_were_just_written_where_their_client_ran_and_the_server_slept() {
         let mut coldness = Coldness::default();
         coldness.arrive(Micros(50.0), Some(Micros(50.0)));

@@ -71,3 +71,34 @@ fn the_roots_are_those_of_the_setup() {
         (Some(8), Some(true), None)
     );
 }
+
+#[test]
+fn a_cursor_and_the_kind_of_faked_events_are_attributes() {
+    /// Bits of ChangeWindowAttributes' value mask.
+    const EVENT_MASK: u32 = 1 << 11;
+    const CURSOR: u32 = 1 << 14;
+    const XTEST: u8 = 140;
+    let mut display = Display::ready();
+    let mut change = |mask: u32| {
+        let values = mask.count_ones() as usize * 4;
+        let operation = display.request(0, 2, 0, |b| b.u32(WINDOW).u32(mask).zeros(values));
+        operation.attributes.to_string()
+    };
+    assert_eq!(change(EVENT_MASK), "cursor=no");
+    assert_eq!(change(CURSOR), "cursor=yes");
+    assert_eq!(change(EVENT_MASK | CURSOR), "cursor=yes");
+    // Its mask is not there.
+    let cut = display.cut_request(2, 0, 8, |b| b.u32(WINDOW).u32(CURSOR).zeros(4));
+    assert_eq!(cut.effect, Effect::Unknown);
+    display.has("XTEST", XTEST);
+    let mut fake = |kind: u8| {
+        let operation = display.request(0, XTEST, 2, |b| b.u8(kind).zeros(31));
+        operation.attributes.to_string()
+    };
+    assert_eq!(fake(2), "event=key");
+    assert_eq!(fake(3), "event=key");
+    assert_eq!(fake(5), "event=button");
+    assert_eq!(fake(6), "event=motion");
+    // One of XInput's.
+    assert_eq!(fake(70), "");
+}

@@ -12,7 +12,7 @@ use x11prof_session::Operation;
 use x11rb_protocol::protocol::xinput::XIChangeCursorRequest;
 use x11rb_protocol::protocol::xkb::{Group, ID, LatchLockStateRequest};
 use x11rb_protocol::protocol::xproto::{
-    ChangeWindowAttributesAux, ChangeWindowAttributesRequest, CreateGCAux,
+    ChangeWindowAttributesAux, ChangeWindowAttributesRequest, CreateGCAux, GetInputFocusRequest,
     GetKeyboardMappingRequest, GetModifierMappingRequest, ModMask, PolyFillRectangleRequest,
     Rectangle, WarpPointerRequest,
 };
@@ -37,8 +37,8 @@ use super::batch::{Batch, Repeated};
 /// The sleep: from here on the caches are lost.
 const SLEEP: Duration = Duration::from_millis(10);
 /// How often each is measured, and in a quick calibration.
-const TIMES: usize = 24;
-const QUICK: usize = 6;
+const TIMES: usize = 16;
+const QUICK: usize = 5;
 /// The device that GTK gives a cursor (XI2, the first master pointer).
 const POINTER: u16 = 2;
 /// Pixels along a cursor's side.
@@ -53,40 +53,64 @@ const MOTION: u8 = 6;
 /// These requests, and what is usual.
 pub(crate) struct FirstUses {
     nothing: Timed,
+    /// What a reply costs beside, of a request that is as usual.
+    question: Timed,
     usual: Timed,
+    /// Those that are answered, and those that are not.
+    questions: Vec<Timed>,
     kinds: Vec<Timed>,
     /// What puts everything back.
     after: Vec<u8>,
     bustle: Bustle,
 }
 
-/// A batch behind sleeps, and what it takes in a stream of itself, in microseconds.
+/// Requests behind sleeps, each by itself, and what they take in a stream of them all, in microseconds.
 struct Timed {
-    batch: Repeated,
+    each: Vec<Batch>,
+    all: Repeated,
     cold: Vec<f64>,
     warm: Vec<f64>,
 }
 
 impl Timed {
-    fn new(requests: &[Vec<u8>], answers: u64) -> Timed {
-        let batch = Batch::once(requests.concat(), requests.len(), answers);
+    /// One batch of these requests.
+    fn together(requests: &[Vec<u8>], answers: u64) -> Timed {
+        let batch = || Batch::once(requests.concat(), requests.len(), answers);
         Timed {
-            batch: Repeated::new(batch),
+            each: vec![batch()],
+            all: Repeated::new(batch()),
             cold: Vec::new(),
             warm: Vec::new(),
         }
     }
 
-    /// What one of its requests costs in a stream.
-    fn price(&self) -> Option<f64> {
-        let warm = midmean(self.warm.iter().copied())?;
-        Some(warm / self.batch.once.requests as f64)
+    /// Requests that undo each other, each behind a sleep of its own.
+    fn apart(requests: &[Vec<u8>]) -> Timed {
+        let one = |bytes: &Vec<u8>| Batch::once(bytes.clone(), 1, 0);
+        Timed {
+            each: requests.iter().map(one).collect(),
+            ..Timed::together(requests, 0)
+        }
     }
 
-    /// What it costs beyond that, beyond `nothing` behind the same sleep.
-    fn beyond(&self, nothing: &Timed) -> Option<f64> {
-        let middle = |times: &[f64]| midmean(times.iter().copied());
-        Some(middle(&self.cold)? - middle(&nothing.cold)? - middle(&self.warm)?)
+    /// Reads it once more: all of it in a stream, and then behind a `pause`.
+    fn read(&mut self, server: &mut LiveServer, mut pause: impl FnMut()) -> io::Result<()> {
+        self.warm.extend(self.all.streamed(server)?);
+        for one in &self.each {
+            self.cold.extend(one.after(server, &mut pause)?);
+        }
+        Ok(())
+    }
+
+    /// What one batch takes in a stream.
+    fn price(&self) -> Option<f64> {
+        let warm = midmean(self.warm.iter().copied())?;
+        Some(warm / self.each.len() as f64)
+    }
+
+    /// What one costs behind a sleep beyond that.
+    fn colder(&self) -> Option<f64> {
+        Some(midmean(self.cold.iter().copied())? - self.price()?)
     }
 }
 
@@ -102,8 +126,10 @@ impl FirstUses {
         let answers = answered.len() as u64;
         let usual: Vec<_> = silent.into_iter().chain(answered).collect();
         let mut first = FirstUses {
-            nothing: Timed::new(&[no_operation(1)], 0),
-            usual: Timed::new(&usual, answers),
+            nothing: Timed::together(&[no_operation(1)], 0),
+            question: Timed::together(&[core(GetInputFocusRequest)], 1),
+            usual: Timed::together(&usual, answers),
+            questions: Vec::new(),
             kinds: Vec::new(),
             after: Vec::new(),
             bustle: Bustle::new(),
@@ -119,7 +145,7 @@ impl FirstUses {
     /// Two requests of which the second undoes what the first does.
     fn add(&mut self, plan: &Plan, name: &str, both: [Vec<u8>; 2]) {
         if plan.wants(name) {
-            self.kinds.push(Timed::new(&both, 0));
+            self.kinds.push(Timed::apart(&both));
         }
     }
 
@@ -136,7 +162,7 @@ impl FirstUses {
             ("GetModifierMapping", modifiers),
         ] {
             if plan.wants(name) {
-                self.kinds.push(Timed::new(&[question], 1));
+                self.questions.push(Timed::together(&[question], 1));
             }
         }
         if let Some(major) = stage.extension("XKEYBOARD")? {
@@ -251,41 +277,50 @@ impl FirstUses {
         plan: &Plan,
         entries: &mut Vec<RequestCosts>,
     ) -> io::Result<()> {
-        if self.kinds.is_empty() {
-            return Ok(());
-        }
         let FirstUses {
             nothing,
+            question,
             usual,
+            questions,
             kinds,
             after,
             bustle,
         } = &mut self;
+        if questions.is_empty() && kinds.is_empty() {
+            return Ok(());
+        }
         for _ in 0..if plan.quick { QUICK } else { TIMES } {
-            for timed in [&mut *nothing, &mut *usual].into_iter().chain(&mut *kinds) {
-                timed.batch.once.after(server, || {})?;
-                let pause = || {
+            let known = [&mut *nothing, question, usual];
+            let all = known.into_iter().chain(&mut *questions);
+            for timed in all.chain(&mut *kinds) {
+                timed.read(server, || {
                     bustle.work(HANDLING);
                     thread::sleep(SLEEP);
-                };
-                timed.cold.extend(timed.batch.once.after(server, pause)?);
-                timed.warm.extend(timed.batch.streamed(server)?);
+                })?;
             }
         }
-        server.behind(|| {}, after, 1, 0)?;
-        let each = usual.batch.once.requests as f64;
-        let Some(usual) = usual.beyond(nothing).map(|all| all / each) else {
+        if !after.is_empty() {
+            server.behind(|| {}, after, 1, 0)?;
+        }
+        let each = usual.all.once.requests as f64;
+        let (Some(nothing), Some(question), Some(usual)) =
+            (nothing.colder(), question.colder(), usual.colder())
+        else {
             return Ok(());
         };
-        for kind in kinds.iter().filter(|_| usual > 0.0) {
-            let operations = mirror.client(&kind.batch.once.bytes);
-            let (Some(operation), Some(beyond), Some(price)) =
-                (operations.first(), kind.beyond(nothing), kind.price())
+        let usual = (usual - nothing) / each;
+        // The question is a first use of its own.
+        let questions = questions.iter().map(|kind| (kind, question - usual));
+        let all = questions.chain(kinds.iter().map(|kind| (kind, nothing)));
+        for (kind, without) in all.filter(|_| usual > 0.0) {
+            let operations = mirror.client(&kind.all.once.bytes);
+            let (Some(operation), Some(colder), Some(price)) =
+                (operations.first(), kind.colder(), kind.price())
             else {
                 continue;
             };
             let entry = entry_of(entries, operation, price);
-            entry.first_uses = Some(rounded((beyond / usual).max(0.0), 3));
+            entry.first_uses = Some(rounded(((colder - without) / usual).max(0.0), 3));
         }
         Ok(())
     }
