@@ -50,6 +50,7 @@ pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
     RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
 };
+pub use profile::runs::{RunLine, Runs};
 pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::tally::Line;
 pub use profile::{Profile, TransportLine, profile_session, profile_trace};

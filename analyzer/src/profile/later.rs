@@ -71,8 +71,8 @@ impl Later {
         let runs = self.runs.as_mut()?;
         while let Some(run) = runs.before(time) {
             let took = match run.own {
-                true => Some(self.pictures.ran(at(run.from), run.beyond)),
-                false => (self.pictures).within(at(run.from), at(run.to), run.beyond),
+                true => Some(self.pictures.ran(at(run.from), run.beyond())),
+                false => (self.pictures).within(at(run.from), at(run.to), run.beyond()),
             };
             if let Some(time) = took {
                 let from = run.from;

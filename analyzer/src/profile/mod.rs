@@ -15,6 +15,7 @@ pub(crate) mod partition;
 pub(crate) mod pricing;
 pub(crate) mod report;
 pub(crate) mod reporting;
+pub(crate) mod runs;
 pub(crate) mod scales;
 mod scanlines;
 mod slices;
@@ -43,6 +44,7 @@ use charges::{Charge, TransportPart};
 use deferred::Updates;
 use groups::{By, Groups};
 use pricing::{Blocking, Pricer};
+use runs::Runs;
 use scales::Scales;
 use tally::{Line, Tally, less};
 
@@ -71,6 +73,7 @@ pub struct Profile {
     pricer: Pricer,
     blocking: Blocking,
     sums: Sums,
+    runs: Option<Runs>,
 }
 
 /// What charges add up to.
@@ -107,6 +110,7 @@ impl Profile {
             pricer: Pricer::new(parameters, substitutions, blocking),
             blocking,
             sums: Sums::default(),
+            runs: None,
         }
     }
 
@@ -122,9 +126,20 @@ impl Profile {
         self
     }
 
+    /// The same, with each run of the recorded server beside the prices of what came for it.
+    pub fn with_runs(mut self) -> Profile {
+        self.runs = Some(Runs::default());
+        self
+    }
+
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
-        let Profile { pricer, sums, .. } = self;
+        let Profile {
+            pricer, sums, runs, ..
+        } = self;
+        if let Some(runs) = runs {
+            runs.observe(observation);
+        }
         if let Some(groups) = &mut sums.groups {
             groups.observe(observation);
         }
@@ -135,10 +150,20 @@ impl Profile {
             },
             _ => None,
         };
-        pricer.observe(observation, |charge| sums.charge(charge, event));
+        pricer.observe(observation, |charge| {
+            if let Some(runs) = runs {
+                runs.charge(charge);
+            }
+            sums.charge(charge, event);
+        });
         if let Observation::BlockEnd(block) = observation {
             sums.unclaimed_of(block.connection);
         }
+    }
+
+    /// The recorded server's runs, where it was asked for them.
+    pub fn runs(&self) -> Option<&Runs> {
+        self.runs.as_ref()
     }
 
     /// The name of the server in its parameters.

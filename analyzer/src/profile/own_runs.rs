@@ -23,9 +23,17 @@ pub(super) struct Ran {
     pub(super) to: Timestamp,
     /// Whether it was woken by nothing that had been sent to it.
     pub(super) own: bool,
-    /// For how long it was on a processor beyond the prices of what it had been sent: nothing where they are
-    /// higher.
-    pub(super) beyond: Micros,
+    /// For how long it was on a processor.
+    pub(super) took: Micros,
+    /// The prices of what it had been sent.
+    pub(super) priced: Micros,
+}
+
+impl Ran {
+    /// For how long it was on a processor beyond the prices: nothing where they are higher.
+    pub(super) fn beyond(&self) -> Micros {
+        Micros((self.took - self.priced).0.max(0.0))
+    }
 }
 
 /// A run of the server's, for whomever.
@@ -137,20 +145,20 @@ impl OwnRuns {
         let run = self.runs.pop_front_if(over)?;
         let own = self.is_own(&run);
         let to = run.to.unwrap_or(run.from);
-        let mut served = Micros(0.0);
+        let mut priced = Micros(0.0);
         let heard = run.from.max(to.saturating_sub(ON_THE_WAY));
         self.came.retain_mut(|(at, price)| {
             if *at <= to {
-                served += std::mem::take(price);
+                priced += std::mem::take(price);
             }
             *at > heard
         });
-        let ran = Micros::from_nanos(run.nanos as f64);
         Some(Ran {
             from: Timestamp::from_nanos(run.from),
             to: Timestamp::from_nanos(to),
             own,
-            beyond: Micros((ran - served).0.max(0.0)),
+            took: Micros::from_nanos(run.nanos as f64),
+            priced,
         })
     }
 
@@ -219,7 +227,7 @@ mod tests {
     /// The next run: when it began, whether it was an own one, and its time beyond.
     fn next(runs: &mut OwnRuns, before: u64) -> Option<(u64, bool, f64)> {
         let ran = runs.before(at(before))?;
-        Some((ran.from.as_nanos() / 1000, ran.own, ran.beyond.0))
+        Some((ran.from.as_nanos() / 1000, ran.own, ran.beyond().0))
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod choice;
 mod document;
 mod pace;
+mod runs;
 mod shared_core;
 mod sleeps;
 mod table;
@@ -35,6 +36,9 @@ const TABLES: &str = "accuracy.md";
 /// Runs the validation that `arguments` choose.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let choice = Choice::new(arguments)?;
+    if choice.start == Start::Runs {
+        return runs::show(&choice, &target().join("validate"));
+    }
     ensure(&[DEMO, TEST, PACKAGES])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let ours = ["build", "--release", "--locked", "--example", "shm_painter"];
@@ -51,13 +55,15 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 
     let mut rows = match choice.start {
-        Start::Afresh => Vec::new(),
+        Start::Afresh | Start::Runs => Vec::new(),
         Start::More | Start::Again => last(&folder)?,
     };
     let mut failed = Vec::new();
     match choice.start {
         Start::Again => again(&choice, &mut rows, &folder)?,
-        Start::Afresh | Start::More => run_rounds(&choice, &mut rows, &mut failed, &folder)?,
+        Start::Afresh | Start::More | Start::Runs => {
+            run_rounds(&choice, &mut rows, &mut failed, &folder)?
+        }
     }
     let mut crossed = Vec::new();
     for workload in WORKLOADS {
