@@ -52,13 +52,21 @@ impl Batch {
 pub(super) struct Repeated {
     pub(super) once: Batch,
     on_end: Batch,
+    times: usize,
 }
 
 impl Repeated {
     pub(super) fn new(once: Batch) -> Repeated {
+        Repeated::on_end(once, ON_END)
+    }
+
+    /// So often on end, twice at least.
+    pub(super) fn on_end(once: Batch, times: usize) -> Repeated {
+        let times = times.max(2);
         Repeated {
-            on_end: once.times(ON_END),
+            on_end: once.times(times),
             once,
+            times,
         }
     }
 
@@ -68,6 +76,6 @@ impl Repeated {
         let once = self.once.after(server, || {})?;
         let on_end = self.on_end.after(server, || {})?;
         let more = once.zip(on_end).map(|(once, on_end)| on_end - once);
-        Ok(more.map(|more| more / (ON_END - 1) as f64))
+        Ok(more.map(|more| more / (self.times - 1) as f64))
     }
 }

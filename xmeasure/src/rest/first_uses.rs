@@ -37,8 +37,12 @@ use super::batch::{Batch, Repeated};
 /// The sleep: from here on the caches are lost.
 const SLEEP: Duration = Duration::from_millis(10);
 /// How often each is measured, and in a quick calibration.
-const TIMES: usize = 16;
-const QUICK: usize = 5;
+const TIMES: usize = 10;
+const QUICK: usize = 4;
+/// Before that a viewer is sent what it is to see: an update has prices of its own.
+const LATER: Duration = Duration::from_millis(30);
+/// So often the two of a kind in a stream: what is quick there gets its price from this.
+const ON_END: usize = 64;
 /// The device that GTK gives a cursor (XI2, the first master pointer).
 const POINTER: u16 = 2;
 /// Pixels along a cursor's side.
@@ -87,8 +91,10 @@ impl Timed {
     /// Requests that undo each other, each behind a sleep of its own.
     fn apart(requests: &[Vec<u8>]) -> Timed {
         let one = |bytes: &Vec<u8>| Batch::once(bytes.clone(), 1, 0);
+        let all = Batch::once(requests.concat(), requests.len(), 0);
         Timed {
             each: requests.iter().map(one).collect(),
+            all: Repeated::on_end(all, ON_END),
             ..Timed::together(requests, 0)
         }
     }
@@ -97,8 +103,10 @@ impl Timed {
     fn read(&mut self, server: &mut LiveServer, mut pause: impl FnMut()) -> io::Result<()> {
         self.warm.extend(self.all.streamed(server)?);
         for one in &self.each {
+            thread::sleep(LATER);
             self.cold.extend(one.after(server, &mut pause)?);
         }
+        thread::sleep(LATER);
         Ok(())
     }
 
@@ -116,7 +124,7 @@ impl Timed {
 
 impl FirstUses {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(5);
+    pub(crate) const LASTS: Duration = Duration::from_secs(12);
 
     /// Prepares those that `plan` wants.
     pub(crate) fn new(stage: &mut Stage, plan: &Plan) -> Result<FirstUses, MeasureError> {
@@ -290,13 +298,14 @@ impl FirstUses {
             return Ok(());
         }
         for _ in 0..if plan.quick { QUICK } else { TIMES } {
+            let mut pause = || {
+                bustle.work(HANDLING);
+                thread::sleep(SLEEP);
+            };
             let known = [&mut *nothing, question, usual];
             let all = known.into_iter().chain(&mut *questions);
             for timed in all.chain(&mut *kinds) {
-                timed.read(server, || {
-                    bustle.work(HANDLING);
-                    thread::sleep(SLEEP);
-                })?;
+                timed.read(server, &mut pause)?;
             }
         }
         if !after.is_empty() {
