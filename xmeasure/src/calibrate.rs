@@ -99,8 +99,11 @@ pub fn measure(
     }
     rest.begin(&mut server, target)?;
     // What is prepared before and measured after the passes is part of the time limit.
-    let around =
-        start.elapsed() + Rest::LASTS / 2 + Pictures::LASTS + fonts.lasts() + FirstUses::LASTS;
+    let around = start.elapsed()
+        + Rest::LASTS / 2
+        + Pictures::LASTS
+        + fonts.lasts()
+        + first_uses.lasts(plan);
     let plan = Plan {
         time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
         ..plan.clone()

@@ -25,7 +25,7 @@ use crate::wire;
 use crate::workload::{Phase, Sync, Workload};
 
 pub(crate) use self::areas::copy;
-pub(crate) use self::extensions::{TRANSLUCENT, root_format, share};
+pub(crate) use self::extensions::{POINTER, TRANSLUCENT, root_format, same_locks, share};
 pub(crate) use self::resources::cursor_of;
 
 /// How many resources a cycle makes before it frees them: as many as a program might have, for

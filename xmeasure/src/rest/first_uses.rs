@@ -3,20 +3,15 @@
 //! (devices, grabs, focus, the sprite, and what its block handlers do for them), all of it cold, and a
 //! stream of them shows none of that: so each is measured behind sleeps by itself.
 
+mod requests;
+
 use std::io;
 use std::thread;
 use std::time::Duration;
 
 use x11prof_cost_model::{Micros, Point, RequestCosts};
 use x11prof_session::Operation;
-use x11rb_protocol::protocol::xinput::XIChangeCursorRequest;
-use x11rb_protocol::protocol::xkb::{Group, ID, LatchLockStateRequest};
-use x11rb_protocol::protocol::xproto::{
-    ChangeWindowAttributesAux, ChangeWindowAttributesRequest, CreateGCAux, GetInputFocusRequest,
-    GetKeyboardMappingRequest, GetModifierMappingRequest, ModMask, PolyFillRectangleRequest,
-    Rectangle, WarpPointerRequest,
-};
-use x11rb_protocol::protocol::xtest::FakeInputRequest;
+use x11rb_protocol::protocol::xproto::GetInputFocusRequest;
 
 use crate::bustle::Bustle;
 use crate::error::MeasureError;
@@ -28,32 +23,21 @@ use crate::plan::Plan;
 use crate::stage::Stage;
 use crate::statistics::midmean;
 use crate::transport::rounded;
-use crate::wire::{core, extension, no_operation};
-use crate::workloads::cursor_of;
+use crate::wire::{core, no_operation};
 
+use self::requests::Requests;
 use super::HANDLING;
 use super::batch::{Batch, Repeated};
 
-/// The sleep: from here on the caches are lost.
+/// The sleep behind which they are measured, and what is waited before that: a viewer is sent what it is to see,
+/// which has prices of its own.
 const SLEEP: Duration = Duration::from_millis(10);
+const LATER: Duration = Duration::from_millis(30);
 /// How often each is measured, and in a quick calibration.
 const TIMES: usize = 10;
-const QUICK: usize = 4;
-/// Before that a viewer is sent what it is to see: an update has prices of its own.
-const LATER: Duration = Duration::from_millis(30);
+const QUICK: usize = 3;
 /// So often the two of a kind in a stream: what is quick there gets its price from this.
 const ON_END: usize = 64;
-/// The device that GTK gives a cursor (XI2, the first master pointer).
-const POINTER: u16 = 2;
-/// Pixels along a cursor's side.
-const SIDE: u16 = 16;
-/// A letter on an evdev keyboard; a button; types of events (X.h).
-const LETTER: u8 = 38;
-const BUTTON: u8 = 1;
-const KEYS: [u8; 2] = [2, 3];
-const BUTTONS: [u8; 2] = [4, 5];
-const MOTION: u8 = 6;
-
 /// These requests, and what is usual.
 pub(crate) struct FirstUses {
     nothing: Timed,
@@ -63,8 +47,9 @@ pub(crate) struct FirstUses {
     /// Those that are answered, and those that are not.
     questions: Vec<Timed>,
     kinds: Vec<Timed>,
-    /// What puts everything back.
-    after: Vec<u8>,
+    /// What sets the scene, and what puts everything back.
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
     bustle: Bustle,
 }
 
@@ -124,7 +109,12 @@ impl Timed {
 
 impl FirstUses {
     /// About how long measuring them takes.
-    pub(crate) const LASTS: Duration = Duration::from_secs(12);
+    pub(crate) fn lasts(&self, plan: &Plan) -> Duration {
+        let known = [&self.nothing, &self.question, &self.usual];
+        let all = known.into_iter().chain(&self.questions).chain(&self.kinds);
+        let pauses: usize = all.map(|timed| timed.each.len() + 1).sum();
+        (LATER + SLEEP) * u32::try_from(pauses * times(plan)).unwrap_or(u32::MAX)
+    }
 
     /// Prepares those that `plan` wants.
     pub(crate) fn new(stage: &mut Stage, plan: &Plan) -> Result<FirstUses, MeasureError> {
@@ -133,147 +123,23 @@ impl FirstUses {
         let Motley { silent, answered } = motley(stage, unseen, property)?;
         let answers = answered.len() as u64;
         let usual: Vec<_> = silent.into_iter().chain(answered).collect();
-        let mut first = FirstUses {
+        let Requests {
+            before,
+            questions,
+            pairs,
+            after,
+        } = Requests::new(stage, plan)?;
+        let questions = questions.into_iter();
+        Ok(FirstUses {
             nothing: Timed::together(&[no_operation(1)], 0),
             question: Timed::together(&[core(GetInputFocusRequest)], 1),
             usual: Timed::together(&usual, answers),
-            questions: Vec::new(),
-            kinds: Vec::new(),
-            after: Vec::new(),
+            questions: questions.map(|it| Timed::together(&[it], 1)).collect(),
+            kinds: pairs.iter().map(|both| Timed::apart(both)).collect(),
+            before,
+            after,
             bustle: Bustle::new(),
-        };
-        first.keyboard(stage, plan)?;
-        if plan.intrusive {
-            first.input(stage, plan)?;
-            first.cursors(stage, plan)?;
-        }
-        Ok(first)
-    }
-
-    /// Two requests of which the second undoes what the first does.
-    fn add(&mut self, plan: &Plan, name: &str, both: [Vec<u8>; 2]) {
-        if plan.wants(name) {
-            self.kinds.push(Timed::apart(&both));
-        }
-    }
-
-    /// What clients ask and say of the keyboard before they send keys.
-    fn keyboard(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
-        let setup = &stage.raw.setup;
-        let mapping = core(GetKeyboardMappingRequest {
-            first_keycode: setup.min_keycode,
-            count: setup.max_keycode - setup.min_keycode + 1,
-        });
-        let modifiers = core(GetModifierMappingRequest);
-        for (name, question) in [
-            ("GetKeyboardMapping", mapping),
-            ("GetModifierMapping", modifiers),
-        ] {
-            if plan.wants(name) {
-                self.questions.push(Timed::together(&[question], 1));
-            }
-        }
-        if let Some(major) = stage.extension("XKEYBOARD")? {
-            let none = ModMask::from(0_u16);
-            let lock = LatchLockStateRequest {
-                device_spec: u16::from(ID::USE_CORE_KBD),
-                affect_mod_locks: none,
-                mod_locks: none,
-                lock_group: plan.intrusive,
-                group_lock: Group::M1,
-                affect_mod_latches: none,
-                latch_group: false,
-                group_latch: 0,
-            };
-            let lock = extension(lock, major);
-            self.add(plan, "XKEYBOARD:LatchLockState", [lock.clone(), lock]);
-        }
-        Ok(())
-    }
-
-    /// Keys and buttons that nobody has asked for, and the pointer's way there and back.
-    fn input(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
-        let (window, root) = (stage.window, stage.screen.root);
-        let warp = |dst_x| {
-            core(WarpPointerRequest {
-                src_window: 0,
-                dst_window: window,
-                src_x: 0,
-                src_y: 0,
-                src_width: 0,
-                src_height: 0,
-                dst_x,
-                dst_y: 20,
-            })
-        };
-        self.add(plan, "WarpPointer", [warp(30), warp(20)]);
-        if let Some(major) = stage.extension("XTEST")? {
-            let fake = |type_, detail, root_x| {
-                let request = FakeInputRequest {
-                    type_,
-                    detail,
-                    time: 0,
-                    root,
-                    root_x,
-                    root_y: 20,
-                    deviceid: 0,
-                };
-                extension(request, major)
-            };
-            let name = "XTEST:FakeInput";
-            self.add(plan, name, KEYS.map(|type_| fake(type_, LETTER, 0)));
-            self.add(plan, name, BUTTONS.map(|type_| fake(type_, BUTTON, 0)));
-            self.add(plan, name, [30, 20].map(|x| fake(MOTION, 0, x)));
-        }
-        Ok(())
-    }
-
-    /// Two cursors in turn on the window that the pointer is in. A server that draws them looks from then on
-    /// at whether drawing meets one, so that this comes behind all else.
-    fn cursors(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
-        let window = stage.window;
-        let bitmap = stage.pixmap(1, SIDE)?;
-        let gc = stage.gc(bitmap, CreateGCAux::new().foreground(1))?;
-        let (x, y, width, height) = (0, 0, SIDE, SIDE);
-        let whole = Rectangle {
-            x,
-            y,
-            width,
-            height,
-        };
-        stage.send(PolyFillRectangleRequest {
-            drawable: bitmap,
-            gc,
-            rectangles: [whole].as_slice().into(),
-        })?;
-        let cursors = [stage.id(), stage.id()];
-        for cursor in cursors {
-            stage.send(cursor_of(cursor, bitmap))?;
-        }
-        let change = |cursor| {
-            let aux = ChangeWindowAttributesAux::new().cursor(cursor);
-            core(ChangeWindowAttributesRequest {
-                window,
-                value_list: std::borrow::Cow::Owned(aux),
-            })
-        };
-        self.add(plan, "ChangeWindowAttributes", cursors.map(change));
-        self.after.extend(change(0));
-        if let Some(major) = stage.extension("XInputExtension")? {
-            let change = |cursor| {
-                let request = XIChangeCursorRequest {
-                    window,
-                    cursor,
-                    deviceid: POINTER,
-                };
-                extension(request, major)
-            };
-            // A device's own cursor goes before the window's: it is taken back at once.
-            let [cursor, _] = cursors;
-            let both = [change(cursor), change(0)];
-            self.add(plan, "XInputExtension:XIChangeCursor", both);
-        }
-        Ok(())
+        })
     }
 
     /// Measures them, and writes to the `entries` of a file how many usual first uses theirs are; what has
@@ -291,13 +157,17 @@ impl FirstUses {
             usual,
             questions,
             kinds,
+            before,
             after,
             bustle,
         } = &mut self;
         if questions.is_empty() && kinds.is_empty() {
             return Ok(());
         }
-        for _ in 0..if plan.quick { QUICK } else { TIMES } {
+        if let Some(before) = before {
+            server.behind(|| {}, before, 1, 0)?;
+        }
+        for _ in 0..times(plan) {
             let mut pause = || {
                 bustle.work(HANDLING);
                 thread::sleep(SLEEP);
@@ -308,7 +178,7 @@ impl FirstUses {
                 timed.read(server, &mut pause)?;
             }
         }
-        if !after.is_empty() {
+        if let Some(after) = after {
             server.behind(|| {}, after, 1, 0)?;
         }
         let each = usual.all.once.requests as f64;
@@ -333,6 +203,11 @@ impl FirstUses {
         }
         Ok(())
     }
+}
+
+/// How often each is measured.
+fn times(plan: &Plan) -> usize {
+    if plan.quick { QUICK } else { TIMES }
 }
 
 /// The entry of an operation, made where there is none.

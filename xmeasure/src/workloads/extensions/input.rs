@@ -27,7 +27,7 @@ use crate::wire::extension;
 /// What stands for all devices (XI2proto).
 const ALL_DEVICES: u16 = 0;
 /// The first master pointer and keyboard: the virtual core devices, on every server.
-pub(super) const POINTER: u16 = 2;
+pub(crate) const POINTER: u16 = 2;
 const KEYBOARD: u16 = 3;
 
 /// Adds the loads.
@@ -248,9 +248,15 @@ fn indicators(
         led_id: 0,
     };
     plain(loads, info, major);
+    plain(loads, same_locks(plan), major);
+    Ok(())
+}
+
+/// A change of locks that changes none.
+pub(crate) fn same_locks(plan: &Plan) -> LatchLockStateRequest {
     let none = ModMask::from(0_u16);
-    let lock = LatchLockStateRequest {
-        device_spec,
+    LatchLockStateRequest {
+        device_spec: u16::from(ID::USE_CORE_KBD),
         affect_mod_locks: none,
         mod_locks: none,
         // As xdotool locks the first group, which is another one only on a desktop in use.
@@ -259,9 +265,7 @@ fn indicators(
         affect_mod_latches: none,
         latch_group: false,
         group_latch: 0,
-    };
-    plain(loads, lock, major);
-    Ok(())
+    }
 }
 
 fn tests(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {

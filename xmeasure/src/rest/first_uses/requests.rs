@@ -1,0 +1,173 @@
+//! The requests whose first uses are measured: input and cursors, and what clients ask and say of the
+//! keyboard before they send keys.
+
+use std::borrow::Cow;
+
+use x11rb_protocol::protocol::xinput::XIChangeCursorRequest;
+use x11rb_protocol::protocol::xproto::{
+    ChangeWindowAttributesAux, ChangeWindowAttributesRequest, CreateGCAux,
+    GetKeyboardMappingRequest, GetModifierMappingRequest, PolyFillRectangleRequest, Rectangle,
+    WarpPointerRequest,
+};
+use x11rb_protocol::protocol::xtest::FakeInputRequest;
+
+use crate::error::MeasureError;
+use crate::plan::Plan;
+use crate::stage::Stage;
+use crate::wire::{core, extension};
+use crate::workloads::{POINTER, cursor_of, same_locks};
+
+/// Pixels along a cursor's side.
+const SIDE: u16 = 16;
+/// A letter on an evdev keyboard; a button; types of events (X.h).
+const LETTER: u8 = 38;
+const BUTTON: u8 = 1;
+const KEYS: [u8; 2] = [2, 3];
+const BUTTONS: [u8; 2] = [4, 5];
+const MOTION: u8 = 6;
+
+/// Requests as bytes.
+#[derive(Default)]
+pub(super) struct Requests {
+    /// What sets the scene, if anything does.
+    pub(super) before: Option<Vec<u8>>,
+    /// Those that are answered.
+    pub(super) questions: Vec<Vec<u8>>,
+    /// Two of a kind, of which the second undoes what the first does.
+    pub(super) pairs: Vec<[Vec<u8>; 2]>,
+    /// What puts everything back, if anything is to be.
+    pub(super) after: Option<Vec<u8>>,
+}
+
+impl Requests {
+    /// Those that `plan` wants, and that disturb nobody else on the display.
+    pub(super) fn new(stage: &mut Stage, plan: &Plan) -> Result<Requests, MeasureError> {
+        let mut requests = Requests::default();
+        requests.keyboard(stage, plan)?;
+        if plan.intrusive {
+            requests.input(stage, plan)?;
+            requests.cursors(stage, plan)?;
+        }
+        Ok(requests)
+    }
+
+    fn add(&mut self, plan: &Plan, name: &str, both: [Vec<u8>; 2]) {
+        if plan.wants(name) {
+            self.pairs.push(both);
+        }
+    }
+
+    fn keyboard(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
+        let setup = &stage.raw.setup;
+        let mapping = core(GetKeyboardMappingRequest {
+            first_keycode: setup.min_keycode,
+            count: setup.max_keycode - setup.min_keycode + 1,
+        });
+        let modifiers = core(GetModifierMappingRequest);
+        for (name, question) in [
+            ("GetKeyboardMapping", mapping),
+            ("GetModifierMapping", modifiers),
+        ] {
+            if plan.wants(name) {
+                self.questions.push(question);
+            }
+        }
+        if let Some(major) = stage.extension("XKEYBOARD")? {
+            let lock = extension(same_locks(plan), major);
+            self.add(plan, "XKEYBOARD:LatchLockState", [lock.clone(), lock]);
+        }
+        Ok(())
+    }
+
+    /// Keys and buttons that nobody has asked for, and the pointer's way there and back.
+    fn input(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
+        let warp = |dst_x| warp(stage.window, dst_x);
+        self.add(plan, "WarpPointer", [warp(30), warp(20)]);
+        let root = stage.screen.root;
+        if let Some(major) = stage.extension("XTEST")? {
+            let fake = |type_, detail, root_x| {
+                let request = FakeInputRequest {
+                    type_,
+                    detail,
+                    time: 0,
+                    root,
+                    root_x,
+                    root_y: 20,
+                    deviceid: 0,
+                };
+                extension(request, major)
+            };
+            let name = "XTEST:FakeInput";
+            self.add(plan, name, KEYS.map(|type_| fake(type_, LETTER, 0)));
+            self.add(plan, name, BUTTONS.map(|type_| fake(type_, BUTTON, 0)));
+            self.add(plan, name, [30, 20].map(|x| fake(MOTION, 0, x)));
+        }
+        Ok(())
+    }
+
+    /// Two cursors in turn on the window that the pointer is in. A server that draws them looks from then on
+    /// at whether drawing meets one, so that this comes behind all else.
+    fn cursors(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
+        let window = stage.window;
+        self.before = Some(warp(window, 20));
+        let cursors = [cursor(stage)?, cursor(stage)?];
+        let change = |cursor| {
+            let value_list = ChangeWindowAttributesAux::new().cursor(cursor);
+            core(ChangeWindowAttributesRequest {
+                window,
+                value_list: Cow::Owned(value_list),
+            })
+        };
+        self.add(plan, "ChangeWindowAttributes", cursors.map(change));
+        self.after = Some(change(0));
+        if let Some(major) = stage.extension("XInputExtension")? {
+            let change = |cursor| {
+                let request = XIChangeCursorRequest {
+                    window,
+                    cursor,
+                    deviceid: POINTER,
+                };
+                extension(request, major)
+            };
+            // A device's own cursor goes before the window's: it is taken back at once.
+            let [cursor, _] = cursors;
+            let both = [change(cursor), change(0)];
+            self.add(plan, "XInputExtension:XIChangeCursor", both);
+        }
+        Ok(())
+    }
+}
+
+/// The pointer goes to a place in the window.
+fn warp(window: u32, dst_x: i16) -> Vec<u8> {
+    core(WarpPointerRequest {
+        src_window: 0,
+        dst_window: window,
+        src_x: 0,
+        src_y: 0,
+        src_width: 0,
+        src_height: 0,
+        dst_x,
+        dst_y: 20,
+    })
+}
+
+/// A cursor that is a black square.
+fn cursor(stage: &mut Stage) -> Result<u32, MeasureError> {
+    let bitmap = stage.pixmap(1, SIDE)?;
+    let gc = stage.gc(bitmap, CreateGCAux::new().foreground(1))?;
+    let whole = Rectangle {
+        x: 0,
+        y: 0,
+        width: SIDE,
+        height: SIDE,
+    };
+    stage.send(PolyFillRectangleRequest {
+        drawable: bitmap,
+        gc,
+        rectangles: [whole].as_slice().into(),
+    })?;
+    let cursor = stage.id();
+    stage.send(cursor_of(cursor, bitmap))?;
+    Ok(cursor)
+}
