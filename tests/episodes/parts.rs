@@ -57,11 +57,13 @@ fn outside(value: f64, from: f64, to: f64) -> f64 {
 
 /// How many more or fewer round trips the analysis sees than it may.
 ///
-/// A reply that is there before its client waits for it is no round trip to the analysis: beside the few
-/// that come early, those of the time in which the client was kept from its processor.
+/// A reply that is there before its client waits for it is no round trip to the analysis. How often the
+/// client waited the kernel says, and that is the least that there may be, but for those of the time in
+/// which the client was kept from its processor.
 pub(crate) fn missed_round_trips(Pair { truth, episode }: &Pair) -> f64 {
-    let of_all = truth.round_trips as f64;
-    let off = episode.round_trips as f64 - of_all;
+    let all = truth.round_trips as f64;
+    let waits = truth.round_trips.min(truth.switches) as f64;
     let kept_away = truth.queued_ms / truth.latency_ms;
-    outside(off, -of_all * (MISSED + kept_away), of_all * MISSED).abs()
+    let (least, most) = (waits - all * (MISSED + kept_away), all * (1.0 + MISSED));
+    outside(episode.round_trips as f64, least, most).abs()
 }
