@@ -116,6 +116,7 @@ pub fn measure(
         notes,
         pinned: pinned.is_some(),
         begun: 1.0,
+        stopped: false,
     };
     server.watch_pace();
     let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
@@ -128,12 +129,14 @@ pub fn measure(
             shown()?;
             transport.deferred = pictures.measure(&mut server, target, &plan)?;
         }
-        first_uses.measure(
-            &mut server,
-            &mut run.mirror,
-            &plan,
-            &mut parameters.requests,
-        )?;
+        if !run.stopped {
+            first_uses.measure(
+                &mut server,
+                &mut run.mirror,
+                &plan,
+                &mut parameters.requests,
+            )?;
+        }
         Ok(())
     };
     let measured = behind();
@@ -170,6 +173,8 @@ struct Run<'a> {
     pinned: bool,
     /// What was read before all of it is to be multiplied by, for the pace.
     begun: f64,
+    /// Whether it was told to stop.
+    stopped: bool,
 }
 
 /// The loads, the transport's own ones first, and what their requests are as operations: by
@@ -233,7 +238,10 @@ impl Run<'_> {
         prepared.fill(&mut parameters, &readings, self.plan);
         self.notes.extend(prepared.refusals(&readings));
         match readings.cut {
-            Some(Cut::Stopped) => self.notes.push("interrupted".into()),
+            Some(Cut::Stopped) => {
+                self.stopped = true;
+                self.notes.push("interrupted".into());
+            }
             Some(Cut::Time) => {
                 let passes = readings.syncs.first().map_or(0, Vec::len);
                 let note = format!("ended by the time limit in pass {passes}");
