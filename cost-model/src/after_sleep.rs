@@ -86,8 +86,9 @@ impl SleepPrices {
         Some(slept + turns.times(1.0 - way) + apart.times(way))
     }
 
-    /// What a request costs beyond its price when none of its name and attributes has run meanwhile.
-    pub fn first(&self, lapse: Lapse) -> Cost {
+    /// What a request costs beyond its price when none of its name and attributes has run meanwhile, where
+    /// that is so many usual first uses.
+    pub fn first(&self, lapse: Lapse, uses: f64) -> Cost {
         let Some(shortest) = self.points.first() else {
             return Cost::default();
         };
@@ -95,7 +96,9 @@ impl SleepPrices {
         let idle = lapse.without_work();
         let warm = (idle.0 / shortest.asleep_us.0).clamp(0.0, 1.0);
         let idle = self.slept(idle, |point| point.first_us);
-        idle.unwrap_or_default().times(warm) + self.worked(lapse.worked, |point| point.first_us)
+        let usual = idle.unwrap_or_default().times(warm)
+            + self.worked(lapse.worked, |point| point.first_us);
+        usual.times(uses)
     }
 
     /// The idle time up to which no pixels leave the caches; `None` where what they cost then was
@@ -225,10 +228,16 @@ mod tests {
     #[test]
     fn what_ran_just_now_is_warm() {
         let prices = prices(Clock::Cpu);
-        assert_eq!(prices.first(Lapse::idle(Micros(0.0))).time, Micros(0.0));
-        assert_eq!(prices.first(Lapse::idle(Micros(50.0))).time, Micros(0.5));
         assert_eq!(
-            prices.first(Lapse::idle(Micros(f64::INFINITY))).time,
+            prices.first(Lapse::idle(Micros(0.0)), 1.0).time,
+            Micros(0.0)
+        );
+        assert_eq!(
+            prices.first(Lapse::idle(Micros(50.0)), 1.0).time,
+            Micros(0.5)
+        );
+        assert_eq!(
+            prices.first(Lapse::idle(Micros(f64::INFINITY)), 1.0).time,
             Micros(5.0)
         );
     }
@@ -245,8 +254,8 @@ mod tests {
         assert_eq!(wakeup(100.0, 100.0), 8.0);
         // The sleep beside the work counts.
         assert_eq!(wakeup(15000.0, 5000.0), 35.0);
-        assert_eq!(prices.first(after(11000.0, 1000.0)).time, Micros(8.0));
-        assert_eq!(prices.first(Lapse::EVER).time, Micros(8.0));
+        assert_eq!(prices.first(after(11000.0, 1000.0), 1.0).time, Micros(8.0));
+        assert_eq!(prices.first(Lapse::EVER, 2.5).time, Micros(20.0));
         assert_eq!(prices.connection(after(100.0, 25.0)).time, Micros(21.0));
     }
 
@@ -319,6 +328,9 @@ mod tests {
         let prices = prices(Clock::Wall);
         assert!(!prices.is_known());
         assert_eq!(prices.wakeup(Lapse::idle(Micros(1e6))), None);
-        assert_eq!(prices.first(Lapse::idle(Micros(1e6))).time, Micros(0.0));
+        assert_eq!(
+            prices.first(Lapse::idle(Micros(1e6)), 1.0).time,
+            Micros(0.0)
+        );
     }
 }

@@ -25,7 +25,11 @@ use crate::wire;
 use crate::workload::{Phase, Sync, Workload};
 
 pub(crate) use self::areas::copy;
-pub(crate) use self::extensions::{POINTER, TRANSLUCENT, root_format, same_locks, share};
+pub(crate) use self::extensions::{
+    MOTION, POINTER, TRANSLUCENT, fake_input, root_format, same_locks, share,
+};
+pub(crate) use self::intrusive::warp;
+pub(crate) use self::queries::keyboard_mapping;
 pub(crate) use self::resources::cursor_of;
 
 /// How many resources a cycle makes before it frees them: as many as a program might have, for

@@ -66,15 +66,15 @@ impl Coldness {
         Some((sleep.written(pixels, self.lapse), request?))
     }
 
-    /// What an operation costs beyond its price for what is cold of it; `now` is the server's time, and the
-    /// operation's first use is so many usual ones.
+    /// What an operation costs beyond its price for what is cold of it, `at` the server's time, where its first use
+    /// is so many usual ones.
     pub(super) fn cost(
         &mut self,
         sleep: &SleepPrices,
         session: &Session,
         request: &Request<'_>,
         operation: Option<&Operation>,
-        (now, first_uses): (Micros, f64),
+        at: (Micros, f64),
     ) -> Cost {
         if !sleep.is_known() {
             return Cost::default();
@@ -85,8 +85,7 @@ impl Coldness {
             let pixels = written.0 + operation.items.iter().sum::<f64>();
             *written = (pixels, Some(request.name));
         }
-        let code = self.code(sleep, request.name, operation, now);
-        let code = code.times(first_uses);
+        let code = self.code(sleep, request.name, operation, at);
         operation.map_or(code, |it| code + self.pixels(sleep, session, request, it))
     }
 
@@ -97,7 +96,7 @@ impl Coldness {
         sleep: &SleepPrices,
         request: Symbol,
         operation: Option<&Operation>,
-        now: Micros,
+        (now, first_uses): (Micros, f64),
     ) -> Cost {
         let attributes = operation.map(|operation| &operation.attributes);
         let hash = self.ran.hasher().hash_one(attributes);
@@ -105,10 +104,11 @@ impl Coldness {
             self.ran.clear();
         }
         let before = self.ran.insert((request, hash), (now, self.worked));
-        sleep.first(before.map_or(Lapse::EVER, |(ran, worked)| Lapse {
+        let lapse = before.map_or(Lapse::EVER, |(ran, worked)| Lapse {
             slept: now - ran,
             worked: self.worked - worked,
-        }))
+        });
+        sleep.first(lapse, first_uses)
     }
 
     /// For pixels that were not touched since the server idled.
@@ -141,12 +141,12 @@ mod tests {
 
     use super::{Coldness, PUT};
 
-    /// 10 µs for each million pixels that were just written.
+    /// A first use of 4 µs, 10 for each million pixels that were just written.
     fn prices() -> TransportPrices {
         let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
             wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
             event = { cpu_us = 0 }\n\
-            after_sleep = [{ asleep_us = 100, wakeup_us = 6, first_us = 0, connection_us = 20 }]\n\
+            after_sleep = [{ asleep_us = 100, wakeup_us = 6, first_us = 4, connection_us = 20 }]\n\
             after_writing = [{ pixels = 1000000, more_us = 10 }]\n";
         TransportPrices::new(&ServerParameters::from_toml(text).unwrap())
     }
@@ -183,11 +183,7 @@ mod tests {
 
     #[test]
     fn a_first_use_is_as_many_usual_ones_as_its_request_has() {
-        let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
-            wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
-            event = { cpu_us = 0 }\n\
-            after_sleep = [{ asleep_us = 100, wakeup_us = 6, first_us = 4, connection_us = 20 }]\n";
-        let prices = TransportPrices::new(&ServerParameters::from_toml(text).unwrap());
+        let prices = prices();
         let request = Request {
             sequence: SequenceNumber(1),
             name: "WarpPointer".into(),

@@ -103,11 +103,9 @@ impl Runs {
             return;
         };
         while let Some(run) = runs.before(time) {
-            let name = if run.own {
-                "own".to_owned()
-            } else {
-                name(&mut self.came, run.to)
-            };
+            // What came while it ran of its own accord is priced there, and is not the next one's.
+            let came = name(&mut self.came, run.to);
+            let name = if run.own { OWN.to_owned() } else { came };
             let known = self.lines.contains_key(&name) || self.lines.len() < MOST_KINDS;
             let name = if known { name } else { MANY.to_owned() };
             let line = self.lines.entry(name).or_default();
@@ -120,6 +118,7 @@ impl Runs {
 }
 
 const MANY: &str = "(many)";
+const OWN: &str = "own";
 
 /// What has come by then, which is forgotten.
 fn name(came: &mut VecDeque<(Timestamp, Symbol)>, by: Timestamp) -> String {

@@ -38,6 +38,7 @@ const TIMES: usize = 10;
 const QUICK: usize = 3;
 /// So often the two of a kind in a stream: what is quick there gets its price from this.
 const ON_END: usize = 64;
+
 /// These requests, and what is usual.
 pub(crate) struct FirstUses {
     nothing: Timed,
@@ -62,26 +63,27 @@ struct Timed {
 }
 
 impl Timed {
-    /// One batch of these requests.
-    fn together(requests: &[Vec<u8>], answers: u64) -> Timed {
-        let batch = || Batch::once(requests.concat(), requests.len(), answers);
+    fn new(each: Vec<Batch>, all: Repeated) -> Timed {
         Timed {
-            each: vec![batch()],
-            all: Repeated::new(batch()),
+            each,
+            all,
             cold: Vec::new(),
             warm: Vec::new(),
         }
+    }
+
+    /// One batch of these requests.
+    fn together(requests: &[Vec<u8>], answers: u64) -> Timed {
+        let batch = || Batch::once(requests.concat(), requests.len(), answers);
+        Timed::new(vec![batch()], Repeated::new(batch()))
     }
 
     /// Requests that undo each other, each behind a sleep of its own.
     fn apart(requests: &[Vec<u8>]) -> Timed {
         let one = |bytes: &Vec<u8>| Batch::once(bytes.clone(), 1, 0);
         let all = Batch::once(requests.concat(), requests.len(), 0);
-        Timed {
-            each: requests.iter().map(one).collect(),
-            all: Repeated::on_end(all, ON_END),
-            ..Timed::together(requests, 0)
-        }
+        let each = requests.iter().map(one).collect();
+        Timed::new(each, Repeated::on_end(all, ON_END))
     }
 
     /// Reads it once more: all of it in a stream, and then behind a `pause`.

@@ -16,7 +16,7 @@ mod updates;
 
 use x11rb_protocol::x11_utils::Request;
 
-pub(crate) use self::input::{POINTER, same_locks};
+pub(crate) use self::input::{MOTION, POINTER, fake_input, same_locks};
 pub(crate) use self::memory::share;
 pub(crate) use self::render::{TRANSLUCENT, root_format};
 

@@ -51,18 +51,7 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     // To our window, and back to what the pointer is on.
     let root = u32::from(InputFocus::POINTER_ROOT);
     pair(loads, focus(stage.window), focus(root));
-    let warp = |dst_x| {
-        core(WarpPointerRequest {
-            src_window: 0,
-            dst_window: stage.window,
-            src_x: 0,
-            src_y: 0,
-            src_width: 0,
-            src_height: 0,
-            dst_x,
-            dst_y: 5,
-        })
-    };
+    let warp = |x| core(warp(stage.window, (x, 5)));
     pair(loads, warp(5), warp(9));
     let mode = ScreenSaver::RESET;
     plain(loads, ForceScreenSaverRequest { mode });
@@ -76,6 +65,20 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         plain(loads, same);
     }
     Ok(())
+}
+
+/// The pointer goes to a place in the window.
+pub(crate) fn warp(dst_window: u32, (dst_x, dst_y): (i16, i16)) -> WarpPointerRequest {
+    WarpPointerRequest {
+        src_window: 0,
+        dst_window,
+        src_x: 0,
+        src_y: 0,
+        src_width: 0,
+        src_height: 0,
+        dst_x,
+        dst_y,
+    }
 }
 
 /// Two requests in turn, the second of which undoes the first: their mean is measured.

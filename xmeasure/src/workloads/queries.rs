@@ -42,15 +42,7 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
             height: 32,
         },
     );
-    let (first, last) = (stage.raw.setup.min_keycode, stage.raw.setup.max_keycode);
-    let count = last.saturating_sub(first).saturating_add(1);
-    costly(
-        loads,
-        GetKeyboardMappingRequest {
-            first_keycode: first,
-            count,
-        },
-    );
+    costly(loads, keyboard_mapping(stage));
     // A few names, and all of them: the answer tells how many there are.
     let list = |max_names| {
         let pattern = b"*fixed*".into();
@@ -81,4 +73,13 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         );
     }
     Ok(())
+}
+
+/// The whole mapping, as Xlib asks for it.
+pub(crate) fn keyboard_mapping(stage: &Stage) -> GetKeyboardMappingRequest {
+    let (first, last) = (stage.raw.setup.min_keycode, stage.raw.setup.max_keycode);
+    GetKeyboardMappingRequest {
+        first_keycode: first,
+        count: last.saturating_sub(first).saturating_add(1),
+    }
 }

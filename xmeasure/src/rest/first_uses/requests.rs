@@ -6,25 +6,26 @@ use std::borrow::Cow;
 use x11rb_protocol::protocol::xinput::XIChangeCursorRequest;
 use x11rb_protocol::protocol::xproto::{
     ChangeWindowAttributesAux, ChangeWindowAttributesRequest, CreateGCAux,
-    GetKeyboardMappingRequest, GetModifierMappingRequest, PolyFillRectangleRequest, Rectangle,
-    WarpPointerRequest,
+    GetModifierMappingRequest, PolyFillRectangleRequest, Rectangle,
 };
-use x11rb_protocol::protocol::xtest::FakeInputRequest;
 
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::stage::Stage;
 use crate::wire::{core, extension};
-use crate::workloads::{POINTER, cursor_of, same_locks};
+use crate::workloads::{
+    MOTION, POINTER, cursor_of, fake_input, keyboard_mapping, same_locks, warp,
+};
 
 /// Pixels along a cursor's side.
 const SIDE: u16 = 16;
+/// A place in the window, which is the screen's upper left.
+const PLACE: i16 = 20;
 /// A letter on an evdev keyboard; a button; types of events (X.h).
 const LETTER: u8 = 38;
 const BUTTON: u8 = 1;
 const KEYS: [u8; 2] = [2, 3];
 const BUTTONS: [u8; 2] = [4, 5];
-const MOTION: u8 = 6;
 
 /// Requests as bytes.
 #[derive(Default)]
@@ -58,11 +59,7 @@ impl Requests {
     }
 
     fn keyboard(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
-        let setup = &stage.raw.setup;
-        let mapping = core(GetKeyboardMappingRequest {
-            first_keycode: setup.min_keycode,
-            count: setup.max_keycode - setup.min_keycode + 1,
-        });
+        let mapping = core(keyboard_mapping(stage));
         let modifiers = core(GetModifierMappingRequest);
         for (name, question) in [
             ("GetKeyboardMapping", mapping),
@@ -81,20 +78,12 @@ impl Requests {
 
     /// Keys and buttons that nobody has asked for, and the pointer's way there and back.
     fn input(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
-        let warp = |dst_x| warp(stage.window, dst_x);
+        let warp = |x| core(warp(stage.window, (x, PLACE)));
         self.add(plan, "WarpPointer", [warp(30), warp(20)]);
         let root = stage.screen.root;
         if let Some(major) = stage.extension("XTEST")? {
-            let fake = |type_, detail, root_x| {
-                let request = FakeInputRequest {
-                    type_,
-                    detail,
-                    time: 0,
-                    root,
-                    root_x,
-                    root_y: 20,
-                    deviceid: 0,
-                };
+            let fake = |type_, detail, x| {
+                let request = fake_input(root, type_, detail, (x, PLACE));
                 extension(request, major)
             };
             let name = "XTEST:FakeInput";
@@ -109,7 +98,7 @@ impl Requests {
     /// at whether drawing meets one, so that this comes behind all else.
     fn cursors(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
         let window = stage.window;
-        self.before = Some(warp(window, 20));
+        self.before = Some(core(warp(window, (PLACE, PLACE))));
         let cursors = [cursor(stage)?, cursor(stage)?];
         let change = |cursor| {
             let value_list = ChangeWindowAttributesAux::new().cursor(cursor);
@@ -136,20 +125,6 @@ impl Requests {
         }
         Ok(())
     }
-}
-
-/// The pointer goes to a place in the window.
-fn warp(window: u32, dst_x: i16) -> Vec<u8> {
-    core(WarpPointerRequest {
-        src_window: 0,
-        dst_window: window,
-        src_x: 0,
-        src_y: 0,
-        src_width: 0,
-        src_height: 0,
-        dst_x,
-        dst_y: 20,
-    })
 }
 
 /// A cursor that is a black square.

@@ -28,6 +28,8 @@ use crate::wire::extension;
 const ALL_DEVICES: u16 = 0;
 /// The first master pointer and keyboard: the virtual core devices, on every server.
 pub(crate) const POINTER: u16 = 2;
+/// MotionNotify (X.h).
+pub(crate) const MOTION: u8 = 6;
 const KEYBOARD: u16 = 3;
 
 /// Adds the loads.
@@ -252,6 +254,24 @@ fn indicators(
     Ok(())
 }
 
+/// An event of the core protocol's, as if a device had made it; a key or a button is its `detail`.
+pub(crate) fn fake_input(
+    root: u32,
+    type_: u8,
+    detail: u8,
+    (root_x, root_y): (i16, i16),
+) -> xtest::FakeInputRequest {
+    xtest::FakeInputRequest {
+        type_,
+        detail,
+        time: 0,
+        root,
+        root_x,
+        root_y,
+        deviceid: 0,
+    }
+}
+
 /// A change of locks that changes none.
 pub(crate) fn same_locks(plan: &Plan) -> LatchLockStateRequest {
     let none = ModMask::from(0_u16);
@@ -284,18 +304,8 @@ fn tests(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Measur
     plain(loads, compare, major);
     if plan.intrusive {
         // The pointer moves, within our own window: there and back.
-        let motion = |root_x| {
-            let request = xtest::FakeInputRequest {
-                type_: 6,
-                detail: 0,
-                time: 0,
-                root: stage.screen.root,
-                root_x,
-                root_y: 20,
-                deviceid: 0,
-            };
-            extension(request, major)
-        };
+        let root = stage.screen.root;
+        let motion = |x| extension(fake_input(root, MOTION, 0, (x, 20)), major);
         pair(loads, motion(20), motion(30));
     }
     Ok(())

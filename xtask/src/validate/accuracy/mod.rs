@@ -55,15 +55,14 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 
     let mut rows = match choice.start {
-        Start::Afresh | Start::Runs => Vec::new(),
         Start::More | Start::Again => last(&folder)?,
+        _ => Vec::new(),
     };
     let mut failed = Vec::new();
-    match choice.start {
-        Start::Again => again(&choice, &mut rows, &folder)?,
-        Start::Afresh | Start::More | Start::Runs => {
-            run_rounds(&choice, &mut rows, &mut failed, &folder)?
-        }
+    if choice.start == Start::Again {
+        again(&choice, &mut rows, &folder)?;
+    } else {
+        run_rounds(&choice, &mut rows, &mut failed, &folder)?;
     }
     let mut crossed = Vec::new();
     for workload in WORKLOADS {

@@ -17,16 +17,24 @@ const SHOWN: usize = 8;
 
 /// Prints them, recording by recording.
 pub(super) fn show(choice: &Choice, folder: &Path) -> Result<(), String> {
+    let mut none = true;
     for workload in &choice.workloads {
         for &kind in choice.servers.iter().filter(|&&it| workload.runs_on(it)) {
             let trace = truth::trace(folder, workload, kind);
             if trace.exists() {
                 println!("\n{} on {kind}", workload.name);
                 runs(&trace, &parameters(kind))?;
+                none = false;
             }
         }
     }
-    Ok(())
+    match none {
+        true => Err(
+            "there are no recordings of these: `cargo xtask validate accuracy` makes them"
+                .to_owned(),
+        ),
+        false => Ok(()),
+    }
 }
 
 fn runs(trace: &Path, file: &Path) -> Result<(), String> {
