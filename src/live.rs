@@ -111,7 +111,7 @@ impl View {
         let Some((mut profile, first)) = self.begin() else {
             return;
         };
-        first.iter().for_each(|record| profile.feed(record));
+        first.into_iter().for_each(|record| profile.feed(record));
         let mut screen = if io::stderr().is_terminal() {
             Screen::open().ok()
         } else {
@@ -120,7 +120,7 @@ impl View {
         let mut drawn: Option<Instant> = None;
         loop {
             match self.watched.next(PATIENCE) {
-                Sight::Record(record) => profile.feed(&record),
+                Sight::Record(record) => profile.feed(record),
                 Sight::Nothing => {}
                 Sight::End => break,
             }

@@ -187,8 +187,9 @@ mod tests {
         let parameters = sun.unwrap().parameters().unwrap();
         let mut profile = LiveProfile::new(&parameters, &Substitutions::default());
         while let Some(record) = reader.next().unwrap() {
-            profile.feed(&record);
+            profile.feed(record);
         }
+        profile.end();
         let report = profile.report("x11prof.mcap", &Network::NONE, false);
         let mut terminal = Terminal::new(TestBackend::new(90, 16)).unwrap();
         terminal

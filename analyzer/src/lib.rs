@@ -15,6 +15,7 @@ mod export;
 mod facts;
 mod grabs;
 mod live;
+mod measured;
 #[cfg(test)]
 mod paper_tests;
 mod pattern;
@@ -41,6 +42,7 @@ pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use live::LiveProfile;
+pub use measured::Basis;
 pub use pipeline::{Observation, Pipeline, Seen};
 pub use profile::charges::{Charge, TransportPart};
 pub use profile::groups::By;
@@ -50,10 +52,9 @@ pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
     RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
 };
-pub use profile::runs::{RunLine, Runs};
 pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::tally::Line;
-pub use profile::{Profile, TransportLine, profile_session, profile_trace};
+pub use profile::{Profile, TransportLine, Wanted, profile_session, profile_trace};
 pub use recorded::{recorded_host, recorded_server};
 pub use resources::Resources;
 pub use resources::report::{

@@ -12,9 +12,11 @@ use crate::profile::pricing::Blocking;
 use crate::profile::report::ProfileReport;
 use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
+use crate::switches_first::SwitchesFirst;
 
 /// A profile that grows.
 pub struct LiveProfile {
+    order: SwitchesFirst,
     pipeline: Pipeline,
     facts: Facts,
     profile: Profile,
@@ -29,6 +31,7 @@ impl LiveProfile {
         let mut pipeline = Pipeline::new();
         pipeline.follow_changes(profile.knows_updates());
         LiveProfile {
+            order: SwitchesFirst::default(),
             pipeline,
             facts: Facts::default(),
             profile,
@@ -37,14 +40,28 @@ impl LiveProfile {
         }
     }
 
-    /// Takes the next record.
-    pub fn feed(&mut self, record: &Record) {
+    /// Takes the next record. It counts once the context switches of its time are known.
+    pub fn feed(&mut self, record: Record) {
+        let mut order = std::mem::take(&mut self.order);
+        order.put(record, &mut |record| self.observe(record));
+        self.order = order;
+    }
+
+    /// There are no more records: all that came counts.
+    pub fn end(&mut self) {
+        let mut order = std::mem::take(&mut self.order);
+        order.end(&mut |record| self.observe(record));
+        self.profile.end();
+    }
+
+    fn observe(&mut self, record: &Record) {
         let LiveProfile {
             pipeline,
             facts,
             profile,
             resources,
             grabs,
+            ..
         } = self;
         pipeline.feed(record, |observation| {
             facts.observe(observation);
@@ -57,7 +74,9 @@ impl LiveProfile {
     /// Starts all counts afresh, with `parameters` from now on. What the session is like, who is
     /// connected and what is held stays known.
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
-        self.profile = Profile::new(parameters, substitutions, Blocking::default());
+        let empty = Profile::new(parameters, substitutions, Blocking::default());
+        let before = std::mem::replace(&mut self.profile, empty);
+        self.profile = before.afresh(parameters, substitutions);
         self.pipeline.follow_changes(self.profile.knows_updates());
         self.facts.start_afresh();
         self.resources.start_afresh();
@@ -102,7 +121,8 @@ mod tests {
         trace.wait(10).client_sends(&[no_operation(1)]);
         let mut live = LiveProfile::new(&parameters("1.0"), &rules);
         let report = |live: &LiveProfile| live.report("it", &Network::NONE, true);
-        trace.records.iter().for_each(|record| live.feed(record));
+        trace.records.iter().for_each(|it| live.feed(it.clone()));
+        live.end();
         let before = report(&live);
         assert_eq!((before.total.count, before.total.server_ms), (1, 0.001));
         assert!(before.trace.complete);
@@ -120,7 +140,8 @@ mod tests {
             .client_sends(&[no_operation(1), no_operation(1)]);
         trace.records[known..]
             .iter()
-            .for_each(|record| live.feed(record));
+            .for_each(|record| live.feed(record.clone()));
+        live.end();
         let after = report(&live);
         assert_eq!((after.total.count, after.total.server_ms), (2, 0.006));
         // It is still the same client, whose earlier requests are not missing.

@@ -22,7 +22,7 @@ pub(crate) fn switches_first<R: io::Read>(
     reader: &mut Reader<R>,
     mut on: impl FnMut(&Record),
 ) -> Result<(), TraceError> {
-    let mut held = Held::default();
+    let mut held = SwitchesFirst::default();
     let result = loop {
         match reader.next() {
             Ok(Some(record)) => held.put(record, &mut on),
@@ -30,23 +30,22 @@ pub(crate) fn switches_first<R: io::Read>(
             Err(error) => break Err(error),
         }
     };
-    for (_, record) in held.records {
-        on(&record);
-    }
+    held.end(&mut on);
     result
 }
 
 /// What waits for the switches of its time.
 #[derive(Default)]
-struct Held {
+pub(crate) struct SwitchesFirst {
     records: VecDeque<(u64, Record)>,
     bytes: usize,
     /// Until when the switches are known.
     told: u64,
 }
 
-impl Held {
-    fn put(&mut self, record: Record, on: &mut impl FnMut(&Record)) {
+impl SwitchesFirst {
+    /// Takes the next record, and hands on those whose switches are known.
+    pub(crate) fn put(&mut self, record: Record, on: &mut impl FnMut(&Record)) {
         let now = match &record {
             Record::Schedule(switches) => {
                 let last = switches.iter().map(|it| it.time.as_nanos()).max();
@@ -61,6 +60,14 @@ impl Held {
         self.bytes += size(&record);
         self.records.push_back((now.as_nanos(), record));
         self.hand_on(now.as_nanos().saturating_sub(LATE), on);
+    }
+
+    /// Hands on all that it has.
+    pub(crate) fn end(&mut self, on: &mut impl FnMut(&Record)) {
+        for (_, record) in self.records.drain(..) {
+            on(&record);
+        }
+        self.bytes = 0;
     }
 
     /// Hands on what is as old as the switches that are known, as old as `late`, or too much.
@@ -90,7 +97,7 @@ fn size(record: &Record) -> usize {
 mod tests {
     use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
 
-    use super::{Held, LATE, MOST_RECORDS};
+    use super::{LATE, MOST_RECORDS, SwitchesFirst};
 
     fn at(millis: u64) -> Record {
         let time = Timestamp::from_nanos(millis * 1_000_000);
@@ -109,7 +116,7 @@ mod tests {
 
     /// The order in which they come out: switches as 0.
     fn order(records: Vec<Record>) -> Vec<u64> {
-        let (mut held, mut order) = (Held::default(), Vec::new());
+        let (mut held, mut order) = (SwitchesFirst::default(), Vec::new());
         for record in records {
             held.put(record, &mut |record| {
                 order.push(match record {

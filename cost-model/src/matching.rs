@@ -57,6 +57,12 @@ pub fn is_same(
     same_server && same_machine != Some(false)
 }
 
+/// Whether the parameters of `known` are those of this kind of server, on whatever machine.
+pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
+    let nowhere = Host::default();
+    same(compare(known, &nowhere, server, &nowhere)).0
+}
+
 /// Whether it is the same kind of server, and the same model of processor, where that is known.
 fn same(likeness: [Likeness; 5]) -> (bool, Option<bool>) {
     let [executable, depth, cpu_model, vendor, release] = likeness;

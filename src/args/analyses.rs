@@ -7,8 +7,8 @@ use x11prof_analyzer::{Scale, Thresholds};
 use x11prof_cost_model::Network;
 
 use super::values::{
-    DEFAULT_TRACE, ExportFormat, Format, GroupBy, TableFormat, grain, milliseconds, network, scale,
-    thresholds,
+    BasisChoice, DEFAULT_TRACE, ExportFormat, Format, GroupBy, TableFormat, grain, milliseconds,
+    network, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -20,6 +20,10 @@ pub(crate) struct Report {
     /// [default: those that match the server in the trace]
     #[arg(long, value_name = "P")]
     pub(crate) params: Option<String>,
+    /// Where server times come from: the kernel's clock of the recorded server, divided by prices, or
+    /// prices alone. `auto` takes the clock where the prices are of the recorded server
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) basis: BasisChoice,
     /// Your own operations: what decides the cost of requests that x11prof does not know, or that
     /// you want counted otherwise (a TOML file, see docs/OPERATIONS.md)
     #[arg(long, value_name = "FILE")]

@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use x11prof_proxy::ServerKind;
 
 pub(crate) use analyses::{Compare, Dump, Episodes, Export, Report, Stats};
+pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat};
 use values::{DEFAULT_TRACE, pace, server_kind};
-pub(crate) use values::{ExportFormat, Format, TableFormat};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]

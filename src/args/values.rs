@@ -1,7 +1,7 @@
 //! Values of options: formats by name, and what is written in words of its own.
 
 use clap::ValueEnum;
-use x11prof_analyzer::{By, Scale, Thresholds};
+use x11prof_analyzer::{By, Scale, Thresholds, Wanted};
 use x11prof_cost_model::Network;
 use x11prof_proxy::ServerKind;
 
@@ -102,4 +102,25 @@ pub(super) fn server_kind(text: &str) -> Result<ServerKind, String> {
         let names: Vec<&str> = ServerKind::names().collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// Where server times come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BasisChoice {
+    /// Measured where it can be
+    Auto,
+    /// The kernel's clock of the recorded server; prices only divide it
+    Measured,
+    /// Prices alone
+    Model,
+}
+
+impl BasisChoice {
+    pub(crate) fn wanted(self) -> Wanted {
+        match self {
+            BasisChoice::Auto => Wanted::Auto,
+            BasisChoice::Measured => Wanted::Measured,
+            BasisChoice::Model => Wanted::Model,
+        }
+    }
 }

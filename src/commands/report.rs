@@ -1,12 +1,12 @@
 //! `x11prof report`: the execution profile of a recording.
 
 use x11prof_analyzer::{
-    Blocking, Facts, GrabReport, Grabs, Pipeline, Profile, ProfileReport, ResourceReport,
+    Basis, Blocking, Facts, GrabReport, Grabs, Pipeline, Profile, ProfileReport, ResourceReport,
     Resources, Scales,
 };
 use x11prof_cost_model::Substitutions;
 
-use crate::args::{Report, TableFormat};
+use crate::args::{BasisChoice, Report, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{emit_json, emit_text};
@@ -20,7 +20,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         None => input::matching_parameters(path)?,
     };
     let mut profile = Profile::new(&parameters, &Substitutions::default(), Blocking::default())
-        .scaled(Scales::new(arguments.scale.iter().cloned()));
+        .scaled(Scales::new(arguments.scale.iter().cloned()))
+        .on(arguments.basis.wanted());
     if let Some(by) = arguments.by.by() {
         profile = profile.grouped(by);
     }
@@ -39,6 +40,14 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             }
         })
         .map_err(|error| CommandError::file(path, error))?;
+    profile.end();
+    if arguments.basis == BasisChoice::Measured && profile.basis() != Basis::Measured {
+        return Err(CommandError::file(
+            path,
+            "the recorded server's time is not in the trace (a remote server, or a kernel that does not \
+             tell); use --basis model",
+        ));
+    }
     let name = path.to_string_lossy();
     let mut report = ProfileReport::new(&name, &facts, &profile, &arguments.net);
     if let Some((resources, grabs)) = &held {

@@ -49,27 +49,7 @@ pub(super) struct Pictures {
     last: Option<Micros>,
     /// When a server at work looks whether one is to be made.
     slices: Slices,
-    /// Those that the recording shows.
-    seen: Updates,
 }
-
-/// What a recording shows of updates: runs in which the server did nothing for its clients.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Updates {
-    /// How many found something changed.
-    pub(crate) count: u64,
-    /// How many pixels had been drawn by then.
-    pub(crate) pixels: u64,
-    /// In how many boxes.
-    pub(crate) boxes: u64,
-    /// What all such runs took.
-    pub(crate) time: Micros,
-}
-
-/// So many seen updates tell what others cost.
-const ENOUGH: u64 = 10;
-/// By this part of an interval an update may come earlier or later than it is due by the model.
-const ROOM: f64 = 0.25;
 
 impl Pictures {
     pub(super) fn new(costs: Deferred) -> Pictures {
@@ -79,73 +59,6 @@ impl Pictures {
             due: None,
             last: None,
             slices: Slices::new(costs.busy_us),
-            seen: Updates::default(),
-        }
-    }
-
-    /// Whether updates wait for a time rather than for the server's rest: then they have runs of their
-    /// own.
-    pub(super) fn wait(&self) -> bool {
-        self.costs.interval_us.0 > 0.0
-    }
-
-    /// The updates that the recording shows.
-    pub(super) fn seen(&self) -> Updates {
-        self.seen
-    }
-
-    /// Whether there are two updates in so long a time.
-    pub(super) fn come_within(&self, time: Micros) -> bool {
-        time.0 > self.costs.interval_us.0
-    }
-
-    /// The server began to run of its own accord: if an update is due, that is it.
-    pub(super) fn runs(&mut self, from: Micros) -> bool {
-        let room = self.costs.interval_us.0 * ROOM;
-        let due = self.due.take_if(|due| due.0 - room <= from.0);
-        if due.is_some() {
-            self.last = Some(from);
-            self.seen.count += 1;
-            let (boxes, pixels) = self.changes.take();
-            self.seen.boxes = self.seen.boxes.saturating_add(boxes);
-            self.seen.pixels = self.seen.pixels.saturating_add(pixels);
-        }
-        due.is_some()
-    }
-
-    /// It ran so for `time`, which is what it took.
-    pub(super) fn ran(&mut self, from: Micros, time: Micros) -> Micros {
-        self.runs(from);
-        self.seen.time += time;
-        time
-    }
-
-    /// It ran for its clients, for `beyond` longer than for what they had sent: if an update was due by its
-    /// end, and there was time enough for one, that is what it took.
-    pub(super) fn within(&mut self, from: Micros, to: Micros, beyond: Micros) -> Option<Micros> {
-        let enough = beyond.0 * 2.0 >= self.costs.update_us.0;
-        let short = !self.come_within(to - from);
-        (enough && short && self.runs(to)).then(|| self.ran(to, beyond))
-    }
-
-    /// What an update of so many drawn pixels costs: by what those that were seen took, if they are
-    /// enough.
-    fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
-        let model = self.costs.cost(pixels, boxes, cold);
-        let seen = self.seen;
-        if seen.count < ENOUGH || seen.pixels == 0 {
-            return model;
-        }
-        let (one, each) = (self.costs.update_us, self.costs.box_us.unwrap_or_default());
-        let fixed = |updates: u64, boxes: u64| {
-            one * updates as f64 + each * boxes.saturating_sub(updates) as f64
-        };
-        let rest = (seen.time - fixed(seen.count, seen.boxes)).0.max(0.0);
-        let time = fixed(1, boxes) + Micros(rest / seen.pixels as f64 * pixels as f64);
-        Cost {
-            time,
-            low: Micros(model.low.0.min(time.0)),
-            high: Micros(model.high.0.max(time.0)),
         }
     }
 
@@ -203,7 +116,7 @@ impl Pictures {
             let cold = if idle { cold } else { Micros::ZERO };
             let (boxes, pixels) = self.changes.take();
             let wait = self.costs.wait_us.unwrap_or_default() * boxes as f64;
-            let cost = self.cost(pixels, boxes, cold);
+            let cost = self.costs.cost(pixels, boxes, cold);
             Made { due, cost, wait }
         });
         if over && !idle {

@@ -141,6 +141,20 @@ impl Groups {
         self.tally.line(self.current).add(charge, factor);
     }
 
+    /// The group of what is observed now.
+    pub(crate) fn current(&self) -> GroupKey {
+        self.current
+    }
+
+    /// The line that a measured share of the group's belongs to.
+    pub(crate) fn line(&mut self, key: GroupKey) -> &mut Line {
+        let key = match self.tally.contains(key) {
+            true => key,
+            false => GroupKey::Others,
+        };
+        self.tally.line(key)
+    }
+
     fn key(&mut self, seen: &Seen<'_>) -> GroupKey {
         if self.by == By::Client {
             return GroupKey::Client(seen.connection);

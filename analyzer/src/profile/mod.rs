@@ -6,16 +6,14 @@ pub(crate) mod charges;
 mod coldness;
 mod deferred;
 pub(crate) mod groups;
-mod later;
 mod likely;
+mod measuring;
 pub(crate) mod others;
-mod own_runs;
 pub(crate) mod owners;
 pub(crate) mod partition;
 pub(crate) mod pricing;
 pub(crate) mod report;
 pub(crate) mod reporting;
-pub(crate) mod runs;
 pub(crate) mod scales;
 mod scanlines;
 mod slices;
@@ -32,21 +30,22 @@ mod what_if_tests;
 use std::collections::HashMap;
 use std::io;
 
-use x11prof_cost_model::{Clock, Cost, ServerParameters, Substitutions};
+use x11prof_cost_model::{Clock, Cost, ServerParameters, Substitutions, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Reader, TraceError};
 
 use crate::facts::Facts;
+use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline};
 use crate::warnings::Warnings;
 use charges::{Charge, TransportPart};
-use deferred::Updates;
-use groups::{By, Groups};
+use groups::{By, GroupKey, Groups};
+pub use measuring::Wanted;
+use measuring::{Key, Measuring};
 use pricing::{Blocking, Pricer};
-use runs::Runs;
 use scales::Scales;
-use tally::{Line, Tally, less};
+use tally::{Line, Tally, less, measured};
 
 /// What one part of transport adds up to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,9 +56,19 @@ pub struct TransportLine {
     pub bytes: u64,
     /// The server's time.
     pub server: Cost,
+    /// What was measured of it, where anything was.
+    pub(crate) measured: Share,
 }
 
 impl TransportLine {
+    /// The line with its time as it was measured at this `rate`, where it was.
+    fn at(self, rate: Option<Rate>) -> TransportLine {
+        let server = rate.map_or(self.server, |rate| {
+            measured(rate.time(self.measured), self.server)
+        });
+        TransportLine { server, ..self }
+    }
+
     fn add(&mut self, bytes: u64, server: Cost) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
@@ -72,8 +81,8 @@ pub struct Profile {
     server: String,
     pricer: Pricer,
     blocking: Blocking,
+    measuring: Measuring,
     sums: Sums,
-    runs: Option<Runs>,
 }
 
 /// What charges add up to.
@@ -89,6 +98,8 @@ struct Sums {
     unclaimed: Option<(ConnectionId, Cost)>,
     warnings: Warnings,
     clocks: Clocks,
+    /// Runs of the server that were divided.
+    runs: u64,
 }
 
 /// Requests priced on each of the server's clocks.
@@ -105,12 +116,31 @@ impl Profile {
         substitutions: &Substitutions,
         blocking: Blocking,
     ) -> Profile {
+        let transport = TransportPrices::new(parameters);
         Profile {
             server: parameters.server.name.clone(),
             pricer: Pricer::new(parameters, substitutions, blocking),
             blocking,
+            measuring: Measuring::new(parameters.server.clone(), transport),
             sums: Sums::default(),
-            runs: None,
+        }
+    }
+
+    /// The same, with server times on this basis.
+    pub fn on(mut self, wanted: Wanted) -> Profile {
+        self.measuring.want(wanted);
+        self
+    }
+
+    /// The same with counts and times from now on, on these parameters.
+    pub(crate) fn afresh(
+        self,
+        parameters: &ServerParameters,
+        substitutions: &Substitutions,
+    ) -> Profile {
+        Profile {
+            measuring: self.measuring.afresh(),
+            ..Profile::new(parameters, substitutions, self.blocking)
         }
     }
 
@@ -126,44 +156,50 @@ impl Profile {
         self
     }
 
-    /// The same, with each run of the recorded server beside the prices of what came for it.
-    pub fn with_runs(mut self) -> Profile {
-        self.runs = Some(Runs::default());
-        self
-    }
-
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let Profile {
-            pricer, sums, runs, ..
+            pricer,
+            measuring,
+            sums,
+            ..
         } = self;
-        if let Some(runs) = runs {
-            runs.observe(observation);
-        }
         if let Some(groups) = &mut sums.groups {
             groups.observe(observation);
         }
-        let event = match observation {
-            Observation::Message(seen) => match seen.message {
-                Message::Event(event) => Some(event.name),
-                _ => None,
-            },
+        let seen = match observation {
+            Observation::Message(seen) => Some(seen),
             _ => None,
         };
+        let event = seen.and_then(|seen| match seen.message {
+            Message::Event(event) => Some(event.name),
+            _ => None,
+        });
         pricer.observe(observation, |charge| {
-            if let Some(runs) = runs {
-                runs.charge(charge);
-            }
+            let group = sums.groups.as_ref().map(Groups::current);
+            measuring.charge(charge, seen, group);
             sums.charge(charge, event);
         });
+        measuring.observe(observation, |key, share| sums.credit(key, share));
         if let Observation::BlockEnd(block) = observation {
             sums.unclaimed_of(block.connection);
         }
     }
 
-    /// The recorded server's runs, where it was asked for them.
-    pub fn runs(&self) -> Option<&Runs> {
-        self.runs.as_ref()
+    /// The trace is over, whether it says so or not.
+    pub fn end(&mut self) {
+        let Profile {
+            measuring, sums, ..
+        } = self;
+        measuring.end(|key, share| sums.credit(key, share));
+    }
+
+    /// What the server's times stand on.
+    pub fn basis(&self) -> Basis {
+        match self.measuring.rate() {
+            Some(_) => Basis::Measured,
+            None => Basis::Modelled,
+        }
     }
 
     /// The name of the server in its parameters.
@@ -201,19 +237,17 @@ impl Profile {
         self.pricer.knows_updates()
     }
 
-    /// What the recorded server did of its own accord, where it is the one that is priced.
-    pub(crate) fn own_updates(&self) -> Option<Updates> {
-        self.pricer.own_updates()
-    }
-
     /// The lines, in no order.
-    pub fn lines(&self) -> impl Iterator<Item = (Symbol, &Line)> {
-        self.sums.lines.iter()
+    pub fn lines(&self) -> impl Iterator<Item = (Symbol, Line)> {
+        let rate = self.measuring.rate();
+        let lines = self.sums.lines.iter();
+        lines.map(move |(name, line)| (name, line.at(rate)))
     }
 
     /// The line of `request`.
-    pub fn line(&self, request: Symbol) -> Option<&Line> {
-        self.sums.lines.get(request)
+    pub fn line(&self, request: Symbol) -> Option<Line> {
+        let line = self.sums.lines.get(request)?;
+        Some(line.at(self.measuring.rate()))
     }
 
     /// The groups, where it was asked for them.
@@ -221,14 +255,41 @@ impl Profile {
         self.sums.groups.as_ref()
     }
 
+    /// The groups' lines, in no order.
+    pub(crate) fn group_lines(&self) -> impl Iterator<Item = (GroupKey, Line)> {
+        let rate = self.measuring.rate();
+        let groups = self.sums.groups.iter();
+        groups.flat_map(move |groups| groups.lines().map(move |(key, line)| (key, line.at(rate))))
+    }
+
     /// What each kind of event adds up to, in no order.
     pub fn events(&self) -> impl Iterator<Item = (Symbol, TransportLine)> {
-        self.sums.events.iter().map(|(name, line)| (*name, *line))
+        let rate = self.measuring.rate();
+        let events = self.sums.events.iter();
+        events.map(move |(name, line)| (*name, line.at(rate)))
     }
 
     /// What a part of transport adds up to.
     pub fn transport(&self, part: TransportPart) -> TransportLine {
-        self.sums.transport[index(part)]
+        let line = self.sums.transport[index(part)];
+        let Some(rate) = self.measuring.rate() else {
+            return line;
+        };
+        match (part, self.measuring.own()) {
+            (TransportPart::Own, Some((uncalled, threads))) => TransportLine {
+                count: uncalled.runs,
+                server: Cost::exact(rate.time(uncalled.share + threads)),
+                ..line
+            },
+            // Requests have what is cold of them.
+            (TransportPart::Cold, _) => TransportLine::default(),
+            // The runs are the wakeups.
+            (TransportPart::Wakeup, Some(_)) => TransportLine {
+                count: self.sums.runs,
+                ..line.at(Some(rate))
+            },
+            _ => line.at(Some(rate)),
+        }
     }
 
     /// The what-if rules with what they came to.
@@ -243,6 +304,32 @@ impl Profile {
 }
 
 impl Sums {
+    /// Adds a share of the server's measured time.
+    fn credit(&mut self, key: Key, share: Share) {
+        self.runs += u64::from(key.part == Some(TransportPart::Wakeup));
+        let factor = key.request.map_or(1.0, |it| self.scales.factor(it));
+        if factor == 0.0 {
+            return;
+        }
+        if let Some(part) = key.part {
+            self.transport[index(part)].measured += share;
+        }
+        if let Some(name) = key.event {
+            self.events.entry(name).or_default().measured += share;
+        }
+        let group = match (&mut self.groups, key.group) {
+            (Some(groups), Some(group)) => Some(groups.line(group)),
+            _ => None,
+        };
+        let line = key.request.map(|request| self.lines.line(request));
+        for line in line.into_iter().chain(group) {
+            match key.part {
+                None => line.measured += share.part(factor),
+                Some(_) => line.measured_transport += share,
+            }
+        }
+    }
+
     /// Adds a charge; `event` is the name of the event that it is for.
     fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>) {
         let request = request(charge);
@@ -363,6 +450,7 @@ pub fn profile_session<R: io::Read>(
             profile.observe(observation);
         }
     });
+    profiles.iter_mut().for_each(Profile::end);
     read.map(|()| facts)
 }
 

@@ -13,8 +13,7 @@ use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::charges::{Charge, TransportPart};
 use super::coldness::Coldness;
-use super::deferred::Updates;
-use super::later::{Later, Own};
+use super::deferred::Pictures;
 use super::others::Others;
 use super::streams::{Recent, Stream};
 use crate::pipeline::{Observation, Seen};
@@ -46,7 +45,7 @@ pub struct Pricer {
     others: Others,
     coldness: Coldness,
     /// What the server does later for what is drawn, where it does anything.
-    later: Option<Later>,
+    pictures: Option<Pictures>,
     /// The last request's, used again.
     price: Price,
 }
@@ -61,9 +60,7 @@ impl Pricer {
         let transport = TransportPrices::new(parameters);
         Pricer {
             costs: CostTable::new(parameters, substitutions),
-            later: transport
-                .deferred()
-                .map(|costs| Later::new(parameters, costs)),
+            pictures: transport.deferred().map(Pictures::new),
             transport,
             clock: ServerClock::new(),
             blocking,
@@ -83,12 +80,7 @@ impl Pricer {
 
     /// Whether it is known what the server does later for what has changed on its screen.
     pub fn knows_updates(&self) -> bool {
-        self.later.is_some()
-    }
-
-    /// What the recorded server did of its own accord, where it is the one that is priced.
-    pub(super) fn own_updates(&self) -> Option<Updates> {
-        self.later.as_ref().and_then(Later::seen)
+        self.pictures.is_some()
     }
 
     /// Takes the next observation and hands what it costs to `on`.
@@ -96,10 +88,7 @@ impl Pricer {
         match observation {
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 let at = self.at(block.time);
-                let awake = self.comes(block.connection, block.time, &mut on);
-                if !awake {
-                    self.before(block.connection, block.time, at, &mut on);
-                }
+                self.before(block.connection, block.time, at, &mut on);
                 let stream = self.streams.get(&block.connection);
                 let answered = stream.and_then(|stream| stream.awaited);
                 let client = answered.and_then(|since| self.others.span(since, block.time));
@@ -108,12 +97,7 @@ impl Pricer {
                 // client took. The recorder's ways there and back do not belong to the sleep.
                 let behind =
                     |slept: Micros| client.map_or(slept, |client| Micros(slept.0.min(client.0)));
-                let slept = if awake {
-                    self.clock.serve_at(at, Micros::ZERO);
-                    None
-                } else {
-                    self.clock.arrive(at).map(behind)
-                };
+                let slept = self.clock.arrive(at).map(behind);
                 self.coldness.arrive(worked, slept);
                 if slept.is_some() {
                     self.woken = Some(at);
@@ -141,64 +125,23 @@ impl Pricer {
             Observation::Message(seen) => self.message(seen, &mut on),
             Observation::Switches(switches) => {
                 self.others.observe(switches);
-                if let Some(later) = &mut self.later {
-                    later.switches(switches);
-                }
             }
-            Observation::Control(time, control) => self.control(*time, control, &mut on),
-            _ => {}
-        }
-    }
-
-    fn control(&mut self, time: Timestamp, control: &Control, on: &mut impl FnMut(&Charge<'_>)) {
-        if let Some(later) = &mut self.later {
-            later.control(control);
-        }
-        match control {
-            Control::Server(server) => self.others.server(server.pid),
-            Control::Opened(opened) => {
-                self.comes(opened.connection, time, on);
-            }
-            Control::Closed { connection, .. } => {
+            Observation::Control(_, Control::Server(server)) => self.others.server(server.pid),
+            Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.streams.remove(connection);
-                self.comes(*connection, time, on);
-            }
-            // What it has done until then.
-            Control::Ended { .. } => {
-                self.comes(ConnectionId::default(), time, on);
             }
             _ => {}
         }
-    }
-
-    /// Something comes for the server: what it has done of its own accord until then. Whether it is awake
-    /// for such work now.
-    fn comes(
-        &mut self,
-        connection: ConnectionId,
-        time: Timestamp,
-        on: &mut impl FnMut(&Charge<'_>),
-    ) -> bool {
-        let start = *self.start.get_or_insert(time);
-        let at = |time| since(start, time);
-        let Some(later) = &mut self.later else {
-            return false;
-        };
-        while let Some(Own { from, time }) = later.own(time, at) {
-            self.clock.serve_at(at(from), time);
-            let there = (connection, from);
-            on(&Charge::beside(
-                there,
-                TransportPart::Own,
-                Cost::exact(time),
-                None,
-            ));
-        }
-        later.comes(time, at)
     }
 
     fn at(&mut self, time: Timestamp) -> Micros {
         since(*self.start.get_or_insert(time), time)
+    }
+
+    /// The trace's time at such a time of the server's.
+    fn time_of(&self, at: Micros) -> Timestamp {
+        let start = self.start.map_or(0, Timestamp::as_nanos);
+        Timestamp::from_nanos(start.saturating_add((at.0.max(0.0) * 1e3) as u64))
     }
 
     fn wakeup(
@@ -218,9 +161,6 @@ impl Pricer {
     /// The server works for `time` on what came last.
     fn serve(&mut self, time: Micros) {
         self.clock.serve(time);
-        if let Some(later) = &mut self.later {
-            later.costs(time);
-        }
     }
 
     fn message(&mut self, seen: &Seen<'_>, on: &mut impl FnMut(&Charge<'_>)) {
@@ -334,14 +274,12 @@ impl Pricer {
     ) {
         let fixed = self.costs.price_into(operation, &mut self.price);
         self.serve(self.price.server.time);
-        let start = *self.start.get_or_insert(seen.time);
-        if let (Some(later), Some(changed)) = (&mut self.later, seen.changed) {
+        if let (Some(pictures), Some(changed)) = (&mut self.pictures, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
-            let at = |time| since(start, time);
-            let join = later.changed(changed, seen.time, busy, at);
+            let join = pictures.change(changed, busy);
             self.price.server += Cost::exact(join);
             let busy = busy + join;
-            let pauses = later.pauses(busy);
+            let pauses = pictures.pauses(busy);
             self.serve(join);
             if pauses {
                 self.update(seen.connection, seen.time, (busy, false), on);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Clock;
 
 use crate::grabs::GrabReport;
+use crate::measured::Basis;
 use crate::profile::partition::PartitionReport;
 use crate::profile::scales::ScaleReport;
 use crate::resources::report::ResourceReport;
@@ -91,6 +92,8 @@ pub struct ServerReport {
     pub name: String,
     /// The clock that `server_ms` is on; null where nothing was priced.
     pub clock: Option<Clock>,
+    /// What every server time stands on.
+    pub basis: Basis,
 }
 
 /// The network that was assumed.
@@ -214,8 +217,7 @@ pub struct TransportReport {
     /// For that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_ms: Option<f64>,
-    /// What the recorded server did of its own accord, by the kernel; absent where it is not the one that
-    /// is priced. `updates` then count those that it did not do so.
+    /// What the recorded server ran for nobody; absent where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnReport>,
     /// The time of `bytes` on the network.
@@ -231,12 +233,8 @@ pub struct TransportReport {
 pub struct OwnReport {
     /// How often it ran so.
     pub runs: u64,
-    /// Its time for that, as the kernel's context switches tell it.
+    /// Its time for that and in threads other than its first.
     pub ms: f64,
-    /// Such runs that found something changed on its screen.
-    pub updates: u64,
-    /// How many pixels had been drawn by then.
-    pub pixels: u64,
 }
 
 /// Requests and transport together, and the kernel's figures beside them.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use x11prof_cost_model::{Clock, Cost, Micros, Network};
 
 use crate::facts::Facts;
+use crate::measured::Basis;
 use crate::profile::Profile;
 use crate::profile::charges::TransportPart;
 use crate::profile::likely::likely;
@@ -30,13 +31,14 @@ impl ProfileReport {
         let requests = profile
             .lines()
             .filter(|(_, line)| line.count > 0)
-            .map(|(name, line)| request(name.as_str(), line, network));
+            .map(|(name, line)| request(name.as_str(), &line, network));
         ProfileReport {
             format: FORMAT,
             trace: trace(path, facts),
             server: ServerReport {
                 name: profile.server().to_owned(),
                 clock: profile.clock(),
+                basis: profile.basis(),
             },
             network: NetworkReport::new(network, profile.blocking()),
             requests: shares(requests.collect(), &total),
@@ -75,11 +77,11 @@ fn groups(
     total: &TotalReport,
 ) -> Option<GroupReport> {
     let groups = profile.groups()?;
-    let lines = groups
-        .lines()
+    let lines = profile
+        .group_lines()
         .map(|(key, line)| {
             let label = groups.label(key, |connection| facts.client_name(connection));
-            request(&label, line, network)
+            request(&label, &line, network)
         })
         .collect();
     Some(GroupReport {
@@ -192,6 +194,7 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         .fold(0, u64::saturating_add);
     let wire = network.time(bytes, 0);
     let updates = profile.knows_updates().then(|| part(TransportPart::Update));
+    let measured = profile.basis() == Basis::Measured;
     let two = |a, b| ms(part(a).server.time + part(b).server.time);
     TransportReport {
         wakeups: part(TransportPart::Wakeup).count,
@@ -211,11 +214,9 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         event_ms: ms(part(TransportPart::Event).server.time),
         updates: updates.map(|it| it.count),
         update_ms: updates.map(|it| ms(it.server.time)),
-        own: profile.own_updates().map(|seen| OwnReport {
+        own: measured.then(|| OwnReport {
             runs: part(TransportPart::Own).count,
             ms: ms(part(TransportPart::Own).server.time),
-            updates: seen.count,
-            pixels: seen.pixels,
         }),
         network_ms: ms(wire),
         time_ms: ms(server.time + wire),
@@ -243,9 +244,14 @@ fn total(
         all.unpriced += line.unpriced;
         all.server += line.server;
     }
-    let server = all.server + transport_cost(profile);
+    let mut server = all.server + transport_cost(profile);
+    let measured = profile.basis() == Basis::Measured;
+    if measured {
+        // Prices have divided it, and have not made it.
+        server = Cost::exact(server.time);
+    }
     // What was compared is processor time, by files that know transport.
-    let is_checked = profile.knows_transport() && profile.clock() == Some(Clock::Cpu);
+    let is_checked = !measured && profile.knows_transport() && profile.clock() == Some(Clock::Cpu);
     let likely = is_checked.then(|| likely(server));
     let wire = network.time(all.bytes, all.blocking) + network.time(transport.bytes, 0);
     let cpu = facts.cpu();

@@ -2,8 +2,9 @@
 
 use std::hash::Hash;
 
-use x11prof_cost_model::{Basis, Cost, FastMap};
+use x11prof_cost_model::{Basis, Cost, FastMap, Micros};
 
+use crate::measured::{Rate, Share};
 use crate::profile::charges::Charge;
 
 /// What the requests under one key add up to.
@@ -21,6 +22,9 @@ pub struct Line {
     pub server: Cost,
     /// The server's time for their transport, which is part of the transport's line.
     pub transport: Cost,
+    /// What was measured of the one and of the other, where anything was.
+    pub(crate) measured: Share,
+    pub(crate) measured_transport: Share,
     /// How many were priced as measured.
     pub exact: u64,
     /// How many between or beyond measured sizes.
@@ -67,6 +71,18 @@ impl Line {
 }
 
 impl Line {
+    /// The line with its times as they were measured at this `rate`, where they were.
+    pub(crate) fn at(&self, rate: Option<Rate>) -> Line {
+        match rate {
+            None => self.clone(),
+            Some(rate) => Line {
+                server: measured(rate.time(self.measured), self.server),
+                transport: measured(rate.time(self.measured_transport), self.transport),
+                ..self.clone()
+            },
+        }
+    }
+
     /// Adds another line to this one.
     fn join(&mut self, other: &Line) {
         self.count += other.count;
@@ -75,10 +91,25 @@ impl Line {
         self.failed += other.failed;
         self.server += other.server;
         self.transport += other.transport;
+        self.measured += other.measured;
+        self.measured_transport += other.measured_transport;
         self.exact += other.exact;
         self.interpolated += other.interpolated;
         self.substituted += other.substituted;
         self.unpriced += other.unpriced;
+    }
+}
+
+/// A measured time, with bounds as far apart as those of the price that it was divided by.
+pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
+    if price.time.0 <= 0.0 {
+        return Cost::exact(time);
+    }
+    let part = time.0 / price.time.0;
+    Cost {
+        time,
+        low: price.low * part,
+        high: price.high * part,
     }
 }
 

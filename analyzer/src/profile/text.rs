@@ -63,6 +63,7 @@ impl ProfileReport {
             Clock::Cpu => " (CPU time)",
             Clock::Wall => " (wall clock)",
         });
+        writeln!(out, "Server time: {}", self.server.basis.for_people())?;
         writeln!(
             out,
             "Server parameters: {}{clock}",
@@ -115,7 +116,7 @@ impl ProfileReport {
                 transport.update_ms.unwrap_or_default(),
             ),
             row(
-                "of its own accord, as recorded",
+                "the server's own work",
                 transport.own.as_ref().map_or(0, |own| own.runs),
                 0,
                 transport.own.as_ref().map_or(0.0, |own| own.ms),

@@ -20,7 +20,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("memory") => memory::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         _ => Err(
-            "usage: cargo xtask validate accuracy [ROUNDS] [more|again|runs] [SERVER…] [WORKLOAD…]\n       \
+            "usage: cargo xtask validate accuracy [ROUNDS] [more|again] [SERVER…] [WORKLOAD…]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|screen]\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \

@@ -18,14 +18,14 @@ impl Pricer {
         at: Micros,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        if self.later.is_some() {
+        if self.pictures.is_some() {
             let busy = self.clock.busy_until().unwrap_or(at);
             let ready = self.ready(connection, time, busy);
             let now = Micros(at.0.max(busy.0));
             self.update(connection, time, (now, at >= busy && !ready), on);
             let busy = self.clock.busy_until().unwrap_or(at);
-            if let Some(later) = &mut self.later {
-                later.serves(connection, at, busy);
+            if let Some(pictures) = &mut self.pictures {
+                pictures.serves(connection, at, busy);
             }
         }
     }
@@ -53,7 +53,7 @@ impl Pricer {
         (now, idle): (Micros, bool),
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let Some(later) = &mut self.later else {
+        let Some(pictures) = &mut self.pictures else {
             return;
         };
         let cold = self.transport.cold(self.coldness.lapse());
@@ -61,10 +61,10 @@ impl Pricer {
             due,
             cost: server,
             wait,
-        }) = later.made(time, (now, idle), cold)
+        }) = pictures.made(now, idle, cold)
         {
             self.clock.serve_at(due, server.time + wait);
-            let there = (connection, time);
+            let there = (connection, self.time_of(due).min(time));
             on(&Charge::beside(there, TransportPart::Update, server, None));
         }
     }

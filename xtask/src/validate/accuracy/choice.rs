@@ -27,8 +27,6 @@ pub(super) enum Start {
     /// With the recordings of the last run, which are priced again beside its truths; nothing is
     /// run.
     Again,
-    /// With those recordings, whose servers' runs are held beside the prices of what had come; nothing is run.
-    Runs,
 }
 
 /// What to run.
@@ -42,7 +40,7 @@ pub(super) struct Choice {
 
 impl Choice {
     /// From arguments in any order: a number of rounds, kinds of server, parts of workloads' names,
-    /// `more`, `again` or `runs`.
+    /// `more` or `again`.
     pub(super) fn new(arguments: &[String]) -> Result<Choice, String> {
         let mut choice = Choice {
             said: None,
@@ -59,8 +57,6 @@ impl Choice {
                 choice.start = Start::More;
             } else if argument == "again" {
                 choice.start = Start::Again;
-            } else if argument == "runs" {
-                choice.start = Start::Runs;
             } else {
                 choice.workloads_named(argument)?;
             }
@@ -127,7 +123,6 @@ mod tests {
             named,
             ["x11perf text", "xterm long text", "xterm jump scroll off"]
         );
-        assert_eq!(choice(&["runs"]).start, Start::Runs);
         assert!(Choice::new(&["nonsense".to_owned()]).is_err());
         assert_eq!(choice(&[]).servers, SERVERS);
     }

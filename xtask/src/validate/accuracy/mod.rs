@@ -7,7 +7,6 @@
 mod choice;
 mod document;
 mod pace;
-mod runs;
 mod shared_core;
 mod sleeps;
 mod table;
@@ -36,9 +35,6 @@ const TABLES: &str = "accuracy.md";
 /// Runs the validation that `arguments` choose.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let choice = Choice::new(arguments)?;
-    if choice.start == Start::Runs {
-        return runs::show(&choice, &target().join("validate"));
-    }
     ensure(&[DEMO, TEST, PACKAGES])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let ours = ["build", "--release", "--locked", "--example", "shm_painter"];

@@ -225,7 +225,7 @@ fn housed<'a>(command: &'a mut Command, home: &TempDir) -> &'a mut Command {
 /// Prices the recording `trace` with `parameters`.
 pub(super) fn price(trace: &Path, parameters: &Path) -> Result<Priced, String> {
     let output = Command::new(target().join("release/x11prof"))
-        .args(["report", "--format", "json", "--params"])
+        .args(["report", "--basis", "model", "--format", "json", "--params"])
         .arg(parameters)
         .arg(trace)
         .output()

@@ -1,0 +1,527 @@
+//! The division of each run of the recorded server among what it was for, in proportion to prices.
+
+use std::collections::VecDeque;
+use std::hash::Hash;
+
+use x11prof_cost_model::{FastMap, Micros};
+use x11prof_protocol::SequenceNumber;
+use x11prof_trace::{ConnectionId, Switch};
+
+use super::runs::{Run, Runs};
+use super::share::{Rate, Share};
+
+/// What was read off a client's socket so shortly before a run ended may be heard by the next one only:
+/// the recorder's way to the server.
+const ON_THE_WAY: u64 = 200_000;
+/// What comes while no run is known waits for one; beyond so much of it the next run has all.
+const MOST_WAITING: usize = 1 << 16;
+
+/// What tells how long the server ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Source {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its context switches, and its clock.
+    Switches,
+    /// Its clock alone: all of it is divided as one run.
+    Clock,
+}
+
+/// How something that the server ran for is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// It came for the server.
+    In,
+    /// The server answered what had come, or showed it.
+    Answer,
+    /// The server told it of its own accord, or a device's.
+    Event,
+}
+
+/// A request that is to be answered, or its answer.
+pub(crate) type Question = (ConnectionId, SequenceNumber);
+
+/// Something that a run was for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Work<K> {
+    /// When it was seen, in the trace's nanoseconds.
+    pub(crate) at: u64,
+    pub(crate) came: Came,
+    /// `None` where it is not known yet what it is: the beginning of a long request.
+    pub(crate) key: Option<K>,
+    /// `None` where it has none.
+    pub(crate) price: Option<Micros>,
+    /// What it asks or answers.
+    pub(crate) question: Option<Question>,
+}
+
+/// Runs that nobody called for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Uncalled {
+    /// How many.
+    pub(crate) runs: u64,
+    /// What they took.
+    pub(crate) share: Share,
+}
+
+/// Divides a server's runs among keys.
+#[derive(Debug)]
+pub(crate) struct Division<K> {
+    source: Source,
+    runs: Runs,
+    /// What is not in a run yet, in the order of time.
+    waiting: VecDeque<Work<K>>,
+    /// What the first run is for, as far as that is sure, in microseconds by the prices.
+    sure: FastMap<K, f64>,
+    /// What the run before was for.
+    last: FastMap<K, f64>,
+    /// What each client asked last, and whether that is answered.
+    asked: FastMap<ConnectionId, (SequenceNumber, bool)>,
+    /// Whether the server owed an answer when the first run began: it had waited for a disk or another
+    /// server, and not for clients.
+    owes: bool,
+    /// What woke it.
+    woken_by: Option<K>,
+    /// Whether anything came for it.
+    called: bool,
+    /// Runs that were for a message which had not come whole.
+    carried: Share,
+    uncalled: Uncalled,
+    /// All prices, and how many there were: what has none weighs as much as they do on average.
+    priced: (f64, u64),
+}
+
+impl<K: Copy + Eq + Hash> Division<K> {
+    /// Of the server with this process id.
+    pub(crate) fn of(server: u32) -> Division<K> {
+        Division {
+            source: Source::None,
+            runs: Runs::of(server),
+            waiting: VecDeque::new(),
+            sure: FastMap::default(),
+            last: FastMap::default(),
+            asked: FastMap::default(),
+            owes: false,
+            woken_by: None,
+            called: false,
+            carried: Share::default(),
+            uncalled: Uncalled::default(),
+            priced: (0.0, 0),
+        }
+    }
+
+    pub(crate) fn server(&self) -> u32 {
+        self.runs.server()
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        self.source
+    }
+
+    /// The recorder said how it watches the server.
+    pub(crate) fn captured(&mut self, switches: bool) {
+        self.source = match switches {
+            true => Source::Switches,
+            false => Source::Clock,
+        };
+    }
+
+    /// The kernel's clock of the server was read.
+    pub(crate) fn clock(&mut self, at: u64, clock: u64) {
+        self.runs.clock(at, clock);
+    }
+
+    /// Takes context switches: those of the time that `settle` will be asked for, at least.
+    pub(crate) fn switches(&mut self, switches: &[Switch]) {
+        switches.iter().for_each(|switch| self.runs.switch(switch));
+    }
+
+    /// The server has `work`.
+    pub(crate) fn work(&mut self, work: Work<K>) {
+        if let Some(price) = work.price {
+            self.priced.0 += price.0;
+            self.priced.1 += 1;
+        }
+        match self.waiting.back() {
+            // Work of the server's own may be told late.
+            Some(last) if last.at > work.at => {
+                let place = self.waiting.partition_point(|it| it.at <= work.at);
+                self.waiting.insert(place, work);
+            }
+            _ => self.waiting.push_back(work),
+        }
+        if self.source == Source::Clock || self.waiting.len() > MOST_WAITING {
+            while let Some(work) = self.waiting.pop_front() {
+                self.take(work);
+            }
+        }
+    }
+
+    /// A client has gone: nobody waits for its answers.
+    pub(crate) fn gone(&mut self, client: ConnectionId) {
+        self.asked.remove(&client);
+    }
+
+    /// What a price is on average, in microseconds; 1 before there is one.
+    fn usual(&self) -> f64 {
+        match self.priced {
+            (sum, count) if sum > 0.0 => sum / count as f64,
+            _ => 1.0,
+        }
+    }
+
+    /// The last work of `key` costs so much more, or less.
+    pub(crate) fn corrected(&mut self, key: K, price: Micros) {
+        *self.sure.entry(key).or_default() += price.0;
+    }
+
+    /// Divides the runs that were over by `now`, all that came until then being told. A wakeup weighs
+    /// what `wakeup` says for a sleep, and has the key that `woken` makes of what it was for.
+    pub(crate) fn settle(
+        &mut self,
+        now: u64,
+        wakeup: impl Fn(Option<u64>) -> Micros,
+        woken: impl Fn(Option<K>) -> K,
+        mut credit: impl FnMut(K, Share),
+    ) {
+        if self.source != Source::Switches {
+            if self.source == Source::Clock {
+                // Prices stand in for times: the rate brings their sum to the clock's.
+                for (key, price) in self.sure.drain() {
+                    credit(key, of_prices(price));
+                }
+            }
+            return;
+        }
+        while let Some((run, next)) = self.runs.front() {
+            let (run, next) = (*run, next);
+            let over = run.to.filter(|to| to.saturating_add(ON_THE_WAY) < now);
+            // For it for sure is what came before it began, and well before it ended.
+            let end = run.to.unwrap_or(now).min(now);
+            let sure = run.from.max(end.saturating_sub(ON_THE_WAY));
+            while let Some(work) = self.waiting.pop_front_if(|it| it.at <= sure) {
+                self.take(work);
+            }
+            let Some(to) = over else { return };
+            self.late(to, next);
+            self.divide(&run, wakeup(run.slept), &woken, &mut credit);
+            self.runs.pop();
+            self.owes = self.asked.values().any(|(_, answered)| !answered);
+        }
+    }
+
+    /// Takes of what came shortly before the run ended what is its own: all, if something else that came
+    /// explains the next run.
+    fn late(&mut self, to: u64, next: Option<u64>) {
+        let soon = next.filter(|next| next.saturating_sub(to) <= ON_THE_WAY);
+        let explains = |it: &Work<K>| it.at > to && soon.is_some_and(|next| it.at <= next);
+        let came = |it: &&Work<K>| it.came == Came::In;
+        let explained = self.waiting.iter().filter(came).any(explains);
+        let keep_in = soon.is_some() && !explained && self.called;
+        let until = next.unwrap_or(u64::MAX).min(to + ON_THE_WAY);
+        let mut kept = VecDeque::new();
+        while let Some(work) = self.waiting.pop_front_if(|it| it.at <= until) {
+            let own = match work.came {
+                Came::In => work.at <= to && !keep_in,
+                Came::Answer | Came::Event => true,
+            };
+            if own {
+                self.take(work);
+            } else {
+                kept.push_back(work);
+            }
+        }
+        for work in kept.into_iter().rev() {
+            self.waiting.push_front(work);
+        }
+    }
+
+    fn take(&mut self, work: Work<K>) {
+        self.called |= work.came != Came::Answer;
+        if let Some((client, sequence)) = work.question {
+            let (last, answered) = self.asked.entry(client).or_default();
+            if work.came == Came::In {
+                (*last, *answered) = (sequence, false);
+            } else {
+                *answered |= *last <= sequence;
+            }
+        }
+        let Some(key) = work.key else { return };
+        if work.came == Came::In {
+            self.woken_by.get_or_insert(key);
+        }
+        let price = work.price.map_or_else(|| self.usual(), |price| price.0);
+        *self.sure.entry(key).or_default() += price;
+    }
+
+    fn divide(
+        &mut self,
+        run: &Run,
+        wakeup: Micros,
+        woken: &impl Fn(Option<K>) -> K,
+        credit: &mut impl FnMut(K, Share),
+    ) {
+        let by = self.woken_by.take();
+        let called = std::mem::take(&mut self.called);
+        if !called && self.owes {
+            // It goes on with what the run before was for.
+            for (key, price) in self.sure.drain() {
+                *self.last.entry(key).or_default() += price;
+            }
+        } else if called {
+            std::mem::swap(&mut self.sure, &mut self.last);
+            self.sure.clear();
+        } else {
+            // Answers alone were written by the run before.
+            self.sure.clear();
+            self.uncalled.runs += 1;
+            self.uncalled.share += run.share();
+            return;
+        }
+        self.last.retain(|_, price| *price > 0.0);
+        let all: f64 = self.last.values().sum();
+        let share = run.share() + std::mem::take(&mut self.carried);
+        if all <= 0.0 {
+            self.carried = share;
+            return;
+        }
+        let wakeup = if called { wakeup.0 } else { 0.0 };
+        let whole = all + wakeup;
+        for (key, price) in &self.last {
+            credit(*key, share.part(price / whole));
+        }
+        if called {
+            credit(woken(by), share.part(wakeup / whole));
+        }
+    }
+
+    /// The trace is over: what goes on is over as well.
+    pub(crate) fn end(&mut self) {
+        self.runs.end();
+    }
+
+    /// What nobody called for: of the first thread, with what no whole message came for in the end.
+    pub(crate) fn uncalled(&self) -> Uncalled {
+        let share = self.uncalled.share + self.carried;
+        Uncalled {
+            share,
+            ..self.uncalled
+        }
+    }
+
+    /// What the server's other threads ran.
+    pub(crate) fn threads(&self) -> Share {
+        self.runs.others()
+    }
+
+    /// From shares to the kernel's time, `credited` being all that was handed out; `None` where neither
+    /// tells it.
+    pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {
+        match self.source {
+            Source::Switches => Some(self.runs.rate().unwrap_or(Rate::PLAIN)),
+            Source::Clock if credited.time.0 > 0.0 => {
+                let clock = self.runs.clocked()?;
+                Some(Rate {
+                    scale: clock.0 / credited.time.0,
+                    each: Micros::ZERO,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Starts counts and times afresh.
+    pub(crate) fn start_afresh(&mut self) {
+        self.runs.start_afresh();
+        self.waiting.clear();
+        self.sure.clear();
+        self.uncalled = Uncalled::default();
+        self.carried = Share::default();
+    }
+}
+
+fn of_prices(price: f64) -> Share {
+    Share {
+        time: Micros(price.max(0.0)),
+        stretches: 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use x11prof_cost_model::Micros;
+    use x11prof_protocol::SequenceNumber;
+    use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
+
+    use super::{Came, Division, Source, Work};
+    use crate::measured::share::Share;
+
+    const SERVER: u32 = 7;
+    const WAKEUP: char = 'w';
+
+    /// A division of runs from and to these microseconds, the first of which is preceded by a wait.
+    fn with(runs: &[(u64, u64)]) -> Division<char> {
+        let mut division = Division::of(SERVER);
+        division.captured(true);
+        let switch = |micros: u64, kind| Switch {
+            time: Timestamp::from_nanos(micros * 1000),
+            pid: SERVER,
+            tid: SERVER,
+            cpu: 0,
+            kind,
+        };
+        for &(from, to) in runs {
+            division.switches(&[
+                switch(from, SwitchKind::In),
+                switch(to, SwitchKind::Blocked),
+            ]);
+        }
+        division
+    }
+
+    impl Division<char> {
+        fn request(&mut self, micros: u64, key: char, price: f64) {
+            self.one(micros, Came::In, Some(key), Some(Micros(price)));
+        }
+
+        fn one(&mut self, micros: u64, came: Came, key: Option<char>, price: Option<Micros>) {
+            self.work(Work {
+                at: micros * 1000,
+                came,
+                key,
+                price,
+                question: None,
+            });
+        }
+
+        /// A request to be answered, or its answer.
+        fn question(&mut self, micros: u64, came: Came, key: char) {
+            self.work(Work {
+                at: micros * 1000,
+                came,
+                key: Some(key),
+                price: Some(Micros(5.0)),
+                question: Some((ConnectionId(1), SequenceNumber(1))),
+            });
+        }
+
+        /// What each key has by `now`, in microseconds; a wakeup weighs 5.
+        fn settled(&mut self, micros: u64) -> BTreeMap<char, f64> {
+            let mut all = BTreeMap::new();
+            let wakeup = |_| Micros(5.0);
+            self.settle(
+                micros * 1000,
+                wakeup,
+                |_| WAKEUP,
+                |key, share: Share| {
+                    *all.entry(key).or_default() += share.time.0;
+                },
+            );
+            all
+        }
+    }
+
+    #[test]
+    fn a_run_is_divided_in_proportion_to_prices() {
+        let mut division = with(&[(100, 140), (10_000, 10_030)]);
+        division.request(90, 'a', 10.0);
+        division.request(95, 'b', 5.0);
+        assert_eq!(
+            division.settled(1000),
+            BTreeMap::from([('a', 20.0), ('b', 10.0), (WAKEUP, 10.0)])
+        );
+        division.request(9_990, 'b', 5.0);
+        assert_eq!(
+            division.settled(20_000),
+            BTreeMap::from([('b', 15.0), (WAKEUP, 15.0)])
+        );
+    }
+
+    #[test]
+    fn what_nobody_called_for_is_nobodys() {
+        let mut division = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
+        division.request(90, 'a', 15.0);
+        // Written by the first run, read late.
+        division.one(150, Came::Answer, Some('r'), Some(Micros(20.0)));
+        // It came while the second run went on; the third, which nothing else explains, is for it.
+        division.request(9_990, 'a', 5.0);
+        division.request(10_025, 'b', 5.0);
+        let settled = division.settled(20_000);
+        assert_eq!(settled[&'r'], 20.0);
+        assert_eq!(settled[&'b'], 5.0);
+        assert_eq!(division.uncalled().runs, 0);
+
+        let mut division = with(&[(100, 140), (10_000, 10_030)]);
+        division.request(90, 'a', 15.0);
+        division.settled(20_000);
+        let own = division.uncalled();
+        assert_eq!((own.runs, own.share.time), (1, Micros(30.0)));
+    }
+
+    #[test]
+    fn what_came_late_is_the_runs_own_where_something_explains_the_next() {
+        let mut division = with(&[(100, 400), (410, 420)]);
+        division.request(90, 'a', 5.0);
+        division.request(390, 'b', 5.0);
+        division.request(405, 'c', 5.0);
+        let settled = division.settled(1000);
+        assert_eq!((settled[&'b'], settled[&'c']), (100.0, 5.0));
+    }
+
+    #[test]
+    fn the_beginning_of_a_long_request_is_carried_to_its_end() {
+        let mut division = with(&[(100, 140), (1_000, 1_010)]);
+        division.one(90, Came::In, None, None);
+        division.request(990, 'a', 5.0);
+        let settled = division.settled(2_000);
+        assert_eq!(settled[&'a'] + settled[&WAKEUP], 50.0);
+    }
+
+    #[test]
+    fn a_server_that_owes_an_answer_goes_on() {
+        // It waits for a disk twice before it answers.
+        let mut division = with(&[(100, 110), (1_000, 1_040), (2_000, 2_010), (9_000, 9_030)]);
+        division.question(90, Came::In, 'a');
+        division.question(2_005, Came::Answer, 'r');
+        let settled = division.settled(20_000);
+        assert_eq!(settled[&'a'], 5.0 + 40.0 + 5.0);
+        assert_eq!((settled[&'r'], settled[&WAKEUP]), (5.0, 5.0));
+        let own = division.uncalled();
+        assert_eq!((own.runs, own.share.time), (1, Micros(30.0)));
+    }
+
+    #[test]
+    fn what_has_no_price_weighs_as_much_as_others() {
+        let mut division = with(&[(100, 150)]);
+        division.request(80, 'a', 2.0);
+        division.request(81, 'a', 8.0);
+        division.one(82, Came::In, Some('u'), None);
+        let settled = division.settled(1000);
+        assert_eq!((settled[&'a'], settled[&'u']), (25.0, 12.5));
+    }
+
+    #[test]
+    fn a_clock_alone_is_divided_as_one_run() {
+        let mut division: Division<char> = Division::of(SERVER);
+        division.captured(false);
+        assert_eq!(division.source(), Source::Clock);
+        division.clock(0, 1_000_000);
+        division.request(90, 'a', 10.0);
+        division.request(91, 'b', 30.0);
+        let settled = division.settled(1000);
+        division.clock(2_000_000, 1_080_000);
+        let credited = Share {
+            time: Micros(settled.values().sum()),
+            stretches: 0.0,
+        };
+        let rate = division.rate(credited).unwrap();
+        let b = Share {
+            time: Micros(settled[&'b']),
+            ..credited
+        };
+        assert_eq!(rate.time(b), Micros(60.0));
+    }
+}

@@ -1,0 +1,338 @@
+//! When the recorded server ran, from the context switches: run by run, and held against the kernel's
+//! clock of its process.
+
+use std::collections::{HashMap, VecDeque};
+
+use x11prof_cost_model::Micros;
+use x11prof_trace::{Switch, SwitchKind};
+
+use super::share::{Rate, Share};
+
+/// Runs kept until they are divided; with more, the oldest are joined.
+const MOST_RUNS: usize = 1 << 14;
+/// Stretches kept, to tell how long it had run by the time of a reading of its clock.
+const MOST_STRETCHES: usize = 1 << 12;
+/// Threads of the server followed at most.
+const MOST_THREADS: usize = 1 << 10;
+
+/// The server ran, from a wakeup until it waited again. Times are the trace's nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Run {
+    pub(super) from: u64,
+    /// When it waited again; `None` while it goes on.
+    pub(super) to: Option<u64>,
+    /// How long it had waited before; `None` where that was not seen.
+    pub(super) slept: Option<u64>,
+    nanos: u64,
+    stretches: u32,
+    on_since: Option<u64>,
+}
+
+impl Run {
+    pub(super) fn share(&self) -> Share {
+        Share {
+            time: micros(self.nanos),
+            stretches: f64::from(self.stretches),
+        }
+    }
+}
+
+/// The clock and the switches at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    clock: u64,
+    told: Told,
+}
+
+/// What the switches have told so far, of all threads.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    nanos: u64,
+    stretches: u64,
+}
+
+/// The runs of one server. Of its threads the first counts, which speaks with the clients; what the others
+/// do is told apart.
+#[derive(Debug)]
+pub(super) struct Runs {
+    server: u32,
+    runs: VecDeque<Run>,
+    waits_since: Option<u64>,
+    /// Its other threads that run, and since when.
+    others: HashMap<u32, u64>,
+    others_ran: Share,
+    told: Told,
+    /// From when to when its threads ran last, in the order of their ends.
+    stretches: VecDeque<(u64, u64)>,
+    first: Option<Reading>,
+    last: Option<Reading>,
+}
+
+impl Runs {
+    pub(super) fn of(server: u32) -> Runs {
+        Runs {
+            server,
+            runs: VecDeque::new(),
+            waits_since: None,
+            others: HashMap::new(),
+            others_ran: Share::default(),
+            told: Told::default(),
+            stretches: VecDeque::new(),
+            first: None,
+            last: None,
+        }
+    }
+
+    pub(super) fn server(&self) -> u32 {
+        self.server
+    }
+
+    /// The first of the runs that are not divided yet, and when the one after it began.
+    pub(super) fn front(&self) -> Option<(&Run, Option<u64>)> {
+        let next = self.runs.get(1).map(|run| run.from);
+        Some((self.runs.front()?, next))
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.runs.pop_front();
+    }
+
+    /// What the server's other threads ran.
+    pub(super) fn others(&self) -> Share {
+        self.others_ran
+    }
+
+    /// Takes a context switch.
+    pub(super) fn switch(&mut self, switch: &Switch) {
+        if switch.pid != self.server {
+            return;
+        }
+        let time = switch.time.as_nanos();
+        if switch.tid != switch.pid {
+            self.other(switch, time);
+            return;
+        }
+        let awake = self.runs.back_mut().filter(|run| run.to.is_none());
+        match (switch.kind, awake) {
+            (SwitchKind::In, Some(run)) => {
+                run.on_since.get_or_insert(time);
+            }
+            (SwitchKind::In, None) => self.begin(time),
+            (kind, Some(run)) => {
+                if let Some(since) = run.on_since.take() {
+                    run.nanos += time.saturating_sub(since);
+                    run.stretches += 1;
+                    self.stretch(since, time);
+                }
+                if kind == SwitchKind::Blocked {
+                    self.wait(time);
+                }
+            }
+            // It was on a processor when the recording began.
+            (SwitchKind::Blocked, None) => self.waits_since = Some(time),
+            (SwitchKind::Preempted, None) => self.begin(time),
+        }
+    }
+
+    fn begin(&mut self, time: u64) {
+        if self.runs.len() == MOST_RUNS {
+            self.join();
+        }
+        let slept = self.waits_since.map(|since| time.saturating_sub(since));
+        self.runs.push_back(Run {
+            from: time,
+            to: None,
+            slept,
+            nanos: 0,
+            stretches: 0,
+            on_since: Some(time),
+        });
+    }
+
+    /// Makes one of the first two runs.
+    fn join(&mut self) {
+        if let (Some(first), Some(second)) = (self.runs.pop_front(), self.runs.front_mut()) {
+            second.from = first.from;
+            second.slept = first.slept;
+            second.nanos += first.nanos;
+            second.stretches += first.stretches;
+        }
+    }
+
+    fn wait(&mut self, time: u64) {
+        self.waits_since = Some(time);
+        if let Some(run) = self.runs.back_mut() {
+            run.to = Some(time);
+        }
+    }
+
+    fn other(&mut self, switch: &Switch, time: u64) {
+        if switch.kind == SwitchKind::In {
+            if self.others.len() < MOST_THREADS {
+                self.others.entry(switch.tid).or_insert(time);
+            }
+        } else if let Some(since) = self.others.remove(&switch.tid) {
+            self.others_ran += Share {
+                time: micros(time.saturating_sub(since)),
+                stretches: 1.0,
+            };
+            self.stretch(since, time);
+        }
+    }
+
+    fn stretch(&mut self, since: u64, until: u64) {
+        self.told.nanos += until.saturating_sub(since);
+        self.told.stretches += 1;
+        if self.stretches.len() == MOST_STRETCHES {
+            self.stretches.pop_front();
+        }
+        self.stretches.push_back((since, until));
+    }
+
+    /// The kernel's clock of the process was read, at `time`.
+    pub(super) fn clock(&mut self, time: u64, clock: u64) {
+        let told = self.told_by(time);
+        let reading = Reading { clock, told };
+        self.first.get_or_insert(reading);
+        self.last = Some(reading);
+    }
+
+    /// How long its threads had run by `time`, which may be before the last switches.
+    fn told_by(&self, time: u64) -> Told {
+        let mut told = self.told;
+        for &(since, until) in self.stretches.iter().rev() {
+            if until <= time {
+                break;
+            }
+            told.nanos = told
+                .nanos
+                .saturating_sub(until - since.max(time).min(until));
+            told.stretches = told.stretches.saturating_sub(1);
+        }
+        let run = self.runs.back().and_then(|run| run.on_since);
+        for since in run.into_iter().chain(self.others.values().copied()) {
+            told.nanos += time.saturating_sub(since);
+        }
+        told
+    }
+
+    /// What the clock says beside the switches, between its first reading and its last.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        let (first, last) = (self.first?, self.last?);
+        let told = Share {
+            time: micros(last.told.nanos.saturating_sub(first.told.nanos)),
+            stretches: last.told.stretches.saturating_sub(first.told.stretches) as f64,
+        };
+        let clock = self.clocked()?;
+        Some(Rate::of(clock, told))
+    }
+
+    /// The clock's time between its first reading and its last.
+    pub(super) fn clocked(&self) -> Option<Micros> {
+        let (first, last) = (self.first?, self.last?);
+        let clock = last.clock.checked_sub(first.clock)?;
+        (clock > 0).then(|| micros(clock))
+    }
+
+    /// The trace is over: so is a run that goes on.
+    pub(super) fn end(&mut self) {
+        let last = self.stretches.back().map(|(_, until)| *until);
+        if let Some(run) = self.runs.back_mut().filter(|run| run.to.is_none()) {
+            run.on_since = None;
+            run.to = Some(last.unwrap_or(run.from).max(run.from));
+        }
+    }
+
+    /// Starts counts and times afresh.
+    pub(super) fn start_afresh(&mut self) {
+        self.runs.retain(|run| run.to.is_none());
+        self.others_ran = Share::default();
+        self.first = self.last;
+    }
+}
+
+fn micros(nanos: u64) -> Micros {
+    Micros::from_nanos(nanos as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+    use x11prof_trace::{Switch, SwitchKind, Timestamp};
+
+    use super::{MOST_RUNS, Runs};
+    use crate::measured::share::Share;
+
+    const SERVER: u32 = 7;
+
+    fn switch(tid: u32, micros: u64, kind: SwitchKind) -> Switch {
+        Switch {
+            time: Timestamp::from_nanos(micros * 1000),
+            pid: SERVER,
+            tid,
+            cpu: 0,
+            kind,
+        }
+    }
+
+    fn with(all: &[(u32, u64, SwitchKind)]) -> Runs {
+        let mut runs = Runs::of(SERVER);
+        for &(tid, time, kind) in all {
+            runs.switch(&switch(tid, time, kind));
+        }
+        runs
+    }
+
+    #[test]
+    fn a_run_goes_from_a_wakeup_until_it_waits() {
+        use SwitchKind::{Blocked, In, Preempted};
+        let mut runs = with(&[
+            (7, 5, Blocked),
+            (7, 10, In),
+            (7, 14, Preempted),
+            (7, 20, In),
+            (7, 26, Blocked),
+            (7, 40, In),
+        ]);
+        let (run, next) = runs.front().unwrap();
+        assert_eq!((run.from, run.to), (10_000, Some(26_000)));
+        assert_eq!((run.slept, next), (Some(5_000), Some(40_000)));
+        let share = run.share();
+        assert_eq!((share.time, share.stretches), (Micros(10.0), 2.0));
+        runs.pop();
+        assert_eq!(runs.front().unwrap().0.to, None);
+    }
+
+    #[test]
+    fn other_threads_are_told_apart_and_count_for_the_clock() {
+        use SwitchKind::{Blocked, In};
+        let mut runs = with(&[(7, 10, In), (8, 12, In)]);
+        runs.clock(9_000, 100_000);
+        for it in [(8, 18, Blocked), (7, 20, Blocked), (7, 30, In)] {
+            runs.switch(&switch(it.0, it.1, it.2));
+        }
+        let ran = Share {
+            time: Micros(6.0),
+            stretches: 1.0,
+        };
+        assert_eq!(runs.others(), ran);
+        // Read in the middle of a run, when the switches after it are known already.
+        runs.clock(31_000, 121_000);
+        let rate = runs.rate().unwrap();
+        // 21 µs by the clock, 10 + 6 + 1 by the switches, in two stretches that ended.
+        assert_eq!((rate.scale, rate.each), (1.0, Micros(2.0)));
+        assert_eq!(runs.told_by(15_000).nanos, 5_000 + 3_000);
+    }
+
+    #[test]
+    fn too_many_are_joined() {
+        let mut runs = Runs::of(SERVER);
+        for at in 0..=MOST_RUNS as u64 {
+            runs.switch(&switch(7, at * 10, SwitchKind::In));
+            runs.switch(&switch(7, at * 10 + 1, SwitchKind::Blocked));
+        }
+        let (run, next) = runs.front().unwrap();
+        assert_eq!(run.share().time, Micros(2.0));
+        assert_eq!(next, Some(20_000));
+    }
+}

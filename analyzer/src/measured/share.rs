@@ -1,0 +1,136 @@
+//! Amounts of the server's measured time, and what they stand on.
+
+use std::ops::{Add, AddAssign};
+
+use serde::{Deserialize, Serialize};
+use x11prof_cost_model::Micros;
+
+/// What a server time stands on, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// The kernel's clock of the recorded server, divided by prices.
+    Measured,
+    /// Measured on the recorded server, brought to another one by the ratio of two prices.
+    Carried,
+    /// Prices alone.
+    Modelled,
+}
+
+impl Basis {
+    /// In a line of a report.
+    pub(crate) fn for_people(self) -> &'static str {
+        match self {
+            Basis::Measured => "measured (the kernel's clock, divided by prices)",
+            Basis::Carried => "carried over (measured, times price there / price here)",
+            Basis::Modelled => "modelled (prices alone)",
+        }
+    }
+}
+
+/// A share of the server's runs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Share {
+    /// Time on a processor by the context switches.
+    pub(crate) time: Micros,
+    /// How many stretches on a processor that was, in whole and parts.
+    pub(crate) stretches: f64,
+}
+
+impl Share {
+    pub(crate) fn part(self, part: f64) -> Share {
+        Share {
+            time: self.time * part,
+            stretches: self.stretches * part,
+        }
+    }
+}
+
+impl Add for Share {
+    type Output = Share;
+
+    fn add(self, other: Share) -> Share {
+        Share {
+            time: self.time + other.time,
+            stretches: self.stretches + other.stretches,
+        }
+    }
+}
+
+impl AddAssign for Share {
+    fn add_assign(&mut self, other: Share) {
+        *self = *self + other;
+    }
+}
+
+/// From shares to the kernel's clock. A switch is told some microseconds after the clock of the thread
+/// begins: what the clock has beyond the switches belongs to the stretches, to each the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rate {
+    /// What a share's time is multiplied by: below 1 where the switches tell more than the clock, as
+    /// they do where some were lost.
+    pub(crate) scale: f64,
+    /// What the clock has for each stretch beyond the switches.
+    pub(crate) each: Micros,
+}
+
+impl Rate {
+    /// The switches as they are.
+    pub(crate) const PLAIN: Rate = Rate {
+        scale: 1.0,
+        each: Micros::ZERO,
+    };
+
+    /// The rate at which shares add up to `clock`.
+    pub(crate) fn of(clock: Micros, told: Share) -> Rate {
+        let beyond = clock - told.time;
+        if beyond.0 < 0.0 {
+            Rate {
+                scale: clock.0 / told.time.0,
+                ..Rate::PLAIN
+            }
+        } else if told.stretches > 0.0 {
+            Rate {
+                scale: 1.0,
+                each: beyond * (1.0 / told.stretches),
+            }
+        } else {
+            Rate::PLAIN
+        }
+    }
+
+    /// The kernel's time of a share.
+    pub(crate) fn time(self, share: Share) -> Micros {
+        share.time * self.scale + self.each * share.stretches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+
+    use super::{Rate, Share};
+
+    #[test]
+    fn what_the_clock_has_beyond_belongs_to_the_stretches() {
+        let told = Share {
+            time: Micros(100.0),
+            stretches: 10.0,
+        };
+        let rate = Rate::of(Micros(140.0), told);
+        assert_eq!(rate.each, Micros(4.0));
+        assert_eq!(rate.time(told), Micros(140.0));
+        assert_eq!(rate.time(told.part(0.1)), Micros(14.0));
+    }
+
+    #[test]
+    fn switches_that_tell_more_than_the_clock_are_scaled() {
+        let told = Share {
+            time: Micros(100.0),
+            stretches: 10.0,
+        };
+        let rate = Rate::of(Micros(50.0), told);
+        assert_eq!((rate.scale, rate.each), (0.5, Micros(0.0)));
+        assert_eq!(rate.time(told), Micros(50.0));
+    }
+}

@@ -1,0 +1,296 @@
+//! The profile's part in measured server time: what each charge has of the recorded server's runs.
+
+use x11prof_cost_model::{Lapse, Micros, ServerIdentity, TransportPrices};
+use x11prof_protocol::{Message, Symbol};
+use x11prof_trace::Control;
+
+use super::charges::{Charge, TransportPart};
+use super::groups::GroupKey;
+use crate::measured::{Came, Division, Question, Rate, Share, Source, Uncalled, Work};
+use crate::pipeline::{Observation, Seen};
+use crate::recorded::recorded_server;
+
+/// What a charge's share of a run is added to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) request: Option<Symbol>,
+    /// `None` for a request's own operation.
+    pub(super) part: Option<TransportPart>,
+    pub(super) event: Option<Symbol>,
+    pub(super) group: Option<GroupKey>,
+}
+
+/// Which server times a report wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wanted {
+    /// Measured where the recorded server is the one that is priced and the trace tells its time.
+    #[default]
+    Auto,
+    /// Measured where the trace tells the server's time, whatever server the prices are of.
+    Measured,
+    /// By prices alone.
+    Model,
+}
+
+/// Measures the recorded server's time, charge by charge.
+pub(super) struct Measuring {
+    wanted: Wanted,
+    /// The server that is priced.
+    priced: ServerIdentity,
+    transport: TransportPrices,
+    division: Option<Division<Key>>,
+    /// Of the block that goes on: whether a message of it was charged.
+    charged: bool,
+    /// All that was handed out.
+    credited: Share,
+}
+
+impl Measuring {
+    pub(super) fn new(priced: ServerIdentity, transport: TransportPrices) -> Measuring {
+        Measuring {
+            wanted: Wanted::default(),
+            priced,
+            transport,
+            division: None,
+            charged: false,
+            credited: Share::default(),
+        }
+    }
+
+    pub(super) fn want(&mut self, wanted: Wanted) {
+        self.wanted = wanted;
+    }
+
+    /// A charge is made, `seen` being the message that it is made at.
+    pub(super) fn charge(
+        &mut self,
+        charge: &Charge<'_>,
+        seen: Option<&Seen<'_>>,
+        group: Option<GroupKey>,
+    ) {
+        use TransportPart::{Cold, Error, Event, Own, Read, Reply, Setup, Update, Wakeup};
+        let Some(division) = &mut self.division else {
+            return;
+        };
+        let key = |request, part| Key {
+            request,
+            part,
+            event: seen.and_then(event).filter(|_| part == Some(Event)),
+            group,
+        };
+        match charge {
+            Charge::Request {
+                time,
+                operation,
+                price,
+                ..
+            } => {
+                let known = price.basis != x11prof_cost_model::Basis::Unpriced;
+                let price = known.then_some(price.server.time);
+                division.work(Work {
+                    at: time.as_nanos(),
+                    came: Came::In,
+                    key: Some(key(Some(operation.request), None)),
+                    price,
+                    question: seen.and_then(question),
+                });
+                self.charged = true;
+            }
+            Charge::Failed {
+                request,
+                correction: Some((was, now)),
+                ..
+            } => division.corrected(key(Some(*request), None), now.time - was.time),
+            Charge::Transport {
+                time,
+                part,
+                server,
+                request,
+                ..
+            } => {
+                let came = match part {
+                    // Each run has its own, where runs are known.
+                    Wakeup if division.source() == Source::Switches => return,
+                    Wakeup | Read | Cold | Setup => Came::In,
+                    Reply | Error | Update => Came::Answer,
+                    Event => Came::Event,
+                    Own => return,
+                };
+                // What is cold cannot be told from the request that finds it so.
+                let part = Some(*part).filter(|it| *it != Cold);
+                let is_answer = matches!(part, Some(Reply | Error));
+                division.work(Work {
+                    at: time.as_nanos(),
+                    came,
+                    key: Some(key(*request, part)),
+                    price: Some(server.time),
+                    question: seen.filter(|_| is_answer).and_then(question),
+                });
+                self.charged |= came == Came::In;
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes an observation whose charges were made, and hands out what has become known.
+    pub(super) fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        credit: impl FnMut(Key, Share),
+    ) {
+        match observation {
+            Observation::Control(time, control) => self.control(time.as_nanos(), control, credit),
+            Observation::Switches(switches) => {
+                if let Some(division) = &mut self.division {
+                    division.switches(switches);
+                }
+            }
+            Observation::BlockStart(_) => self.charged = false,
+            Observation::Lost(block) | Observation::BlockEnd(block) => {
+                let time = block.time.as_nanos();
+                if let Some(division) = &mut self.division
+                    && block.direction == x11prof_trace::Direction::ToServer
+                    && !self.charged
+                {
+                    division.work(call(time, None));
+                }
+                self.settle(time, credit);
+            }
+            Observation::Message(_) => {}
+        }
+    }
+
+    fn control(&mut self, time: u64, control: &Control, credit: impl FnMut(Key, Share)) {
+        match control {
+            Control::Server(server) => {
+                let same =
+                    || x11prof_cost_model::is_same_server(&self.priced, &recorded_server(server));
+                let wants = match self.wanted {
+                    Wanted::Auto => same(),
+                    Wanted::Measured => true,
+                    Wanted::Model => false,
+                };
+                self.division = server.pid.filter(|_| wants).map(Division::of);
+            }
+            Control::Capture { pid, capture, .. } => {
+                if let Some(division) = self.division.as_mut().filter(|it| it.server() == *pid) {
+                    division.captured(capture == "switches");
+                }
+            }
+            Control::CpuTime(reading) => {
+                if let Some(division) = &mut self.division
+                    && division.server() == reading.pid
+                {
+                    division.clock(time, reading.cpu_ns);
+                }
+            }
+            Control::Opened(_) => self.comes(time, None),
+            Control::Closed { connection, .. } => {
+                if let Some(division) = &mut self.division {
+                    division.gone(*connection);
+                }
+                let sleep = self.transport.sleep();
+                let price = sleep.connection(Lapse::default()).time;
+                self.comes(time, Some(price));
+            }
+            Control::Ended { .. } => self.end(credit),
+            _ => {}
+        }
+    }
+
+    /// A client comes or goes.
+    fn comes(&mut self, time: u64, price: Option<Micros>) {
+        if let Some(division) = &mut self.division {
+            division.work(call(time, price));
+        }
+    }
+
+    fn settle(&mut self, now: u64, mut credit: impl FnMut(Key, Share)) {
+        let Some(division) = &mut self.division else {
+            return;
+        };
+        let transport = &self.transport;
+        let wakeup = |slept: Option<u64>| {
+            let lapse = slept.map_or(Lapse::EVER, |slept| {
+                Lapse::idle(Micros::from_nanos(slept as f64))
+            });
+            transport.wakeup(lapse).time
+        };
+        let woken = |by: Option<Key>| Key {
+            part: Some(TransportPart::Wakeup),
+            event: None,
+            ..by.unwrap_or(CONNECTION)
+        };
+        let credited = &mut self.credited;
+        division.settle(now, wakeup, woken, |key, share| {
+            *credited += share;
+            credit(key, share);
+        });
+    }
+
+    /// The trace is over.
+    pub(super) fn end(&mut self, credit: impl FnMut(Key, Share)) {
+        if let Some(division) = &mut self.division {
+            division.end();
+        }
+        self.settle(u64::MAX, credit);
+    }
+
+    /// From shares to the kernel's time; `None` where nothing is measured.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.division.as_ref()?.rate(self.credited)
+    }
+
+    /// What nobody called for, and what the server's other threads ran; `None` where runs are not known.
+    pub(super) fn own(&self) -> Option<(Uncalled, Share)> {
+        let division = self.division.as_ref()?;
+        (division.source() == Source::Switches).then(|| (division.uncalled(), division.threads()))
+    }
+
+    /// The same measurement with counts and times from now on.
+    pub(super) fn afresh(mut self) -> Measuring {
+        self.credited = Share::default();
+        if let Some(division) = &mut self.division {
+            division.start_afresh();
+        }
+        self
+    }
+}
+
+/// Something comes for the server that is no message: of a client that goes, this is the price.
+fn call(at: u64, price: Option<Micros>) -> Work<Key> {
+    Work {
+        at,
+        came: Came::In,
+        key: price.map(|_| CONNECTION),
+        price,
+        question: None,
+    }
+}
+
+/// The name of the event that was seen.
+fn event(seen: &Seen<'_>) -> Option<Symbol> {
+    match seen.message {
+        Message::Event(event) => Some(event.name),
+        _ => None,
+    }
+}
+
+/// The request to be answered that was seen, or the answer.
+fn question(seen: &Seen<'_>) -> Option<Question> {
+    let sequence = match seen.message {
+        Message::Request(request) if request.has_reply => request.sequence,
+        Message::Reply(reply) if reply.last => reply.sequence,
+        Message::Error(error) => error.sequence,
+        _ => return None,
+    };
+    Some((seen.connection, sequence))
+}
+
+/// What a client's coming and going is added to.
+const CONNECTION: Key = Key {
+    request: None,
+    part: Some(TransportPart::Setup),
+    event: None,
+    group: None,
+};
