@@ -13,6 +13,7 @@ pub fn recorded_server(server: &Server) -> ServerIdentity {
         release: Some(server.release),
         depth: Some(server.depth),
         screen: Some(server.screen),
+        viewed: server.viewed,
     }
 }
 

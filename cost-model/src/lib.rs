@@ -6,6 +6,7 @@
 
 mod after_sleep;
 mod attribute;
+mod brought;
 mod built_in;
 mod clocks;
 mod cost;
@@ -34,6 +35,7 @@ mod validation;
 mod writing;
 
 pub use after_sleep::{Lapse, SleepPrices};
+pub use brought::{Brought, Factor};
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
 pub use deferred::Deferred;

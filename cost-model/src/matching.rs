@@ -24,6 +24,9 @@ enum Likeness {
 }
 use Likeness::{Differs, Equal, Unknown};
 
+/// Of all attributes.
+type Likenesses = [Likeness; 6];
+
 /// The one of `candidates` that fits best the server with this identity on this host, the first
 /// of equals; `None` where there are no candidates. It may be another machine's.
 pub fn best_match<'a>(
@@ -31,7 +34,7 @@ pub fn best_match<'a>(
     server: &ServerIdentity,
     host: &Host,
 ) -> Option<Match<'a>> {
-    let mut best: Option<([Likeness; 5], &ServerParameters)> = None;
+    let mut best: Option<(Likenesses, &ServerParameters)> = None;
     for candidate in candidates {
         let likeness = compare(&candidate.server, &candidate.host, server, host);
         if best.is_none_or(|(known, _)| likeness > known) {
@@ -64,11 +67,11 @@ pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
 }
 
 /// Whether it is the same kind of server, and the same model of processor, where that is known.
-fn same(likeness: [Likeness; 5]) -> (bool, Option<bool>) {
-    let [executable, depth, cpu_model, vendor, release] = likeness;
+fn same(likeness: Likenesses) -> (bool, Option<bool>) {
+    let [executable, depth, viewed, cpu_model, vendor, release] = likeness;
     let identified = executable == Equal || (vendor == Equal && release == Equal);
     (
-        identified && executable != Differs && depth != Differs,
+        identified && executable != Differs && depth != Differs && viewed != Differs,
         (cpu_model != Unknown).then_some(cpu_model == Equal),
     )
 }
@@ -79,13 +82,14 @@ fn compare(
     known_host: &Host,
     server: &ServerIdentity,
     host: &Host,
-) -> [Likeness; 5] {
+) -> Likenesses {
     [
         like(
-            known.executable.as_deref().map(base_name),
-            server.executable.as_deref().map(base_name),
+            known.executable.as_deref().map(program),
+            server.executable.as_deref().map(program),
         ),
         like(known.depth, server.depth),
+        like(known.viewed, server.viewed),
         like(known_host.cpu_model.as_deref(), host.cpu_model.as_deref()),
         like(known.vendor.as_deref(), server.vendor.as_deref()),
         like(known.release, server.release),
@@ -100,9 +104,14 @@ fn like<T: PartialEq>(one: Option<T>, other: Option<T>) -> Likeness {
     }
 }
 
-/// `Xvfb` of `/usr/bin/Xvfb`.
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+/// `Xvfb` of `/usr/bin/Xvfb`. Where only the name of the process can be read it is that of the link
+/// which the server was started by.
+fn program(path: &str) -> &str {
+    match path.rsplit('/').next().unwrap_or(path) {
+        "Xvnc" => "Xtigervnc",
+        "X" => "Xorg",
+        name => name,
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +201,23 @@ mod tests {
                 .unwrap()
                 .same_server
         );
+    }
+
+    #[test]
+    fn a_viewed_server_has_a_file_of_its_own() {
+        let with = |viewed| {
+            let mut file = file("Xtigervnc", 24, "EPYC");
+            file.server.viewed = viewed;
+            file
+        };
+        let files = [with(Some(false)), with(Some(true))];
+        for viewed in [false, true] {
+            let mut recorded = server("/usr/bin/Xvnc", 24);
+            recorded.viewed = Some(viewed);
+            let found = best_match(&files, &recorded, &host("EPYC")).unwrap();
+            assert_eq!(found.parameters.server.viewed, Some(viewed));
+            assert!(found.same_server);
+        }
     }
 
     #[test]

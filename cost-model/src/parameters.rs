@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Deferred, Micros, Pace, Reference};
+use crate::{Brought, Deferred, Micros, Pace, Reference};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -56,6 +56,9 @@ pub struct ServerIdentity {
     /// Width and height of the screen in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen: Option<(u16, u16)>,
+    /// Whether a viewer takes what is shown, of a server whose encoder runs only then (Xvnc).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub viewed: Option<bool>,
 }
 
 /// The machine that the server ran on.
@@ -95,6 +98,17 @@ pub struct Method {
     /// How fast the processor worked meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
+    /// From which machine they were brought to `host`; `None` where they were measured there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brought: Option<Brought>,
+}
+
+impl Method {
+    /// True for a calibration that was made with `--quick`, by its notes.
+    pub fn is_quick(&self) -> bool {
+        let notes = self.notes.as_deref();
+        notes.is_some_and(|notes| notes.starts_with("quick plan"))
+    }
 }
 
 /// A measured time on the two clocks; at least one is there.

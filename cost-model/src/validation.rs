@@ -57,6 +57,19 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
             message: "pace: a time is a number that is not negative".into(),
         });
     }
+    if parameters
+        .method
+        .brought
+        .as_ref()
+        .is_some_and(|it| !it.is_sound())
+    {
+        return Err(Flaw {
+            request: None,
+            point: None,
+            entry: "method".into(),
+            message: "brought: a factor is a number above 0".into(),
+        });
+    }
     if let Some(transport) = &parameters.transport {
         validate_transport(transport).map_err(|message| Flaw {
             request: None,

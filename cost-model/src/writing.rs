@@ -5,8 +5,8 @@ use std::fmt::Write;
 use toml::Value as Toml;
 
 use crate::{
-    AfterSleep, AfterWork, AfterWriting, AttributeValue, Deferred, Host, Measured, Method, Pace,
-    Point, Reference, RequestCosts, ServerIdentity, ServerParameters,
+    AfterSleep, AfterWork, AfterWriting, AttributeValue, Brought, Deferred, Factor, Host, Measured,
+    Method, Pace, Point, Reference, RequestCosts, ServerIdentity, ServerParameters,
 };
 
 impl ServerParameters {
@@ -74,6 +74,7 @@ impl Lines {
                 .screen
                 .map(|(width, height)| format!("[{width}, {height}]")),
         );
+        self.optional("viewed", server.viewed.map(|it| it.to_string()));
     }
 
     fn host(&mut self, host: &Host) {
@@ -100,6 +101,8 @@ impl Lines {
             self.line("unmeasured", format!("[{}]", names.join(", ")));
         }
         self.optional("pace", method.pace.as_ref().map(|it| inline(&pace(it))));
+        let from = method.brought.as_ref();
+        self.optional("brought", from.map(|it| inline(&brought(it))));
     }
 
     /// A list of tables, one a line; nothing of an empty one.
@@ -231,6 +234,21 @@ fn pace(it: &Pace) -> Vec<Field> {
     ])
 }
 
+fn brought(it: &Brought) -> Vec<Field> {
+    let factor = |it: &Factor| {
+        inline(&numbers(&[
+            ("times", Some(it.times)),
+            ("low", Some(it.low)),
+            ("high", Some(it.high)),
+        ]))
+    };
+    vec![
+        ("from".to_owned(), text(&it.from)),
+        ("requests".to_owned(), factor(&it.requests)),
+        ("wakeups".to_owned(), factor(&it.wakeups)),
+    ]
+}
+
 fn after_sleep(it: &AfterSleep) -> Vec<Field> {
     let parts = [
         ("asleep_us", Some(it.asleep_us.0)),
@@ -337,6 +355,7 @@ vendor = 'The X.Org "Foundation"'
 release = 12101011
 depth = 24
 screen = [1280, 1024]
+viewed = false
 
 [host]
 cpu_model = "AMD EPYC"
@@ -350,6 +369,7 @@ notes = "pinned"
 references = [
     { load = "NoOperation", start_us = 0.008, end_us = 0.0081, spread = 0.02 },
 ]
+brought = { from = "Intel Xeon", requests = { times = 1.25, low = 1, high = 1.5 }, wakeups = { times = 2, low = 2, high = 2 } }
 
 [transport]
 wakeup = { cpu_us = 6.5, wall_us = 13, spread = 0.02 }

@@ -43,6 +43,7 @@ mod tap;
 mod tcp_listener;
 mod tcp_peer;
 mod viewer;
+mod viewers;
 mod watch;
 
 pub use authority::Cookie;

@@ -324,6 +324,12 @@ mod tests {
             let (about, _) = server_info::ask(&link).unwrap();
             assert_eq!((about.depth, about.screen), (24, (1280, 1024)), "{kind}");
             assert!(about.executable.unwrap().contains(executable), "{kind}");
+            let viewed = match kind {
+                ServerKind::Xvnc => Some(false),
+                ServerKind::XvncViewed => Some(true),
+                _ => None,
+            };
+            assert_eq!(about.viewed, viewed, "{kind}");
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::authority::MIT_MAGIC_COOKIE_1;
 use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::server_link::{Connected, ServerLink};
+use crate::viewers::is_viewed;
 
 /// Why a display server could not be used.
 #[derive(Debug, Error)]
@@ -97,15 +98,21 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
             screen,
         })?;
     let process = pid.map(ProcessInfo::of).unwrap_or_default();
+    // Of another user's process the path may not be read, but the name may.
+    let executable = process.executable.or(process.name);
+    let viewed = pid
+        .zip(executable.as_deref())
+        .and_then(|(pid, executable)| is_viewed(pid, executable));
     let server = Server {
         display: display.clone(),
         vendor: String::from_utf8_lossy(&setup.vendor).into_owned(),
         release: setup.release_number,
         depth: root.root_depth,
         screen: (root.width_in_pixels, root.height_in_pixels),
-        executable: process.executable,
+        executable,
         arguments: process.command.into_iter().skip(1).collect(),
         pid,
+        viewed,
     };
     let extensions = extensions(&connection).map_err(|error| failed(error.to_string()))?;
     Ok((server, extensions))

@@ -215,6 +215,9 @@ pub struct Server {
     /// Its process id, where it is local.
     #[serde(default)]
     pub pid: Option<u32>,
+    /// Whether a viewer takes what it shows, where that is known: Xvnc does more then.
+    #[serde(default)]
+    pub viewed: Option<bool>,
 }
 
 /// An extension of the server.

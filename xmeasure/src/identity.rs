@@ -4,19 +4,28 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use x11prof_cost_model::{Host, Method, ServerIdentity};
 
+use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::process;
+use crate::raw_connection::RawConnection;
 use crate::stage::Stage;
 use crate::target::Target;
+
+/// Which server the display `target` is, and on which machine.
+///
+/// # Errors
+///
+/// Where the display cannot be reached or refuses.
+pub fn identify(target: &Target) -> Result<(ServerIdentity, Host), MeasureError> {
+    let stage = Stage::new(RawConnection::open(target)?)?;
+    Ok((server(&stage, target), host(&stage)))
+}
 
 /// The server's identity, from its setup and its process.
 pub(crate) fn server(stage: &Stage, target: &Target) -> ServerIdentity {
     let setup = &stage.raw.setup;
     let command = stage.raw.pid.map(process::command_line).unwrap_or_default();
-    let executable = stage.raw.pid.and_then(process::executable).or_else(|| {
-        let path = command.first()?;
-        Some(path.rsplit('/').next().unwrap_or(path).to_owned())
-    });
+    let executable = stage.raw.pid.and_then(process::executable);
     let depth = stage.screen.root_depth;
     let name = target.name().map(str::to_owned).unwrap_or_else(|| {
         let kind = executable
@@ -33,6 +42,7 @@ pub(crate) fn server(stage: &Stage, target: &Target) -> ServerIdentity {
         release: Some(setup.release_number),
         depth: Some(depth),
         screen: Some((stage.screen.width_in_pixels, stage.screen.height_in_pixels)),
+        viewed: target.is_viewed(),
     }
 }
 
@@ -63,6 +73,11 @@ pub(crate) fn host(stage: &Stage) -> Host {
     if stage.raw.pid.is_none() {
         return Host::default();
     }
+    this_machine()
+}
+
+/// The machine that this program runs on.
+pub fn this_machine() -> Host {
     Host {
         cpu_model: process::cpu_model(),
         cpus: process::cpus(),
@@ -97,6 +112,7 @@ pub(crate) fn method(plan: &Plan, pinned: bool, notes: &[String]) -> Method {
         references: Vec::new(),
         unmeasured: Vec::new(),
         pace: None,
+        brought: None,
     }
 }
 

@@ -47,6 +47,7 @@ mod motley;
 mod pace;
 mod pictures;
 mod plan;
+mod probe;
 mod process;
 mod raw_connection;
 mod reference;
@@ -71,7 +72,9 @@ mod written;
 
 pub use calibrate::measure;
 pub use error::MeasureError;
+pub use identity::{identify, this_machine};
 pub use pace::{OF_MANY_LOOKS, PaceWatch};
 pub use plan::{Pin, Plan, Progress};
+pub use probe::probe;
 pub use sleeps::after_sleep;
 pub use target::Target;

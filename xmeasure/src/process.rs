@@ -44,10 +44,13 @@ pub(crate) fn command_line(pid: i32) -> Vec<String> {
         .collect()
 }
 
-/// The name of the executable of process `pid`.
+/// The name of the executable of process `pid`, or the kernel's name for it where the path may not be read.
 pub(crate) fn executable(pid: i32) -> Option<String> {
-    let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-    Some(path.file_name()?.to_string_lossy().into_owned())
+    if let Ok(path) = fs::read_link(format!("/proc/{pid}/exe")) {
+        return Some(path.file_name()?.to_string_lossy().into_owned());
+    }
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Both processes on their processors; dropped, they are put back where they were.

@@ -157,18 +157,18 @@ impl Rest {
         Ok(())
     }
 
-    /// What sleeps cost in this minute, by so many passes over them alone; empty where the server's
-    /// processor time cannot be read.
+    /// What sleeps of at most such a length cost in this minute, by so many passes over them alone; empty
+    /// where the server's processor time cannot be read.
     pub(crate) fn sleeps_of_now(
         &mut self,
         server: &mut LiveServer,
         target: &Target,
-        passes: usize,
+        (passes, longest): (usize, Duration),
     ) -> io::Result<Vec<AfterSleep>> {
         server.place(Place::Usual)?;
         let mut all = Vec::new();
         for _ in 0..passes {
-            let sleeps = self.pass_of_sleeps(server, target)?;
+            let sleeps = self.pass_of_sleeps(server, target, longest)?;
             all.push(Pass {
                 sleeps,
                 ..Pass::default()
@@ -211,7 +211,7 @@ impl Rest {
                     .push((turns.wall - time).max(0.0) / VOLLEY as f64);
             }
         }
-        pass.sleeps = self.pass_of_sleeps(server, target)?;
+        pass.sleeps = self.pass_of_sleeps(server, target, Duration::MAX)?;
         for work in WORK {
             let mut slept = Slept::default();
             for _ in 0..WORKED {
@@ -236,9 +236,10 @@ impl Rest {
         &mut self,
         server: &mut LiveServer,
         target: &Target,
+        longest: Duration,
     ) -> io::Result<Vec<Slept>> {
         let mut sleeps = Vec::new();
-        for (pause, count) in SLEEPS {
+        for (pause, count) in SLEEPS.into_iter().filter(|(pause, _)| *pause <= longest) {
             let mut slept = Slept::default();
             for _ in 0..count {
                 self.slept(server, target, (pause, Duration::ZERO), &mut slept)?;

@@ -1,6 +1,8 @@
 //! What a server costs after it slept, by itself: the one part of a calibration that goes with the
 //! machine's minute, measured again without the rest.
 
+use std::time::Duration;
+
 use x11prof_cost_model::AfterSleep;
 
 use crate::error::MeasureError;
@@ -41,7 +43,7 @@ pub fn after_sleep(
     let mut server = LiveServer::new(raw, window, pin.filter(|_| pinned.is_some()));
     let measured = server
         .watch(&drawing, DRAWINGS)
-        .and_then(|_| rest.sleeps_of_now(&mut server, target, passes));
+        .and_then(|_| rest.sleeps_of_now(&mut server, target, (passes, Duration::MAX)));
     drop((pinned, kept));
     Ok(measured?)
 }

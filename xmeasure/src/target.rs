@@ -15,6 +15,7 @@ pub struct Target {
     display: String,
     authorization: Option<(Vec<u8>, Vec<u8>)>,
     name: Option<String>,
+    viewed: Option<bool>,
 }
 
 impl Target {
@@ -25,6 +26,7 @@ impl Target {
             display: display.into(),
             authorization: None,
             name: None,
+            viewed: None,
         }
     }
 
@@ -40,6 +42,18 @@ impl Target {
     pub fn named(mut self, name: impl Into<String>) -> Target {
         self.name = Some(name.into());
         self
+    }
+
+    /// Whether a viewer takes what the server shows, of one whose encoder runs only then.
+    #[must_use]
+    pub fn viewed(mut self, viewed: Option<bool>) -> Target {
+        self.viewed = viewed;
+        self
+    }
+
+    /// As above.
+    pub(crate) fn is_viewed(&self) -> Option<bool> {
+        self.viewed
     }
 
     /// The name that the user gave.
