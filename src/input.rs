@@ -5,11 +5,14 @@ use std::io::BufReader;
 use std::path::Path;
 
 use x11prof_analyzer::{identity, recorded_host, recorded_server};
-use x11prof_cost_model::{ServerParameters, best_match, built_in};
+use x11prof_cost_model::{Host, ServerParameters, best_match, built_in};
 use x11prof_session::{Definitions, Session};
 use x11prof_trace::{Reader, Server, Started};
+use x11prof_xmeasure::this_machine;
 
 use crate::error::CommandError;
+use crate::kept;
+use crate::machine::{self, Probing};
 
 /// Opens the trace at `path`.
 pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError> {
@@ -26,35 +29,92 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
     Reader::new(BufReader::new(file)).map_err(|error| CommandError::file(path, error))
 }
 
-/// The parameters to price the trace at `path` with where the user named none: those that fit the
-/// server in it best. Says on standard error which they are.
-pub(crate) fn matching_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
+/// Parameters on the machine of a recording.
+pub(crate) struct Prices {
+    /// The parameters.
+    pub(crate) parameters: ServerParameters,
+    /// Why they are still another machine's.
+    pub(crate) elsewhere: Option<String>,
+}
+
+impl Prices {
+    fn on(parameters: ServerParameters, host: &Host, probing: Probing) -> Prices {
+        let (parameters, elsewhere) = machine::bring(parameters, host, probing);
+        Prices {
+            parameters,
+            elsewhere,
+        }
+    }
+
+    /// As they were measured.
+    fn as_measured(parameters: ServerParameters) -> Prices {
+        Prices {
+            parameters,
+            elsewhere: None,
+        }
+    }
+}
+
+/// The parameters `name` to price the trace at `path` with, brought to its machine unless they are to be taken
+/// `as_measured`.
+pub(crate) fn named_prices(
+    name: &str,
+    path: &Path,
+    as_measured: bool,
+) -> Result<Prices, CommandError> {
+    let parameters = parameters(name)?;
+    if as_measured {
+        return Ok(Prices::as_measured(parameters));
+    }
+    let host = recorded_host(trace(path)?.started());
+    Ok(Prices::on(parameters, &host, Probing::Allowed))
+}
+
+/// The same where the user named none: those that fit the server in the trace best. Says on
+/// standard error which they are.
+pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, CommandError> {
     let mut reader = trace(path)?;
     let started = reader.started().clone();
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
-    parameters_for(&started, server.as_ref())
+    let parameters = parameters_for(&started, server.as_ref())?;
+    Ok(match as_measured {
+        true => Prices::as_measured(parameters),
+        false => Prices::on(parameters, &recorded_host(&started), Probing::Allowed),
+    })
 }
 
-/// The parameters that fit a server and the machine that it was recorded on best. Says on
+/// The parameters `name`, or those that fit, for a recording that goes on.
+pub(crate) fn live_prices(
+    name: Option<&str>,
+    started: &Started,
+    server: Option<&Server>,
+) -> Result<Prices, CommandError> {
+    let parameters = match name {
+        Some(name) => parameters(name)?,
+        None => parameters_for(started, server)?,
+    };
+    let prices = Prices::on(parameters, &recorded_host(started), Probing::KeptOnly);
+    if let Some(why) = &prices.elsewhere {
+        eprintln!("x11prof: warning: {why}");
+    }
+    Ok(prices)
+}
+
+/// The parameters that fit a server and the machine that it was recorded on best, as they were measured. Says on
 /// standard error which they are.
-pub(crate) fn parameters_for(
+fn parameters_for(
     started: &Started,
     server: Option<&Server>,
 ) -> Result<ServerParameters, CommandError> {
     let host = recorded_host(started);
     let server = server.map(recorded_server).unwrap_or_default();
-    let known = built_in()
-        .iter()
-        .map(|known| known.parameters())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| CommandError::failed(format_args!("built-in parameters: {error}")))?;
-    let best = best_match(&known, &server, &host).ok_or_else(|| {
+    let best = best_match(machine::known(), &server, &host).ok_or_else(|| {
         CommandError::failed("no parameters come with this x11prof; name some with --params")
     })?;
     let name = &best.parameters.server.name;
-    let advice = "for this one's own: x11prof measure -o FILE, then --params FILE";
+    let advice = "for this one's own: x11prof measure";
     match (best.same_server, best.same_machine) {
-        (true, Some(true)) => eprintln!("x11prof: prices of {name}"),
+        (true, Some(true)) => eprintln!("x11prof: prices of {name}, measured on this machine"),
         (true, _) => {
             eprintln!("x11prof: prices of {name}, measured on another machine; {advice}");
         }
@@ -64,7 +124,7 @@ pub(crate) fn parameters_for(
                 .as_deref()
                 .unwrap_or("the recorded server");
             eprintln!(
-                "x11prof: no parameters of {executable} come with x11prof; prices of {name}; {advice}"
+                "x11prof: no parameters of {executable} are known; prices of {name}; {advice}"
             );
         }
     }
@@ -92,9 +152,13 @@ pub(crate) fn session(path: Option<&Path>) -> Result<Session, CommandError> {
     Ok(Session::with_definitions(definitions))
 }
 
-/// The text of the parameter file that `name` means.
+/// The text of the parameter file that `name` means: a file, this machine's that is kept by that name, or one
+/// that comes with the program.
 pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
-    let path = Path::new(name);
+    let given = Path::new(name);
+    let kept = kept::path(&this_machine(), name).ok();
+    let kept = kept.filter(|path| !given.exists() && path.exists() && kept::is_name(name));
+    let path = kept.as_deref().unwrap_or(given);
     if !path.exists()
         && let Some(known) = built_in().iter().find(|known| known.name == name)
     {

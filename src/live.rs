@@ -89,11 +89,11 @@ struct Prices {
 
 impl Prices {
     fn read(&self) -> Result<ServerParameters, CommandError> {
-        match (&self.name, &self.started) {
-            (Some(name), _) => input::parameters(name),
-            (None, Some(started)) => input::parameters_for(started, self.server.as_ref()),
-            (None, None) => Err(CommandError::failed("the recording has no beginning")),
-        }
+        let Some(started) = &self.started else {
+            return Err(CommandError::failed("the recording has no beginning"));
+        };
+        let prices = input::live_prices(self.name.as_deref(), started, self.server.as_ref())?;
+        Ok(prices.parameters)
     }
 }
 

@@ -9,8 +9,10 @@ mod args;
 mod commands;
 mod error;
 mod input;
+mod kept;
 mod live;
 mod live_screen;
+mod machine;
 mod output;
 
 use std::process::ExitCode;

@@ -35,6 +35,9 @@ pub enum WarningKind {
     LostBytes,
     /// The recording did not end properly: its last moments may be missing.
     Incomplete,
+    /// The parameters are of another machine and could not be brought to the recorded one; `from` says
+    /// why.
+    OtherMachine,
     /// The recorder reported trouble; `from` says what.
     Trouble,
 }
@@ -80,6 +83,9 @@ impl WarningKind {
                 "bytes behind a hole in the trace were passed over; record again"
             }
             WarningKind::Incomplete => "the recording was cut off; its last moments may be missing",
+            WarningKind::OtherMachine => {
+                "times are that machine's; `x11prof measure` measures this one"
+            }
             WarningKind::Trouble => "the recorder reported it",
         }
     }
@@ -111,6 +117,11 @@ pub struct Warning {
 }
 
 impl Warning {
+    /// That parameters are another machine's still, and why.
+    pub fn other_machine(why: String) -> Warning {
+        Warning::general(WarningKind::OtherMachine, Some(why), 1)
+    }
+
     /// A warning that is about no request.
     pub fn general(kind: WarningKind, from: Option<String>, count: u64) -> Warning {
         Warning {

@@ -24,6 +24,10 @@ pub(crate) struct Report {
     /// prices alone. `auto` takes the clock where the prices are of the recorded server
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) basis: BasisChoice,
+    /// Take the parameters as they were measured, also those of another machine, which are brought to
+    /// the recorded one otherwise
+    #[arg(long)]
+    pub(crate) as_measured: bool,
     /// Your own operations: what decides the cost of requests that x11prof does not know, or that
     /// you want counted otherwise (a TOML file, see docs/OPERATIONS.md)
     #[arg(long, value_name = "FILE")]
@@ -61,6 +65,9 @@ pub(crate) struct Compare {
     /// A server's parameters: a file, or a name from `params list`; give it once for each server
     #[arg(long, value_name = "P", required = true)]
     pub(crate) params: Vec<String>,
+    /// Take them as they were measured, also those of another machine (see `report`)
+    #[arg(long)]
+    pub(crate) as_measured: bool,
     /// Your own operations (see `report`)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,

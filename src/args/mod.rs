@@ -102,7 +102,8 @@ pub(crate) struct Measure {
     /// Start a private headless server of this kind, and stop it afterwards
     #[arg(long, value_name = "KIND", value_parser = server_kind)]
     pub(crate) server: Option<ServerKind>,
-    /// The parameter file to write [default: standard output]
+    /// The parameter file to write [default: one that is kept by machine and server, where `report`
+    /// finds it]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Fewer sizes and fewer repetitions: about half a minute
@@ -111,10 +112,10 @@ pub(crate) struct Measure {
     /// Measure this request only (may be repeated)
     #[arg(long, value_name = "REQUEST")]
     pub(crate) only: Vec<String>,
-    /// Measure what this recording needs and the file of -o lacks, and add it
+    /// Measure what this recording needs and the file lacks, and add it
     #[arg(long = "for", value_name = "TRACE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Go on with the file of -o: measure what it lacks, and add it
+    /// Go on with the file: measure what it lacks, and add it
     #[arg(long)]
     pub(crate) resume: bool,
     /// Measure as well what a user of the display would notice (grabs, focus, pointer); always
@@ -137,7 +138,7 @@ pub(crate) struct Measure {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Params {
-    /// List the parameter files that come with x11prof
+    /// List the parameter files that are kept of this and other machines, and those that come with x11prof
     List,
     /// Print a parameter file
     Show {

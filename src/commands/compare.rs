@@ -1,6 +1,8 @@
 //! `x11prof compare`: one recording priced for several servers and networks, in one pass.
 
-use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, Scales, profile_session};
+use x11prof_analyzer::{
+    Blocking, Comparison, Profile, ProfileReport, Scales, Warning, profile_session,
+};
 use x11prof_cost_model::Substitutions;
 
 use crate::args::{Compare, TableFormat};
@@ -14,9 +16,11 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     let mut reader = input::trace(path)?;
     let substitutions = Substitutions::default();
     let mut profiles = Vec::with_capacity(arguments.params.len());
+    let mut elsewhere = Vec::with_capacity(arguments.params.len());
     for name in &arguments.params {
-        let parameters = input::parameters(name)?;
-        let profile = Profile::new(&parameters, &substitutions, Blocking::default());
+        let prices = input::named_prices(name, path, arguments.as_measured)?;
+        let profile = Profile::new(&prices.parameters, &substitutions, Blocking::default());
+        elsewhere.push(prices.elsewhere.map(Warning::other_machine));
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
     let session = input::session(arguments.operations.as_deref())?;
@@ -25,8 +29,13 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     let name = path.to_string_lossy();
     let reports: Vec<ProfileReport> = profiles
         .iter()
-        .flat_map(|profile| {
-            let on = |network| ProfileReport::new(&name, &facts, profile, network);
+        .zip(&elsewhere)
+        .flat_map(|(profile, elsewhere)| {
+            let on = |network| {
+                let mut report = ProfileReport::new(&name, &facts, profile, network);
+                report.warnings.extend(elsewhere.clone());
+                report
+            };
             arguments.net.iter().map(on)
         })
         .collect();

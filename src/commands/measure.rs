@@ -13,38 +13,41 @@ use x11prof_proxy::PrivateServer;
 use x11prof_session::Operation;
 use x11prof_xmeasure::{MeasureError, Pin, Plan, Progress, Target, measure};
 
+use super::calibration::{Calibration, with_known};
 use super::needed;
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
-use crate::input;
-use crate::output::emit_text;
+use crate::machine::private;
+
+/// Positions of the bar.
+const FINE: u64 = 1000;
 
 /// Measures, and writes the file.
 pub(crate) fn run(arguments: &Measure) -> Outcome {
-    let known = known(arguments)?;
+    // Kept until the end: it stops the server when it goes.
+    let mut server = arguments
+        .server
+        .map(PrivateServer::start_unseen)
+        .transpose()
+        .map_err(CommandError::failed)?;
+    let target = target(arguments, server.as_ref())?;
+    let file = Calibration::find(arguments, &target)?;
     let wanted = match &arguments.trace {
-        Some(trace) => needed::operations(trace, known.as_ref())?,
+        Some(trace) => needed::operations(trace, file.known.as_ref())?,
         None => Vec::new(),
     };
     if arguments.trace.is_some() && wanted.is_empty() {
         eprintln!("x11prof: the file has all that the trace needs");
         return Ok(ExitCode::SUCCESS);
     }
-    // Kept until the end: it stops the server when it goes.
-    let mut private = arguments
-        .server
-        .map(PrivateServer::start_unseen)
-        .transpose()
-        .map_err(CommandError::failed)?;
-    let target = target(arguments, private.as_ref())?;
-    let plan = plan(arguments, known.as_ref(), wanted);
-    if let (Some(server), Some(aside)) = (&private, plan.pin.and_then(|pin| pin.other)) {
+    let plan = plan(arguments, file.known.as_ref(), wanted);
+    if let (Some(server), Some(aside)) = (&server, plan.pin.and_then(|pin| pin.other)) {
         server.put_aside(aside).map_err(CommandError::failed)?;
     }
     let stop = stopped_by_interrupt()?;
     let bar = bar();
     // What a server does for its viewer is measured by itself: nobody looks at it until then.
-    let mut shown = || match &mut private {
+    let mut shown = || match &mut server {
         Some(server) => {
             server.show()?;
             let aside = plan.pin.and_then(|pin| pin.other);
@@ -57,26 +60,21 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         !stop.load(Ordering::Relaxed)
     });
     bar.finish_and_clear();
-    let to = arguments.output.as_deref();
-    let with_known = |newer: ServerParameters| match known.clone() {
-        Some(mut known) => {
-            known.merge(newer);
-            known
-        }
-        None => newer,
-    };
+    let with_known = |newer| with_known(file.known.clone(), newer);
     match measured {
         Ok(parameters) if stop.load(Ordering::Relaxed) => {
-            write(to, &with_known(parameters))?;
-            Err(CommandError::failed(
-                "interrupted; what was measured is kept, and --resume goes on from there",
-            ))
+            let path = file.leave(&with_known(parameters))?;
+            Err(CommandError::failed(format_args!(
+                "interrupted; what was measured is in {}, and the same command with --resume goes on \
+                 from there",
+                path.display()
+            )))
         }
         Ok(parameters) => {
             for remark in review_method(&parameters.method) {
                 eprintln!("x11prof: warning: {remark}");
             }
-            write(to, &with_known(parameters))
+            file.write(&with_known(parameters))
         }
         Err(error @ MeasureError::ServerGone { .. }) => {
             // What was measured is kept; the failure stays one.
@@ -84,25 +82,11 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
             if let MeasureError::ServerGone { partial } = error
                 && !partial.requests.is_empty()
             {
-                write(to, &with_known(*partial))?;
+                file.leave(&with_known(*partial))?;
             }
             Err(CommandError::failed(message))
         }
         Err(error) => Err(CommandError::failed(error)),
-    }
-}
-
-/// What the file to write holds already, where it is to be added to.
-fn known(arguments: &Measure) -> Result<Option<ServerParameters>, CommandError> {
-    let adds = arguments.resume || arguments.trace.is_some();
-    match &arguments.output {
-        Some(path) if adds && path.exists() => {
-            Ok(Some(input::parameters(&path.to_string_lossy())?))
-        }
-        None if arguments.resume => Err(CommandError::usage(
-            "--resume adds to the file of -o: name it with -o FILE",
-        )),
-        _ => Ok(None),
     }
 }
 
@@ -123,11 +107,9 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, wanted: Vec<Opera
     }
 }
 
-fn target(arguments: &Measure, private: Option<&PrivateServer>) -> Result<Target, CommandError> {
-    let target = match (private, &arguments.display) {
-        (Some(server), _) => {
-            Target::display(server.display().to_string()).with_cookie(server.cookie().as_bytes())
-        }
+fn target(arguments: &Measure, server: Option<&PrivateServer>) -> Result<Target, CommandError> {
+    let target = match (server.zip(arguments.server), &arguments.display) {
+        (Some((server, kind)), _) => private(server, kind),
         (None, Some(display)) => Target::display(display),
         (None, None) => Target::display(std::env::var("DISPLAY").map_err(|_| {
             CommandError::failed(
@@ -147,15 +129,6 @@ fn name(arguments: &Measure) -> Option<String> {
     let stem = arguments.output.as_deref().and_then(Path::file_stem);
     stem.map(|stem| stem.to_string_lossy().into_owned())
         .or_else(|| arguments.server.map(|kind| kind.name().to_owned()))
-}
-
-fn write(to: Option<&Path>, parameters: &ServerParameters) -> Outcome {
-    emit_text(to, &parameters.to_toml())?;
-    if let Some(path) = to {
-        let entries = parameters.requests.len();
-        eprintln!("x11prof: {entries} entries in {}", path.display());
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// True from the first Ctrl-C on. A second one ends the program as usual.
@@ -185,26 +158,16 @@ fn bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {prefix} {msg}") {
+    let bar = ProgressBar::new(FINE);
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} % {prefix} {msg}") {
         bar.set_style(style);
     }
     bar
 }
 
 fn show(bar: &ProgressBar, progress: &Progress<'_>) {
-    let Progress {
-        done,
-        total,
-        left,
-        name,
-    } = progress;
-    bar.set_length(*total as u64);
-    bar.set_position(*done as u64);
-    bar.set_prefix(match left {
-        Some(left) => format!("{} s left", left.as_secs()),
-        None if *total == 0 => "choosing sizes".to_owned(),
-        None => String::new(),
-    });
-    bar.set_message((*name).to_owned());
+    let left = progress.left.as_secs() + 1;
+    bar.set_position((progress.share * FINE as f64) as u64);
+    bar.set_prefix(format!("at most {}:{:02} left,", left / 60, left % 60));
+    bar.set_message(format!("{} {}", progress.phase, progress.request));
 }

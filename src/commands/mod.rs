@@ -1,5 +1,6 @@
 //! One file a command: from its arguments to its result.
 
+mod calibration;
 pub(crate) mod compare;
 pub(crate) mod dump;
 pub(crate) mod episodes;

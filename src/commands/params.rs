@@ -8,10 +8,12 @@ use x11prof_cost_model::{
     differences, review,
 };
 use x11prof_session::{Operation, Value};
+use x11prof_xmeasure::this_machine;
 
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::kept;
 use crate::output::emit_text;
 
 /// Lists, shows or prices.
@@ -52,6 +54,22 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
 
 fn list() -> Outcome {
     let mut text = String::new();
+    let mut kept: Vec<_> = kept::all();
+    let here = this_machine();
+    let is_here = |it: &ServerParameters| it.host.cpu_model == here.cpu_model;
+    kept.sort_by_key(|(_, it)| !is_here(it));
+    for (path, parameters) in kept {
+        let entries = parameters.requests.len();
+        let name = match is_here(&parameters) {
+            true => path.file_stem().unwrap_or_default().to_string_lossy(),
+            false => path.to_string_lossy(),
+        };
+        let machine = parameters.host.cpu_model.as_deref().unwrap_or("unknown");
+        let date = parameters.method.date.as_deref().unwrap_or("no date");
+        text.push_str(&format!(
+            "{name:<18} {entries:>4} entries  kept, {date}, {machine}\n"
+        ));
+    }
     for known in built_in() {
         let parameters = known.parameters().map_err(|error| {
             CommandError::failed(format_args!("built-in parameters {}: {error}", known.name))

@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{
     Basis, Blocking, Facts, GrabReport, Grabs, Pipeline, Profile, ProfileReport, ResourceReport,
-    Resources, Scales,
+    Resources, Scales, Warning,
 };
 use x11prof_cost_model::Substitutions;
 
@@ -15,13 +15,18 @@ use crate::output::{emit_json, emit_text};
 pub(crate) fn run(arguments: &Report) -> Outcome {
     let path = &arguments.trace;
     let mut reader = input::trace(path)?;
-    let parameters = match &arguments.params {
-        Some(name) => input::parameters(name)?,
-        None => input::matching_parameters(path)?,
+    let as_measured = arguments.as_measured;
+    let prices = match &arguments.params {
+        Some(name) => input::named_prices(name, path, as_measured)?,
+        None => input::matching_prices(path, as_measured)?,
     };
-    let mut profile = Profile::new(&parameters, &Substitutions::default(), Blocking::default())
-        .scaled(Scales::new(arguments.scale.iter().cloned()))
-        .on(arguments.basis.wanted());
+    let mut profile = Profile::new(
+        &prices.parameters,
+        &Substitutions::default(),
+        Blocking::default(),
+    )
+    .scaled(Scales::new(arguments.scale.iter().cloned()))
+    .on(arguments.basis.wanted());
     if let Some(by) = arguments.by.by() {
         profile = profile.grouped(by);
     }
@@ -50,6 +55,11 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     }
     let name = path.to_string_lossy();
     let mut report = ProfileReport::new(&name, &facts, &profile, &arguments.net);
+    // Prices only divide what was measured.
+    let elsewhere = prices.elsewhere.filter(|_| profile.basis() != Basis::Measured);
+    report
+        .warnings
+        .extend(elsewhere.map(Warning::other_machine));
     if let Some((resources, grabs)) = &held {
         report.resources = Some(ResourceReport::new(resources, &facts));
         report.grabs = Some(GrabReport::new(grabs, &facts));

@@ -54,6 +54,11 @@ impl Place {
             .env_remove("DISPLAY")
             .env_remove("XAUTHORITY")
             .env("HOME", self.folder.path())
+            // A probe of this machine serves all tests.
+            .env(
+                "XDG_DATA_HOME",
+                concat!(env!("CARGO_TARGET_TMPDIR"), "/data"),
+            )
             // What a killed x11prof leaves behind goes with the folder.
             .env("XDG_RUNTIME_DIR", self.folder.path())
             .stdin(Stdio::null());

@@ -12,6 +12,7 @@ use crate::executor::LiveServer;
 use crate::explore::Explorer;
 use crate::fonts::Fonts;
 use crate::loads::Loads;
+use crate::meter::Meter;
 use crate::mirror::Mirror;
 use crate::pictures::Pictures;
 use crate::plan::{Plan, Progress};
@@ -28,6 +29,15 @@ use crate::wanted::{self, Needs};
 use crate::watched::{DRAWINGS, drawing};
 use crate::workload::Workload;
 use crate::{fit, identity, workloads};
+
+/// The phases of a calibration, as its progress names them.
+const PREPARING: &str = "preparing";
+const CHOOSING: &str = "choosing sizes";
+const MEASURING: &str = "measuring";
+const FONTS: &str = "fonts";
+const RESTING: &str = "sleeps and wakeups";
+const SHOWING: &str = "updates of the screen";
+const FIRST_USES: &str = "first uses";
 
 /// Bytes of a reply without data.
 const HEAD: u64 = 32;
@@ -97,7 +107,6 @@ pub fn measure(
             lingers.as_millis().max(1)
         ));
     }
-    rest.begin(&mut server, target)?;
     // What is prepared before and measured after the passes is part of the time limit.
     let around = start.elapsed()
         + Rest::LASTS / 2
@@ -108,11 +117,23 @@ pub fn measure(
         time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
         ..plan.clone()
     };
+    let phases = vec![
+        (PREPARING, Rest::LASTS / 2),
+        (CHOOSING, plan.exploring()),
+        (MEASURING, plan.limit()),
+        (FONTS, fonts.lasts()),
+        (RESTING, Rest::LASTS / 2),
+        (SHOWING, Pictures::LASTS),
+        (FIRST_USES, first_uses.lasts(&plan)),
+    ];
+    let mut meter = Meter::new(phases, progress);
+    meter.begin(PREPARING);
+    rest.begin(&mut server, target)?;
     let mut run = Run {
         plan: &plan,
         mirror,
         references,
-        progress,
+        meter,
         notes,
         pinned: pinned.is_some(),
         begun: 1.0,
@@ -122,14 +143,17 @@ pub fn measure(
     let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
     rest.times(run.begun);
     let behind = || -> io::Result<()> {
+        run.meter.begin(FONTS);
         let entries = fonts.measure(&mut server, &mut run.mirror, &plan)?;
         parameters.requests.extend(entries);
         if let Some(transport) = &mut parameters.transport {
+            run.meter.begin(RESTING);
             rest.measure(&mut server, target, transport)?;
+            run.meter.begin(SHOWING);
             shown()?;
             transport.deferred = pictures.measure(&mut server, target, &plan)?;
         }
-        if !run.stopped {
+        if !run.stopped && run.meter.begin(FIRST_USES) {
             first_uses.measure(
                 &mut server,
                 &mut run.mirror,
@@ -168,7 +192,7 @@ struct Run<'a> {
     plan: &'a Plan,
     mirror: Mirror,
     references: References,
-    progress: &'a mut dyn FnMut(Progress<'_>) -> bool,
+    meter: Meter<'a>,
     notes: Vec<String>,
     pinned: bool,
     /// What was read before all of it is to be multiplied by, for the pace.
@@ -282,25 +306,16 @@ impl Run<'_> {
         if !plan.wanted.is_empty() {
             wanted::narrow(&mut loads, plan, mirror);
         }
-        let progress = &mut self.progress;
+        let meter = &mut self.meter;
+        meter.begin(CHOOSING);
+        let (start, lasts) = (Instant::now(), plan.exploring());
         let mut explorer = Explorer {
             executor: server,
             describe: &mut |load| mirror.describe(load).into_iter().flatten().next(),
             batch: plan.batch() / 4,
-            until: Instant::now() + plan.limit() / 6,
-            step: &mut |name| {
-                progress(Progress {
-                    done: 0,
-                    total: 0,
-                    left: None,
-                    name,
-                })
-            },
+            until: start + lasts,
+            step: &mut |name| meter.step(part(start.elapsed(), lasts), name),
         };
-        if plan.quick {
-            // No time to look first: the sizes are those to start with.
-            explorer.until = Instant::now();
-        }
         explorer.choose(loads)
     }
 
@@ -347,21 +362,14 @@ impl Run<'_> {
     ) -> io::Result<()> {
         let start = Instant::now();
         let limit = self.plan.limit();
-        let progress = &mut self.progress;
+        let meter = &mut self.meter;
+        meter.begin(MEASURING);
         let mut step = |step: Step| {
             let Step { load, done, to_do } = step;
-            let gone = start.elapsed();
-            let each = gone.checked_div(u32::try_from(done).unwrap_or(u32::MAX));
-            let left = each
-                .filter(|_| done > 100)
-                .map(|each| each * u32::try_from(to_do).unwrap_or(u32::MAX))
-                .map(|left| left.min(limit.saturating_sub(gone)));
-            progress(Progress {
-                done,
-                total: done + to_do,
-                left: left.map(|left| Duration::from_secs(left.as_secs() + 1)),
-                name: prepared.name(load),
-            })
+            // It ends with the time, or once all has been done often enough.
+            let of_all = done as f64 / (done + to_do).max(1) as f64;
+            let part = part(start.elapsed(), limit).max(of_all);
+            meter.step(part, prepared.name(load))
         };
         sampler::sample(
             server,
@@ -372,6 +380,14 @@ impl Run<'_> {
             readings,
             &mut step,
         )
+    }
+}
+
+/// Which part of `whole` has gone; all of none.
+fn part(gone: Duration, whole: Duration) -> f64 {
+    match whole.is_zero() {
+        true => 1.0,
+        false => gone.as_secs_f64() / whole.as_secs_f64(),
     }
 }
 

@@ -42,6 +42,7 @@ mod fonts;
 mod hosted;
 mod identity;
 mod loads;
+mod meter;
 mod mirror;
 mod motley;
 mod pace;

@@ -68,16 +68,16 @@ impl Pin {
 }
 
 /// How far a calibration has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
-    /// Batches done.
-    pub done: usize,
-    /// Batches in all, as far as can be told yet.
-    pub total: usize,
-    /// What the rest will take, once something is known of it.
-    pub left: Option<Duration>,
-    /// The request being measured.
-    pub name: &'a str,
+    /// What goes on, in words: `choosing sizes`.
+    pub phase: &'a str,
+    /// The part of all that is done, from 0 to 1; it never falls.
+    pub share: f64,
+    /// What the rest will take at most.
+    pub left: Duration,
+    /// The request being measured; empty where it is none.
+    pub request: &'a str,
 }
 
 impl Plan {
@@ -109,6 +109,14 @@ impl Plan {
         match self.time_limit {
             Some(limit) => limit * 6 / 7,
             None => usual,
+        }
+    }
+
+    /// How long it may be looked for sizes; a quick run has no time for it, and takes those to start with.
+    pub(crate) fn exploring(&self) -> Duration {
+        match self.quick {
+            true => Duration::ZERO,
+            false => self.limit() / 6,
         }
     }
 

@@ -63,18 +63,23 @@ fn plan(only: &[&str]) -> Plan {
 fn what_is_asked_for_is_measured_on_both_clocks() {
     let server = Xvfb::start();
     let plan = plan(&["NoOperation", "PolyFillRectangle"]);
-    let mut last = 0;
+    let (mut last, mut phases) = (0.0, Vec::new());
     let parameters = measure(
         &Target::display(&server.display),
         &plan,
         &mut || Ok(()),
         &mut |progress| {
-            assert!(progress.done >= last && progress.done <= progress.total);
-            last = progress.done;
+            assert!((last..=1.0).contains(&progress.share), "{progress:?}");
+            last = progress.share;
+            phases.push(progress.phase.to_owned());
             true
         },
     )
     .unwrap();
+    phases.dedup();
+    assert_eq!(phases[0], "preparing");
+    assert!(phases.contains(&"measuring".to_owned()), "{phases:?}");
+    assert_eq!(phases.last().map(String::as_str), Some("first uses"));
     assert_eq!(parameters.server.executable.as_deref(), Some("Xvfb"));
     assert_eq!(parameters.server.depth, Some(24));
     let transport = parameters.transport.unwrap();
@@ -144,12 +149,14 @@ fn input_and_cursors_are_measured_behind_sleeps() {
 fn a_server_that_dies_leaves_what_was_measured() {
     let mut server = Xvfb::start();
     let display = server.display.clone();
+    let mut measured = 0;
     let result = measure(
         &Target::display(display),
         &plan(&["NoOperation"]),
         &mut || Ok(()),
         &mut |progress| {
-            if progress.done > 0 && progress.done * 2 > progress.total {
+            measured += usize::from(progress.phase == "measuring");
+            if measured == 20 {
                 let _ = server.process.kill();
             }
             true

@@ -9,7 +9,7 @@ pub(crate) mod text;
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::Clock;
+use x11prof_cost_model::{Brought, Clock};
 
 use crate::profile::report::{NetworkReport, ProfileReport};
 use crate::profile::reporting::percent;
@@ -39,6 +39,10 @@ pub struct ComparedServer {
     pub name: String,
     /// The clock that its times are on; null where nothing was priced.
     pub clock: Option<Clock>,
+    /// The model of processor that they are of; null where the file names none.
+    pub machine: Option<String>,
+    /// From which machine they were brought to that one; null where they were measured there.
+    pub brought: Option<Brought>,
     /// The network to it.
     pub network: NetworkReport,
     /// Requests and transport.
@@ -113,6 +117,8 @@ impl Comparison {
             .map(|(report, comparable_ms)| ComparedServer {
                 name: report.server.name.clone(),
                 clock: report.server.clock,
+                machine: report.server.machine.clone(),
+                brought: report.server.brought.clone(),
                 network: report.network.clone(),
                 total_ms: report.total.time_ms,
                 server_ms: report.total.server_ms,
@@ -134,6 +140,13 @@ impl Comparison {
                 .map(|report| report.scaled.clone())
                 .unwrap_or_default(),
         }
+    }
+
+    /// Whether all times are of one machine, as far as is known: a faster machine is no faster server.
+    pub fn is_of_one_machine(&self) -> bool {
+        let mut machines = self.servers.iter().map(|server| &server.machine);
+        let first = machines.next();
+        machines.all(|machine| Some(machine) == first)
     }
 
     /// Where the server stands that takes the least time over what all of them can price, for

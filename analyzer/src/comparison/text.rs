@@ -12,6 +12,13 @@ impl Comparison {
         for (label, server) in self.labels().iter().zip(&self.servers) {
             text.push_str(&format!("{label}: {}\n", server.network));
         }
+        let mut told = Vec::new();
+        for by in self.servers.iter().filter_map(|it| it.brought.as_ref()) {
+            if !told.contains(&by) {
+                text.push_str(&format!("Brought here from {}: {by}\n", plain(&by.from)));
+                told.push(by);
+            }
+        }
         text.push_str(&scaled_text(&self.scaled));
         text.push('\n');
         text.push_str(&self.table(top).to_string());
@@ -150,6 +157,10 @@ impl Comparison {
             text.push_str("\nNo request has a price on all of these servers.\n");
             return;
         }
+        if !self.is_of_one_machine() {
+            self.different_machines(text);
+            return;
+        }
         for (network, best) in self.fastest() {
             if let Some(best) = best {
                 let name = plain(&best.name);
@@ -158,6 +169,23 @@ impl Comparison {
                      {name}, {:.3} ms ({network})\n",
                     best.comparable_ms
                 ));
+            }
+        }
+    }
+
+    /// Why nobody is named the fastest.
+    fn different_machines(&self, text: &mut String) {
+        text.push_str(
+            "\nWhich server takes the least time is not told: these are times of different machines, \
+             and a\nfaster machine is no faster server. `x11prof measure` measures them on one.\n",
+        );
+        let mut told = Vec::new();
+        for server in &self.servers {
+            let machine = server.machine.as_deref().unwrap_or("no machine named");
+            let line = format!("  {}: {}\n", plain(&server.name), plain(machine));
+            if !told.contains(&line) {
+                text.push_str(&line);
+                told.push(line);
             }
         }
     }

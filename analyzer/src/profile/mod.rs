@@ -30,7 +30,9 @@ mod what_if_tests;
 use std::collections::HashMap;
 use std::io;
 
-use x11prof_cost_model::{Clock, Cost, ServerParameters, Substitutions, TransportPrices};
+use x11prof_cost_model::{
+    Brought, Clock, Cost, ServerParameters, Substitutions, TransportPrices,
+};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Reader, TraceError};
@@ -79,6 +81,8 @@ impl TransportLine {
 /// The profile of one trace on one server.
 pub struct Profile {
     server: String,
+    machine: Option<String>,
+    brought: Option<Brought>,
     pricer: Pricer,
     blocking: Blocking,
     measuring: Measuring,
@@ -119,6 +123,8 @@ impl Profile {
         let transport = TransportPrices::new(parameters);
         Profile {
             server: parameters.server.name.clone(),
+            machine: parameters.host.cpu_model.clone(),
+            brought: parameters.method.brought.clone(),
             pricer: Pricer::new(parameters, substitutions, blocking),
             blocking,
             measuring: Measuring::new(parameters.server.clone(), transport),
@@ -205,6 +211,11 @@ impl Profile {
     /// The name of the server in its parameters.
     pub fn server(&self) -> &str {
         &self.server
+    }
+
+    /// The machine that its prices are of, and how they were brought there where they were.
+    pub(crate) fn machine(&self) -> (Option<String>, Option<Brought>) {
+        (self.machine.clone(), self.brought.clone())
     }
 
     /// How the network's latency is charged.

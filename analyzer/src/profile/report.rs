@@ -2,7 +2,7 @@
 //! docs/METHOD.md), from which the text is made as well.
 
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::Clock;
+use x11prof_cost_model::{Brought, Clock};
 
 use crate::grabs::GrabReport;
 use crate::measured::Basis;
@@ -86,7 +86,7 @@ pub struct ConnectionReport {
 }
 
 /// Whose costs were used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerReport {
     /// The parameter file's name.
     pub name: String,
@@ -94,6 +94,11 @@ pub struct ServerReport {
     pub clock: Option<Clock>,
     /// What every server time stands on.
     pub basis: Basis,
+    /// The model of processor that the prices are of; null where their file names none.
+    pub machine: Option<String>,
+    /// From which machine they were brought to that one, and by which factors; null where they were measured
+    /// there.
+    pub brought: Option<Brought>,
 }
 
 /// The network that was assumed.

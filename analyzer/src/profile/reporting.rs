@@ -35,11 +35,7 @@ impl ProfileReport {
         ProfileReport {
             format: FORMAT,
             trace: trace(path, facts),
-            server: ServerReport {
-                name: profile.server().to_owned(),
-                clock: profile.clock(),
-                basis: profile.basis(),
-            },
+            server: ServerReport::new(profile),
             network: NetworkReport::new(network, profile.blocking()),
             requests: shares(requests.collect(), &total),
             groups: groups(profile, facts, network, &total),
@@ -51,6 +47,19 @@ impl ProfileReport {
             warnings: warnings(profile, facts),
             transport,
             total,
+        }
+    }
+}
+
+impl ServerReport {
+    fn new(profile: &Profile) -> ServerReport {
+        let (machine, brought) = profile.machine();
+        ServerReport {
+            name: profile.server().to_owned(),
+            clock: profile.clock(),
+            basis: profile.basis(),
+            machine,
+            brought,
         }
     }
 }

@@ -69,6 +69,9 @@ impl ProfileReport {
             "Server parameters: {}{clock}",
             plain(&self.server.name)
         )?;
+        if let Some(by) = &self.server.brought {
+            writeln!(out, "Brought here from {}: {by}", plain(&by.from))?;
+        }
         writeln!(out, "{}", self.network)?;
         out.write_str(&scaled_text(&self.scaled))
     }
@@ -319,6 +322,7 @@ fn heading(kind: WarningKind, count: u64) -> String {
         WarningKind::Malformed => format!("{} malformed", counted(count, "piece")),
         WarningKind::LostBytes => format!("{} lost", counted(count, "byte")),
         WarningKind::Incomplete => "incomplete trace".to_owned(),
+        WarningKind::OtherMachine => "prices of another machine".to_owned(),
         WarningKind::Trouble => "trouble while recording".to_owned(),
     }
 }

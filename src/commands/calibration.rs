@@ -1,0 +1,198 @@
+//! Where a calibration goes: the file of `-o`, or the one that is kept for this machine and server. That one is
+//! only replaced by one that is as whole.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use x11prof_cost_model::{Brought, ServerParameters};
+use x11prof_xmeasure::{Target, identify, this_machine};
+
+use crate::args::Measure;
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::kept;
+use crate::output::emit_text;
+
+/// Where it goes, and what is there.
+pub(super) struct Calibration {
+    path: PathBuf,
+    /// Whether x11prof keeps it; else the user named it.
+    is_kept: bool,
+    /// The whole one that is kept so far.
+    before: Option<ServerParameters>,
+    /// What is to be added to.
+    pub(super) known: Option<ServerParameters>,
+}
+
+impl Calibration {
+    /// Where the calibration of `target` goes that `arguments` ask for.
+    ///
+    /// # Errors
+    ///
+    /// Where there is nothing to add to, and where a whole one would be replaced by a part.
+    pub(super) fn find(arguments: &Measure, target: &Target) -> Result<Calibration, CommandError> {
+        let adds = arguments.resume || arguments.trace.is_some();
+        if let Some(path) = &arguments.output {
+            let known = (adds && path.exists())
+                .then(|| input::parameters(&path.to_string_lossy()))
+                .transpose()?;
+            return Ok(Calibration {
+                path: path.clone(),
+                is_kept: false,
+                before: None,
+                known,
+            });
+        }
+        if !arguments.only.is_empty() && !adds {
+            return Err(CommandError::usage(
+                "--only measures a part of a file: name the file with -o FILE",
+            ));
+        }
+        let (host, name) = match arguments.server {
+            Some(kind) => (this_machine(), kind.name().to_owned()),
+            None => {
+                let (server, host) = identify(target).map_err(CommandError::failed)?;
+                (host, server.name)
+            }
+        };
+        let path = kept::path(&host, &name)?;
+        let read = |path: &Path| kept::read(path).map_err(|why| CommandError::file(path, why));
+        let before = read(&path)?;
+        let known = match (arguments.resume, adds) {
+            (true, _) => read(&kept::partial(&path))?.or_else(|| before.clone()),
+            (false, true) => before.clone(),
+            (false, false) => None,
+        };
+        if adds && known.is_none() {
+            return Err(CommandError::failed(format_args!(
+                "no calibration of {name} is kept to add to: measure it first, or name a file with \
+                 -o FILE"
+            )));
+        }
+        if arguments.quick && !adds && before.as_ref().is_some_and(|it| !it.method.is_quick()) {
+            return Err(CommandError::failed(format_args!(
+                "{}: a whole calibration is kept there, and a quick one would replace it: name a \
+                 file with -o FILE, or measure without --quick",
+                path.display()
+            )));
+        }
+        Ok(Calibration {
+            path,
+            is_kept: true,
+            before,
+            known,
+        })
+    }
+
+    /// Writes what is whole, and says what to do with it.
+    pub(super) fn write(&self, parameters: &ServerParameters) -> Outcome {
+        if self.is_worse(parameters) {
+            let path = self.leave(parameters)?;
+            return Err(CommandError::failed(format_args!(
+                "the time was over before all was measured, so {} stays as it is; the rest is in {}, \
+                 and --resume goes on from there",
+                self.path.display(),
+                path.display()
+            )));
+        }
+        if self.is_kept {
+            kept::make_folder(&self.path)?;
+        }
+        emit_text(Some(&self.path), &parameters.to_toml())?;
+        let partial = kept::partial(&self.path);
+        if self.is_kept && partial.exists() {
+            std::fs::remove_file(&partial).map_err(|error| CommandError::file(&partial, error))?;
+        }
+        let entries = parameters.requests.len();
+        let path = self.path.display();
+        eprintln!(
+            "x11prof: {entries} entries of {} in {path}",
+            parameters.server.name
+        );
+        match self.is_kept {
+            true => {
+                eprintln!("x11prof: `x11prof report TRACE` takes it for recordings of this server")
+            }
+            false => eprintln!("x11prof: next: x11prof report TRACE --params {path}"),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Writes what is not whole, beside the kept file; says where.
+    pub(super) fn leave(&self, parameters: &ServerParameters) -> Result<PathBuf, CommandError> {
+        let path = match self.is_kept {
+            true => kept::partial(&self.path),
+            false => self.path.clone(),
+        };
+        if self.is_kept {
+            kept::make_folder(&path)?;
+        }
+        emit_text(Some(&path), &parameters.to_toml())?;
+        Ok(path)
+    }
+
+    /// Whether it lacks requests that the one that is kept has.
+    fn is_worse(&self, newer: &ServerParameters) -> bool {
+        let before = self.before.as_ref();
+        before.is_some_and(|before| {
+            !before.method.is_quick()
+                && newer.method.unmeasured.len() > before.method.unmeasured.len()
+        })
+    }
+}
+
+/// What was known with what is newly measured. What was known of another machine is brought to this one first.
+pub(super) fn with_known(
+    known: Option<ServerParameters>,
+    newer: ServerParameters,
+) -> ServerParameters {
+    let Some(mut known) = known else {
+        return newer;
+    };
+    let from = known.host.cpu_model.clone();
+    if let (Some(there), Some(here)) = (from, newer.host.cpu_model.clone())
+        && there != here
+    {
+        match Brought::between(&known, &newer) {
+            Some(by) => {
+                eprintln!("x11prof: what the file had of {there} was brought to {here}: {by}");
+                known = known.brought(by, newer.host.clone());
+            }
+            None => eprintln!(
+                "x11prof: warning: what the file has of {there} stays as it was: nothing that was \
+                 measured tells how {here} compares"
+            ),
+        }
+    }
+    let brought = known.method.brought.take();
+    known.merge(newer);
+    known.method.brought = brought;
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Calibration;
+    use x11prof_cost_model::ServerParameters;
+
+    #[test]
+    fn a_part_does_not_take_the_place_of_the_whole() {
+        let with = |notes: &str, unmeasured: &[&str]| {
+            let mut file = ServerParameters::default();
+            file.method.notes = Some(notes.into());
+            file.method.unmeasured = unmeasured.iter().map(|it| (*it).into()).collect();
+            file
+        };
+        let over = |before| Calibration {
+            path: "x".into(),
+            is_kept: true,
+            before,
+            known: None,
+        };
+        let part = with("whole plan, 9 passes", &["PolyLine"]);
+        assert!(over(Some(with("whole plan", &[]))).is_worse(&part));
+        assert!(!over(Some(with("quick plan", &[]))).is_worse(&part));
+        assert!(!over(Some(with("whole plan", &["Bell"]))).is_worse(&part));
+        assert!(!over(None).is_worse(&part));
+    }
+}

@@ -1,0 +1,146 @@
+//! Parameter files that `measure` keeps for this user, by machine and server:
+//! `$XDG_DATA_HOME/x11prof/MACHINE/SERVER.toml`. Where a calibration was cut off, what it has is beside
+//! that as `SERVER.toml.partial`.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use x11prof_cost_model::{Host, ServerParameters};
+
+use crate::error::CommandError;
+
+/// What the files of a machine whose processor is not known are under.
+const UNKNOWN: &str = "unknown-machine";
+/// What probes are under, by machine (see `machine`).
+const PROBES: &str = "probes";
+
+/// Where the file of a server on a machine is kept.
+pub(crate) fn path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
+    Ok(folder()?.join(machine(host)).join(file_name(server)))
+}
+
+/// Where what a probe of that kind of server has measured is kept.
+pub(crate) fn probe_path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
+    let folder = folder()?.join(PROBES).join(machine(host));
+    Ok(folder.join(file_name(server)))
+}
+
+/// What an interrupted calibration leaves beside `path`.
+pub(crate) fn partial(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+/// All whole files that are kept, by their paths. One that cannot be read is left out, and said.
+pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
+    let Ok(folder) = folder() else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries(&folder)
+        .filter(|machine| machine.file_name() != Some(OsStr::new(PROBES)))
+        .flat_map(|machine| entries(&machine).collect::<Vec<_>>())
+        .filter(|path| path.extension() == Some(OsStr::new("toml")))
+        .collect();
+    paths.sort();
+    let read = paths.into_iter().filter_map(|path| {
+        let parameters = read(&path).unwrap_or_else(|why| {
+            eprintln!("x11prof: warning: {}: {why}; left out", path.display());
+            None
+        })?;
+        Some((path, parameters))
+    });
+    read.collect()
+}
+
+/// The parameters at `path`; `None` where there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<ServerParameters>, String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => match ServerParameters::from_toml(&text) {
+            Ok(parameters) => Ok(Some(parameters)),
+            Err(error) => Err(error.to_string()),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Makes the folder that `path` is in.
+pub(crate) fn make_folder(path: &Path) -> Result<(), CommandError> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))
+}
+
+fn folder() -> Result<PathBuf, CommandError> {
+    // The XDG base directory specification: relative paths are invalid and are to be ignored.
+    let absolute = |name: &str| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
+    data.map(|data| data.join("x11prof")).ok_or_else(|| {
+        CommandError::failed(
+            "neither XDG_DATA_HOME nor HOME is set, so no file can be kept: name one with -o FILE",
+        )
+    })
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+/// A folder's name for a machine: the model of its processor, and how many it has.
+fn machine(host: &Host) -> String {
+    let Some(model) = &host.cpu_model else {
+        return UNKNOWN.to_owned();
+    };
+    let cpus = host.cpus.map(|cpus| format!(" {cpus}"));
+    plain(&format!("{model}{}", cpus.unwrap_or_default()))
+}
+
+fn file_name(server: &str) -> String {
+    format!("{}.toml", plain(server))
+}
+
+/// True for what is the name of a server, as files are kept by.
+pub(crate) fn is_name(name: &str) -> bool {
+    plain(name) == name
+}
+
+/// Letters, digits and single hyphens.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<String> = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    match words.is_empty() {
+        true => "unnamed".to_owned(),
+        false => words.join("-"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{machine, partial, plain};
+    use std::path::Path;
+    use x11prof_cost_model::Host;
+
+    #[test]
+    fn names_are_safe() {
+        let host = Host {
+            cpu_model: Some("Intel(R) Xeon(R) Processor".into()),
+            cpus: Some(2),
+            kernel: None,
+        };
+        assert_eq!(machine(&host), "intel-r-xeon-r-processor-2");
+        assert_eq!(machine(&Host::default()), "unknown-machine");
+        assert_eq!(plain("../../etc"), "etc");
+        assert_eq!(plain("…"), "unnamed");
+        assert_eq!(
+            partial(Path::new("a/b.toml")),
+            Path::new("a/b.toml.partial")
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! Parameters brought to the machine of a recording. A factor for all files of a machine, so that
+//! their order stays what was measured there: from a kind of server that was measured on both, or else
+//! from a probe of two seconds on a private server here, which is kept.
+
+use std::sync::OnceLock;
+
+use x11prof_cost_model::{Brought, Host, ServerIdentity, ServerParameters, built_in, is_same_kind};
+use x11prof_proxy::{PrivateServer, ServerKind};
+use x11prof_xmeasure::{Pin, Target, probe, this_machine};
+
+use crate::kept;
+
+/// Whether a probe may be made where none is kept: not while something is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Probing {
+    /// It may.
+    Allowed,
+    /// What is kept must do.
+    KeptOnly,
+}
+
+/// `parameters` on the machine `host`, where that is another than theirs and both are known. Where there is
+/// no way to bring them they stay as they are; the second says why.
+pub(crate) fn bring(
+    parameters: ServerParameters,
+    host: &Host,
+    probing: Probing,
+) -> (ServerParameters, Option<String>) {
+    let (Some(there), Some(here)) = (&parameters.host.cpu_model, &host.cpu_model) else {
+        return (parameters, None);
+    };
+    if there == here {
+        return (parameters, None);
+    }
+    match between(&parameters, host, probing) {
+        Ok(by) => (parameters.brought(by, host.clone()), None),
+        Err(why) => {
+            let why = format!("{} was measured on {there}: {why}", parameters.server.name);
+            (parameters, Some(why))
+        }
+    }
+}
+
+/// What brings files of the machine of `parameters` to `host`.
+fn between(
+    parameters: &ServerParameters,
+    host: &Host,
+    probing: Probing,
+) -> Result<Brought, String> {
+    let known = known();
+    let all = || known.iter().chain([parameters]);
+    let on = |host: &Host| {
+        let measured = all().filter(|it| it.host.cpu_model == host.cpu_model);
+        measured
+            .filter(|it| !it.method.references.is_empty())
+            .collect::<Vec<_>>()
+    };
+    let mut there = on(&parameters.host);
+    // Xvfb first, which nearly every machine has: one factor for all files of a machine.
+    there.sort_by_key(|it| kind(&it.server) != Some(ServerKind::Xvfb));
+    let here = on(host);
+    for one in &there {
+        let same = here.iter().find(|it| is_same_kind(&it.server, &one.server));
+        if let Some(by) = same.and_then(|same| Brought::between(one, same)) {
+            return Ok(by);
+        }
+    }
+    if this_machine().cpu_model != host.cpu_model {
+        return Err("nothing is known of the recorded machine, which is not this one".into());
+    }
+    let mut failed = "it has no loads that could be measured here as well".to_owned();
+    for one in there {
+        let Some(kind) = kind(&one.server) else {
+            continue;
+        };
+        match probed(kind, host, probing) {
+            Ok(same) => {
+                if let Some(by) = Brought::between(one, &same) {
+                    return Ok(by);
+                }
+            }
+            Err(why) => failed = why,
+        }
+    }
+    Err(failed)
+}
+
+/// What is kept and what comes with the program, in this order.
+pub(crate) fn known() -> &'static [ServerParameters] {
+    static KNOWN: OnceLock<Vec<ServerParameters>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let kept = kept::all().into_iter().map(|(_, parameters)| parameters);
+        // Those that come with it are in order: a test reads each.
+        let shipped = built_in().iter().filter_map(|it| it.parameters().ok());
+        kept.chain(shipped).collect()
+    })
+}
+
+/// A probe of that kind of server here: the one that is kept, or a new one.
+fn probed(kind: ServerKind, host: &Host, probing: Probing) -> Result<ServerParameters, String> {
+    let path = kept::probe_path(host, kind.name()).map_err(|error| error.message().to_owned())?;
+    if let Ok(Some(parameters)) = kept::read(&path) {
+        // Another kernel is another machine, as far as waking up goes.
+        if parameters.host.kernel == this_machine().kernel {
+            return Ok(parameters);
+        }
+    }
+    if probing == Probing::KeptOnly {
+        return Err(
+            "this machine has not been compared with it yet, which `x11prof report` does".into(),
+        );
+    }
+    eprintln!("x11prof: comparing this machine with that of the prices (two seconds, once)");
+    let server = PrivateServer::start(kind).map_err(|error| error.to_string())?;
+    let parameters =
+        probe(&private(&server, kind), Pin::usual()).map_err(|error| error.to_string())?;
+    // A probe that cannot be kept is made again the next time.
+    let kept = kept::make_folder(&path)
+        .and_then(|()| crate::output::emit_text(Some(&path), &parameters.to_toml()));
+    if let Err(error) = kept {
+        eprintln!("x11prof: warning: {}", error.message());
+    }
+    Ok(parameters)
+}
+
+/// A private server as what is measured.
+pub(crate) fn private(server: &PrivateServer, kind: ServerKind) -> Target {
+    let viewed = match kind {
+        ServerKind::Xvnc => Some(false),
+        ServerKind::XvncViewed => Some(true),
+        _ => None,
+    };
+    Target::display(server.display().to_string())
+        .with_cookie(server.cookie().as_bytes())
+        .viewed(viewed)
+}
+
+/// The kind of private server that is like that one.
+fn kind(server: &ServerIdentity) -> Option<ServerKind> {
+    match (server.executable.as_deref()?, server.depth?) {
+        ("Xvfb", 24) => Some(ServerKind::Xvfb),
+        ("Xvfb", 8) => Some(ServerKind::Xvfb8),
+        ("Xvnc" | "Xtigervnc", 24) => Some(ServerKind::Xvnc),
+        ("Xephyr", 24) => Some(ServerKind::Xephyr),
+        ("Xorg", 24) => Some(ServerKind::XorgDummy),
+        ("Xwayland", 24) => Some(ServerKind::Xwayland),
+        _ => None,
+    }
+}

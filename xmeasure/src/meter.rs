@@ -1,0 +1,90 @@
+//! How far a calibration has come: by the time that its phases take, so that it only grows.
+
+use std::time::Duration;
+
+use crate::plan::Progress;
+
+/// Tells it.
+pub(crate) struct Meter<'a> {
+    tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
+    /// The phases to come, the present one first, with about how long each takes.
+    phases: Vec<(&'static str, Duration)>,
+    /// How long those before it take.
+    before: Duration,
+    total: Duration,
+    /// What was told last.
+    share: f64,
+}
+
+impl<'a> Meter<'a> {
+    /// At the beginning of the first of `phases`.
+    pub(crate) fn new(
+        phases: Vec<(&'static str, Duration)>,
+        tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> Meter<'a> {
+        Meter {
+            tell,
+            total: phases.iter().map(|(_, lasts)| *lasts).sum(),
+            phases,
+            before: Duration::ZERO,
+            share: 0.0,
+        }
+    }
+
+    /// The phase `name` begins, and those before it are over; answers whether to go on.
+    pub(crate) fn begin(&mut self, name: &str) -> bool {
+        if let Some(at) = self.phases.iter().position(|(phase, _)| *phase == name) {
+            self.before += self.phases.drain(..at).map(|(_, lasts)| lasts).sum();
+        }
+        self.step(0.0, "")
+    }
+
+    /// Of the phase such a part is done, and `request` is next; answers whether to go on.
+    pub(crate) fn step(&mut self, part: f64, request: &str) -> bool {
+        let (phase, lasts) = self.phases.first().copied().unwrap_or_default();
+        let done = self.before + lasts.mul_f64(part.clamp(0.0, 1.0));
+        let share = done.as_secs_f64() / self.total.as_secs_f64().max(f64::EPSILON);
+        self.share = self.share.max(share.min(1.0));
+        (self.tell)(Progress {
+            phase,
+            share: self.share,
+            left: self.total.saturating_sub(done),
+            request,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Meter;
+    use std::time::Duration;
+
+    #[test]
+    fn it_only_grows_and_names_its_phase() {
+        let mut told = Vec::new();
+        let mut tell = |progress: crate::Progress<'_>| {
+            told.push((
+                progress.phase.to_owned(),
+                progress.share,
+                progress.left.as_secs(),
+            ));
+            true
+        };
+        let phases = vec![
+            ("one", Duration::from_secs(2)),
+            ("two", Duration::from_secs(6)),
+            ("three", Duration::from_secs(2)),
+        ];
+        let mut meter = Meter::new(phases, &mut tell);
+        meter.begin("two");
+        meter.step(0.5, "Bell");
+        meter.step(0.25, "Bell");
+        meter.step(7.0, "Bell");
+        meter.begin("three");
+        meter.step(1.0, "");
+        let shares: Vec<f64> = told.iter().map(|it| it.1).collect();
+        assert_eq!(shares, [0.2, 0.5, 0.5, 0.8, 0.8, 1.0]);
+        assert_eq!(told[1], ("two".to_owned(), 0.5, 5));
+        assert_eq!(told[5], ("three".to_owned(), 1.0, 0));
+    }
+}
