@@ -35,6 +35,9 @@ pub enum WarningKind {
     LostBytes,
     /// The recording did not end properly: its last moments may be missing.
     Incomplete,
+    /// These share memory with the server, which no network does: the images are priced as sent by PutImage
+    /// and GetImage. `to` says how many bytes more.
+    SharedMemory,
     /// The parameters are of another machine and could not be brought to the recorded one; `from` says
     /// why.
     OtherMachine,
@@ -83,6 +86,9 @@ impl WarningKind {
                 "bytes behind a hole in the trace were passed over; record again"
             }
             WarningKind::Incomplete => "the recording was cut off; its last moments may be missing",
+            WarningKind::SharedMemory => {
+                "no network shares memory; priced as the PutImage and GetImage that a program sends there"
+            }
             WarningKind::OtherMachine => {
                 "times are that machine's; `x11prof measure` measures this one"
             }
@@ -120,6 +126,15 @@ impl Warning {
     /// That parameters are another machine's still, and why.
     pub fn other_machine(why: String) -> Warning {
         Warning::general(WarningKind::OtherMachine, Some(why), 1)
+    }
+
+    /// That images which requests share with the server are priced as sent: so many bytes more.
+    pub(crate) fn sent(request: Symbol, count: u64, bytes: u64) -> Warning {
+        Warning {
+            request: Some(request.to_string()),
+            to: Some(format!("{bytes} bytes more")),
+            ..Warning::general(WarningKind::SharedMemory, None, count)
+        }
     }
 
     /// A warning that is about no request.

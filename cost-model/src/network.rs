@@ -1,4 +1,4 @@
-//! The network of the paper: a speed and a round-trip latency (equation 7).
+//! The network of the paper: a speed and a round-trip latency (equation 7), and how far what crosses it is compressed.
 
 use std::fmt;
 
@@ -11,13 +11,15 @@ pub struct Network {
     pub bytes_per_second: Option<f64>,
     /// The latency that a blocking request waits: there and back.
     pub rtt: Micros,
+    /// How many times smaller all bytes are made on the way, as ssh does with `-C`; `None` where they are not.
+    pub compression: Option<f64>,
 }
 
 /// Why a text means no network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{text}' is no network: {why}; give SPEED,RTT as in 100KB/s,10ms or 10Mbit/s,1ms, \
-     or lan, wifi, dsl, lte, xprof-1993, none"
+     with ,compress=RATIO where bytes are compressed, or lan, wifi, dsl, lte, xprof-1993, none"
 )]
 pub struct NetworkError {
     text: String,
@@ -60,15 +62,32 @@ impl Network {
     pub const NONE: Network = Network {
         bytes_per_second: None,
         rtt: Micros::ZERO,
+        compression: None,
     };
 
-    /// Reads `SPEED,RTT` (`100KB/s,10ms`, `10Mbit/s,1ms`, `none,10ms`), a preset, or `none`.
+    /// Reads `SPEED,RTT` (`100KB/s,10ms`, `10Mbit/s,1ms`, `none,10ms`), a preset, or `none`; each may end in
+    /// `,compress=RATIO`.
     pub fn parse(text: &str) -> Result<Network, NetworkError> {
         let text = text.trim();
         let error = |why: String| NetworkError {
             text: text.to_owned(),
             why,
         };
+        if let Some((rest, ratio)) = text.rsplit_once(",compress=") {
+            let ratio = ratio.trim().parse().ok();
+            let ratio = ratio.filter(|ratio: &f64| ratio.is_finite() && *ratio >= 1.0);
+            let Some(ratio) = ratio else {
+                return Err(error("a ratio of compression is a number from 1 on".into()));
+            };
+            let network = Network::parse(rest)?;
+            if network.bytes_per_second.is_none() {
+                return Err(error("bytes that take no time need no compression".into()));
+            }
+            return Ok(Network {
+                compression: Some(ratio),
+                ..network
+            });
+        }
         if text == "none" {
             return Ok(Network::NONE);
         }
@@ -76,6 +95,7 @@ impl Network {
             return Ok(Network {
                 bytes_per_second: Some(*speed),
                 rtt: Micros(*rtt),
+                compression: None,
             });
         }
         let Some((speed, rtt)) = text.split_once(',') else {
@@ -96,6 +116,7 @@ impl Network {
             Some(rtt) => Ok(Network {
                 bytes_per_second,
                 rtt: Micros(rtt),
+                compression: None,
             }),
             None => Err(error(format!("'{}' is no time in us, ms or s", rtt.trim()))),
         }
@@ -111,6 +132,7 @@ impl Network {
         let wire = self
             .bytes_per_second
             .map_or(0.0, |speed| bytes as f64 / speed * 1e6);
+        let wire = wire / self.compression.unwrap_or(1.0);
         Micros(wire) + self.rtt * blocking as f64
     }
 }
@@ -137,7 +159,11 @@ impl fmt::Display for Network {
             Some(speed) if speed >= 1e3 => write!(f, "{}KB/s", speed / 1e3)?,
             Some(speed) => write!(f, "{speed}B/s")?,
         }
-        write!(f, ",{}ms", self.rtt.as_ms())
+        write!(f, ",{}ms", self.rtt.as_ms())?;
+        match self.compression {
+            Some(ratio) => write!(f, ",compress={ratio}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -182,6 +208,12 @@ mod tests {
     }
 
     #[test]
+    fn compressed_bytes_take_less_time_and_round_trips_do_not() {
+        let network = Network::parse("100KB/s,10ms,compress=4").unwrap();
+        assert_eq!(network.time(100_000, 1), Micros(260_000.0));
+    }
+
+    #[test]
     fn what_is_no_network_says_how_to_write_one() {
         for text in [
             "",
@@ -197,6 +229,10 @@ mod tests {
             "1.2.3KB/s,1ms",
             "100kb/s,1ms",
             "infB/s,1ms",
+            "dsl,compress=0.5",
+            "dsl,compress=",
+            "none,compress=2",
+            "compress=2",
         ] {
             let error = Network::parse(text).unwrap_err().to_string();
             assert!(error.contains("100KB/s,10ms"), "{text}: {error}");
@@ -213,7 +249,13 @@ mod tests {
                 "{network}"
             );
         }
-        for text in ["none", "none,10ms", "100KB/s,10ms", "12B/s,0ms"] {
+        for text in [
+            "1KB/s,1ms,compress=2.5",
+            "none",
+            "none,10ms",
+            "100KB/s,10ms",
+            "12B/s,0ms",
+        ] {
             assert_eq!(Network::parse(text).unwrap().to_string(), text);
         }
     }

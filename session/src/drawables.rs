@@ -53,6 +53,8 @@ pub(crate) struct Pixmap {
     pub(crate) width: u16,
     pub(crate) height: u16,
     pub(crate) depth: Option<u8>,
+    /// Whether its pixels are in memory that is shared with the client.
+    pub(crate) shared: bool,
     pub(crate) by: By,
 }
 
@@ -148,6 +150,11 @@ impl Drawables {
         self.pixmaps.get(id).is_some()
     }
 
+    /// The pixmap `id`, if its pixels are in memory that is shared with its client.
+    pub(crate) fn shared_pixmap(&self, id: u32) -> Option<&Pixmap> {
+        self.pixmaps.get(id).filter(|pixmap| pixmap.shared)
+    }
+
     /// CreatePixmap; gives the id of the pixmap.
     pub(crate) fn create_pixmap(&mut self, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
         let (id, width, height) = (body.u32(0)?, body.u16(8)?, body.u16(10)?);
@@ -158,6 +165,7 @@ impl Drawables {
                 width,
                 height,
                 depth,
+                shared: false,
                 by,
             },
         )
@@ -181,6 +189,7 @@ impl Drawables {
                 width: known.geometry.width.saturating_add(borders),
                 height: known.geometry.height.saturating_add(borders),
                 depth: known.depth,
+                shared: false,
                 by,
             },
         )

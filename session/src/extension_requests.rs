@@ -47,7 +47,7 @@ impl State {
         }
     }
 
-    /// A pixmap whose id is at the beginning, and whose width and height are at `size`.
+    /// A pixmap of shared pixels whose id is at the beginning, and whose width and height are at `size`.
     fn pixmap(&mut self, by: By, body: &Body<'_>, size: usize, depth: Option<u8>) -> Option<u32> {
         let (id, width, height) = (body.u32(0)?, body.u16(size)?, body.u16(size + 2)?);
         self.drawables.add_pixmap(
@@ -56,6 +56,7 @@ impl State {
                 width,
                 height,
                 depth,
+                shared: true,
                 by,
             },
         )

@@ -9,6 +9,7 @@
 //! What an operation is, which attributes and sizes each request has, and how a user can define
 //! them otherwise, is in docs/OPERATIONS.md.
 
+mod across;
 mod asked;
 mod atoms;
 mod bands;
@@ -55,6 +56,7 @@ mod window_messages;
 mod window_operations;
 mod windows;
 
+pub use across::Across;
 pub use changes::{Change, Changed};
 pub use definitions::Definitions;
 pub use definitions_file::DefinitionError;

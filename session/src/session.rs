@@ -20,7 +20,7 @@ use crate::names::{ExtensionKind, Names};
 use crate::operation::{Effect, Operation};
 use crate::regions::Regions;
 use crate::render::Render;
-use crate::setup::Setup;
+use crate::setup::{PixmapFormat, Setup};
 use crate::target::Target;
 use crate::{
     compositing, drawing, images, other, text, window_events, window_messages, window_operations,
@@ -60,6 +60,7 @@ pub(crate) struct State {
     pub(crate) extras: Extras,
     pub(crate) fonts: Fonts,
     pub(crate) gcs: Gcs,
+    pub(crate) pixmap_formats: Vec<PixmapFormat>,
     pub(crate) regions: Regions,
     pub(crate) render: Render,
 }
@@ -354,6 +355,7 @@ impl State {
     fn accepted(&mut self, client: ClientId, setup: &ServerSetup<'_>) {
         if let Some(setup) = Setup::read(setup) {
             self.clients.accepted(client, setup.id_base, setup.id_mask);
+            self.pixmap_formats = setup.formats;
             setup
                 .roots
                 .into_iter()

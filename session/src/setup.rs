@@ -12,12 +12,23 @@ pub(crate) struct Root {
     pub(crate) depth: u8,
 }
 
+/// How the pixels of a depth are packed in images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PixmapFormat {
+    pub(crate) depth: u8,
+    /// Bits of a pixel.
+    pub(crate) bits: u8,
+    /// Bits that a row is padded to.
+    pub(crate) pad: u8,
+}
+
 /// The parts of a successful setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setup {
     /// The client's ids are this, with bits of the mask changed.
     pub(crate) id_base: u32,
     pub(crate) id_mask: u32,
+    pub(crate) formats: Vec<PixmapFormat>,
     pub(crate) roots: Vec<Root>,
 }
 
@@ -34,9 +45,26 @@ impl Setup {
         Some(Setup {
             id_base,
             id_mask,
+            formats: formats(bytes, order).unwrap_or_default(),
             roots,
         })
     }
+}
+
+fn formats(bytes: &[u8], order: ByteOrder) -> Option<Vec<PixmapFormat>> {
+    let vendor = usize::from(order.u16(bytes, 24)?);
+    let all = bytes
+        .get(40 + vendor.next_multiple_of(4)..)?
+        .chunks_exact(8);
+    let all = all.take(usize::from(*bytes.get(29)?));
+    let read = all.filter_map(|it| {
+        Some(PixmapFormat {
+            depth: *it.first()?,
+            bits: *it.get(1)?,
+            pad: *it.get(2)?,
+        })
+    });
+    Some(read.collect())
 }
 
 /// Adds the roots to `roots`, up to where the bytes end (protocol, encoding of the setup).

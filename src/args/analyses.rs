@@ -33,7 +33,7 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
     /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
-    /// xprof-1993, none
+    /// xprof-1993, none; each with ,compress=RATIO where all bytes are compressed (ssh -C)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
     pub(crate) net: Network,
     /// What to add times up by

@@ -5,6 +5,8 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_session::Operation;
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use super::crossing::Crossing;
+
 /// What makes up transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransportPart {
@@ -49,6 +51,8 @@ pub enum Charge<'a> {
         price: &'a Price,
         /// Whether it is charged the network's latency, as far as can be told yet.
         blocking: bool,
+        /// What it costs more across a network, if it shares memory with the server.
+        across: Option<Crossing>,
     },
     /// A request that was charged before failed.
     Failed {

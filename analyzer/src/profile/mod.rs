@@ -4,6 +4,7 @@ pub(crate) mod atoms;
 mod bands;
 pub(crate) mod charges;
 mod coldness;
+pub(crate) mod crossing;
 mod deferred;
 pub(crate) mod groups;
 mod likely;

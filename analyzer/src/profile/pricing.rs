@@ -13,6 +13,7 @@ use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::charges::{Charge, TransportPart};
 use super::coldness::Coldness;
+use super::crossing::Crossing;
 use super::deferred::Pictures;
 use super::others::Others;
 use super::streams::{Recent, Stream};
@@ -286,6 +287,8 @@ impl Pricer {
             }
         }
 
+        let parts = (&mut self.costs, &self.transport);
+        let across = Crossing::of(seen, (request, operation), self.price.server, parts);
         let price = &self.price;
         let connection = seen.connection;
         let stream = self.streams.entry(connection).or_default();
@@ -311,6 +314,7 @@ impl Pricer {
             bytes: request.wire_len,
             price,
             blocking: request.has_reply,
+            across,
         });
     }
 

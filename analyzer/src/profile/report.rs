@@ -108,6 +108,8 @@ pub struct NetworkReport {
     pub bytes_per_second: Option<f64>,
     /// The latency of a round trip.
     pub rtt_ms: f64,
+    /// How many times smaller bytes are made on the way; null where they are not.
+    pub compression: Option<f64>,
     /// Which requests are charged it: `by-type` or `observed`.
     pub blocking: String,
 }

@@ -44,7 +44,7 @@ impl ProfileReport {
             scaled: profile.scales().report(),
             resources: None,
             grabs: None,
-            warnings: warnings(profile, facts),
+            warnings: warnings(profile, facts, network),
             transport,
             total,
         }
@@ -124,6 +124,7 @@ impl NetworkReport {
         NetworkReport {
             bytes_per_second: network.bytes_per_second,
             rtt_ms: ms(network.rtt),
+            compression: network.compression,
             blocking: blocking.to_owned(),
         }
     }
@@ -157,6 +158,7 @@ fn trace(path: &str, facts: &Facts) -> TraceReport {
 }
 
 fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
+    let line = &line.on(network);
     let wire = network.time(line.bytes, line.blocking);
     let time = line.server.time + wire;
     RequestReport {
@@ -247,6 +249,7 @@ fn total(
 ) -> TotalReport {
     let mut all = Line::default();
     for (_, line) in profile.lines() {
+        let line = line.on(network);
         all.count += line.count;
         all.bytes = all.bytes.saturating_add(line.bytes);
         all.blocking += line.blocking;
@@ -281,8 +284,16 @@ fn total(
     }
 }
 
-fn warnings(profile: &Profile, facts: &Facts) -> Vec<Warning> {
+fn warnings(profile: &Profile, facts: &Facts, network: &Network) -> Vec<Warning> {
     let mut warnings = profile.warnings().list();
+    if *network != Network::NONE {
+        let shared = profile.lines().filter(|(_, line)| !line.across.is_none());
+        let mut shared: Vec<Warning> = shared
+            .map(|(name, line)| Warning::sent(name, line.across.count, line.across.bytes))
+            .collect();
+        shared.sort_by_key(|warning| std::cmp::Reverse(warning.count));
+        warnings.extend(shared);
+    }
     if profile.on_other_clock() > 0 {
         let count = profile.on_other_clock();
         warnings.push(Warning::general(WarningKind::OtherClock, None, count));

@@ -2,10 +2,11 @@
 
 use std::hash::Hash;
 
-use x11prof_cost_model::{Basis, Cost, FastMap, Micros};
+use x11prof_cost_model::{Basis, Cost, FastMap, Micros, Network};
 
 use crate::measured::{Rate, Share};
 use crate::profile::charges::Charge;
+use crate::profile::crossing::Crossing;
 
 /// What the requests under one key add up to.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +34,8 @@ pub struct Line {
     pub substituted: u64,
     /// How many have no price.
     pub unpriced: u64,
+    /// What they cost more across a network.
+    pub across: Crossing,
 }
 
 impl Line {
@@ -43,12 +46,19 @@ impl Line {
                 bytes,
                 price,
                 blocking,
+                across,
                 ..
             } => {
                 self.count += 1;
                 self.bytes = self.bytes.saturating_add(*bytes);
                 self.blocking += u64::from(*blocking);
                 self.server += price.server.times(factor);
+                if let Some(across) = across {
+                    self.across.add(&Crossing {
+                        server: across.server.times(factor),
+                        ..*across
+                    });
+                }
                 *match price.basis {
                     Basis::Exact => &mut self.exact,
                     Basis::Interpolated => &mut self.interpolated,
@@ -83,6 +93,16 @@ impl Line {
         }
     }
 
+    /// It on `network`: what shares memory is sent there.
+    pub(crate) fn on(&self, network: &Network) -> Line {
+        let mut line = self.clone();
+        if *network != Network::NONE {
+            line.bytes = line.bytes.saturating_add(self.across.bytes);
+            line.server += self.across.server;
+        }
+        line
+    }
+
     /// Adds another line to this one.
     fn join(&mut self, other: &Line) {
         self.count += other.count;
@@ -97,6 +117,7 @@ impl Line {
         self.interpolated += other.interpolated;
         self.substituted += other.substituted;
         self.unpriced += other.unpriced;
+        self.across.add(&other.across);
     }
 }
 

@@ -279,7 +279,11 @@ impl fmt::Display for NetworkReport {
             Some(speed) => write!(f, "Network speed = {:.2} KBytes/sec", speed / 1e3)?,
             None => write!(f, "Network speed = unlimited")?,
         }
-        write!(f, ", Latency = {:.2} ms", self.rtt_ms)
+        write!(f, ", Latency = {:.2} ms", self.rtt_ms)?;
+        match self.compression {
+            Some(ratio) => write!(f, ", Compression = {ratio}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -322,6 +326,7 @@ fn heading(kind: WarningKind, count: u64) -> String {
         WarningKind::Malformed => format!("{} malformed", counted(count, "piece")),
         WarningKind::LostBytes => format!("{} lost", counted(count, "byte")),
         WarningKind::Incomplete => "incomplete trace".to_owned(),
+        WarningKind::SharedMemory => format!("{} in shared memory", counted(count, "image")),
         WarningKind::OtherMachine => "prices of another machine".to_owned(),
         WarningKind::Trouble => "trouble while recording".to_owned(),
     }
@@ -342,6 +347,9 @@ fn line(warning: &Warning) -> Option<String> {
     match (&warning.from, &warning.to) {
         (Some(from), Some(to)) => line.push_str(&format!(" {} -> {}", plain(from), plain(to))),
         (Some(from), None) => line.push_str(&format!(" {}", plain(from))),
+        (None, Some(to)) if warning.kind == WarningKind::SharedMemory => {
+            line.push_str(&format!(": {}", plain(to)));
+        }
         (None, Some(to)) => line.push_str(&format!(" unknown -> {}", plain(to))),
         (None, None) => {}
     }
