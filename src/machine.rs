@@ -4,7 +4,9 @@
 
 use std::sync::OnceLock;
 
-use x11prof_cost_model::{Brought, Host, ServerIdentity, ServerParameters, built_in, is_same_kind};
+use x11prof_cost_model::{
+    Brought, Host, ServerIdentity, ServerParameters, built_in, is_same_server,
+};
 use x11prof_proxy::{PrivateServer, ServerKind};
 use x11prof_xmeasure::{Pin, Target, probe, this_machine};
 
@@ -60,7 +62,9 @@ fn between(
     there.sort_by_key(|it| kind(&it.server) != Some(ServerKind::Xvfb));
     let here = on(host);
     for one in &there {
-        let same = here.iter().find(|it| is_same_kind(&it.server, &one.server));
+        let same = here
+            .iter()
+            .find(|it| is_same_server(&it.server, &one.server));
         if let Some(by) = same.and_then(|same| Brought::between(one, same)) {
             return Ok(by);
         }

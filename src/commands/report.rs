@@ -56,7 +56,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let name = path.to_string_lossy();
     let mut report = ProfileReport::new(&name, &facts, &profile, &arguments.net);
     // Prices only divide what was measured.
-    let elsewhere = prices.elsewhere.filter(|_| profile.basis() != Basis::Measured);
+    let elsewhere = prices
+        .elsewhere
+        .filter(|_| profile.basis() != Basis::Measured);
     report
         .warnings
         .extend(elsewhere.map(Warning::other_machine));

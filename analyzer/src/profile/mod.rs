@@ -31,9 +31,7 @@ mod what_if_tests;
 use std::collections::HashMap;
 use std::io;
 
-use x11prof_cost_model::{
-    Brought, Clock, Cost, ServerParameters, Substitutions, TransportPrices,
-};
+use x11prof_cost_model::{Brought, Clock, Cost, ServerParameters, Substitutions, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Reader, TraceError};

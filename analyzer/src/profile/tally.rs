@@ -99,6 +99,9 @@ impl Line {
         if *network != Network::NONE {
             line.bytes = line.bytes.saturating_add(self.across.bytes);
             line.server += self.across.server;
+            // What was measured may be less than the price that the difference is from.
+            line.server.time.0 = line.server.time.0.max(0.0);
+            line.server.low.0 = line.server.low.0.max(0.0);
         }
         line
     }
