@@ -1,6 +1,6 @@
 //! A program that draws by MIT-SHM as a video player or a toolkit does: it paints a picture in memory
 //! of its own that the server shares, has it put on its window, and goes on with its other picture when
-//! the server says that it is done with the first.
+//! the server says that it is done with the first. Where the server shares no memory, it sends them.
 //!
 //!     shm_painter FRAMES
 #![allow(clippy::print_stderr, reason = "a program for tests")]
@@ -12,9 +12,9 @@ use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use x11rb::connection::Connection;
+use x11rb::connection::{Connection, RequestConnection};
 use x11rb::protocol::Event;
-use x11rb::protocol::shm::{ConnectionExt as _, Seg};
+use x11rb::protocol::shm::{self, ConnectionExt as _, Seg};
 use x11rb::protocol::xproto::{
     ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, ImageFormat, WindowClass,
 };
@@ -70,7 +70,8 @@ fn paint(frames: u32) -> Result<(), Box<dyn Error>> {
     let bits = usize::from(WIDTH) * usize::from(format.bits_per_pixel);
     let line = bits.next_multiple_of(usize::from(format.scanline_pad)) / 8;
     let bytes = line * usize::from(HEIGHT);
-    connection.shm_query_version()?.reply()?;
+    let shares = connection.extension_information(shm::X11_EXTENSION_NAME)?;
+    let shares = shares.is_some();
 
     let (window, gc) = (connection.generate_id()?, connection.generate_id()?);
     let seen = CreateWindowAux::new().event_mask(EventMask::EXPOSURE);
@@ -92,12 +93,13 @@ fn paint(frames: u32) -> Result<(), Box<dyn Error>> {
     connection.flush()?;
     while !matches!(connection.wait_for_event()?, Event::Expose(_)) {}
 
-    let pictures = (0..PICTURES)
+    let kept = if shares { PICTURES } else { 0 };
+    let pictures = (0..kept)
         .map(|_| Picture::new(&connection, bytes as u64))
         .collect::<Result<Vec<_>, _>>()?;
     let mut pixels = vec![0_u8; bytes];
     for frame in 0..frames {
-        if frame as usize >= PICTURES {
+        if shares && frame as usize >= PICTURES {
             while !matches!(connection.wait_for_event()?, Event::ShmCompletion(_)) {}
         }
         // Bands that move: something else in each frame.
@@ -105,6 +107,10 @@ fn paint(frames: u32) -> Result<(), Box<dyn Error>> {
             row.fill((y as u32 + frame * 3) as u8);
         }
         let Some(picture) = pictures.get(frame as usize % PICTURES) else {
+            let format = ImageFormat::Z_PIXMAP;
+            connection.put_image(
+                format, window, gc, WIDTH, HEIGHT, 0, 0, 0, depth, &pixels,
+            )?;
             continue;
         };
         picture.memory.write_all_at(&pixels, 0)?;
