@@ -30,16 +30,25 @@ impl ItemCosts {
     pub(crate) fn new(entry: &RequestCosts, preferred: Clock) -> Option<ItemCosts> {
         let clock = entry.clock(preferred)?;
         let point = |point: &crate::Point| Some((point.size, point.cost(clock)?));
+        let fixed = entry.fixed.as_ref().and_then(|fixed| fixed.cost(clock));
+        let mut points: Vec<(f64, Cost)> = entry.points.iter().filter_map(point).collect();
+        // One item of no size at all costs the fixed part, where that was measured.
+        if let (Some(fixed), Some((size, cost))) = (fixed, points.first())
+            && *size > 0.0
+            && fixed.time <= cost.time
+        {
+            points.insert(0, (0.0, fixed));
+        }
         Some(ItemCosts {
             clock,
-            fixed: entry.fixed.as_ref().and_then(|fixed| fixed.cost(clock)),
+            fixed,
             blank: entry.blank,
             row: entry.row,
             lettering: Plane::new(&entry.lettering),
             surroundings: entry.surroundings.map_or([None; 4], |it| {
                 it.parts().map(|(_, part)| part?.cost(clock))
             }),
-            curve: Curve::new(entry.points.iter().filter_map(point).collect())?,
+            curve: Curve::new(points)?,
         })
     }
 
@@ -272,7 +281,8 @@ mod tests {
         let mut costs = costs(Some(1.0), &[(9.0, 3.0), (100.0, 4.0)]);
         let mut slender = operation(&[2.0, 2.0]);
         slender.rows = vec![4.0, 4.0];
-        assert!(costs.of(&slender, true).below);
+        // Between the fixed part and the smallest point.
+        assert!(!costs.of(&slender, true).below);
         costs.row = Some(Row {
             pixels: 7.0,
             spread: None,

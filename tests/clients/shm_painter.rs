@@ -108,9 +108,7 @@ fn paint(frames: u32) -> Result<(), Box<dyn Error>> {
         }
         let Some(picture) = pictures.get(frame as usize % PICTURES) else {
             let format = ImageFormat::Z_PIXMAP;
-            connection.put_image(
-                format, window, gc, WIDTH, HEIGHT, 0, 0, 0, depth, &pixels,
-            )?;
+            connection.put_image(format, window, gc, WIDTH, HEIGHT, 0, 0, 0, depth, &pixels)?;
             continue;
         };
         picture.memory.write_all_at(&pixels, 0)?;

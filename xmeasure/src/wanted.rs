@@ -85,6 +85,13 @@ fn at_sizes(
             low
         })
         .collect();
+    // Below the smallest that is wanted as well: between two measured sizes it is priced best.
+    if let (Some(first), Some(wanted)) = (found.first().copied(), sizes.first())
+        && first > least
+        && size_of(&(series.load)(first)).is_some_and(|size| size > *wanted)
+    {
+        found.push(first - 1);
+    }
     found.sort_unstable();
     found.dedup();
     Series {
@@ -147,13 +154,13 @@ mod tests {
         // What it costs goes by the square of what it is made from.
         let load = |side: u16| Workload::repeated(&side.to_ne_bytes(), Sync::RoundTrip);
         let series = Series::new([1, 500], load);
-        let made = at_sizes(series, &[100.0, 101.0, 2500.0, 1e9], &mut |load| {
+        let made = at_sizes(series, &[99.0, 101.0, 2500.0, 1e9], &mut |load| {
             let side = f64::from(u16::from_ne_bytes([
                 load.phases[0].unit[0],
                 load.phases[0].unit[1],
             ]));
             Some(side * side)
         });
-        assert_eq!((made.sizes, made.deepest), (vec![10, 11, 50, 500], 0));
+        assert_eq!((made.sizes, made.deepest), (vec![9, 10, 11, 50, 500], 0));
     }
 }

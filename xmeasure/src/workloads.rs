@@ -5,6 +5,7 @@ mod drawing;
 mod extensions;
 mod images;
 mod intrusive;
+mod ordered;
 mod properties;
 mod queries;
 mod resources;
@@ -39,6 +40,7 @@ const RESOURCES: usize = 1024;
 /// All loads that this server can be given.
 pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError> {
     let mut loads = Loads::default();
+    ordered::add(stage, plan, &mut loads)?;
     drawing::add(stage, plan, &mut loads)?;
     areas::add(stage, plan, &mut loads)?;
     text::add(stage, plan, &mut loads)?;

@@ -7,6 +7,7 @@ mod gl;
 mod glyphs;
 mod input;
 mod memory;
+pub(super) mod ordered;
 mod regions;
 mod render;
 mod screen;

@@ -56,13 +56,18 @@ impl Image {
 
     /// Bytes of a square one. Planes lie one after the other, each with its own padding.
     pub(super) fn length(&self, side: u16) -> usize {
-        let side = usize::from(side);
+        self.bytes(side, side)
+    }
+
+    /// The same of one that is no square.
+    pub(super) fn bytes(&self, width: u16, height: u16) -> usize {
+        let (width, height) = (usize::from(width), usize::from(height));
         let (planes, bits) = if self.format == ImageFormat::Z_PIXMAP {
             (1, self.bits)
         } else {
             (self.bits, 1)
         };
-        planes * ((side * bits).next_multiple_of(self.pad.max(8)) / 8) * side
+        planes * ((width * bits).next_multiple_of(self.pad.max(8)) / 8) * height
     }
 }
 
@@ -156,7 +161,7 @@ fn get(drawable: u32, format: ImageFormat, plane_mask: u32, side: u16) -> Worklo
 }
 
 /// Bytes of the longest request that the server takes.
-fn longest_request(stage: &Stage) -> usize {
+pub(super) fn longest_request(stage: &Stage) -> usize {
     let short = usize::from(stage.raw.setup.maximum_request_length) * 4;
     stage
         .longest_request

@@ -19,7 +19,7 @@ use crate::workload::{Sync, Workload};
 /// Sides of squares to start from, in pixels; most shapes are small, and a row or two high.
 const SIDES: [u16; 5] = [1, 2, 4, 20, 100];
 /// Steps of a pixel, in which trapezoids are measured: so all areas are alike to the last digit.
-const STEPS: u16 = 64;
+pub(super) const STEPS: u16 = 64;
 /// Height of the slender trapezoid, which is a pixel wide.
 const SLENDER: u16 = 100 * STEPS;
 /// Width and height of the smallest: the ends of slanted lines, and round corners, are made of some
@@ -122,7 +122,7 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
 }
 
 /// One about `place`, within the window, whose form is chosen by `bits`.
-fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) -> Trapezoid {
+pub(super) fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) -> Trapezoid {
     let part = |from: u32| (bits >> from & 0xffff) as u16;
     let angle = (f64::from(part(0)) / 65536.0 * 2.0 - 1.0) * STEEPEST;
     let steps = i32::from(STEPS);

@@ -59,7 +59,7 @@ pub(crate) fn root_format(stage: &Stage, known: &QueryPictFormatsReply) -> Optio
 }
 
 impl Render {
-    fn new(stage: &Stage, major: u8, known: &QueryPictFormatsReply) -> Option<Render> {
+    pub(super) fn new(stage: &Stage, major: u8, known: &QueryPictFormatsReply) -> Option<Render> {
         let root = root_format(stage, known)?;
         let direct = |depth: u8, alpha: u16, red: u16| {
             let mut formats = known.formats.iter();
