@@ -195,6 +195,12 @@ impl Drawables {
         )
     }
 
+    /// The bytes of a pixmap.
+    pub(crate) fn bytes(&self, id: u32) -> Option<f64> {
+        let pixmap = self.pixmaps.get(id)?;
+        Some(pixmap_bytes(pixmap.width, pixmap.height, pixmap.depth))
+    }
+
     /// FreePixmap.
     pub(crate) fn free_pixmap(&mut self, id: u32) {
         self.pixmaps.remove(id);
@@ -219,4 +225,16 @@ impl Drawables {
         self.windows.remove_client(client);
         self.pixmaps.retain(|pixmap| pixmap.by.client != client);
     }
+}
+/// The bytes that a server keeps a pixmap in: rows of whole 32-bit words, as all servers of today have
+/// them; 4 bytes a pixel where the depth is not known.
+pub(crate) fn pixmap_bytes(width: u16, height: u16, depth: Option<u8>) -> f64 {
+    let bits = match depth {
+        Some(1) => 1,
+        Some(2..=8) => 8,
+        Some(9..=16) => 16,
+        _ => 32,
+    };
+    let row = (u64::from(width) * bits).div_ceil(32) * 4;
+    (row * u64::from(height)) as f64
 }

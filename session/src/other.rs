@@ -4,6 +4,7 @@ use x11prof_protocol::{Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
 
 use crate::body::{Body, latin1};
+use crate::drawables::pixmap_bytes;
 use crate::names::{ExtensionKind, Names};
 use crate::operation::{Effect, Operation, Value};
 use crate::session::State;
@@ -18,6 +19,9 @@ pub(crate) fn operation(
 ) {
     let size = match request.major {
         xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => set_cursor(operation, names, body),
+        // Both clear or map and unmap memory.
+        xproto::CREATE_PIXMAP_REQUEST => created_bytes(request, body),
+        xproto::FREE_PIXMAP_REQUEST => body.u32(0).and_then(|id| state.drawables.bytes(id)),
         xproto::CHANGE_PROPERTY_REQUEST => property_bytes(body),
         xproto::INTERN_ATOM_REQUEST => body.u16(0).map(f64::from),
         xproto::OPEN_FONT_REQUEST => set_reading(operation, names, state, body, (4, 8)),
@@ -60,6 +64,13 @@ pub(crate) fn extension(
         _ => 0.0,
     };
     settle(operation, Some(size));
+}
+
+/// The bytes of the pixmap that a CreatePixmap asks for.
+fn created_bytes(request: &Request<'_>, body: &Body<'_>) -> Option<f64> {
+    let (width, height) = (body.u16(8)?, body.u16(10)?);
+    // The second byte is the depth.
+    Some(pixmap_bytes(width, height, Some(request.minor)))
 }
 
 fn settle(operation: &mut Operation, size: Option<f64>) {

@@ -1,12 +1,12 @@
 //! The division of each run of the recorded server among what it was for, in proportion to prices.
 
 use std::collections::VecDeque;
-use std::hash::Hash;
 
 use x11prof_cost_model::{FastMap, Micros};
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, Switch};
 
+use super::fit::{Divided, Fit};
 use super::runs::{Run, Runs};
 use super::share::{Rate, Share};
 
@@ -72,10 +72,12 @@ pub(crate) struct Division<K> {
     runs: Runs,
     /// What is not in a run yet, in the order of time.
     waiting: VecDeque<Work<K>>,
-    /// What the first run is for, as far as that is sure, in microseconds by the prices.
+    /// What the first run is for, as far as that is sure.
     sure: FastMap<K, f64>,
     /// What the run before was for.
     last: FastMap<K, f64>,
+    /// Runs that wait for their division.
+    fit: Fit<K>,
     /// What each client asked last, and whether that is answered.
     asked: FastMap<ConnectionId, (SequenceNumber, bool)>,
     /// Whether the server owed an answer when the first run began: it had waited for a disk or another
@@ -92,7 +94,7 @@ pub(crate) struct Division<K> {
     priced: (f64, u64),
 }
 
-impl<K: Copy + Eq + Hash> Division<K> {
+impl<K: Divided> Division<K> {
     /// Of the server with this process id.
     pub(crate) fn of(server: u32) -> Division<K> {
         Division {
@@ -101,6 +103,7 @@ impl<K: Copy + Eq + Hash> Division<K> {
             waiting: VecDeque::new(),
             sure: FastMap::default(),
             last: FastMap::default(),
+            fit: Fit::new(),
             asked: FastMap::default(),
             owes: false,
             woken_by: None,
@@ -205,7 +208,10 @@ impl<K: Copy + Eq + Hash> Division<K> {
             }
             let Some(to) = over else { return };
             self.late(to, next);
-            self.divide(&run, wakeup(run.slept), &woken, &mut credit);
+            self.divide(&run, wakeup(run.slept), &woken);
+            if self.fit.is_full() {
+                self.fit.divide(&mut credit);
+            }
             self.runs.pop();
             self.owes = self.asked.values().any(|(_, answered)| !answered);
         }
@@ -255,13 +261,7 @@ impl<K: Copy + Eq + Hash> Division<K> {
         *self.sure.entry(key).or_default() += price;
     }
 
-    fn divide(
-        &mut self,
-        run: &Run,
-        wakeup: Micros,
-        woken: &impl Fn(Option<K>) -> K,
-        credit: &mut impl FnMut(K, Share),
-    ) {
+    fn divide(&mut self, run: &Run, wakeup: Micros, woken: &impl Fn(Option<K>) -> K) {
         let by = self.woken_by.take();
         let called = std::mem::take(&mut self.called);
         if !called && self.owes {
@@ -280,20 +280,19 @@ impl<K: Copy + Eq + Hash> Division<K> {
             return;
         }
         self.last.retain(|_, price| *price > 0.0);
-        let all: f64 = self.last.values().sum();
         let share = run.share() + std::mem::take(&mut self.carried);
-        if all <= 0.0 {
+        if self.last.is_empty() {
             self.carried = share;
             return;
         }
-        let wakeup = if called { wakeup.0 } else { 0.0 };
-        let whole = all + wakeup;
-        for (key, price) in &self.last {
-            credit(*key, share.part(price / whole));
-        }
-        if called {
-            credit(woken(by), share.part(wakeup / whole));
-        }
+        let woken = called.then(|| (woken(by), wakeup.0));
+        let parts = self.last.iter().map(|(key, price)| (*key, *price));
+        self.fit.run(share, parts.chain(woken));
+    }
+
+    /// Divides what waits for it: for a report, and at the end.
+    pub(crate) fn finish(&mut self, mut credit: impl FnMut(K, Share)) {
+        self.fit.divide(&mut credit);
     }
 
     /// The trace is over: what goes on is over as well.
@@ -356,11 +355,18 @@ mod tests {
     use x11prof_protocol::SequenceNumber;
     use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
 
-    use super::{Came, Division, Source, Work};
+    use super::{Came, Divided, Division, Source, Work};
     use crate::measured::share::Share;
 
     const SERVER: u32 = 7;
     const WAKEUP: char = 'w';
+
+    impl Divided for char {
+        /// One kind: prices alone divide.
+        fn kind(self) -> char {
+            'k'
+        }
+    }
 
     /// A division of runs from and to these microseconds, the first of which is preceded by a wait.
     fn with(runs: &[(u64, u64)]) -> Division<char> {
@@ -420,6 +426,9 @@ mod tests {
                     *all.entry(key).or_default() += share.time.0;
                 },
             );
+            self.finish(|key, share: Share| {
+                *all.entry(key).or_default() += share.time.0;
+            });
             all
         }
     }

@@ -5,9 +5,11 @@
 //! (`division`). Prices only divide within a run, so that the total is the kernel's on every machine.
 
 mod division;
+mod fit;
 mod runs;
 mod share;
 
 pub(crate) use division::{Came, Division, Question, Source, Uncalled, Work};
+pub(crate) use fit::Divided;
 pub use share::Basis;
 pub(crate) use share::{Rate, Share};

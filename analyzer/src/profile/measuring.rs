@@ -6,7 +6,7 @@ use x11prof_trace::Control;
 
 use super::charges::{Charge, TransportPart};
 use super::groups::GroupKey;
-use crate::measured::{Came, Division, Question, Rate, Share, Source, Uncalled, Work};
+use crate::measured::{Came, Divided, Division, Question, Rate, Share, Source, Uncalled, Work};
 use crate::pipeline::{Observation, Seen};
 use crate::recorded::recorded_server;
 
@@ -18,6 +18,18 @@ pub(super) struct Key {
     pub(super) part: Option<TransportPart>,
     pub(super) event: Option<Symbol>,
     pub(super) group: Option<GroupKey>,
+}
+
+impl Divided for Key {
+    /// A request costs the same in whatever group.
+    fn kind(self) -> Key {
+        let request = self.request.filter(|_| self.part.is_none());
+        Key {
+            request,
+            group: None,
+            ..self
+        }
+    }
 }
 
 /// Which server times a report wants.
@@ -233,7 +245,22 @@ impl Measuring {
         if let Some(division) = &mut self.division {
             division.end();
         }
-        self.settle(u64::MAX, credit);
+        let mut credit = credit;
+        self.settle(u64::MAX, &mut credit);
+        self.finish(credit);
+    }
+
+    /// Divides all runs that are over: for a report.
+    pub(super) fn finish(&mut self, mut credit: impl FnMut(Key, Share)) {
+        let Measuring {
+            division, credited, ..
+        } = self;
+        if let Some(division) = division {
+            division.finish(|key, share| {
+                *credited += share;
+                credit(key, share);
+            });
+        }
     }
 
     /// From shares to the kernel's time; `None` where nothing is measured.

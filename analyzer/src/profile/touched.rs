@@ -2,8 +2,7 @@
 //! processor's caches, whether its code has or not.
 //!
 //! Places are squares of a drawable, by where an operation begins: programs draw the same things
-//! at the same places. Drawables that were not seen before share the memory of such as went, by
-//! their size. What is read to be copied is mostly drawn just before; it is counted where nothing was
+//! at the same places. A pixmap is warm when it was made. What is read to be copied is mostly drawn just before; it is counted where nothing was
 //! drawn on its drawable since the server idled.
 
 use x11prof_cost_model::{FastMap, Micros};
@@ -19,11 +18,12 @@ const MOST: usize = 1 << 14;
 /// The side of a place, in pixels.
 const SIDE: i16 = 256;
 
-/// A drawable with a place in it, or the logarithm of the size of a new one's first operation.
+/// A drawable with a place in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Known(u32, i16, i16),
-    New(u32),
+    /// All of a pixmap as it was made: the server clears its memory.
+    Made(u32),
     /// All of a drawable.
     All(u32),
 }
@@ -75,6 +75,13 @@ impl Touched {
     ) -> [Again; 2] {
         let body = Body::of(request);
         let name = request.name.as_str();
+        if name == "CreatePixmap" {
+            if let Some(pixmap) = body.u32(0) {
+                let pixels = f64::INFINITY;
+                room(&mut self.places).insert(Place::Made(pixmap), Warm { idled, pixels });
+            }
+            return Default::default();
+        }
         let Some((begin, width)) = begin(name, &body) else {
             return Default::default();
         };
@@ -89,6 +96,11 @@ impl Touched {
             width,
             pixels: operation.items.iter().sum(),
         };
+        if name == "MIT-SHM:PutImage" {
+            // Its client has written them, on another processor or in another cache.
+            let written = Again::new(session, area, area.pixels, Micros(f64::INFINITY));
+            return [written, self.draw(session, area, idled, least)];
+        }
         let source = match name {
             "CopyArea" => body.u32(0),
             // One that is no drawable's has no pixels.
@@ -129,8 +141,8 @@ impl Touched {
             ..
         } = area;
         let known = Place::Known(drawable, x / SIDE, y / SIDE);
-        let new = Place::New(pixels.max(1.0).log2() as u32);
-        let before = self.places.get(&known).or(self.places.get(&new)).copied();
+        let made = Place::Made(drawable);
+        let before = self.places.get(&known).or(self.places.get(&made)).copied();
         let idle = before.map_or(Micros(f64::INFINITY), |it| idled - it.idled);
         let warm = before.filter(|_| idle <= least);
         let cold = (pixels - warm.map_or(0.0, |it| it.pixels)).max(0.0);
@@ -139,7 +151,7 @@ impl Touched {
             pixels: warm.map_or(pixels, |it| it.pixels.max(pixels)),
         };
         let places = room(&mut self.places);
-        for place in [known, new, Place::All(drawable)] {
+        for place in [known, Place::All(drawable)] {
             places.insert(place, now);
         }
         Again::new(session, area, cold, idle)
@@ -260,11 +272,15 @@ mod tests {
     }
 
     #[test]
-    fn a_new_drawable_has_the_memory_of_another_of_its_size() {
+    fn a_pixmap_is_warm_when_it_was_made() {
         let mut touched = Touched::default();
-        touch(&mut touched, 1, 0, 1000.0, 0.0);
-        assert_eq!(touch(&mut touched, 2, 0, 1000.0, 10.0).pixels, 0.0);
-        assert_eq!(touch(&mut touched, 3, 0, 90_000.0, 10.0).pixels, 90_000.0);
-        assert_eq!(touch(&mut touched, 1, 700, 1e5, 20.0).pixels, 10_000.0);
+        let mut bytes = vec![53, 24, 4, 0];
+        for word in [7u32, 1, 100 | 100 << 16] {
+            bytes.extend(word.to_le_bytes());
+        }
+        seen(&mut touched, "CreatePixmap", &bytes, 0.0, 10.0);
+        assert_eq!(touch(&mut touched, 7, 0, 1000.0, 20.0).pixels, 0.0);
+        assert_eq!(touch(&mut touched, 8, 0, 1000.0, 20.0).pixels, 1000.0);
+        assert_eq!(touch(&mut touched, 7, 0, 1000.0, 5000.0).pixels, 1000.0);
     }
 }

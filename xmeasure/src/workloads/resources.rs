@@ -15,6 +15,15 @@ use crate::loads::Loads;
 use crate::stage::Stage;
 use crate::wire::core;
 
+/// Pixels along a pixmap's side, and how many of them there are at once.
+const PIXMAPS: [(u16, usize); 5] = [
+    (16, RESOURCES),
+    (100, RESOURCES / 4),
+    (256, RESOURCES / 16),
+    (512, RESOURCES / 64),
+    (1024, RESOURCES / 128),
+];
+
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     let drawable = stage.window;
@@ -39,7 +48,8 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         ],
     );
     graphics_contexts(stage, loads)?;
-    for (side, count) in [(16, RESOURCES), (100, RESOURCES / 4)] {
+    // From a glyph's mask to more than the screen of a window that is drawn in memory first.
+    for (side, count) in PIXMAPS {
         let ids = stage.ids(count);
         let depth = stage.screen.root_depth;
         cycle(

@@ -3,10 +3,12 @@
 
 mod accuracy;
 mod coverage;
+mod division;
 mod episodes;
 mod long_trace;
 mod measure;
 mod memory;
+mod programs;
 mod rates;
 mod resources;
 
@@ -15,6 +17,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("accuracy") => accuracy::validate(&arguments[1..]),
         Some("coverage") => coverage::validate(),
+        Some("division") => division::validate(&arguments[1..]),
         Some("episodes") => episodes::validate(&arguments[1..]),
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
@@ -22,6 +25,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         _ => Err(
             "usage: cargo xtask validate accuracy [ROUNDS] [more|again] [SERVER…] [WORKLOAD…]\n       \
              cargo xtask validate coverage\n       \
+             cargo xtask validate division [PROGRAM…]\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|screen]\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \

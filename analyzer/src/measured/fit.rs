@@ -1,0 +1,202 @@
+//! What the recording's own runs say of the prices that divide them.
+//!
+//! A price may be another machine's, or lack what this program meets: cold memory, pages that the kernel
+//! clears. Runs of different mixtures tell. Each kind of work has a factor for its prices, and those are sought
+//! at which the runs' times are most likely: by expectation maximisation, which for a mixture of non-negative
+//! parts is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). It starts at the prices, and so
+//! stays there where runs tell nothing: of kinds that always come together the prices decide.
+
+use std::hash::Hash;
+
+use x11prof_cost_model::{FastMap, Micros};
+
+use super::share::Share;
+
+/// Pieces of work that are fitted and divided at once: as much as tells kinds apart, in bounded memory.
+const WINDOW: usize = 1 << 16;
+/// Steps of the fit. The first ones correct what many runs say; what many more would change is the noise of
+/// single runs, of which kinds that seldom come would have all.
+const STEPS: usize = 10;
+
+/// What can be divided.
+pub(crate) trait Divided: Copy + Eq + Hash {
+    /// The same for all work whose prices may be wrong in the same way.
+    fn kind(self) -> Self;
+}
+
+/// A key's part in a run of the window.
+#[derive(Debug, Clone, Copy)]
+struct Part<K> {
+    key: K,
+    kind: usize,
+    /// The sum of its prices, in microseconds.
+    price: f64,
+}
+
+/// Runs that wait for their division.
+#[derive(Debug)]
+pub(super) struct Fit<K> {
+    /// The runs: what is divided, and where its parts end.
+    runs: Vec<(Share, usize)>,
+    parts: Vec<Part<K>>,
+    kinds: FastMap<K, usize>,
+    /// What each kind's prices are multiplied by; `None` before the first fit.
+    factors: Vec<Option<f64>>,
+}
+
+impl<K: Divided> Fit<K> {
+    pub(super) fn new() -> Fit<K> {
+        Fit {
+            runs: Vec::new(),
+            parts: Vec::new(),
+            kinds: FastMap::default(),
+            factors: Vec::new(),
+        }
+    }
+
+    /// Takes a run and what it was for; there is something.
+    pub(super) fn run(&mut self, share: Share, parts: impl Iterator<Item = (K, f64)>) {
+        for (key, price) in parts {
+            let next = self.factors.len();
+            let kind = *self.kinds.entry(key.kind()).or_insert(next);
+            if kind == next {
+                self.factors.push(None);
+            }
+            self.parts.push(Part { key, kind, price });
+        }
+        self.runs.push((share, self.parts.len()));
+    }
+
+    /// Whether the window is full.
+    pub(super) fn is_full(&self) -> bool {
+        self.parts.len() >= WINDOW
+    }
+
+    /// Divides the runs of the window, and hands out what each key has.
+    pub(super) fn divide(&mut self, credit: &mut impl FnMut(K, Share)) {
+        let sums = self.sums();
+        self.begin(&sums);
+        for _ in 0..STEPS {
+            self.step(&sums);
+        }
+        let mut begin = 0;
+        for (share, end) in std::mem::take(&mut self.runs) {
+            let parts = &self.parts[begin..end];
+            let whole: f64 = parts.iter().map(|part| self.time(part)).sum();
+            for part in parts {
+                let time = self.time(part);
+                credit(part.key, share.part(time / whole.max(f64::MIN_POSITIVE)));
+            }
+            begin = end;
+        }
+        self.parts.clear();
+    }
+
+    fn time(&self, part: &Part<K>) -> f64 {
+        // Every kind of the window has one once a fit has begun.
+        self.factors[part.kind].unwrap_or(1.0) * part.price
+    }
+
+    /// The prices of each kind in the window.
+    fn sums(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.factors.len()];
+        for part in &self.parts {
+            sums[part.kind] += part.price;
+        }
+        sums
+    }
+
+    /// Gives kinds that are new the factor that all prices have in the window.
+    fn begin(&mut self, sums: &[f64]) {
+        let took: Micros = self.runs.iter().map(|(share, _)| share.time).sum();
+        let priced: f64 = sums.iter().sum();
+        let all = Some(took.0 / priced).filter(|it| it.is_finite() && *it > 0.0);
+        for factor in &mut self.factors {
+            *factor = factor.or(all);
+        }
+    }
+
+    /// One step of the fit.
+    fn step(&mut self, sums: &[f64]) {
+        let mut better = vec![0.0; self.factors.len()];
+        let mut begin = 0;
+        for (share, end) in &self.runs {
+            let parts = &self.parts[begin..*end];
+            let whole: f64 = parts.iter().map(|part| self.time(part)).sum();
+            let ratio = share.time.0 / whole.max(f64::MIN_POSITIVE);
+            for part in parts {
+                better[part.kind] += part.price * ratio;
+            }
+            begin = *end;
+        }
+        for ((factor, better), sum) in self.factors.iter_mut().zip(better).zip(sums) {
+            if let Some(factor) = factor.as_mut().filter(|_| *sum > 0.0) {
+                *factor *= better / sum;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+
+    use super::{Divided, Fit};
+    use crate::measured::share::Share;
+
+    impl Divided for u32 {
+        fn kind(self) -> u32 {
+            self
+        }
+    }
+
+    fn run(fit: &mut Fit<u32>, micros: f64, parts: &[(u32, f64)]) {
+        let share = Share {
+            time: Micros(micros),
+            stretches: 1.0,
+        };
+        fit.run(share, parts.iter().copied());
+    }
+
+    fn divided(fit: &mut Fit<u32>) -> [f64; 3] {
+        let mut all = [0.0; 3];
+        fit.divide(&mut |key, share| all[key as usize] += share.time.0);
+        all
+    }
+
+    #[test]
+    fn runs_of_different_mixtures_correct_prices() {
+        // The second costs ten times its price.
+        let mut fit = Fit::new();
+        for n in 0..100 {
+            let (a, b) = (f64::from(n % 5), f64::from(n % 3));
+            run(&mut fit, 10.0 * a + 10.0 * b, &[(0, 10.0 * a), (1, b)]);
+        }
+        let [first, second, _] = divided(&mut fit);
+        assert!((first - 2000.0).abs() < 200.0, "{first}");
+        assert!((first + second - 2990.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_always_comes_together_is_divided_by_prices() {
+        let mut fit = Fit::new();
+        for n in 1..50 {
+            run(&mut fit, f64::from(n), &[(0, 3.0), (1, 1.0)]);
+        }
+        let [first, second, _] = divided(&mut fit);
+        assert!((first - 3.0 * second).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_was_learned_holds_for_the_next_window() {
+        let mut fit = Fit::new();
+        for _ in 0..50 {
+            run(&mut fit, 10.0, &[(0, 10.0)]);
+            run(&mut fit, 10.0, &[(1, 1.0)]);
+        }
+        divided(&mut fit);
+        run(&mut fit, 20.0, &[(0, 10.0), (1, 1.0)]);
+        let [first, second, _] = divided(&mut fit);
+        assert!((first - second).abs() < 1e-6);
+    }
+}
