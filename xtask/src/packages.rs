@@ -45,6 +45,7 @@ pub(crate) const TEST: &[Needed] = &[
     needed("weston", "weston"),
     needed("gtk3-widget-factory", "gtk-3-examples"),
     needed("mupdf", "mupdf"),
+    needed("featherpad", "featherpad"),
 ];
 
 /// What the tests of decoding run beside it: a judge, and programs of many kinds.

@@ -14,9 +14,9 @@ use super::share::Share;
 
 /// Pieces of work that are fitted and divided at once: as much as tells kinds apart, in bounded memory.
 const WINDOW: usize = 1 << 16;
-/// Steps of the fit. The first ones correct what many runs say; what many more would change is the noise of
-/// single runs, of which kinds that seldom come would have all.
-const STEPS: usize = 10;
+/// Steps of the fit. Few leave prices as they were; with many the noise of single runs decides, for kinds that
+/// seldom come have all of it (docs/ACCURACY.md, "Is the division right?").
+const STEPS: usize = 30;
 
 /// What can be divided.
 pub(crate) trait Divided: Copy + Eq + Hash {

@@ -20,7 +20,8 @@ use crate::run::{cargo, root, run, target};
 /// So many of the most expensive requests are compared.
 const SHOWN: usize = 5;
 
-/// Runs the programs whose names hold one of `arguments`, or all; after `again` it takes the last recordings.
+/// Runs the programs whose names hold one of `arguments`, or all. After `again` it takes the last recordings;
+/// a parameter file among them takes the place of the default one.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, &packages()])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
@@ -34,15 +35,18 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         .arg("-ldl"))?;
     let again = arguments.first().is_some_and(|it| it == "again");
     let arguments = &arguments[usize::from(again)..];
+    let is_file = |name: &&String| name.ends_with(".toml");
+    let parameters = arguments.iter().find(is_file);
+    let names: Vec<&String> = arguments.iter().filter(|name| !is_file(name)).collect();
     println!(
         "| program | new | measured / kernel | own work, % | most expensive requests: measured %, true % of all requests | largest difference |"
     );
     println!("|---|---|---:|---:|---|---:|");
     let chosen = |it: &&Program| {
-        arguments.is_empty() || arguments.iter().any(|name| it.name.contains(name.as_str()))
+        names.is_empty() || names.iter().any(|name| it.name.contains(name.as_str()))
     };
     for program in PROGRAMS.iter().filter(chosen) {
-        match row(program, &folder, &library, again) {
+        match row(program, &folder, &library, (again, parameters)) {
             Ok(row) => println!("{row}"),
             Err(error) => eprintln!("{}: {error}", program.name),
         }
@@ -51,7 +55,12 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 }
 
 /// A line of the table.
-fn row(program: &Program, folder: &Path, library: &Path, again: bool) -> Result<String, String> {
+fn row(
+    program: &Program,
+    folder: &Path,
+    library: &Path,
+    (again, parameters): (bool, Option<&String>),
+) -> Result<String, String> {
     let name = program.name.replace([' ', '(', ')', '/'], "-");
     let trace = folder.join(format!("{name}.mcap"));
     let times = folder.join(format!("{name}.times"));
@@ -59,7 +68,7 @@ fn row(program: &Program, folder: &Path, library: &Path, again: bool) -> Result<
         record(program, library, &trace, &times)?;
     }
     let truth = truth(&trace, &times)?;
-    let report = report(&trace)?;
+    let report = report(&trace, parameters)?;
     let total = &report["total"];
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let requests = report["requests"].as_array().ok_or("no requests")?;
@@ -158,9 +167,10 @@ fn extensions(trace: &Path) -> Result<Extensions, String> {
     Ok(known)
 }
 
-fn report(trace: &Path) -> Result<Value, String> {
+fn report(trace: &Path, parameters: Option<&String>) -> Result<Value, String> {
     let output = Command::new(target().join("release/x11prof"))
         .args(["report", "--format", "json"])
+        .args(parameters.into_iter().flat_map(|file| ["--params", file]))
         .arg(trace)
         .output()
         .map_err(told)?;
