@@ -83,6 +83,23 @@ pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, 
     })
 }
 
+/// Prices of the recorded server itself, to carry what was measured there to another one; `None` where
+/// nobody knows them.
+pub(crate) fn recorded_prices(
+    path: &Path,
+    as_measured: bool,
+) -> Result<Option<Prices>, CommandError> {
+    let mut reader = trace(path)?;
+    let host = recorded_host(reader.started());
+    let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
+    let server = server.as_ref().map(recorded_server).unwrap_or_default();
+    let best = best_match(machine::known(), &server, &host).filter(|best| best.same_server);
+    Ok(best.map(|best| match as_measured {
+        true => Prices::as_measured(best.parameters.clone()),
+        false => Prices::on(best.parameters.clone(), &host, Probing::Allowed),
+    }))
+}
+
 /// The parameters `name`, or those that fit, for a recording that goes on.
 pub(crate) fn live_prices(
     name: Option<&str>,

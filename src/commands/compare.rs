@@ -23,9 +23,16 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
         elsewhere.push(prices.elsewhere.map(Warning::other_machine));
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
+    let here = input::recorded_prices(path, arguments.as_measured)?
+        .map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
+    let carries = here.is_some();
+    profiles.extend(here);
     let session = input::session(arguments.operations.as_deref())?;
     let facts = profile_session(session, &mut reader, &mut profiles)
         .map_err(|error| CommandError::file(path, error))?;
+    if let Some(here) = carries.then(|| profiles.pop()).flatten() {
+        profiles.iter_mut().for_each(|profile| profile.carry(&here));
+    }
     let name = path.to_string_lossy();
     let reports: Vec<ProfileReport> = profiles
         .iter()

@@ -30,6 +30,15 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     if let Some(by) = arguments.by.by() {
         profile = profile.grouped(by);
     }
+    // What was measured of the recorded server is carried to the one that was named.
+    let mut here = match (arguments.basis, &arguments.params) {
+        (BasisChoice::Auto, Some(_)) => input::recorded_prices(path, as_measured)?,
+        _ => None,
+    }
+    .map(|prices| {
+        let rules = Substitutions::default();
+        Profile::new(&prices.parameters, &rules, Blocking::default())
+    });
     let mut facts = Facts::default();
     let wanted = arguments.resources || arguments.format == TableFormat::Json;
     let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
@@ -39,6 +48,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         .run_switches_first(&mut reader, |observation| {
             facts.observe(observation);
             profile.observe(observation);
+            if let Some(here) = &mut here {
+                here.observe(observation);
+            }
             if let Some((resources, grabs)) = &mut held {
                 resources.observe(observation);
                 grabs.observe(observation);
@@ -46,6 +58,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         })
         .map_err(|error| CommandError::file(path, error))?;
     profile.end();
+    if let Some(here) = &mut here {
+        here.end();
+        profile.carry(here);
+    }
     if arguments.basis == BasisChoice::Measured && profile.basis() != Basis::Measured {
         return Err(CommandError::file(
             path,

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
 
+use crate::measured::Basis;
 use crate::profile::report::{NetworkReport, ProfileReport};
 use crate::profile::reporting::percent;
 use crate::profile::scales::ScaleReport;
@@ -39,6 +40,8 @@ pub struct ComparedServer {
     pub name: String,
     /// The clock that its times are on; null where nothing was priced.
     pub clock: Option<Clock>,
+    /// What its times stand on.
+    pub basis: Basis,
     /// The model of processor that they are of; null where the file names none.
     pub machine: Option<String>,
     /// From which machine they were brought to that one; null where they were measured there.
@@ -117,6 +120,7 @@ impl Comparison {
             .map(|(report, comparable_ms)| ComparedServer {
                 name: report.server.name.clone(),
                 clock: report.server.clock,
+                basis: report.server.basis,
                 machine: report.server.machine.clone(),
                 brought: report.server.brought.clone(),
                 network: report.network.clone(),

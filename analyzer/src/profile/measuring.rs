@@ -268,6 +268,11 @@ impl Measuring {
         self.division.as_ref()?.rate(self.credited)
     }
 
+    /// Whether times of another server's may stand in where nothing is measured.
+    pub(super) fn carries(&self) -> bool {
+        self.wanted == Wanted::Auto && self.rate().is_none()
+    }
+
     /// What nobody called for, and what the server's other threads ran; `None` where runs are not known.
     pub(super) fn own(&self) -> Option<(Uncalled, Share)> {
         let division = self.division.as_ref()?;

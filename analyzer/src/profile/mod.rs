@@ -2,6 +2,7 @@
 
 pub(crate) mod atoms;
 mod bands;
+mod carrying;
 pub(crate) mod charges;
 mod coldness;
 pub(crate) mod crossing;
@@ -40,6 +41,7 @@ use crate::facts::Facts;
 use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline};
 use crate::warnings::Warnings;
+use carrying::Carried;
 use charges::{Charge, TransportPart};
 use groups::{By, GroupKey, Groups};
 pub use measuring::Wanted;
@@ -85,6 +87,8 @@ pub struct Profile {
     pricer: Pricer,
     blocking: Blocking,
     measuring: Measuring,
+    /// What brings its prices to times that were measured on another server.
+    carried: Option<Carried>,
     sums: Sums,
 }
 
@@ -127,6 +131,7 @@ impl Profile {
             pricer: Pricer::new(parameters, substitutions, blocking),
             blocking,
             measuring: Measuring::new(parameters.server.clone(), transport),
+            carried: None,
             sums: Sums::default(),
         }
     }
@@ -201,9 +206,18 @@ impl Profile {
 
     /// What the server's times stand on.
     pub fn basis(&self) -> Basis {
-        match self.measuring.rate() {
-            Some(_) => Basis::Measured,
-            None => Basis::Modelled,
+        match (self.measuring.rate(), &self.carried) {
+            (Some(_), _) => Basis::Measured,
+            (None, Some(_)) => Basis::Carried,
+            (None, None) => Basis::Modelled,
+        }
+    }
+
+    /// Brings what was measured on the recorded server, which is `here`, to this one; nothing where this is
+    /// measured itself, or wants prices alone, or nothing was measured. To be asked at the end.
+    pub fn carry(&mut self, here: &Profile) {
+        if self.measuring.carries() {
+            self.carried = Carried::from(here);
         }
     }
 
@@ -249,15 +263,22 @@ impl Profile {
 
     /// The lines, in no order.
     pub fn lines(&self) -> impl Iterator<Item = (Symbol, Line)> {
-        let rate = self.measuring.rate();
         let lines = self.sums.lines.iter();
-        lines.map(move |(name, line)| (name, line.at(rate)))
+        lines.map(|(name, line)| (name, self.timed(name, line)))
     }
 
     /// The line of `request`.
     pub fn line(&self, request: Symbol) -> Option<Line> {
         let line = self.sums.lines.get(request)?;
-        Some(line.at(self.measuring.rate()))
+        Some(self.timed(request, line))
+    }
+
+    /// A line with its times as they stand.
+    fn timed(&self, name: Symbol, line: &Line) -> Line {
+        match (self.measuring.rate(), &self.carried) {
+            (None, Some(carried)) => carried.line(name, line),
+            (rate, _) => line.at(rate),
+        }
     }
 
     /// The groups, where it was asked for them.
@@ -267,23 +288,31 @@ impl Profile {
 
     /// The groups' lines, in no order.
     pub(crate) fn group_lines(&self) -> impl Iterator<Item = (GroupKey, Line)> {
-        let rate = self.measuring.rate();
+        let (rate, carried) = (self.measuring.rate(), self.carried.as_ref());
+        let timed = move |line: &Line| match (rate, carried) {
+            (None, Some(carried)) => carried.group(line),
+            (rate, _) => line.at(rate),
+        };
         let groups = self.sums.groups.iter();
-        groups.flat_map(move |groups| groups.lines().map(move |(key, line)| (key, line.at(rate))))
+        groups.flat_map(move |groups| groups.lines().map(move |(key, line)| (key, timed(line))))
     }
 
     /// What each kind of event adds up to, in no order.
     pub fn events(&self) -> impl Iterator<Item = (Symbol, TransportLine)> {
-        let rate = self.measuring.rate();
+        let (rate, carried) = (self.measuring.rate(), self.carried.as_ref());
         let events = self.sums.events.iter();
-        events.map(move |(name, line)| (*name, line.at(rate)))
+        events.map(move |(name, line)| match (rate, carried) {
+            (None, Some(carried)) => (*name, carried.part(TransportPart::Event, *line)),
+            (rate, _) => (*name, line.at(rate)),
+        })
     }
 
     /// What a part of transport adds up to.
     pub fn transport(&self, part: TransportPart) -> TransportLine {
         let line = self.sums.transport[index(part)];
         let Some(rate) = self.measuring.rate() else {
-            return line;
+            let carried = self.carried.as_ref();
+            return carried.map_or(line, |carried| carried.part(part, line));
         };
         match (part, self.measuring.own()) {
             (TransportPart::Own, Some((uncalled, threads))) => TransportLine {
@@ -463,6 +492,19 @@ pub fn profile_session<R: io::Read>(
     profiles.iter_mut().for_each(Profile::end);
     read.map(|()| facts)
 }
+
+/// Every part of transport with the server's time in it.
+pub(crate) const PARTS: [TransportPart; 9] = [
+    TransportPart::Wakeup,
+    TransportPart::Read,
+    TransportPart::Cold,
+    TransportPart::Reply,
+    TransportPart::Event,
+    TransportPart::Error,
+    TransportPart::Setup,
+    TransportPart::Update,
+    TransportPart::Own,
+];
 
 fn index(part: TransportPart) -> usize {
     match part {

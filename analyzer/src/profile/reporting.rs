@@ -6,7 +6,6 @@ use x11prof_cost_model::{Clock, Cost, Micros, Network};
 
 use crate::facts::Facts;
 use crate::measured::Basis;
-use crate::profile::Profile;
 use crate::profile::charges::TransportPart;
 use crate::profile::likely::likely;
 use crate::profile::partition::PartitionReport;
@@ -16,6 +15,7 @@ use crate::profile::report::{
     RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
 };
 use crate::profile::tally::Line;
+use crate::profile::{PARTS, Profile};
 use crate::warnings::{Warning, WarningKind};
 
 /// The version of the JSON.
@@ -182,19 +182,6 @@ fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
         unpriced: line.unpriced,
     }
 }
-
-/// Every part of transport with the server's time in it.
-const PARTS: [TransportPart; 9] = [
-    TransportPart::Wakeup,
-    TransportPart::Read,
-    TransportPart::Cold,
-    TransportPart::Reply,
-    TransportPart::Event,
-    TransportPart::Error,
-    TransportPart::Setup,
-    TransportPart::Update,
-    TransportPart::Own,
-];
 
 fn transport(profile: &Profile, network: &Network) -> TransportReport {
     let part = |part| profile.transport(part);

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use x11prof_cost_model::{Basis, Cost, FastMap, Micros, Network};
 
 use crate::measured::{Rate, Share};
-use crate::profile::charges::Charge;
+use crate::profile::charges::{Charge, TransportPart};
 use crate::profile::crossing::Crossing;
 
 /// What the requests under one key add up to.
@@ -23,6 +23,8 @@ pub struct Line {
     pub server: Cost,
     /// The server's time for their transport, which is part of the transport's line.
     pub transport: Cost,
+    /// Of it, for what of them had left the caches.
+    pub(crate) cold: Cost,
     /// What was measured of the one and of the other, where anything was.
     pub(crate) measured: Share,
     pub(crate) measured_transport: Share,
@@ -73,20 +75,29 @@ impl Line {
                 }
             }
             Charge::Pipelined { .. } => self.blocking = self.blocking.saturating_sub(1),
-            Charge::Transport { server, .. } | Charge::Blame { server, .. } => {
+            Charge::Transport { part, server, .. } => {
                 self.transport += *server;
+                if *part == TransportPart::Cold {
+                    self.cold += *server;
+                }
             }
+            Charge::Blame { server, .. } => self.transport += *server,
         }
     }
 }
 
 impl Line {
+    /// The price of the operations with what of them was cold.
+    pub(crate) fn with_cold(&self) -> Cost {
+        self.server + self.cold
+    }
+
     /// The line with its times as they were measured at this `rate`, where they were.
     pub(crate) fn at(&self, rate: Option<Rate>) -> Line {
         match rate {
             None => self.clone(),
             Some(rate) => Line {
-                server: measured(rate.time(self.measured), self.server),
+                server: measured(rate.time(self.measured), self.with_cold()),
                 transport: measured(rate.time(self.measured_transport), self.transport),
                 ..self.clone()
             },
@@ -114,6 +125,7 @@ impl Line {
         self.failed += other.failed;
         self.server += other.server;
         self.transport += other.transport;
+        self.cold += other.cold;
         self.measured += other.measured;
         self.measured_transport += other.measured_transport;
         self.exact += other.exact;

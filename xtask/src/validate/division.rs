@@ -14,6 +14,7 @@ use x11prof_protocol::{Extension, Extensions, Symbol, request_name};
 use x11prof_trace::{Control, Reader, Record};
 
 use super::programs::{PROGRAMS, Program, packages};
+use super::told;
 use crate::packages::{DEMO, ensure};
 use crate::run::{cargo, root, run, target};
 
@@ -68,7 +69,7 @@ fn row(
         record(program, library, &trace, &times)?;
     }
     let truth = truth(&trace, &times)?;
-    let report = report(&trace, parameters)?;
+    let report = super::report(&trace, parameters.map(String::as_str))?;
     let total = &report["total"];
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let requests = report["requests"].as_array().ok_or("no requests")?;
@@ -165,19 +166,4 @@ fn extensions(trace: &Path) -> Result<Extensions, String> {
         }
     }
     Ok(known)
-}
-
-fn report(trace: &Path, parameters: Option<&String>) -> Result<Value, String> {
-    let output = Command::new(target().join("release/x11prof"))
-        .args(["report", "--format", "json"])
-        .args(parameters.into_iter().flat_map(|file| ["--params", file]))
-        .arg(trace)
-        .output()
-        .map_err(told)?;
-    serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
-}
-
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }

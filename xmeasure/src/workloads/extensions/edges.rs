@@ -128,7 +128,7 @@ pub(super) fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) ->
     let steps = i32::from(STEPS);
     let [width, height, side] = [width, height, SIDE * STEPS].map(i32::from);
     let lean = (f64::from(height) * angle.tan()) as i32;
-    let top = (i64::from(part(16)) * 2 * i64::from(width) >> 16) as i32;
+    let top = ((i64::from(part(16)) * 2 * i64::from(width)) >> 16) as i32;
     let bottom = 2 * width - top;
     let left = [-(lean + top) / 2, (lean - bottom) / 2];
     let right = [left[0] + top, left[1] + bottom];
