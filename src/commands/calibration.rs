@@ -79,7 +79,8 @@ impl Calibration {
         Ok(Calibration {
             path,
             is_kept: true,
-            before,
+            // What is added to something lacks nothing of it.
+            before: before.filter(|_| !adds),
             known,
         })
     }

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use x11prof_cost_model::{ServerParameters, review_method};
 use x11prof_proxy::PrivateServer;
 use x11prof_session::Operation;
-use x11prof_xmeasure::{MeasureError, Pin, Plan, Progress, Target, measure};
+use x11prof_xmeasure::{MeasureError, Pin, Plan, Progress, Target, measure, this_machine};
 
 use super::calibration::{Calibration, with_known};
 use super::needed;
@@ -95,6 +95,7 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, wanted: Vec<Opera
         quick: arguments.quick,
         only: arguments.only.clone(),
         wanted,
+        entries_only: arguments.trace.is_some() && known.is_some_and(has_transport_here),
         known: match known {
             Some(known) if arguments.resume => known.requests.clone(),
             _ => Vec::new(),
@@ -105,6 +106,12 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, wanted: Vec<Opera
         // Nobody else uses a private server.
         intrusive: arguments.intrusive || arguments.server.is_some(),
     }
+}
+
+/// Whether the file has the transport of its server on this machine.
+fn has_transport_here(known: &ServerParameters) -> bool {
+    let measured = known.host.cpu_model == this_machine().cpu_model;
+    measured && known.method.brought.is_none() && known.transport.is_some()
 }
 
 fn target(arguments: &Measure, server: Option<&PrivateServer>) -> Result<Target, CommandError> {

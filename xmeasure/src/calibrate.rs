@@ -108,9 +108,13 @@ pub fn measure(
         ));
     }
     // What is prepared before and measured after the passes is part of the time limit.
+    let rests = |lasts: Duration| match plan.entries_only {
+        true => Duration::ZERO,
+        false => lasts,
+    };
     let around = start.elapsed()
-        + Rest::LASTS / 2
-        + Pictures::LASTS
+        + rests(Rest::LASTS / 2)
+        + rests(Pictures::LASTS)
         + fonts.lasts()
         + first_uses.lasts(plan);
     let plan = Plan {
@@ -118,17 +122,19 @@ pub fn measure(
         ..plan.clone()
     };
     let phases = vec![
-        (PREPARING, Rest::LASTS / 2),
+        (PREPARING, rests(Rest::LASTS / 2)),
         (CHOOSING, plan.exploring()),
         (MEASURING, plan.limit()),
         (FONTS, fonts.lasts()),
-        (RESTING, Rest::LASTS / 2),
-        (SHOWING, Pictures::LASTS),
+        (RESTING, rests(Rest::LASTS / 2)),
+        (SHOWING, rests(Pictures::LASTS)),
         (FIRST_USES, first_uses.lasts(&plan)),
     ];
     let mut meter = Meter::new(phases, progress);
     meter.begin(PREPARING);
-    rest.begin(&mut server, target)?;
+    if !plan.entries_only {
+        rest.begin(&mut server, target)?;
+    }
     let mut run = Run {
         plan: &plan,
         mirror,
@@ -146,6 +152,9 @@ pub fn measure(
         run.meter.begin(FONTS);
         let entries = fonts.measure(&mut server, &mut run.mirror, &plan)?;
         parameters.requests.extend(entries);
+        if plan.entries_only {
+            parameters.transport = None;
+        }
         if let Some(transport) = &mut parameters.transport {
             run.meter.begin(RESTING);
             rest.measure(&mut server, target, transport)?;

@@ -25,6 +25,9 @@ pub struct Plan {
     pub wanted: Vec<Operation>,
     /// What is known already and need not be measured again.
     pub known: Vec<RequestCosts>,
+    /// Only entries: what they are added to has the transport of this server on this machine, which takes half a
+    /// minute to measure.
+    pub entries_only: bool,
     /// Pin the server and this process to processors, which steadies the figures. Where that is
     /// not permitted, they are measured where they are, and the result says so.
     pub pin: Option<Pin>,

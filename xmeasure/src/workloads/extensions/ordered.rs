@@ -320,7 +320,8 @@ fn trapezoids(
             steps.floor()
         };
         let side = (steps as u16).clamp(1, 500 * STEPS);
-        let work = usize::from(side / STEPS + 1) * 32 * count;
+        let rows = usize::from(side / STEPS + 1);
+        let work = (rows * rows).max(rows * 32) * 4 * count;
         Workload::varied(Sync::ReadBack, work, |index| {
             let form = |at| scattered((index % 64 * count + at) % 64);
             let traps = (0..count).map(|at| bar((0, 0), (side, side), form(at)));
