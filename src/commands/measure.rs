@@ -74,7 +74,12 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
             for remark in review_method(&parameters.method) {
                 eprintln!("x11prof: warning: {remark}");
             }
-            file.write(&with_known(parameters))
+            let parameters = with_known(parameters);
+            let written = file.write(&parameters)?;
+            if let Some(trace) = &arguments.trace {
+                needed::tell(trace, &parameters)?;
+            }
+            Ok(written)
         }
         Err(error @ MeasureError::ServerGone { .. }) => {
             // What was measured is kept; the failure stays one.

@@ -59,6 +59,21 @@ pub(crate) fn operations(
     Ok(needed.collect())
 }
 
+/// Says what of the trace at `path` is still not priced well.
+pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), CommandError> {
+    let left = operations(path, Some(parameters))?;
+    let mut names: Vec<&str> = left.iter().map(|it| it.request.as_str()).collect();
+    names.dedup();
+    match names.as_slice() {
+        [] => eprintln!("x11prof: it has all that the trace needs"),
+        names => eprintln!(
+            "x11prof: the trace has more than could be measured, of {}; another run adds what had no time",
+            names.join(", ")
+        ),
+    }
+    Ok(())
+}
+
 fn is_doubtful(price: &Price) -> bool {
     matches!(price.basis, Basis::Substituted | Basis::Unpriced)
         || price
