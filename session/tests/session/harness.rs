@@ -1,7 +1,9 @@
 //! A display as the bytes on its connections.
 
-use x11prof_protocol::{ByteOrder, Connection, Extension, Extensions, Input, SequenceNumber, Side};
-use x11prof_session::{Change, ClientId, Observed, Operation, Session};
+use x11prof_protocol::{
+    ByteOrder, Connection, Extension, Extensions, Input, Message, SequenceNumber, Side,
+};
+use x11prof_session::{Across, Change, ClientId, Observed, Operation, Session};
 
 /// The root of the first screen: 1000 by 800, depth 24.
 pub(crate) const ROOT: u32 = 0x100;
@@ -217,6 +219,35 @@ impl Display {
             },
         );
         changed
+    }
+
+    /// What stands for a request across a network.
+    pub(crate) fn across(
+        &mut self,
+        major: u8,
+        minor: u8,
+        body: impl FnOnce(Bytes) -> Bytes,
+    ) -> Option<Across> {
+        let bytes = self.encode(major, minor, body);
+        let Display {
+            session,
+            extensions,
+            connections,
+            ..
+        } = self;
+        let mut across = None;
+        connections[0].feed(
+            Side::Client,
+            Input::Bytes(&bytes),
+            extensions,
+            |message, extensions| {
+                session.observe(ClientId(0), &message, extensions);
+                if let Message::Request(request) = &message {
+                    across = session.across(request, session.operation(), extensions);
+                }
+            },
+        );
+        across
     }
 
     /// A request of which the recorder kept only the first `kept` bytes.

@@ -59,6 +59,59 @@ fn images_in_shared_memory_are_as_others() {
 }
 
 #[test]
+fn shared_images_cross_a_network_as_images() {
+    let mut display = ready();
+    // 30 by 20 of an image of 64 by 64, clipped by the window: all of it is sent.
+    let put = display.across(SHM, 3, |b| {
+        let b = b.u32(WINDOW).u32(GC).u16(64).u16(64).u16(0).u16(0);
+        let b = b.u16(30).u16(20).i16s(&[80, 0]).u8(24).u8(2).u8(0).u8(0);
+        b.u32(STRANGER).u32(0)
+    });
+    let put = put.unwrap();
+    assert_eq!(put.operation.request.as_str(), "PutImage");
+    assert_eq!(put.operation.op_size, 400.0);
+    assert_eq!(
+        (put.bytes, put.reply_bytes, put.instead),
+        (24 + 30 * 20 * 4, 0, true)
+    );
+    let get = display.across(SHM, 4, |b| {
+        let b = b.u32(ROOT).i16s(&[0, 0]).u16(10).u16(10).u32(u32::MAX);
+        b.u8(2).zeros(3).u32(STRANGER).u32(0)
+    });
+    let get = get.unwrap();
+    assert_eq!(get.operation.request.as_str(), "GetImage");
+    assert_eq!((get.bytes, get.reply_bytes), (20, 400));
+    // A copy from a pixmap in shared memory; one from another costs nothing more.
+    let copy = |display: &mut Display, from: u32| {
+        display.across(62, 0, |b| {
+            let b = b.u32(from).u32(WINDOW).u32(GC).i16s(&[0, 0, 0, 0]);
+            b.u16(10).u16(5)
+        })
+    };
+    display.request(0, SHM, 5, |b| {
+        let b = b.u32(NEW).u32(ROOT).u16(30).u16(40);
+        b.u8(24).zeros(3).u32(STRANGER).u32(0)
+    });
+    let copied = copy(&mut display, NEW).unwrap();
+    assert_eq!((copied.bytes, copied.instead), (24 + 10 * 5 * 4, false));
+    assert_eq!(
+        copied.operation.attributes.to_string(),
+        "depth=24 format=ZPixmap gxmode=GXcopy"
+    );
+    assert_eq!(copy(&mut display, WINDOW), None);
+    // A buffer of the graphics card that is shown.
+    display.request(0, DRI3, 2, |b| {
+        let b = b.u32(NEW + 1).u32(ROOT).u32(4096).u16(20).u16(10);
+        b.u16(128).u8(24).u8(32)
+    });
+    let shown = display.across(PRESENT, 1, |b| {
+        b.u32(WINDOW).u32(NEW + 1).u32(0).u32(0).u32(0).zeros(48)
+    });
+    let shown = shown.unwrap();
+    assert_eq!((shown.bytes, shown.instead), (24 + 20 * 10 * 4, true));
+}
+
+#[test]
 fn extensions_make_pixmaps() {
     let mut display = ready();
     let size = |display: &Display| {
