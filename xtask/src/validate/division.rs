@@ -6,11 +6,12 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use x11prof_protocol::{Extension, Extensions, Symbol, request_name};
+use x11prof_proxy::ServerKind;
 use x11prof_trace::{Control, Reader, Record};
 
 use super::programs::{PROGRAMS, Program, packages};
@@ -18,11 +19,14 @@ use super::told;
 use crate::packages::{DEMO, ensure};
 use crate::run::{cargo, root, run, target};
 
+/// A program on a private server of that kind.
+pub(super) type Recorded<'a> = (&'a Program, ServerKind);
+
 /// So many of the most expensive requests are compared.
-const SHOWN: usize = 5;
+pub(super) const SHOWN: usize = 5;
 
 /// Runs the programs whose names hold one of `arguments`, or all. After `again` it takes the last recordings;
-/// a parameter file among them takes the place of the default one.
+/// a parameter file among them takes the place of the default one, a kind of server that of Xvfb.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, &packages()])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
@@ -38,7 +42,12 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let arguments = &arguments[usize::from(again)..];
     let is_file = |name: &&String| name.ends_with(".toml");
     let parameters = arguments.iter().find(is_file);
-    let names: Vec<&String> = arguments.iter().filter(|name| !is_file(name)).collect();
+    let kind = arguments
+        .iter()
+        .find_map(|name| ServerKind::from_name(name));
+    let kind = kind.unwrap_or(ServerKind::Xvfb);
+    let is_name = |name: &&String| !is_file(name) && ServerKind::from_name(name).is_none();
+    let names: Vec<&String> = arguments.iter().filter(is_name).collect();
     println!(
         "| program | new | measured / kernel | own work, % | most expensive requests: measured %, true % of all requests | largest difference |"
     );
@@ -47,7 +56,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         names.is_empty() || names.iter().any(|name| it.name.contains(name.as_str()))
     };
     for program in PROGRAMS.iter().filter(chosen) {
-        match row(program, &folder, &library, (again, parameters)) {
+        match row((program, kind), &folder, &library, (again, parameters)) {
             Ok(row) => println!("{row}"),
             Err(error) => eprintln!("{}: {error}", program.name),
         }
@@ -57,16 +66,17 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 
 /// A line of the table.
 fn row(
-    program: &Program,
+    (program, kind): (&Program, ServerKind),
     folder: &Path,
     library: &Path,
     (again, parameters): (bool, Option<&String>),
 ) -> Result<String, String> {
-    let name = program.name.replace([' ', '(', ')', '/'], "-");
-    let trace = folder.join(format!("{name}.mcap"));
-    let times = folder.join(format!("{name}.times"));
+    let (trace, times) = (
+        trace((program, kind), folder),
+        times((program, kind), folder),
+    );
     if !again {
-        record(program, library, &trace, &times)?;
+        record((program, kind), library, &trace, &times)?;
     }
     let truth = truth(&trace, &times)?;
     let report = super::report(&trace, parameters.map(String::as_str))?;
@@ -107,12 +117,32 @@ fn row(
     ))
 }
 
+fn name((program, kind): Recorded<'_>) -> String {
+    let name = format!("{} {kind}", program.name);
+    name.replace([' ', '(', ')', '/'], "-")
+}
+
+/// Where the recording of a program is kept.
+pub(super) fn trace(program: Recorded<'_>, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.mcap", name(program)))
+}
+
+/// Where the watcher's times of the same run are.
+pub(super) fn times(program: Recorded<'_>, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.times", name(program)))
+}
+
 /// Records a program on a server that is watched.
-fn record(program: &Program, library: &Path, trace: &Path, times: &Path) -> Result<(), String> {
+fn record(
+    (program, kind): Recorded<'_>,
+    library: &Path,
+    trace: &Path,
+    times: &Path,
+) -> Result<(), String> {
     let _ = fs::remove_file(times);
     let home = tempfile::tempdir().map_err(told)?;
     Command::new(target().join("release/x11prof"))
-        .args(["record", "--server", "xvfb", "-o"])
+        .args(["record", "--server", kind.name(), "-o"])
         .arg(trace)
         .args(["--", "timeout", "-k", "5", "60", "sh", "-c", program.shell])
         .env("LD_PRELOAD", library)
@@ -128,7 +158,7 @@ fn record(program: &Program, library: &Path, trace: &Path, times: &Path) -> Resu
 }
 
 /// The share of each request in the time of all, in per cent, by the watcher.
-fn truth(trace: &Path, times: &Path) -> Result<HashMap<String, f64>, String> {
+pub(super) fn truth(trace: &Path, times: &Path) -> Result<HashMap<String, f64>, String> {
     let extensions = extensions(trace)?;
     let bytes = fs::read(times).map_err(|error| format!("{}: {error}", times.display()))?;
     let mut nanos: HashMap<String, f64> = HashMap::new();

@@ -1,6 +1,7 @@
 //! `cargo xtask validate …`: checks of the results against truths that we did not make, too long
 //! for a test.
 
+mod ablate;
 mod carried;
 mod coverage;
 mod division;
@@ -22,6 +23,7 @@ use crate::run::target;
 /// Runs the validation that `arguments` names.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
+        Some("ablate") => ablate::validate(),
         Some("carried") => carried::validate(&arguments[1..]),
         Some("coverage") => coverage::validate(),
         Some("division") => division::validate(&arguments[1..]),
@@ -29,16 +31,15 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
-        _ => Err(
-            "usage: cargo xtask validate carried [half] [PROGRAM…]\n       \
+        _ => Err("usage: cargo xtask validate ablate\n       \
+             cargo xtask validate carried [half] [PROGRAM…]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|screen]\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate resources"
-                .to_owned(),
-        ),
+            .to_owned()),
     }
 }
 
