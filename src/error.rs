@@ -4,6 +4,9 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// Characters of the longest message.
+const LONGEST: usize = 180;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct CommandError {
@@ -28,14 +31,29 @@ impl CommandError {
         }
     }
 
+    /// A command cannot be run: the exit status that a shell gives then.
+    pub(crate) fn not_run(message: impl Display, found: bool) -> CommandError {
+        CommandError {
+            message: message.to_string(),
+            status: if found { 126 } else { 127 },
+        }
+    }
+
     /// The work on a file failed.
     pub(crate) fn file(path: &Path, cause: impl Display) -> CommandError {
         CommandError::failed(format_args!("{}: {cause}", path.display()))
     }
 
-    /// The message, without the program's name.
-    pub(crate) fn message(&self) -> &str {
-        &self.message
+    /// The message, without the program's name. Of a very long one the middle is left out: the
+    /// beginning says what it is about, the end what to do.
+    pub(crate) fn message(&self) -> String {
+        let length = self.message.chars().count();
+        if length <= LONGEST {
+            return self.message.clone();
+        }
+        let beginning = self.message.chars().take(LONGEST * 3 / 5);
+        let end = self.message.chars().skip(length - LONGEST * 2 / 5 + 3);
+        beginning.chain(" … ".chars()).chain(end).collect()
     }
 
     /// The status to exit with.

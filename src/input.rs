@@ -1,7 +1,8 @@
 //! Opening what commands read: traces and parameter files.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use x11prof_analyzer::{identity, recorded_host, recorded_server};
@@ -159,12 +160,7 @@ pub(crate) fn session(path: Option<&Path>) -> Result<Session, CommandError> {
     let Some(path) = path else {
         return Ok(Session::new());
     };
-    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidData => {
-            CommandError::file(path, "not a file of operations: not text")
-        }
-        _ => CommandError::file(path, error),
-    })?;
+    let text = text(path, "file of operations")?;
     let definitions = Definitions::parse(&text).map_err(|error| CommandError::file(path, error))?;
     Ok(Session::with_definitions(definitions))
 }
@@ -181,13 +177,38 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     {
         return Ok(known.toml.to_owned());
     }
-    std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => CommandError::failed(format_args!(
+    if !path.exists() {
+        return Err(CommandError::failed(format_args!(
             "{name}: neither a file nor a name from `x11prof params list`"
-        )),
-        std::io::ErrorKind::InvalidData => {
-            CommandError::file(path, "not a parameter file: not text")
-        }
-        _ => CommandError::file(path, error),
-    })
+        )));
+    }
+    text(path, "parameter file")
+}
+
+/// The longest file that is read as a whole, in bytes: parameters and definitions are far shorter.
+const LONGEST: u64 = 16 << 20;
+
+/// The text of the file at `path`, which is to be a `kind`. A pipe serves as well, a device does not.
+pub(crate) fn text(path: &Path, kind: &str) -> Result<String, CommandError> {
+    let failed = |error| CommandError::file(path, error);
+    let file = File::open(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?.file_type();
+    if found.is_char_device() || found.is_block_device() {
+        return Err(CommandError::file(
+            path,
+            format_args!("not a {kind}: a device"),
+        ));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(CommandError::file(
+            path,
+            format_args!("not a {kind}: longer than 16 MiB"),
+        ));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| CommandError::file(path, format_args!("not a {kind}: not text")))
 }

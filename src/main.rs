@@ -17,12 +17,19 @@ mod output;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Arguments, Command};
+use error::Outcome;
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    Arguments::read().and_then(done).unwrap_or_else(|error| {
+        eprintln!("x11prof: {}", error.message());
+        error.exit_code()
+    })
+}
+
+/// Does what was typed.
+fn done(arguments: Arguments) -> Outcome {
+    match arguments.command {
         Command::Record(arguments) => commands::record::run(arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
@@ -35,9 +42,5 @@ fn main() -> ExitCode {
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),
         Command::Recover(arguments) => commands::recover::run(&arguments),
-    };
-    done.unwrap_or_else(|error| {
-        eprintln!("x11prof: {}", error.message());
-        error.exit_code()
-    })
+    }
 }

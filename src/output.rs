@@ -1,23 +1,69 @@
 //! Where results go: standard output, or the file of `-o`.
 
-use std::fs::File;
+mod beside;
+
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub(crate) use beside::{Access, Beside};
+
 use crate::error::{CommandError, Outcome};
 
-/// Writes a result through `write`. A reader that has seen enough (a broken pipe, as in
-/// `x11prof dump | head`) is a success.
+/// Refuses a result that would take the place of a file that it is made from. To be asked before
+/// anything is read.
+pub(crate) fn refuse_input<'a>(
+    to: Option<&Path>,
+    read: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), CommandError> {
+    // By device and inode, since a file has many names.
+    let id = |path: &Path| {
+        let found = std::fs::metadata(path).ok().filter(|it| it.is_file())?;
+        Some((found.dev(), found.ino()))
+    };
+    let Some((path, to)) = to.and_then(|path| Some((path, id(path)?))) else {
+        return Ok(());
+    };
+    match read.into_iter().any(|read| id(read) == Some(to)) {
+        true => Err(CommandError::usage(format_args!(
+            "{}: this file is read here, the result would replace it; name another one with -o",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Says before long work whether its result can be written to `to`, and that it is not `read`.
+pub(crate) fn try_out(to: Option<&Path>, read: Option<&Path>) -> Result<(), CommandError> {
+    refuse_input(to, read)?;
+    let Some(path) = to else { return Ok(()) };
+    // Dropped at once, it leaves nothing.
+    Beside::begin(path, Access::Usual)
+        .map(drop)
+        .map_err(|error| CommandError::file(path, error))
+}
+
+/// Writes a result through `write`: to a file when it is whole. A reader that has seen enough (a
+/// broken pipe, as in `x11prof dump | head`) is a success.
 pub(crate) fn emit(
+    to: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Emit>,
+) -> Outcome {
+    emit_as(Access::Usual, to, write)
+}
+
+/// Writes a result that only those may read whom `access` names.
+pub(crate) fn emit_as(
+    access: Access,
     to: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Emit>,
 ) -> Outcome {
     let written = match to {
         Some(path) => {
-            let file = File::create(path).map_err(|error| CommandError::file(path, error))?;
-            let mut file = BufWriter::new(file);
-            write(&mut file).and_then(|()| Ok(file.flush()?))
+            let mut file =
+                Beside::begin(path, access).map_err(|error| CommandError::file(path, error))?;
+            write(&mut file).and_then(|()| Ok(file.finish()?))
         }
         None => {
             let mut stdout = BufWriter::new(io::stdout().lock());

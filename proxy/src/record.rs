@@ -21,13 +21,14 @@ use crate::listener::{self, Claimed, ListenError};
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
 use crate::private_server::{PrivateServer, ServerError};
-use crate::recorder::{self, Recorder};
+use crate::recorder::Recorder;
 use crate::scheduling::Scheduling;
 use crate::serve::{self, Served};
 use crate::server_info::{self, DisplayError};
 use crate::server_kind::ServerKind;
 use crate::server_link::ServerLink;
 use crate::tap::{Tap, tap};
+use crate::trace_file::TraceFile;
 use crate::watch::Watch;
 use crate::{clock, process_info};
 
@@ -45,7 +46,7 @@ pub enum Target {
 /// What to record, and where to.
 #[derive(Debug, Clone)]
 pub struct RecordConfig {
-    /// The trace file. What is there is overwritten.
+    /// The trace file. What is there is kept as `FILE.old` once a client has said something.
     pub output: PathBuf,
     /// The display server.
     pub target: Target,
@@ -82,6 +83,8 @@ pub struct Recorded {
     pub connections: u32,
     /// Bytes of the trace file.
     pub trace_bytes: u64,
+    /// No client said anything, so that the file that was there before was left as it is.
+    pub left_alone: bool,
     /// What is missing from the trace and why; empty for a good recording.
     pub trouble: Vec<String>,
 }
@@ -233,8 +236,12 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         records: written.records,
         bytes_relayed: relayed,
         connections: accepted,
-        trace_bytes: std::fs::metadata(&config.output).map_or(0, |file| file.len()),
-        trouble: written.trouble.into_iter().chain(toll).collect(),
+        trace_bytes: written.file.len,
+        left_alone: written.file.left_alone,
+        trouble: [written.trouble, toll, written.file.trouble]
+            .into_iter()
+            .flatten()
+            .collect(),
     })
 }
 
@@ -270,7 +277,7 @@ fn begin(
     drain: crate::tap::Drain,
     notices: mpsc::UnboundedSender<Notice>,
 ) -> Result<Recorder, RecordError> {
-    let file = recorder::create(&config.output).map_err(|source| RecordError::Output {
+    let file = TraceFile::open(&config.output).map_err(|source| RecordError::Output {
         path: config.output.clone(),
         source,
     })?;

@@ -1,9 +1,8 @@
 //! The recorder's thread: takes what crossed the relay and writes the trace.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use x11prof_trace::{Control, Record, Started, TraceError, Writer, last_words};
 
 use crate::clock;
 use crate::tap::{Drain, Entry};
+use crate::trace_file::{Ended, TraceFile};
 use crate::watch::Watch;
 
 /// How long the recorder lets entries gather.
@@ -27,32 +27,19 @@ pub(crate) struct Written {
     pub(crate) records: u64,
     /// The first failure; nothing behind it is in the trace.
     pub(crate) trouble: Option<String>,
+    /// What became of the file.
+    pub(crate) file: Ended,
 }
 
 /// The running recorder. It ends when its queue is closed.
 #[derive(Debug)]
 pub(crate) struct Recorder(JoinHandle<Written>);
 
-/// Opens a trace file of mode 0600, which replaces the contents of any that is there.
-pub(crate) fn create(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
-    // An old file may have another mode; a device such as /dev/full keeps its own.
-    if file.metadata()?.is_file() {
-        file.set_permissions(Permissions::from_mode(0o600))?;
-    }
-    Ok(file)
-}
-
 impl Recorder {
-    /// Starts the thread on a trace in `file`, of which `path` is the name for messages.
+    /// Starts the thread on a trace in `place`, of which `path` is the name for messages.
     /// `tell` hears of trouble when it happens.
     pub(crate) fn start(
-        file: File,
+        place: TraceFile,
         path: PathBuf,
         started: Started,
         drain: Drain,
@@ -64,14 +51,17 @@ impl Recorder {
             let started = started.clone();
             watch.offer(0, || Record::Control(now, Control::Started(started)));
         }
-        let same = file.try_clone().map_err(TraceError::Write)?;
-        let sink = BufWriter::new(UntilFailure::new(file));
+        let again = || place.file().try_clone().map_err(TraceError::Write);
+        let same = again()?;
+        let sink = BufWriter::new(UntilFailure::new(again()?));
         let writer = Writer::new(sink, started, now)?;
         let mut trace = Trace {
             safe: Safe::default(),
             writer: Some(writer),
             file: Some(same),
             written: Written::default(),
+            place: Some(place),
+            began: false,
             path,
             watch,
             tell,
@@ -87,8 +77,8 @@ impl Recorder {
     /// Waits for the end, which comes once the queue is closed.
     pub(crate) fn join(self) -> Written {
         self.0.join().unwrap_or_else(|_| Written {
-            records: 0,
             trouble: Some("the recorder's thread failed".to_owned()),
+            ..Written::default()
         })
     }
 }
@@ -100,6 +90,10 @@ struct Trace<W: Write, F: Fn(String)> {
     file: Option<File>,
     safe: Safe,
     written: Written,
+    /// Where it is, and the name that it takes; none where it is no file.
+    place: Option<TraceFile>,
+    /// The recording came to its own end, whether or not anybody was recorded.
+    began: bool,
     path: PathBuf,
     watch: Option<Watch>,
     tell: F,
@@ -136,6 +130,9 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         {
             self.failed(&error);
         }
+        if let Some(place) = self.place.take() {
+            self.written.file = place.end(self.began);
+        }
         self.written
     }
 
@@ -145,14 +142,24 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         }
         match entry {
             Entry::Block(block) => {
+                self.take_name();
                 self.attempt(|writer| writer.write_block(&block.head(), block.parts()));
             }
             Entry::Control(time, control) => {
+                self.began |= matches!(control, Control::Ended { .. });
                 self.attempt(|writer| writer.write_control(time, &control));
             }
             Entry::Schedule(switches) => self.attempt(|writer| writer.write_schedule(&switches)),
         }
         self.written.records += 1;
+    }
+
+    /// A client has said something: from now on this is the trace.
+    fn take_name(&mut self) {
+        if let Some(Err(what)) = self.place.as_mut().map(TraceFile::take_name) {
+            (self.tell)(what.clone());
+            self.written.trouble.get_or_insert(what);
+        }
     }
 
     fn flush(&mut self) {

@@ -1,6 +1,7 @@
 //! A synthetic session through the recorder's thread, read back from the file.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Mutex;
 
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Gap, Reader, Record, Timestamp};
@@ -67,7 +68,7 @@ fn put_image(len: usize) -> Vec<u8> {
 /// Records the entries into `path` and gives what became of them.
 fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> Written {
     let (tap, drain) = tap(1 << 20, full);
-    let file = create(path).unwrap();
+    let file = TraceFile::open(path).unwrap();
     let recorder =
         Recorder::start(file, path.to_owned(), started(full), drain, None, |_| ()).unwrap();
     session(&tap, |client| say(&tap, client));
@@ -144,7 +145,7 @@ fn a_full_trace_keeps_all_but_the_cookie() {
 fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
     let path = PathBuf::from("/dev/full");
     let (_tap, drain) = tap(1 << 20, false);
-    let file = create(&path).unwrap();
+    let file = TraceFile::open(&path).unwrap();
     let begun = Recorder::start(file, path, started(false), drain, None, |_| ());
     assert!(matches!(begun, Err(TraceError::Write(_))));
 }
@@ -176,6 +177,8 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
         file: None,
         safe: Safe::default(),
         written: Written::default(),
+        place: None,
+        began: false,
         path: PathBuf::from("trace"),
         watch: None,
         tell: |what| told.lock().unwrap().push(what),

@@ -5,9 +5,11 @@ mod values;
 
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 use x11prof_proxy::ServerKind;
 
+use crate::error::CommandError;
 pub(crate) use analyses::{Compare, Dump, Episodes, Export, Report, Stats};
 pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat};
 use values::{DEFAULT_TRACE, pace, server_kind};
@@ -18,6 +20,35 @@ use values::{DEFAULT_TRACE, pace, server_kind};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Arguments {
+    /// What was typed. Help, and errors in clap's own words, end the program here.
+    pub(crate) fn read() -> Result<Arguments, CommandError> {
+        Arguments::try_parse().map_err(|error| match command_without_dashes(&error) {
+            Some(word) => CommandError::usage(format_args!(
+                "a command to record comes after --, as in: x11prof record -- {word}"
+            )),
+            None => error.exit(),
+        })
+    }
+}
+
+/// The command of an `x11prof record COMMAND`.
+fn command_without_dashes(error: &clap::Error) -> Option<&str> {
+    let recording = std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == "record");
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word))
+            if recording
+                && error.kind() == ErrorKind::UnknownArgument
+                && !word.starts_with('-') =>
+        {
+            Some(word)
+        }
+        _ => None,
+    }
 }
 
 #[derive(Debug, Subcommand)]

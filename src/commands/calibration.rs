@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use x11prof_cost_model::{Brought, ServerParameters};
 use x11prof_xmeasure::{Target, identify, this_machine};
 
+use super::partial;
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
-use crate::input;
 use crate::kept;
 use crate::output::emit_text;
 
@@ -33,9 +33,10 @@ impl Calibration {
     pub(super) fn find(arguments: &Measure, target: &Target) -> Result<Calibration, CommandError> {
         let adds = arguments.resume || arguments.trace.is_some();
         if let Some(path) = &arguments.output {
-            let known = (adds && path.exists())
-                .then(|| input::parameters(&path.to_string_lossy()))
-                .transpose()?;
+            let known = match adds {
+                true => partial::known(path)?,
+                false => None,
+            };
             return Ok(Calibration {
                 path: path.clone(),
                 is_kept: false,
@@ -59,7 +60,7 @@ impl Calibration {
         let read = |path: &Path| kept::read(path).map_err(|why| CommandError::file(path, why));
         let before = read(&path)?;
         let known = match (arguments.resume, adds) {
-            (true, _) => read(&kept::partial(&path))?.or_else(|| before.clone()),
+            (true, _) => partial::known(&path)?,
             (false, true) => before.clone(),
             (false, false) => None,
         };
@@ -88,21 +89,18 @@ impl Calibration {
     /// Writes what is whole, and says what to do with it.
     pub(super) fn write(&self, parameters: &ServerParameters) -> Outcome {
         if self.is_worse(parameters) {
-            let path = self.leave(parameters)?;
+            let left = self.leave(parameters)?;
             return Err(CommandError::failed(format_args!(
-                "the time was over before all was measured, so {} stays as it is; the rest is in {}, \
-                 and --resume goes on from there",
+                "the time was over before all was measured, so {} stays as it is; {left}",
                 self.path.display(),
-                path.display()
             )));
         }
         if self.is_kept {
             kept::make_folder(&self.path)?;
         }
         emit_text(Some(&self.path), &parameters.to_toml())?;
-        let partial = kept::partial(&self.path);
-        if self.is_kept && partial.exists() {
-            std::fs::remove_file(&partial).map_err(|error| CommandError::file(&partial, error))?;
+        if self.is_kept || self.known.is_some() {
+            partial::done(&self.path);
         }
         let entries = parameters.requests.len();
         let path = self.path.display();
@@ -119,17 +117,12 @@ impl Calibration {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Writes what is not whole, beside the kept file; says where.
-    pub(super) fn leave(&self, parameters: &ServerParameters) -> Result<PathBuf, CommandError> {
-        let path = match self.is_kept {
-            true => kept::partial(&self.path),
-            false => self.path.clone(),
-        };
+    /// Writes what is not whole, beside the file; says where.
+    pub(super) fn leave(&self, parameters: &ServerParameters) -> Result<String, CommandError> {
         if self.is_kept {
-            kept::make_folder(&path)?;
+            kept::make_folder(&self.path)?;
         }
-        emit_text(Some(&path), &parameters.to_toml())?;
-        Ok(path)
+        partial::keep(&self.path, parameters)
     }
 
     /// Whether it lacks requests that the one that is kept has.

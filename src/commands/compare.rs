@@ -1,5 +1,7 @@
 //! `x11prof compare`: one recording priced for several servers and networks, in one pass.
 
+use std::path::Path;
+
 use x11prof_analyzer::{
     Blocking, Comparison, Profile, ProfileReport, Scales, Warning, profile_session,
 };
@@ -8,11 +10,17 @@ use x11prof_cost_model::Substitutions;
 use crate::args::{Compare, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{emit_json, emit_text};
+use crate::output::{emit_json, emit_text, refuse_input};
 
 /// Prices the trace for every server and prints them side by side, each on every network.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let path = &arguments.trace;
+    let read = [Some(path.as_path()), arguments.operations.as_deref()];
+    let params = arguments.params.iter().map(Path::new);
+    refuse_input(
+        arguments.output.as_deref(),
+        read.into_iter().flatten().chain(params),
+    )?;
     let mut reader = input::trace(path)?;
     let substitutions = Substitutions::default();
     let mut profiles = Vec::with_capacity(arguments.params.len());

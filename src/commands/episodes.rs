@@ -5,11 +5,12 @@ use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, Pipeline
 use crate::args::{Episodes as Arguments, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{emit_json, emit_text};
+use crate::output::{emit_json, emit_text, refuse_input};
 
 /// Finds the episodes of the trace and prints what they add up to.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let path = &arguments.trace;
+    refuse_input(arguments.output.as_deref(), [path.as_path()])?;
     let mut reader = input::trace(path)?;
     let mut options = EpisodeOptions {
         client: arguments.client.clone(),

@@ -5,7 +5,7 @@ use x11prof_analyzer::PcapNg;
 use crate::args::{Export, ExportFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{Emit, emit};
+use crate::output::{Access, Emit, emit_as, refuse_input};
 
 /// Writes the recording in the format asked for.
 pub(crate) fn run(arguments: &Export) -> Outcome {
@@ -16,8 +16,9 @@ pub(crate) fn run(arguments: &Export) -> Outcome {
 
 fn pcapng(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
+    refuse_input(Some(&arguments.output), [path.as_path()])?;
     let mut reader = input::trace(path)?;
-    emit(Some(&arguments.output), |out| {
+    emit_as(Access::Private, Some(&arguments.output), |out| {
         let mut capture = PcapNg::new(out)?;
         while let Some(record) = reader
             .next()

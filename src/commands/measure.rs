@@ -18,12 +18,15 @@ use super::needed;
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
 use crate::machine::private;
+use crate::output::try_out;
 
 /// Positions of the bar.
 const FINE: u64 = 1000;
 
 /// Measures, and writes the file.
 pub(crate) fn run(arguments: &Measure) -> Outcome {
+    // Minutes of measuring are not to end at a folder that cannot be written.
+    try_out(arguments.output.as_deref(), arguments.trace.as_deref())?;
     // Kept until the end: it stops the server when it goes.
     let mut server = arguments
         .server
@@ -63,12 +66,8 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     let with_known = |newer| with_known(file.known.clone(), newer);
     match measured {
         Ok(parameters) if stop.load(Ordering::Relaxed) => {
-            let path = file.leave(&with_known(parameters))?;
-            Err(CommandError::failed(format_args!(
-                "interrupted; what was measured is in {}, and the same command with --resume goes on \
-                 from there",
-                path.display()
-            )))
+            let left = file.leave(&with_known(parameters))?;
+            Err(CommandError::failed(format_args!("interrupted; {left}")))
         }
         Ok(parameters) => {
             for remark in review_method(&parameters.method) {
@@ -83,11 +82,12 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         }
         Err(error @ MeasureError::ServerGone { .. }) => {
             // What was measured is kept; the failure stays one.
-            let message = error.to_string();
+            let mut message = error.to_string();
             if let MeasureError::ServerGone { partial } = error
                 && !partial.requests.is_empty()
             {
-                file.leave(&with_known(*partial))?;
+                let left = file.leave(&with_known(*partial))?;
+                message = format!("{message}; {left}");
             }
             Err(CommandError::failed(message))
         }

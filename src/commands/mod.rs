@@ -9,6 +9,7 @@ pub(crate) mod manual;
 pub(crate) mod measure;
 pub(crate) mod needed;
 pub(crate) mod params;
+mod partial;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod report;

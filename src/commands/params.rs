@@ -14,7 +14,7 @@ use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::kept;
-use crate::output::emit_text;
+use crate::output::{emit_text, refuse_input};
 
 /// Lists, shows or prices.
 pub(crate) fn run(arguments: &Params) -> Outcome {
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
         Params::Diff { first, second, top } => diff(first, second, *top),
         Params::Import { file, output } => import(file, output.as_deref()),
         Params::Export { params, output } => {
+            refuse_input(output.as_deref(), [Path::new(params)])?;
             let description = input::parameters(params)?.to_description();
             emit_text(output.as_deref(), &description)
         }
@@ -133,7 +134,8 @@ fn diff(first: &str, second: &str, top: usize) -> Outcome {
 }
 
 fn import(file: &Path, output: Option<&Path>) -> Outcome {
-    let text = std::fs::read_to_string(file).map_err(|error| CommandError::file(file, error))?;
+    refuse_input(output, [file])?;
+    let text = input::text(file, "description")?;
     let name = output.or(Some(file)).and_then(Path::file_stem);
     let name = name.map_or_else(|| "imported".into(), |name| name.to_string_lossy());
     let parameters = ServerParameters::from_description(&text, &name)

@@ -1,8 +1,11 @@
 //! `x11prof record`: a recording, with what it says while it runs.
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use x11prof_proxy::{DEFAULT_QUEUE_BYTES, Notice, RecordConfig, Recorded, Target, record};
+use x11prof_proxy::{
+    DEFAULT_QUEUE_BYTES, Notice, RecordConfig, RecordError, Recorded, Target, record,
+};
 
 use crate::args::Record;
 use crate::error::{CommandError, Outcome};
@@ -49,12 +52,13 @@ pub(crate) fn run(arguments: Record) -> Outcome {
     if let Some(live) = live {
         live.finish();
     }
-    let recorded = recorded.map_err(CommandError::failed)?;
+    let recorded = recorded.map_err(why)?;
     let Recorded {
         exit_status,
         connections,
         bytes_relayed,
         trace_bytes,
+        left_alone,
         trouble,
         ..
     } = recorded;
@@ -65,7 +69,14 @@ pub(crate) fn run(arguments: Record) -> Outcome {
     } else {
         "connections"
     };
-    eprintln!("x11prof: {connections} {clients}, {relayed} relayed, {written} in {path}");
+    match left_alone {
+        true => eprintln!(
+            "x11prof: {connections} {clients}; nothing to record, {path} is left as it was"
+        ),
+        false => {
+            eprintln!("x11prof: {connections} {clients}, {relayed} relayed, {written} in {path}");
+        }
+    }
     if connections == 0 && !serves {
         eprintln!("x11prof: the command did not connect to the display; is it an X11 program?");
     }
@@ -77,6 +88,16 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         ))),
         None => Ok(ExitCode::SUCCESS),
         Some(status) => Ok(u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)),
+    }
+}
+
+/// Why there was no recording; a command that cannot be run has the status that shells give it.
+fn why(error: RecordError) -> CommandError {
+    match &error {
+        RecordError::Command { source, .. } => {
+            CommandError::not_run(&error, source.kind() != ErrorKind::NotFound)
+        }
+        _ => CommandError::failed(error),
     }
 }
 

@@ -1,46 +1,38 @@
 //! `x11prof recover`: a complete trace out of one whose recorder was killed.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::BufReader;
 use std::process::ExitCode;
 
-use x11prof_trace::{TraceError, recover};
+use x11prof_trace::recover;
 
 use crate::args::Recover;
 use crate::error::{CommandError, Outcome};
+use crate::output::{Access, Beside, refuse_input};
 
 /// Copies all whole records of the trace into a new file.
 pub(crate) fn run(arguments: &Recover) -> Outcome {
-    let source = File::open(&arguments.trace)
-        .map_err(|error| CommandError::file(&arguments.trace, error))?;
-    // A trace holds keystrokes: it is its owner's alone. An existing file is left as it is.
-    let sink = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&arguments.output)
-        .map_err(|error| CommandError::file(&arguments.output, error))?;
-    let mut sink = BufWriter::new(sink);
-    let recovered = recover(BufReader::new(source), &mut sink);
-    let recovered = recovered.and_then(|recovery| {
-        sink.flush().map_err(TraceError::Write)?;
-        Ok(recovery)
-    });
-    match recovered {
-        Ok(recovery) => {
-            let was = if recovery.complete_before {
-                "was complete"
-            } else {
-                "had been cut off"
-            };
-            eprintln!("x11prof: {} records; the trace {was}", recovery.records);
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(error) => {
-            // What was begun is not a trace; leave nothing behind that looks like one.
-            let _ = std::fs::remove_file(&arguments.output);
-            Err(CommandError::file(&arguments.trace, error))
-        }
+    let Recover { trace, output } = arguments;
+    refuse_input(Some(output), [trace.as_path()])?;
+    let source = File::open(trace).map_err(|error| CommandError::file(trace, error))?;
+    // An existing file is left as it is.
+    if output.is_file() {
+        return Err(CommandError::file(
+            output,
+            "it is there already; name a new file with -o",
+        ));
     }
+    // A trace holds keystrokes: it is its owner's alone.
+    let writing = |error| CommandError::file(output, error);
+    let mut sink = Beside::begin(output, Access::Private).map_err(writing)?;
+    let recovery = recover(BufReader::new(source), &mut sink)
+        .map_err(|error| CommandError::file(trace, error))?;
+    sink.finish().map_err(writing)?;
+    let was = if recovery.complete_before {
+        "was complete"
+    } else {
+        "had been cut off"
+    };
+    eprintln!("x11prof: {} records; the trace {was}", recovery.records);
+    Ok(ExitCode::SUCCESS)
 }

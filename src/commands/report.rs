@@ -1,5 +1,7 @@
 //! `x11prof report`: the execution profile of a recording.
 
+use std::path::Path;
+
 use x11prof_analyzer::{
     Basis, Blocking, Facts, GrabReport, Grabs, Pipeline, Profile, ProfileReport, ResourceReport,
     Resources, Scales, Warning,
@@ -9,11 +11,18 @@ use x11prof_cost_model::Substitutions;
 use crate::args::{BasisChoice, Report, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{emit_json, emit_text};
+use crate::output::{emit_json, emit_text, refuse_input};
 
 /// Prices the trace and prints its profile.
 pub(crate) fn run(arguments: &Report) -> Outcome {
     let path = &arguments.trace;
+    let params = arguments.params.as_deref().map(Path::new);
+    let read = [
+        Some(path.as_path()),
+        params,
+        arguments.operations.as_deref(),
+    ];
+    refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
     let mut reader = input::trace(path)?;
     let as_measured = arguments.as_measured;
     let prices = match &arguments.params {

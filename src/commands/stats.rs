@@ -5,11 +5,13 @@ use x11prof_analyzer::{HistogramOptions, Pipeline, Statistics, StatisticsReport}
 use crate::args::{Stats, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{emit_json, emit_text};
+use crate::output::{emit_json, emit_text, refuse_input};
 
 /// Prints the distributions of the four categories and of each kind of message.
 pub(crate) fn run(arguments: &Stats) -> Outcome {
     let path = &arguments.trace;
+    let read = [Some(path.as_path()), arguments.operations.as_deref()];
+    refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
     let mut reader = input::trace(path)?;
     let mut statistics = Statistics::new(arguments.message.clone());
     Pipeline::with_session(input::session(arguments.operations.as_deref())?)

@@ -1,0 +1,333 @@
+//! The file of a recording. Nothing that exists is lost: the trace grows beside its place until a
+//! client has said something, and then takes the name; what had the name before is kept as `FILE.old`.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// How often the file beside may be taken away by its former owner before that is an error.
+const ATTEMPTS: usize = 10;
+
+/// An open trace. It is locked, so that no other recorder writes it, and has mode 0600.
+#[derive(Debug)]
+pub(crate) struct TraceFile {
+    file: File,
+    /// None for a pipe or a device, which is written as it is.
+    name: Option<Name>,
+}
+
+/// Where a trace is, and where it is to be.
+#[derive(Debug)]
+struct Name {
+    path: PathBuf,
+    beside: PathBuf,
+    taken: bool,
+}
+
+/// What became of the file at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// Its length in bytes.
+    pub(crate) len: u64,
+    /// Nothing was recorded, and what had the name before has it still.
+    pub(crate) left_alone: bool,
+    /// Why there is no trace of that name.
+    pub(crate) trouble: Option<String>,
+}
+
+impl TraceFile {
+    /// Opens a trace that is to have the name `path`, where nothing changes yet.
+    pub(crate) fn open(path: &Path) -> io::Result<TraceFile> {
+        // What a link leads to is replaced, not the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        match fs::metadata(&path) {
+            Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+            Ok(found) if !found.is_file() => {
+                let file = OpenOptions::new().write(true).open(&path)?;
+                return Ok(TraceFile { file, name: None });
+            }
+            _ => {}
+        }
+        let beside = beside(&path)?;
+        refuse_recorded(&path)?;
+        let file = locked(&beside)?;
+        let opened = TraceFile {
+            file,
+            name: Some(Name {
+                path,
+                beside,
+                taken: false,
+            }),
+        };
+        if let Some(name) = &opened.name {
+            // The recorder that had the file beside before may have given it the name just now.
+            refuse_recorded(&name.path)?;
+        }
+        opened.file.set_len(0)?;
+        opened.file.set_permissions(Permissions::from_mode(0o600))?;
+        Ok(opened)
+    }
+
+    /// The file itself.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives the trace its name, the first time. The error says where the trace is instead.
+    pub(crate) fn take_name(&mut self) -> Result<(), String> {
+        let Some(name) = self.name.as_mut().filter(|name| !name.taken) else {
+            return Ok(());
+        };
+        // Once, whatever comes of it.
+        name.taken = true;
+        let failed = |error: io::Error| {
+            format!(
+                "{}: it cannot have that name: {error}; the trace is in {}",
+                name.path.display(),
+                name.beside.display()
+            )
+        };
+        // An empty file is not worth the place of an older trace.
+        if fs::symlink_metadata(&name.path).is_ok_and(|found| found.len() > 0) {
+            fs::rename(&name.path, with_suffix(&name.path, ".old")).map_err(failed)?;
+        }
+        fs::rename(&name.beside, &name.path).map_err(failed)?;
+        name.beside.clone_from(&name.path);
+        Ok(())
+    }
+
+    /// Looks at the end whether the trace is where it should be. One of a recording that did not
+    /// begin goes away, and so does one without a client's word where something has the name.
+    pub(crate) fn end(mut self, began: bool) -> Ended {
+        let len = self.file.metadata().map_or(0, |file| file.len());
+        let ended = Ended {
+            len,
+            ..Ended::default()
+        };
+        let Some(name) = &self.name else { return ended };
+        if !name.taken {
+            if !began || fs::symlink_metadata(&name.path).is_ok_and(|found| found.len() > 0) {
+                // Dropping it removes the file beside.
+                return Ended {
+                    left_alone: began,
+                    ..ended
+                };
+            }
+            if let Err(what) = self.take_name() {
+                return Ended {
+                    trouble: Some(what),
+                    ..ended
+                };
+            }
+        }
+        let Some(name) = &self.name else { return ended };
+        let trouble = match is_at(&self.file, &name.beside) {
+            true => None,
+            false => Some(format!(
+                "{}: the trace is gone: it was deleted, replaced or unmounted while it was recorded",
+                name.beside.display()
+            )),
+        };
+        Ended { trouble, ..ended }
+    }
+}
+
+impl Drop for TraceFile {
+    fn drop(&mut self) {
+        if let Some(name) = self.name.as_ref().filter(|name| !name.taken)
+            && is_at(&self.file, &name.beside)
+        {
+            // Nothing can be done about one that stays, and the next recording takes it.
+            let _ = fs::remove_file(&name.beside);
+        }
+    }
+}
+
+/// Whether a recorder is writing the file at `path` now.
+pub fn is_being_recorded(path: &Path) -> bool {
+    // Non-blocking, for a pipe has perhaps no writer.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits();
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.cast_signed())
+        .open(path);
+    // Shared, so that two who ask do not see each other.
+    opened.is_ok_and(|file| {
+        flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+    })
+}
+
+fn refuse_recorded(path: &Path) -> io::Result<()> {
+    match is_being_recorded(path) {
+        true => Err(recorded_by_another()),
+        false => Ok(()),
+    }
+}
+
+fn recorded_by_another() -> io::Error {
+    io::Error::other("another recording writes it now; name another file with -o")
+}
+
+/// The file at `path`, locked; made where there is none.
+fn locked(path: &Path) -> io::Result<File> {
+    for _ in 0..ATTEMPTS {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(path)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Err(recorded_by_another()),
+            // A file system without locks does not keep anybody from recording.
+            Ok(()) | Err(_) => {}
+        }
+        // Between opening and locking its recorder may have renamed or removed it.
+        if is_at(&file, path) {
+            return Ok(file);
+        }
+    }
+    Err(recorded_by_another())
+}
+
+/// Whether the name `path` is that of `file`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(ours), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
+}
+
+/// `.FILE.recording`, in the same folder.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(".recording");
+    Ok(path.with_file_name(hidden))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_was_there_is_kept_as_old_once_the_name_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        for (n, content) in ["one", "two", "three"].iter().enumerate() {
+            let mut trace = TraceFile::open(&path).unwrap();
+            write!(trace.file(), "{content}").unwrap();
+            assert_eq!(path.exists(), n > 0);
+            trace.take_name().unwrap();
+            let ended = trace.end(true);
+            assert_eq!((ended.len, ended.trouble), (content.len() as u64, None));
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        assert_eq!(names(dir.path()), ["trace", "trace.old"]);
+        let old = dir.path().join("trace.old");
+        assert_eq!(fs::read_to_string(old).unwrap(), "two");
+    }
+
+    #[test]
+    fn one_that_recorded_nobody_leaves_what_was_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        // Without anything there, what was recorded is a trace, if it began.
+        assert!(!TraceFile::open(&path).unwrap().end(false).left_alone);
+        assert_eq!(names(dir.path()), [""; 0]);
+        assert!(!TraceFile::open(&path).unwrap().end(true).left_alone);
+        assert_eq!(names(dir.path()), ["trace"]);
+        fs::write(&path, "good").unwrap();
+        assert!(TraceFile::open(&path).unwrap().end(true).left_alone);
+        drop(TraceFile::open(&path).unwrap());
+        assert_eq!(names(dir.path()), ["trace"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "good");
+    }
+
+    #[test]
+    fn a_file_that_is_being_recorded_is_refused_before_and_after_it_has_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        let mut first = TraceFile::open(&path).unwrap();
+        let refused = |path: &Path| TraceFile::open(path).unwrap_err().to_string();
+        assert!(refused(&path).contains("another recording"));
+        first.take_name().unwrap();
+        assert!(refused(&path).contains("another recording"));
+        assert!(is_being_recorded(&path));
+        // Also by another name.
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(refused(&link).contains("another recording"));
+        drop(first);
+        assert!(!is_being_recorded(&path));
+        TraceFile::open(&path).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_recorder_left_is_taken_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        fs::write(dir.path().join(".trace.recording"), "left").unwrap();
+        let mut trace = TraceFile::open(&path).unwrap();
+        trace.take_name().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+        assert_eq!(names(dir.path()), ["trace"]);
+    }
+
+    #[test]
+    fn a_trace_that_went_away_meanwhile_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        let recorded = || {
+            let mut trace = TraceFile::open(&path).unwrap();
+            trace.take_name().unwrap();
+            trace
+        };
+        let trace = recorded();
+        fs::remove_file(&path).unwrap();
+        assert!(trace.end(true).trouble.unwrap().contains("deleted"));
+        let trace = recorded();
+        fs::rename(dir.path().join("trace"), dir.path().join("elsewhere")).unwrap();
+        fs::write(&path, "another's").unwrap();
+        assert!(trace.end(true).trouble.unwrap().contains("replaced"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "another's");
+    }
+
+    #[test]
+    fn a_link_stays_and_a_device_is_written_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("trace"), dir.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        std::os::unix::fs::symlink("trace", &link).unwrap();
+        TraceFile::open(&link).unwrap().take_name().unwrap();
+        assert_eq!(names(dir.path()), ["link", "trace", "trace.old"]);
+        let mut device = TraceFile::open(Path::new("/dev/null")).unwrap();
+        device.take_name().unwrap();
+        assert!(device.end(true).trouble.is_none());
+        let folder = TraceFile::open(dir.path()).unwrap_err();
+        assert_eq!(folder.kind(), ErrorKind::IsADirectory);
+    }
+}

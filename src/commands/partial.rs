@@ -1,0 +1,63 @@
+//! What an interrupted measurement leaves: `FILE.partial`. FILE itself changes only when a
+//! measurement is whole.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use x11prof_cost_model::ServerParameters;
+
+use crate::error::CommandError;
+use crate::{input, kept};
+use crate::output::emit_text;
+
+/// What there is to go on with for the file at `path`: its own entries, and over them those that an
+/// interruption has left since.
+pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandError> {
+    let read = |path: &Path| input::parameters(&path.to_string_lossy());
+    let whole = path.exists().then(|| read(path)).transpose()?;
+    let partial = kept::partial(path);
+    if changed(&partial) <= changed(path) {
+        return Ok(whole);
+    }
+    eprintln!("x11prof: going on with {}", partial.display());
+    let left = read(&partial)?;
+    Ok(Some(match whole {
+        Some(mut whole) => {
+            whole.merge(left);
+            whole
+        }
+        None => left,
+    }))
+}
+
+/// Keeps what was measured of the file at `path` until an interruption, and says where. An earlier
+/// one that has more entries stays.
+pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String, CommandError> {
+    let partial = kept::partial(path);
+    let entries = parameters.requests.len();
+    let left = match partial.exists() {
+        true => input::parameters(&partial.to_string_lossy()).map_or(0, |it| it.requests.len()),
+        false => 0,
+    };
+    if left > entries {
+        return Ok(format!(
+            "{entries} entries are not kept, {} has {left}",
+            partial.display()
+        ));
+    }
+    emit_text(Some(&partial), &parameters.to_toml())?;
+    Ok(format!(
+        "{entries} entries are in {}; --resume goes on from there",
+        partial.display()
+    ))
+}
+
+/// The file at `path` is whole, and has what an interruption had left of it.
+pub(crate) fn done(path: &Path) {
+    // One that stays is older than the file, and is not taken again.
+    let _ = std::fs::remove_file(kept::partial(path));
+}
+
+fn changed(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).ok()?.modified().ok()
+}

@@ -1,0 +1,199 @@
+//! A file that is written beside its place and gets its name when it is whole, so that a failure or
+//! an interruption never costs what was there.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, OFlags, linkat};
+use x11prof_proxy::is_being_recorded;
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Whom the user's umask, or the file that was there, lets.
+    Usual,
+    /// Its owner alone: it holds keystrokes.
+    Private,
+}
+
+/// A file on its way to its name.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    file: BufWriter<File>,
+    /// None for a pipe or a device, which is written as it is.
+    place: Option<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    /// What the file is called until then. It has that name all the time where the file system
+    /// has no files without a name.
+    before: PathBuf,
+}
+
+impl Beside {
+    /// Begins a file that is to be at `path`. What is there stays until [`finish`](Beside::finish).
+    pub(crate) fn begin(path: &Path, access: Access) -> io::Result<Beside> {
+        // What a link leads to is replaced, not the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let there = fs::metadata(&path).ok();
+        if there.as_ref().is_some_and(|there| there.is_dir()) {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            let file = BufWriter::new(OpenOptions::new().write(true).open(&path)?);
+            return Ok(Beside { file, place: None });
+        }
+        if is_being_recorded(&path) {
+            return Err(io::Error::other("a recording writes it now"));
+        }
+        let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+        let before = format!(
+            ".{}.{}-{}",
+            name.to_string_lossy(),
+            env!("CARGO_PKG_NAME"),
+            std::process::id()
+        );
+        let before = path.with_file_name(before);
+        let file = create(&path, &before, access)?;
+        let place = Some(Place { path, before });
+        let beside = Beside {
+            file: BufWriter::new(file),
+            place,
+        };
+        if let (Some(there), Access::Usual) = (there, access) {
+            let mode = Permissions::from_mode(there.permissions().mode() & 0o777);
+            beside.file.get_ref().set_permissions(mode)?;
+        }
+        Ok(beside)
+    }
+
+    /// The file is whole: it gets its name.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        let Some(place) = &self.place else {
+            return Ok(());
+        };
+        let file = self.file.get_ref();
+        file.sync_all()?;
+        if !place.before.exists() {
+            let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+            linkat(CWD, unnamed, CWD, &place.before, AtFlags::SYMLINK_FOLLOW)?;
+        }
+        fs::rename(&place.before, &place.path)
+    }
+}
+
+impl Write for Beside {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It is there only if it was not finished, and cannot be helped if it stays.
+        if let Some(place) = &self.place {
+            let _ = fs::remove_file(&place.before);
+        }
+    }
+}
+
+/// A file without a name, which an interruption leaves nothing of; where there are none, one of
+/// the name `before`.
+fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let mode = match access {
+        Access::Usual => 0o666,
+        Access::Private => 0o600,
+    };
+    options.read(true).write(true).mode(mode);
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let unnamed = OFlags::TMPFILE.bits().cast_signed();
+    match options.clone().custom_flags(unnamed).open(folder) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::Unsupported | ErrorKind::IsADirectory | ErrorKind::InvalidInput
+            ) =>
+        {
+            options.create_new(true).open(before)
+        }
+        opened => opened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<_> = entries.map(|it| name(it).into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_was_there_stays_until_the_new_one_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        let mut beside = Beside::begin(&path, Access::Usual).unwrap();
+        beside.write_all(b"half").unwrap();
+        beside.flush().unwrap();
+        drop(beside);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        let mut beside = Beside::begin(&path, Access::Usual).unwrap();
+        beside.write_all(b"new").unwrap();
+        beside.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(
+            (mode(&path), names(dir.path())),
+            (0o640, vec!["result".to_owned()])
+        );
+        Beside::begin(&path, Access::Private)
+            .unwrap()
+            .finish()
+            .unwrap();
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_link_stays_a_device_is_written_and_a_folder_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        fs::write(dir.path().join("result"), "old").unwrap();
+        std::os::unix::fs::symlink("result", &link).unwrap();
+        Beside::begin(&link, Access::Usual)
+            .unwrap()
+            .finish()
+            .unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::metadata(&link).unwrap().len(), 0);
+        Beside::begin(Path::new("/dev/null"), Access::Usual)
+            .unwrap()
+            .finish()
+            .unwrap();
+        assert!(Beside::begin(dir.path(), Access::Usual).is_err());
+    }
+}
