@@ -85,7 +85,12 @@ pub(crate) fn emit_as(
 
 /// Writes `text` as a whole.
 pub(crate) fn emit_text(to: Option<&Path>, text: &str) -> Outcome {
-    emit(to, |out| Ok(out.write_all(text.as_bytes())?))
+    write_text(Access::Usual, to, text)
+}
+
+/// The same, for those whom `access` names.
+pub(crate) fn write_text(access: Access, to: Option<&Path>, text: &str) -> Outcome {
+    emit_as(access, to, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
 /// Why a result was not written: the writing itself failed, or the work that makes it.
@@ -110,7 +115,16 @@ impl From<CommandError> for Emit {
 
 /// Writes `value` as indented JSON.
 pub(crate) fn emit_json(to: Option<&Path>, value: &impl serde::Serialize) -> Outcome {
-    emit(to, |out| {
+    write_json(Access::Usual, to, value)
+}
+
+/// The same, for those whom `access` names.
+pub(crate) fn write_json(
+    access: Access,
+    to: Option<&Path>,
+    value: &impl serde::Serialize,
+) -> Outcome {
+    emit_as(access, to, |out| {
         serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
         Ok(out.write_all(b"\n")?)
     })

@@ -115,15 +115,17 @@ fn an_interrupted_run_keeps_what_it_has_and_goes_on() {
     let status = harness::wait(&mut child, "x11prof measure");
     assert_eq!(status.code(), Some(1));
     assert!(
-        std::fs::read_to_string(&file)
+        std::fs::read_to_string(place.path("part.toml.partial"))
             .expect("a file")
             .contains("interrupted")
     );
+    assert!(!file.exists(), "what is not whole has not the file's name");
     let file = file.to_string_lossy();
     let more = ["-o", &file, "--resume", "--display", &server.display];
     place.ok(FEW.into_iter().chain(more));
     let text = std::fs::read_to_string(&*file).expect("a file");
     assert!(text.contains("\"NoOperation\"") && !text.contains("interrupted"));
+    assert!(!place.path("part.toml.partial").exists());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, Pipeline
 use crate::args::{Episodes as Arguments, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{emit_json, emit_text, refuse_input};
+use crate::output::{Access, refuse_input, write_json, write_text};
 
 /// Finds the episodes of the trace and prints what they add up to.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -50,8 +50,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let to = arguments.output.as_deref();
     match arguments.format {
-        TableFormat::Text => emit_text(to, &report.text()),
-        TableFormat::Json => emit_json(to, &report),
-        TableFormat::Csv => emit_text(to, &report.csv()),
+        // Landmarks name the keys that were pressed.
+        TableFormat::Text => write_text(Access::Private, to, &report.text()),
+        TableFormat::Json => write_json(Access::Private, to, &report),
+        TableFormat::Csv => write_text(Access::Private, to, &report.csv()),
     }
 }
