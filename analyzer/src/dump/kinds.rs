@@ -30,13 +30,35 @@ pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> Kind {
         "context" | "mode" | "modes" | "id" | "format" | "time" => Kind::Plain,
         // Names that are no text are atoms (XFIXES, RANDR, XKB).
         "name" | "groups" | "kt_level_names" => Kind::Atom,
-        field if ATOMS.contains(&field) => Kind::Atom,
-        field if IDS.contains(&field) => Kind::Id,
+        field if !may_be_listed(field) => Kind::Plain,
+        field if ATOMS.binary_search(&field).is_ok() => Kind::Atom,
+        field if IDS.binary_search(&field).is_ok() => Kind::Id,
         _ => Kind::Plain,
     }
 }
 
-static ATOMS: &[&str] = &[
+/// By the first letter of the names in the lists: a bit for each length.
+static LENGTHS: [u32; 128] = lengths(lengths([0; 128], ATOMS), IDS);
+
+const fn lengths(mut of: [u32; 128], names: &[&str]) -> [u32; 128] {
+    let mut at = 0;
+    while at < names.len() {
+        let name = names[at].as_bytes();
+        of[name[0] as usize] |= 1 << name.len();
+        at += 1;
+    }
+    of
+}
+
+/// Whether a search is worth it; for most coordinates it is not.
+fn may_be_listed(field: &str) -> bool {
+    let first = field.as_bytes().first().map(|first| usize::from(*first));
+    let lengths = first.and_then(|first| LENGTHS.get(first)).copied();
+    field.len() < 32 && lengths.unwrap_or_default() & 1 << field.len() != 0
+}
+
+/// In order, to be searched.
+const ATOMS: &[&str] = &[
     "atom",
     "atoms",
     "attribute",
@@ -62,7 +84,8 @@ static ATOMS: &[&str] = &[
     "virtual_mod_names",
 ];
 
-static IDS: &[&str] = &[
+/// In order, to be searched.
+const IDS: &[&str] = &[
     "above_sibling",
     "affected_window",
     "alarm",
@@ -125,8 +148,8 @@ static IDS: &[&str] = &[
     "parent",
     "parts",
     "pbuffer",
-    "pid",
     "picture",
+    "pid",
     "pixmap",
     "provider",
     "providers",
@@ -172,7 +195,14 @@ static IDS: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, kind};
+    use super::{ATOMS, IDS, Kind, kind};
+
+    #[test]
+    fn names_are_in_order() {
+        assert!(ATOMS.is_sorted() && IDS.is_sorted());
+        assert_eq!(kind("", "windows", None), Kind::Plain);
+        assert_eq!(kind("", "window", None), Kind::Id);
+    }
 
     #[test]
     fn fields_that_mean_several_things_go_by_their_message() {

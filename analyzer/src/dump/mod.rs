@@ -17,7 +17,7 @@ pub use filter::DumpFilter;
 use crate::pipeline::{Observation, Pipeline, Seen};
 use crate::table::plain;
 use names::Names;
-use show::Show;
+use show::{LONGEST_READ, Show};
 
 /// How a dump looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -180,7 +180,10 @@ impl Dump {
         }
         let to_server = matches!(seen.message, Message::ClientSetup(_) | Message::Request(_));
         let connection = seen.connection.0;
-        let fields = seen.message.fields(seen.extensions);
+        let fields = match self.format {
+            DumpFormat::Text => seen.message.first_fields(seen.extensions, LONGEST_READ),
+            DumpFormat::Json => seen.message.fields(seen.extensions),
+        };
         let show = Show {
             names: &self.names,
             session: seen.session,

@@ -1,5 +1,8 @@
 //! A message's fields as text, and as JSON.
 
+use std::fmt::Write as _;
+
+use compact_str::CompactString;
 use serde_json::{Map, Value as Json, json};
 use x11prof_protocol::Value;
 use x11prof_session::{Effect, Operation, Session, Value as OperationValue};
@@ -10,6 +13,8 @@ use crate::table::plain;
 
 /// The fields of a message in a line of text are cut off at this many bytes.
 pub(super) const LONGEST_FIELDS: usize = 1000;
+/// What is read of the fields for that: a message says in about so many bytes what a line says in those.
+pub(super) const LONGEST_READ: usize = 1 << 12;
 
 /// Shows the fields of one message.
 pub(super) struct Show<'a> {
@@ -36,7 +41,7 @@ impl Show<'_> {
         text
     }
 
-    fn fields(&self, text: &mut String, fields: &[(String, Value)]) {
+    fn fields(&self, text: &mut String, fields: &[(CompactString, Value)]) {
         let of_type = property_type(fields);
         for (index, (name, value)) in fields.iter().enumerate() {
             if index > 0 {
@@ -56,7 +61,8 @@ impl Show<'_> {
             Value::Number(number) => self.number(text, kind, *number),
             Value::Real(number) => text.push_str(&number.to_string()),
             Value::Bool(truth) => text.push_str(&truth.to_string()),
-            Value::Name(name) => text.push_str(&name.replace(" | ", "|")),
+            Value::Name(name) if name.contains(' ') => text.push_str(&name.replace(" | ", "|")),
+            Value::Name(name) => text.push_str(name),
             // As JSON quotes it, so that a line stays one line.
             Value::Text(quoted) => text.push_str(&plain(&Json::from(quoted.as_str()).to_string())),
             Value::List(list) => {
@@ -85,13 +91,18 @@ impl Show<'_> {
         let name = u32::try_from(number)
             .ok()
             .and_then(|number| self.names.name_or_kind(self.session, kind, number));
-        let shown = match (kind, name) {
-            (Kind::Id, Some(name)) => format!("{number:#x}({})", plain(name)),
-            (Kind::Id, None) => format!("{number:#x}"),
-            (_, Some(name)) => format!("{}({number})", plain(name)),
-            (_, None) => number.to_string(),
+        // Writing to a text does not fail.
+        let _ = match (kind, name, i64::try_from(number)) {
+            (Kind::Id, Some(name), _) => write!(text, "{number:#x}({})", plain(name)),
+            (Kind::Id, None, _) => write!(text, "{number:#x}"),
+            (_, Some(name), _) => write!(text, "{}({number})", plain(name)),
+            // The usual case, and the fastest.
+            (_, None, Ok(number)) => {
+                text.push_str(itoa::Buffer::new().format(number));
+                Ok(())
+            }
+            (_, None, Err(_)) => write!(text, "{number}"),
         };
-        text.push_str(&shown);
     }
 
     /// The fields as an object, and the names of the numbers in it by their paths
@@ -125,7 +136,8 @@ impl Show<'_> {
             }
             Value::Real(number) => Json::from(*number),
             Value::Bool(truth) => Json::from(*truth),
-            Value::Name(name) | Value::Text(name) => Json::from(name.as_str()),
+            Value::Name(name) => Json::from(name.as_str()),
+            Value::Text(text) => Json::from(text.as_str()),
             Value::List(list) => list
                 .iter()
                 .enumerate()
@@ -136,7 +148,7 @@ impl Show<'_> {
                 let values = fields.iter().map(|(name, value)| {
                     let of = kind(self.message, name, of_type);
                     let value = self.json_value(of, value, &below(name), names);
-                    (name.clone(), value)
+                    (name.to_string(), value)
                 });
                 Json::Object(values.collect())
             }
@@ -174,7 +186,7 @@ fn json_number(number: i128) -> Json {
 }
 
 /// The type of the property whose data are among these fields.
-fn property_type(fields: &[(String, Value)]) -> Option<u32> {
+fn property_type(fields: &[(CompactString, Value)]) -> Option<u32> {
     fields
         .iter()
         .find(|(name, _)| name == "type")

@@ -2,7 +2,8 @@
 //! Wireshark and tshark look for X11.
 //!
 //! The format: IETF draft-ietf-opsawg-pcapng; the packets: RFC 791 (IPv4), RFC 9293 (TCP). What
-//! the recorder left out is filled with zeros, so that lengths and numbers are those of the wire.
+//! the recorder left out is filled with zeros, so that lengths and numbers are those of the wire; very
+//! much of it is a hole in the conversation, as where a capture missed packets.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,6 +12,10 @@ use x11prof_trace::{Block, ConnectionId, Control, Direction, Part, Record, Times
 
 /// Most bytes of payload in a packet: IPv4's longest packet less the headers.
 const LONGEST_PAYLOAD: usize = 65_535 - HEADERS;
+/// The longest gap that is filled, in bytes: no recorder reads as much at once.
+const LONGEST_FILLED: u64 = 1 << 24;
+/// Zeros that are written in all, in bytes.
+const MOST_FILLED: u64 = 1 << 30;
 /// An IPv4 and a TCP header without options.
 const HEADERS: usize = 20 + 20;
 /// The port of display :0.
@@ -33,6 +38,10 @@ pub struct PcapNg {
     epoch: i128,
     connections: HashMap<ConnectionId, Conversation>,
     packet: Vec<u8>,
+    /// Zeros written.
+    filled: u64,
+    /// Bytes that are in holes.
+    holes: u64,
 }
 
 /// Bytes that went each way: to the server, to the client.
@@ -124,6 +133,14 @@ impl PcapNg {
         }
         let mut payload = Vec::new();
         for part in block.parts() {
+            if let Part::Left(len) = part
+                && !self.fills(len)
+            {
+                self.data(block, way, &payload, out)?;
+                payload.clear();
+                self.sent(block.connection, way, len);
+                continue;
+            }
             let mut left = match part {
                 Part::Kept(bytes) => bytes.len() as u64,
                 Part::Left(len) => len,
@@ -145,10 +162,31 @@ impl PcapNg {
                 }
             }
         }
-        if payload.is_empty() {
-            return Ok(());
-        }
         self.data(block, way, &payload, out)
+    }
+
+    /// Whether a gap is filled with zeros, of which there are not too many then.
+    fn fills(&mut self, len: u64) -> bool {
+        let fills = len <= LONGEST_FILLED && self.filled.saturating_add(len) <= MOST_FILLED;
+        let counted = if fills {
+            &mut self.filled
+        } else {
+            &mut self.holes
+        };
+        *counted = counted.saturating_add(len);
+        fills
+    }
+
+    /// Bytes that were left out of the trace, and for whose number there are no zeros.
+    pub fn holes(&self) -> u64 {
+        self.holes
+    }
+
+    fn sent(&mut self, connection: ConnectionId, way: usize, len: u64) {
+        if let Some(conversation) = self.connections.get_mut(&connection) {
+            let sent = &mut conversation.sent[way];
+            *sent = sent.wrapping_add(len);
+        }
     }
 
     fn data(
@@ -158,6 +196,9 @@ impl PcapNg {
         payload: &[u8],
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
+        if payload.is_empty() {
+            return Ok(());
+        }
         let (connection, direction) = (block.connection, block.direction);
         self.packet(
             connection,
@@ -167,9 +208,7 @@ impl PcapNg {
             Some(payload),
             out,
         )?;
-        if let Some(conversation) = self.connections.get_mut(&connection) {
-            conversation.sent[way] += payload.len() as u64;
-        }
+        self.sent(connection, way, payload.len() as u64);
         Ok(())
     }
 
@@ -377,5 +416,37 @@ mod tests {
         assert_eq!(first.payload[..3], [1, 2, 0]);
         assert_eq!(last.payload, [0, 0, 0, 0, 0, 0, 0, 0, 3, 4]);
         assert_eq!(last.sequence, 1 + LONGEST_PAYLOAD as u32);
+    }
+
+    #[test]
+    fn a_gap_that_no_recorder_makes_is_a_hole() {
+        let block = |offset, wire_len: u32| {
+            Record::Block(Block {
+                time: Timestamp::from_nanos(5),
+                connection: ConnectionId(1),
+                direction: Direction::ToServer,
+                offset,
+                wire_len,
+                fds: 0,
+                gaps: vec![Gap {
+                    at: 4,
+                    len: wire_len - 8,
+                }],
+                bytes: vec![1; 8].into(),
+            })
+        };
+        let packets = capture(&[block(0, u32::MAX), block(u64::from(u32::MAX), 16)]);
+        let data: Vec<_> = packets
+            .iter()
+            .filter(|packet| packet.flags & PUSH != 0)
+            .map(|packet| (packet.sequence, packet.payload.len()))
+            .collect();
+        assert_eq!(data, [(1, 4), (u32::MAX - 3, 4), (0, 16)]);
+        // Nor are very many of them filled that are short.
+        let mut file = Vec::new();
+        let mut capture = PcapNg::new(&mut file).unwrap();
+        let filled = (0..1000).filter(|_| capture.fills(super::LONGEST_FILLED));
+        assert_eq!(filled.count(), 64);
+        assert_eq!(capture.holes(), 936 * super::LONGEST_FILLED);
     }
 }

@@ -51,6 +51,12 @@ struct Process {
     task: Task,
 }
 
+impl Process {
+    fn is_handling(&self) -> bool {
+        self.task == Task::Handling && self.running > 0
+    }
+}
+
 /// What the context switches told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActivityFigures {
@@ -81,6 +87,8 @@ pub(crate) struct Activity {
     /// The thread that each processor ran last.
     on_cpu: HashMap<u16, u32>,
     processes: HashMap<u32, Process>,
+    /// How many of them run for events.
+    handling: u32,
     ran: Ran,
     clients_running: u32,
     since: u64,
@@ -188,7 +196,9 @@ impl Activity {
                 Happening::Gone(pid) => {
                     let threads: Vec<u32> = self.threads(pid);
                     threads.into_iter().for_each(|tid| self.stop(tid, time));
-                    self.processes.remove(&pid);
+                    if let Some(gone) = self.processes.remove(&pid) {
+                        self.handling -= u32::from(gone.is_handling());
+                    }
                 }
             }
         }
@@ -206,40 +216,54 @@ impl Activity {
         let server = self.server.and_then(|pid| self.processes.get(&pid));
         let server = server.is_some_and(|server| server.running > 0);
         let clients = self.clients_running > 0;
-        let add = |to: &mut Duration, when: bool| {
+        let add = |to: &mut Duration, when: bool, time: Duration| {
             if when {
-                *to = to.saturating_add(passed);
+                *to = to.saturating_add(time);
             }
         };
-        add(&mut self.figures.clients, clients);
-        add(&mut self.figures.server, server);
-        add(&mut self.figures.both, clients && server);
+        add(&mut self.figures.clients, clients, passed);
+        add(&mut self.figures.server, server, passed);
+        add(&mut self.figures.both, clients && server, passed);
         if clients {
-            let handling =
-                |process: &&Process| process.task == Task::Handling && process.running > 0;
-            let many = self.processes.values().filter(handling).count();
-            for _ in 0..many {
-                add(&mut self.figures.for_events, true);
-            }
+            let handled = passed.saturating_mul(self.handling);
+            add(&mut self.figures.for_events, true, handled);
         }
+    }
+
+    /// Whether there is room for a process, or it has it already.
+    fn follows(&self, pid: u32) -> bool {
+        self.processes.len() < MOST || self.processes.contains_key(&pid)
+    }
+
+    /// Changes what a process does, and counts those that run for events.
+    fn change<T>(&mut self, pid: u32, change: impl FnOnce(&mut Process) -> T) -> T {
+        let process = self.processes.entry(pid).or_default();
+        let before = u32::from(process.is_handling());
+        let changed = change(process);
+        self.handling = self.handling + u32::from(process.is_handling()) - before;
+        changed
     }
 
     fn switch(&mut self, switch: &Switch) {
         let time = switch.time.as_nanos();
         if switch.kind != SwitchKind::In {
             self.stop(switch.tid, time);
-            let process = self.processes.entry(switch.pid).or_default();
-            process.preempted = switch.kind == SwitchKind::Preempted;
-            // Preempted, it goes on with what it did.
-            if switch.kind == SwitchKind::Blocked
-                && process.running == 0
-                && process.task == Task::Handling
-            {
-                process.task = Task::None;
+            if !self.follows(switch.pid) {
+                return;
             }
+            self.change(switch.pid, |process| {
+                process.preempted = switch.kind == SwitchKind::Preempted;
+                // Preempted, it goes on with what it did.
+                if switch.kind == SwitchKind::Blocked
+                    && process.running == 0
+                    && process.task == Task::Handling
+                {
+                    process.task = Task::None;
+                }
+            });
             return;
         }
-        if self.running.len() >= MOST || self.processes.len() >= MOST {
+        if self.running.len() >= MOST || !self.follows(switch.pid) {
             return;
         }
         // The kernel tells no switch of a thread that ends: it is off when another is on.
@@ -250,14 +274,17 @@ impl Activity {
         }
         self.ran.on(switch);
         if self.running.insert(switch.tid, switch.pid).is_none() {
-            let process = self.processes.entry(switch.pid).or_default();
-            process.running += 1;
-            if process.task == Task::Events {
-                process.task = Task::Handling;
-                self.figures.event_wakeups += 1;
-            }
+            let (woken, preempted) = self.change(switch.pid, |process| {
+                process.running += 1;
+                let woken = process.task == Task::Events;
+                if woken {
+                    process.task = Task::Handling;
+                }
+                (woken, process.preempted)
+            });
+            self.figures.event_wakeups += u64::from(woken);
             if Some(switch.pid) == self.server {
-                self.figures.server_wakeups += u64::from(!process.preempted);
+                self.figures.server_wakeups += u64::from(!preempted);
             } else {
                 self.clients_running += 1;
             }
@@ -269,8 +296,10 @@ impl Activity {
         let Some(pid) = self.running.remove(&tid) else {
             return;
         };
-        if let Some(process) = self.processes.get_mut(&pid) {
-            process.running = process.running.saturating_sub(1);
+        if self.processes.contains_key(&pid) {
+            self.change(pid, |process| {
+                process.running = process.running.saturating_sub(1);
+            });
         }
         if Some(pid) != self.server {
             self.clients_running = self.clients_running.saturating_sub(1);
@@ -278,18 +307,19 @@ impl Activity {
     }
 
     fn delivery(&mut self, pid: u32, events_alone: bool) {
-        if self.processes.len() >= MOST {
+        if !self.follows(pid) {
             return;
         }
-        let process = self.processes.entry(pid).or_default();
-        if process.running == 0 {
-            process.task = match (process.task, events_alone) {
-                (Task::None | Task::Events, true) => Task::Events,
-                // Preempted in the middle of it.
-                (Task::Handling, _) => Task::Handling,
-                (_, false) => Task::None,
-            };
-        }
+        self.change(pid, |process| {
+            if process.running == 0 {
+                process.task = match (process.task, events_alone) {
+                    (Task::None | Task::Events, true) => Task::Events,
+                    // Preempted in the middle of it.
+                    (Task::Handling, _) => Task::Handling,
+                    (_, false) => Task::None,
+                };
+            }
+        });
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Ran {
     running: HashMap<u32, (u32, u64)>,
     /// Nanoseconds by process.
     sums: HashMap<u32, u64>,
+    /// When the clock of each process was read last.
+    read_at: HashMap<u32, u64>,
 }
 
 impl Ran {
@@ -32,6 +34,8 @@ impl Ran {
         if let Some((pid, since)) = self.running.remove(&tid)
             && (self.sums.len() < MOST || self.sums.contains_key(&pid))
         {
+            let read_at = self.read_at.get(&pid).copied().unwrap_or_default();
+            let since = since.max(read_at);
             let sum = self.sums.entry(pid).or_default();
             *sum = sum.saturating_add(time.saturating_sub(since));
         }
@@ -40,10 +44,8 @@ impl Ran {
     /// The clock of a process was read: what it ran for until then is known.
     pub(super) fn read(&mut self, pid: u32, time: u64) {
         self.sums.remove(&pid);
-        for (of, since) in self.running.values_mut() {
-            if *of == pid {
-                *since = time;
-            }
+        if self.read_at.len() < MOST || self.read_at.contains_key(&pid) {
+            self.read_at.insert(pid, time);
         }
     }
 

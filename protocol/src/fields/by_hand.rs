@@ -1,6 +1,8 @@
 //! The layouts that `x11rb-protocol` cannot be given: those with file descriptors, which a trace
 //! has none of, and SYNC's two Awaits, which it reads for ever where they wait for several things.
 
+use compact_str::CompactString;
+
 use super::Value;
 use crate::{ByteOrder, DecodeError};
 
@@ -185,11 +187,11 @@ impl Layout {
             .ok_or(DecodeError::Lists)
     }
 
-    fn values(&self, mut cursor: Cursor<'_>) -> Option<Vec<(String, Value)>> {
+    fn values(&self, mut cursor: Cursor<'_>) -> Option<Vec<(CompactString, Value)>> {
         let mut values = Vec::new();
         let second = cursor.bytes.get(1).copied()?;
         if let Some(name) = self.second {
-            values.push((name.to_owned(), Value::Number(second.into())));
+            values.push((name.into(), Value::Number(second.into())));
         }
         values.extend(cursor.group(self.fields)?);
         match self.list {
@@ -203,14 +205,14 @@ impl Layout {
                         _ => Value::Fields(group),
                     });
                 }
-                values.push((name.to_owned(), Value::List(list)));
+                values.push((name.into(), Value::List(list)));
             }
             List::StridesAndOffsets => {
                 for name in ["strides", "offsets"] {
                     let numbers = (0..second)
                         .map(|_| cursor.value(U32))
                         .collect::<Option<_>>()?;
-                    values.push((name.to_owned(), Value::List(numbers)));
+                    values.push((name.into(), Value::List(numbers)));
                 }
             }
         }
@@ -226,12 +228,12 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    fn group(&mut self, fields: &[Field]) -> Option<Vec<(String, Value)>> {
+    fn group(&mut self, fields: &[Field]) -> Option<Vec<(CompactString, Value)>> {
         let mut values = Vec::new();
         for (name, kind) in fields {
             let value = self.value(*kind)?;
             if !name.is_empty() {
-                values.push(((*name).to_owned(), value));
+                values.push(((*name).into(), value));
             }
         }
         Some(values)

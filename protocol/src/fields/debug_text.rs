@@ -2,11 +2,16 @@
 
 use std::fmt::{self, Debug, Write as _};
 
+use compact_str::format_compact;
+
 use super::Value;
 use crate::ByteOrder;
 
-/// Text of a message that is read at most, in bytes: an image's pixels would fill a book.
-const LONGEST: usize = 1 << 13;
+/// Text of a message that is read at most, in bytes, where all of it is wanted: an image's pixels
+/// would fill a book.
+pub(crate) const LONGEST: usize = 1 << 13;
+/// Text of most messages, in bytes.
+const USUAL: usize = 1 << 9;
 /// Values within values followed at most. The deepest layouts of the protocol have 6.
 const DEEPEST: u32 = 32;
 
@@ -24,13 +29,16 @@ const TEXTS: &[&str] = &[
     "client_vendor_string",
 ];
 
-/// The fields of `decoded`.
-pub(crate) fn read(decoded: &impl Debug) -> Value {
-    let mut clipped = Clipped::default();
+/// The fields of `decoded`, as far as `longest` bytes of its text go.
+pub(crate) fn read(decoded: &impl Debug, longest: usize) -> Value {
+    let mut clipped = Clipped {
+        text: String::with_capacity(USUAL),
+        longest,
+    };
     // It fails where the text is cut off, which ends the formatting early as well.
     let _ = write!(clipped, "{decoded:?}");
     let mut parser = Parser {
-        rest: &clipped.0,
+        rest: &clipped.text,
         depth: 0,
     };
     let mut value = parser.value();
@@ -38,16 +46,18 @@ pub(crate) fn read(decoded: &impl Debug) -> Value {
     value
 }
 
-/// Takes text up to `LONGEST` bytes, then fails.
-#[derive(Default)]
-struct Clipped(String);
+/// Takes text up to `longest` bytes, then fails.
+struct Clipped {
+    text: String,
+    longest: usize,
+}
 
 impl fmt::Write for Clipped {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.0.len() + text.len() > LONGEST {
+        if self.text.len() + text.len() > self.longest {
             return Err(fmt::Error);
         }
-        self.0.push_str(text);
+        self.text.push_str(text);
         Ok(())
     }
 }
@@ -71,34 +81,38 @@ impl<'a> Parser<'a> {
 
     fn any(&mut self) -> Value {
         self.space();
-        match self.rest.chars().next() {
+        match self.next() {
             None => Value::Cut,
-            Some('[') => self.list(']'),
-            Some('(') => self.list(')'),
-            Some('{') => self.fields(),
-            Some('"') => self.quoted(),
-            Some(first) if first.is_ascii_digit() || first == '-' => self.number(),
+            Some(b'[') => self.list(b']'),
+            Some(b'(') => self.list(b')'),
+            Some(b'{') => self.fields(),
+            Some(b'"') => self.quoted(),
+            Some(b'0'..=b'9' | b'-') => self.number(),
             Some(_) => self.named(),
         }
     }
 
     /// A number, or flags that begin with one.
     fn number(&mut self) -> Value {
-        let text = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.'));
+        let text = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'+' | b'.'));
         if self.rest.starts_with(" | ") {
             return self.flags(text);
+        }
+        // Nearly all fit in there, which is the fastest to read.
+        if let Ok(number) = text.parse::<i64>() {
+            return Value::Number(number.into());
         }
         match text.parse() {
             Ok(number) => Value::Number(number),
             Err(_) => text
                 .parse()
-                .map_or_else(|_| Value::Name(text.to_owned()), Value::Real),
+                .map_or_else(|_| Value::Name(text.into()), Value::Real),
         }
     }
 
     /// A constant, flags, a struct or a variant.
     fn named(&mut self) -> Value {
-        let name = self.take(|c| c.is_alphanumeric() || matches!(c, '_' | ':'));
+        let name = self.take(|c| is_of_name(c) || c == b':');
         if name.is_empty() {
             // No such text comes from a derived Debug; end here.
             self.rest = "";
@@ -107,10 +121,10 @@ impl<'a> Parser<'a> {
         if self.rest.starts_with(" | ") {
             return self.flags(name);
         }
-        match (name, self.rest.chars().next()) {
+        match (name, self.next()) {
             ("true", _) => Value::Bool(true),
             ("false", _) => Value::Bool(false),
-            (_, Some('(')) => match self.list(')') {
+            (_, Some(b'(')) => match self.list(b')') {
                 // What is cut off inside is marked there.
                 Value::List(mut list) if list.len() == 1 || list.get(1) == Some(&Value::Cut) => {
                     list.remove(0)
@@ -123,13 +137,13 @@ impl<'a> Parser<'a> {
             }
             // A struct whose name is all that there is has no fields.
             _ if name.ends_with("Request") || name.ends_with("Reply") => Value::Fields(Vec::new()),
-            _ => Value::Name(name.to_owned()),
+            _ => Value::Name(name.into()),
         }
     }
 
     fn flags(&mut self, first: &str) -> Value {
-        let more = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '|' | ' '));
-        Value::Name(format!("{first}{}", more.trim_end()))
+        let more = self.take(|c| is_of_name(c) || matches!(c, b'|' | b' '));
+        Value::Name(format_compact!("{first}{}", more.trim_end()))
     }
 
     fn quoted(&mut self) -> Value {
@@ -154,7 +168,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Values up to `close`; the opening bracket comes next.
-    fn list(&mut self, close: char) -> Value {
+    fn list(&mut self, close: u8) -> Value {
         self.rest = &self.rest[1..];
         let mut list = Vec::new();
         loop {
@@ -178,61 +192,72 @@ impl<'a> Parser<'a> {
         let mut fields = Vec::new();
         loop {
             self.separator();
-            if self.ends('}') || self.rest.is_empty() {
+            if self.ends(b'}') || self.rest.is_empty() {
                 return Value::Fields(fields);
             }
-            let name = self.take(|c| c.is_alphanumeric() || c == '_');
-            if !self.ends(':') {
+            let name = self.take(is_of_name);
+            if !self.ends(b':') {
                 self.rest = "";
                 return Value::Fields(fields);
             }
             // What is an Option and not set is not in the message.
             match self.value() {
                 Value::Name(none) if none == "None" => {}
-                value => fields.push((name.trim_end_matches('_').to_owned(), value)),
+                value => fields.push((name.trim_end_matches('_').into(), value)),
             }
         }
     }
 
     fn separator(&mut self) {
-        self.rest = self.rest.trim_start_matches([',', ' ']);
+        self.take(|c| matches!(c, b',' | b' '));
     }
 
     fn space(&mut self) {
-        self.rest = self.rest.trim_start_matches(' ');
+        self.take(|c| c == b' ');
     }
 
-    fn ends(&mut self, with: char) -> bool {
-        match self.rest.strip_prefix(with) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
+    /// The next byte, which begins a character.
+    fn next(&self) -> Option<u8> {
+        self.rest.as_bytes().first().copied()
+    }
+
+    fn ends(&mut self, with: u8) -> bool {
+        let ends = self.next() == Some(with);
+        if ends {
+            self.rest = &self.rest[1..];
         }
+        ends
     }
 
-    fn take(&mut self, part: impl Fn(char) -> bool) -> &'a str {
-        let end = self.rest.find(|c| !part(c)).unwrap_or(self.rest.len());
+    /// Takes the characters off that are `part`, which are of ASCII.
+    fn take(&mut self, part: impl Fn(u8) -> bool) -> &'a str {
+        let bytes = self.rest.as_bytes();
+        let end = bytes.iter().position(|c| !part(*c)).unwrap_or(bytes.len());
         let (taken, rest) = self.rest.split_at(end);
         self.rest = rest;
         taken
     }
 }
 
+fn is_of_name(c: u8) -> bool {
+    c.is_ascii_alphanumeric() || c == b'_'
+}
+
 /// Makes text of the lists of bytes that are characters, and numbers of a property's bytes.
 fn name_texts(value: &mut Value) {
     match value {
         Value::Fields(fields) => {
-            // ChangeProperty and GetProperty: the format tells what the data are.
-            let format = fields
-                .iter()
-                .find(|(name, _)| name == "format")
-                .and_then(|(_, format)| format.as_u32());
+            // ChangeProperty and GetProperty: the format tells what the data are, and comes before.
+            let mut of_data = None;
             for (name, value) in fields {
-                let format = match name.as_str() {
-                    name if TEXTS.contains(&name) => Some(8),
-                    "data" | "value" => format,
+                let format = match (name.as_str(), &value) {
+                    ("format", value) => {
+                        of_data = value.as_u32();
+                        None
+                    }
+                    (_, Value::Number(_)) => None,
+                    ("data" | "value", _) => of_data,
+                    (name, _) if TEXTS.contains(&name) => Some(8),
                     _ => None,
                 };
                 match (format, value.as_bytes()) {
@@ -284,6 +309,10 @@ mod tests {
     use super::{LONGEST, read};
     use crate::Value;
 
+    fn whole(decoded: &impl std::fmt::Debug) -> Value {
+        read(decoded, LONGEST)
+    }
+
     #[derive(Debug)]
     #[allow(dead_code, reason = "read through Debug")]
     struct Outer<'a> {
@@ -328,23 +357,23 @@ mod tests {
             ),
             ("on", Value::Bool(true)),
         ]);
-        assert_eq!(read(&outer), expected);
-        assert_eq!(read(&Some(EmptyRequest)), Value::Fields(Vec::new()));
+        assert_eq!(whole(&outer), expected);
+        assert_eq!(whole(&Some(EmptyRequest)), Value::Fields(Vec::new()));
     }
 
     #[test]
     fn flags_and_constants_keep_their_names() {
         use x11rb_protocol::protocol::xproto::{EventMask, GX};
-        assert_eq!(read(&GX::COPY), Value::Name("COPY".into()));
+        assert_eq!(whole(&GX::COPY), Value::Name("COPY".into()));
         let mask = EventMask::EXPOSURE | EventMask::KEY_PRESS;
-        assert_eq!(read(&mask), Value::Name("KEY_PRESS | EXPOSURE".into()));
+        assert_eq!(whole(&mask), Value::Name("KEY_PRESS | EXPOSURE".into()));
         let odd = EventMask::from(1 << 31 | 1_u32);
-        assert_eq!(read(&odd), Value::Name("2147483648 | KEY_PRESS".into()));
+        assert_eq!(whole(&odd), Value::Name("2147483648 | KEY_PRESS".into()));
     }
 
     #[test]
     fn long_lists_are_cut_off() {
-        match read(&vec![255_u8; LONGEST]) {
+        match whole(&vec![255_u8; LONGEST]) {
             Value::List(list) => {
                 assert!(list.len() > LONGEST / 6 && list.len() < LONGEST / 4);
                 assert_eq!(list.last(), Some(&Value::Cut));

@@ -9,6 +9,7 @@ mod value;
 
 pub use value::Value;
 
+use compact_str::format_compact;
 use x11rb_protocol::protocol;
 
 use crate::{DecodeError, ErrorMessage, Event, Extensions, Message, Reply, Request, ServerSetup};
@@ -57,9 +58,21 @@ fn raw(bytes: &[u8]) -> Value {
 impl Message<'_> {
     /// The message's fields by name. Lists longer than a page are cut off (`Value::Cut`).
     pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
+        self.first_fields(extensions, debug_text::LONGEST)
+    }
+
+    /// The same, as far as about `longest` bytes of text go: faster where no more is shown.
+    pub fn first_fields(
+        &self,
+        extensions: &Extensions,
+        longest: usize,
+    ) -> Result<Value, DecodeError> {
         match self {
             Message::ClientSetup(setup) => Ok(Value::fields([
-                ("byte_order", Value::Name(format!("{:?}", setup.order))),
+                (
+                    "byte_order",
+                    Value::Name(format_compact!("{:?}", setup.order)),
+                ),
                 (
                     "protocol_major_version",
                     Value::Number(setup.version.0.into()),
@@ -73,10 +86,10 @@ impl Message<'_> {
                     Value::of_text(setup.authorization),
                 ),
             ])),
-            Message::ServerSetup(setup) => setup.fields(),
-            Message::Request(request) => request.fields(extensions),
-            Message::Reply(reply) => reply.fields(extensions),
-            Message::Event(event) => event.fields(extensions),
+            Message::ServerSetup(setup) => setup.fields(longest),
+            Message::Request(request) => request.fields(extensions, longest),
+            Message::Reply(reply) => reply.fields(extensions, longest),
+            Message::Event(event) => event.fields(extensions, longest),
             Message::Error(error) => Ok(error.fields()),
             Message::Malformed(malformed) => {
                 Ok(Value::fields([("why", Value::Text(malformed.why.into()))]))
@@ -87,7 +100,7 @@ impl Message<'_> {
 
 impl Request<'_> {
     /// The request's fields by name.
-    pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
+    fn fields(&self, extensions: &Extensions, longest: usize) -> Result<Value, DecodeError> {
         if let Some(extension) = extensions.by_major(self.major)
             && let Some(layout) = by_hand::request(extension.name.as_str(), self.minor)
         {
@@ -97,19 +110,19 @@ impl Request<'_> {
             && let Some(bytes) = filled(self.bytes, self.wire_len, self.header_len + 20)
         {
             let bytes = bytes.as_slice();
-            let fields = debug_text::read(&Request { bytes, ..*self }.decode(extensions)?);
+            let fields = debug_text::read(&Request { bytes, ..*self }.decode(extensions)?, longest);
             return Ok(without_pixels(fields));
         }
         match self.decode(extensions)? {
             protocol::Request::Unknown(_, body) => Ok(raw(&body)),
-            decoded => Ok(debug_text::read(&decoded)),
+            decoded => Ok(debug_text::read(&decoded, longest)),
         }
     }
 }
 
 impl Reply<'_> {
     /// The reply's fields by name.
-    pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
+    fn fields(&self, extensions: &Extensions, longest: usize) -> Result<Value, DecodeError> {
         if let Some((major, minor)) = self.opcode
             && let Some(extension) = extensions.by_major(major)
             && let Some(layout) = by_hand::reply(extension.name.as_str(), minor)
@@ -131,9 +144,10 @@ impl Reply<'_> {
                 let bytes = bytes.as_slice();
                 without_pixels(debug_text::read(
                     &Reply { bytes, ..*self }.decode(extensions)?,
+                    longest,
                 ))
             }
-            None => debug_text::read(&self.decode(extensions)?),
+            None => debug_text::read(&self.decode(extensions)?, longest),
         };
         fields.remove(&["sequence", "length"]);
         Ok(fields)
@@ -142,12 +156,12 @@ impl Reply<'_> {
 
 impl Event<'_> {
     /// The event's fields by name.
-    pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
+    fn fields(&self, extensions: &Extensions, longest: usize) -> Result<Value, DecodeError> {
         let decoded = self.decode(extensions)?;
         if let protocol::Event::Unknown(bytes) = decoded {
             return Ok(raw(bytes.get(4..).unwrap_or_default()));
         }
-        let mut fields = debug_text::read(&decoded);
+        let mut fields = debug_text::read(&decoded, longest);
         fields.remove(&[
             "response_type",
             "sequence",
@@ -173,11 +187,11 @@ impl ErrorMessage<'_> {
 }
 
 impl ServerSetup<'_> {
-    fn fields(&self) -> Result<Value, DecodeError> {
+    fn fields(&self, longest: usize) -> Result<Value, DecodeError> {
         if let Some(reason) = self.reason() {
             return Ok(Value::fields([("reason", Value::of_text(reason))]));
         }
-        let mut fields = debug_text::read(&self.decode()?);
+        let mut fields = debug_text::read(&self.decode()?, longest);
         fields.remove(&["status", "length"]);
         Ok(fields)
     }
@@ -185,6 +199,7 @@ impl ServerSetup<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::debug_text;
     use crate::{ByteOrder, Extensions, Request, SequenceNumber, Symbol, Value};
 
     #[test]
@@ -209,7 +224,9 @@ mod tests {
             header_len: 4,
             has_reply: false,
         };
-        let fields = request.fields(&Extensions::new()).unwrap();
+        let fields = request
+            .fields(&Extensions::new(), debug_text::LONGEST)
+            .unwrap();
         assert_eq!(fields.get("height"), Some(&Value::Number(32)));
         assert_eq!(fields.get("data"), Some(&Value::List(vec![Value::Cut])));
     }

@@ -1,5 +1,7 @@
 //! A field's value, whatever its type.
 
+use compact_str::CompactString;
+
 /// A value in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -10,13 +12,13 @@ pub enum Value {
     /// A truth value.
     Bool(bool),
     /// A constant or flags by name: `COPY`, `EXPOSURE | KEY_PRESS`.
-    Name(String),
+    Name(CompactString),
     /// Characters.
     Text(String),
     /// Values of one type.
     List(Vec<Value>),
     /// Values with names, in the order of the protocol.
-    Fields(Vec<(String, Value)>),
+    Fields(Vec<(CompactString, Value)>),
     /// What follows in this list was not read: it is too long to show.
     Cut,
 }
@@ -27,7 +29,7 @@ impl Value {
         Value::Fields(
             fields
                 .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
+                .map(|(name, value)| (CompactString::new(name), value))
                 .collect(),
         )
     }
