@@ -13,6 +13,7 @@ mod kept;
 mod live;
 mod live_screen;
 mod machine;
+mod names;
 mod output;
 
 use std::process::ExitCode;

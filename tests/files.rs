@@ -273,3 +273,121 @@ fn a_measurement_that_cannot_be_written_is_said_before_it_is_made() {
     let line = place.run(nowhere).failed_with_one_line(1);
     assert!(line.contains("no/such/folder.toml"), "{line}");
 }
+
+#[test]
+fn files_that_are_read_whole_have_an_end() {
+    let place = Place::new();
+    good(&place);
+    let long = vec![b'#'; (16 << 20) + 1];
+    place.write("long.toml", &long);
+    let nested = [b"a = ".to_vec(), vec![b'['; 1 << 20]].concat();
+    place.write("nested.toml", &nested);
+    let letters = format!("format = 1\nx = \"{}\n", "y".repeat(1 << 20));
+    place.write("letters.toml", letters.as_bytes());
+    for (arguments, why) in [
+        (&["report", "--params", "/dev/zero"][..], "a device"),
+        (&["report", "--params", "long.toml"], "longer than 16 MiB"),
+        (&["params", "check", "/dev/zero"], "a device"),
+        (&["params", "check", "nested.toml"], "recur"),
+        (&["params", "check", "letters.toml"], "letters.toml"),
+        (&["params", "import", "/dev/zero"], "a device"),
+        (&["params", "import", "long.toml"], "longer than 16 MiB"),
+        (
+            &["stats", "--operations", "/dev/zero"],
+            "not a file of operations: a device",
+        ),
+        (
+            &["stats", "--operations", "long.toml"],
+            "longer than 16 MiB",
+        ),
+    ] {
+        let line = place.run(arguments).failed_with_one_line(1);
+        assert!(line.contains(why) && line.len() < 200, "{line}");
+    }
+}
+
+#[test]
+fn a_pipe_of_parameters_is_read() {
+    let place = Place::new();
+    let mut command = std::process::Command::new("bash");
+    let script = "\"$0\" params check <(\"$0\" params show sun4-ipc)";
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_x11prof")])
+        .current_dir(place.path(""));
+    assert!(
+        harness::Ran::of(&mut command)
+            .succeeded()
+            .contains("in order")
+    );
+}
+
+#[test]
+fn a_line_of_error_is_short() {
+    let place = Place::new();
+    let long = "n".repeat(5000);
+    for arguments in [
+        &["report", &long][..],
+        &["params", "show", &long],
+        &["params", "price", "sun4-ipc", &long, "1"],
+        &["record", "--display", &long, "--", "true"],
+        &["record", "--server", "xvfb", "--", &long],
+    ] {
+        let ran = place.run(arguments);
+        let stderr = ran.stderr();
+        let line = stderr.lines().next().expect("a line");
+        assert!(line.chars().count() < 200, "{ran}");
+        assert_ne!(ran.status(), Some(0));
+    }
+}
+
+#[test]
+fn no_figure_is_beyond_all_numbers() {
+    let place = Place::new();
+    good(&place);
+    for (option, value) in [
+        ("--scale", "*=1e308"),
+        ("--scale", "*=nan"),
+        ("--net", "0.0000000001B/s,1ms"),
+    ] {
+        let report = ["report", "--params", "sun4-ipc", option, value];
+        assert_eq!(place.run(report).status(), Some(2), "{value}");
+    }
+    let report = ["report", "--params", "sun4-ipc", "--scale", "*=1e6"];
+    let text = place.ok(report.into_iter().chain(["--net", "0.001B/s,1000s"]));
+    assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+    let huge = "format = 1\n[server]\nname = \"x\"\n[[request]]\nname = \"PolyLine\"\n\
+                attributes = {}\npoints = [[1, 1e308]]\n";
+    place.write("huge.toml", huge.as_bytes());
+    let line = place
+        .run(["params", "check", "huge.toml"])
+        .failed_with_one_line(1);
+    assert!(line.contains("huge.toml"), "{line}");
+}
+
+#[test]
+fn a_name_that_none_has_is_an_error_that_says_the_nearest() {
+    let place = Place::new();
+    good(&place);
+    let sun = ["--params", "sun4-ipc", "--scale", "InternAtm=0"];
+    for (arguments, nearest) in [
+        (
+            ["report"].iter().chain(&sun).collect::<Vec<_>>(),
+            "InternAtom",
+        ),
+        (["compare"].iter().chain(&sun).collect(), "InternAtom"),
+        (vec![&"dump", &"--message", &"CopyAera"], "CopyArea"),
+        (vec![&"stats", &"--message", &"RENDR:*"], "RENDER:*"),
+        (vec![&"stats", &"--grain", &"putimage=4"], "PutImage"),
+    ] {
+        let ran = place.run(arguments);
+        assert_eq!(ran.stdout(), "", "{ran}");
+        let line = ran.failed_with_one_line(2);
+        assert!(
+            line.contains(&format!("did you mean {nearest:?}")),
+            "{line}"
+        );
+    }
+    // One that X11 has is no mistake.
+    let ran = place.run(["dump", "--message", "MIT-SHM:AttachFd"]);
+    assert_eq!((ran.status(), ran.stdout()), (Some(0), String::new()));
+}

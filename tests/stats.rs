@@ -77,7 +77,11 @@ fn a_message_that_is_not_there_is_said_so() {
     let place = Place::new();
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/xset.mcap");
     let ran = place.run(["stats", "--message", "PolyLime", &kept.to_string_lossy()]);
-    assert!(ran.stderr().contains("PolyLime"), "{ran}");
+    let line = ran.failed_with_one_line(2);
+    assert!(
+        line.contains("PolyLime") && line.contains("PolyLine"),
+        "{line}"
+    );
     let ran = place.run(["stats", "--grain", "PutImage=0"]);
     assert_eq!(ran.status(), Some(2), "{ran}");
 }

@@ -43,6 +43,7 @@ pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use live::LiveProfile;
 pub use measured::Basis;
+pub use pattern::matches as name_matches;
 pub use pipeline::{Observation, Pipeline, Seen};
 pub use profile::charges::{Charge, TransportPart};
 pub use profile::groups::By;

@@ -2,7 +2,7 @@
 
 /// Whether `pattern` matches all of `name`: `*` stands for any characters, `?` for one. Each `*` takes as little as it can, and more when
 /// what follows does not match.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut in_name) = (0, 0);
     let mut star = None;

@@ -104,8 +104,8 @@ impl Network {
         let bytes_per_second = match speed.trim() {
             "none" => None,
             speed => match quantity(speed, &SPEEDS) {
-                Some(speed) if speed > 0.0 => Some(speed),
-                Some(_) => return Err(error("a speed must be above 0".into())),
+                Some(speed) if speed >= SLOWEST => Some(speed),
+                Some(_) => return Err(error("the slowest speed is 0.001B/s".into())),
                 None => {
                     let units = "B/s, KB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s";
                     return Err(error(format!("'{speed}' is no speed in {units}")));
@@ -137,7 +137,12 @@ impl Network {
     }
 }
 
-/// A number with one of `units`: finite and not negative.
+/// Bytes a second at least, so that the time of many bytes is a number still.
+const SLOWEST: f64 = 1e-3;
+/// Bytes a second, or microseconds, at most.
+const MOST: f64 = 1e18;
+
+/// A number with one of `units`, from 0 to `MOST`.
 fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))
@@ -145,7 +150,7 @@ fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, unit) = text.split_at(end);
     let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
     let amount = number.parse::<f64>().ok()? * factor;
-    amount.is_finite().then_some(amount)
+    (amount <= MOST).then_some(amount)
 }
 
 /// As it can be parsed again: `100KB/s,10ms`.

@@ -245,9 +245,9 @@ fn validate_times(
     }
 }
 
-/// A size, a time or a spread.
+/// A size, a time in microseconds or a spread: one of which many can be added up.
 fn is_amount(number: f64) -> bool {
-    number.is_finite() && number >= 0.0
+    (0.0..=1e15).contains(&number)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod extensions;
 mod fields;
 mod foreign_names;
 mod header;
+mod known_names;
 mod message;
 mod name_table;
 mod names;
@@ -31,6 +32,7 @@ pub use connection::{Connection, Input};
 pub use decode::DecodeError;
 pub use extensions::{Extension, Extensions};
 pub use fields::Value;
+pub use known_names::known_names;
 pub use message::{
     ClientSetup, ErrorMessage, Event, Malformed, Message, Reply, Request, ServerSetup, SetupStatus,
 };

@@ -10,6 +10,7 @@ use x11prof_cost_model::Substitutions;
 use crate::args::{Compare, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::names;
 use crate::output::{emit_json, emit_text, refuse_input};
 
 /// Prices the trace for every server and prints them side by side, each on every network.
@@ -55,6 +56,13 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
         })
         .collect();
     let comparison = Comparison::new(&reports);
+    names::unmatched(
+        comparison
+            .scaled
+            .iter()
+            .filter(|it| it.requests == 0)
+            .map(|it| it.pattern.as_str()),
+    )?;
     let to = arguments.output.as_deref();
     match arguments.format {
         TableFormat::Text => emit_text(to, &comparison.text(arguments.top)),

@@ -6,6 +6,7 @@ use x11prof_trace::ConnectionId;
 use crate::args::{Dump, Format};
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::names;
 use crate::output::{Emit, emit};
 
 /// Prints a line for each message.
@@ -22,10 +23,14 @@ pub(crate) fn run(arguments: &Dump) -> Outcome {
         from: arguments.from,
         to: arguments.to,
     };
-    emit(None, |out| {
-        dump(&mut reader, out, format, filter).map_err(|error| match error {
+    let mut unmatched = Vec::new();
+    let written = emit(None, |out| {
+        unmatched = dump(&mut reader, out, format, filter).map_err(|error| match error {
             DumpError::Write(error) => Emit::Writing(error),
             DumpError::Trace(error) => Emit::Command(CommandError::file(path, error)),
-        })
-    })
+        })?;
+        Ok(())
+    })?;
+    names::unmatched(unmatched.iter().map(String::as_str))?;
+    Ok(written)
 }

@@ -18,7 +18,8 @@ fn pcapng(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
     refuse_input(Some(&arguments.output), [path.as_path()])?;
     let mut reader = input::trace(path)?;
-    emit_as(Access::Private, Some(&arguments.output), |out| {
+    let mut holes = 0;
+    let written = emit_as(Access::Private, Some(&arguments.output), |out| {
         let mut capture = PcapNg::new(out)?;
         while let Some(record) = reader
             .next()
@@ -26,6 +27,13 @@ fn pcapng(arguments: &Export) -> Outcome {
         {
             capture.record(&record, out)?;
         }
+        holes = capture.holes();
         Ok(())
-    })
+    })?;
+    if holes > 0 {
+        eprintln!(
+            "x11prof: the capture has holes: {holes} bytes that the trace left out have no zeros in it"
+        );
+    }
+    Ok(written)
 }

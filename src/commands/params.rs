@@ -145,8 +145,8 @@ fn import(file: &Path, output: Option<&Path>) -> Outcome {
 
 /// The operation that `PolyLine gxmode=GXcopy linewidth=0` names.
 fn operation(request: &str, op_size: f64, items: usize) -> Result<Operation, CommandError> {
-    if !op_size.is_finite() || op_size < 0.0 {
-        return Err(CommandError::usage("OPSIZE is a number from 0 on"));
+    if !(0.0..=1e12).contains(&op_size) {
+        return Err(CommandError::usage("OPSIZE is a number from 0 to 1e12"));
     }
     let mut words = request.split_whitespace();
     let name = words

@@ -11,6 +11,7 @@ use x11prof_cost_model::Substitutions;
 use crate::args::{BasisChoice, Report, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::names;
 use crate::output::{emit_json, emit_text, refuse_input};
 
 /// Prices the trace and prints its profile.
@@ -91,6 +92,13 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         report.resources = Some(ResourceReport::new(resources, &facts));
         report.grabs = Some(GrabReport::new(grabs, &facts));
     }
+    names::unmatched(
+        report
+            .scaled
+            .iter()
+            .filter(|it| it.requests == 0)
+            .map(|it| it.pattern.as_str()),
+    )?;
     let to = arguments.output.as_deref();
     match arguments.format {
         TableFormat::Text => emit_text(to, &report.text(arguments.top)),

@@ -5,6 +5,7 @@ use x11prof_analyzer::{HistogramOptions, Pipeline, Statistics, StatisticsReport}
 use crate::args::{Stats, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::names;
 use crate::output::{emit_json, emit_text, refuse_input};
 
 /// Prints the distributions of the four categories and of each kind of message.
@@ -17,14 +18,9 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     Pipeline::with_session(input::session(arguments.operations.as_deref())?)
         .run(&mut reader, |observation| statistics.observe(observation))
         .map_err(|error| CommandError::file(path, error))?;
-    for name in statistics.missing() {
-        eprintln!("x11prof: no message of the trace is a {name}; `x11prof stats` lists all kinds");
-    }
-    for (name, _) in &arguments.grain {
-        if !statistics.knows(name) {
-            eprintln!("x11prof: no message of the trace is a {name}, which --grain names");
-        }
-    }
+    let grains = arguments.grain.iter().map(|(name, _)| name.as_str());
+    let unknown = grains.filter(|name| !statistics.knows(name));
+    names::unmatched(statistics.missing().into_iter().chain(unknown))?;
     let histograms = HistogramOptions {
         wanted: arguments.histograms || !arguments.grain.is_empty(),
         grains: arguments.grain.iter().cloned().collect(),

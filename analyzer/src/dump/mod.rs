@@ -14,6 +14,7 @@ use x11prof_trace::{ConnectionId, Control, Reader, Timestamp, TraceError};
 
 pub use filter::DumpFilter;
 
+use crate::pattern::matches;
 use crate::pipeline::{Observation, Pipeline, Seen};
 use crate::table::plain;
 use names::Names;
@@ -40,13 +41,14 @@ pub enum DumpError {
     Write(#[from] io::Error),
 }
 
-/// Writes what `reader` has and `filter` lets through to `out`.
+/// Writes what `reader` has and `filter` lets through to `out`. Gives the patterns of names that no
+/// message matched.
 pub fn dump<R: io::Read>(
     reader: &mut Reader<R>,
     out: &mut dyn io::Write,
     format: DumpFormat,
     filter: DumpFilter,
-) -> Result<(), DumpError> {
+) -> Result<Vec<String>, DumpError> {
     let mut pipeline = Pipeline::new();
     let mut dump = Dump::new(format, filter);
     while let Some(record) = reader.next()? {
@@ -61,7 +63,7 @@ pub fn dump<R: io::Read>(
             break;
         }
     }
-    Ok(())
+    Ok(dump.unmatched)
 }
 
 /// Writes each observation as a line. Times count from the first one.
@@ -71,6 +73,8 @@ pub struct Dump {
     filter: DumpFilter,
     start: Option<Timestamp>,
     names: Names,
+    /// The filter's patterns that no message has matched so far.
+    unmatched: Vec<String>,
     /// The time that the filter ends with has come.
     past: bool,
 }
@@ -90,6 +94,7 @@ impl Dump {
     pub fn new(format: DumpFormat, filter: DumpFilter) -> Dump {
         Dump {
             format,
+            unmatched: filter.messages.clone(),
             filter,
             ..Dump::default()
         }
@@ -173,6 +178,11 @@ impl Dump {
         let seconds = self.seconds(seen.time);
         let described = describe(seen.message);
         let names = [Some(described.name), described.of];
+        // Most often empty after some messages.
+        self.unmatched.retain(|pattern| {
+            let mut names = names.iter().flatten();
+            !names.any(|name| matches(pattern, name))
+        });
         if !self.filter.place(Some(seen.connection), seconds)
             || !self.filter.message(names.into_iter().flatten())
         {

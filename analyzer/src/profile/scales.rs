@@ -11,6 +11,9 @@ use x11prof_protocol::Symbol;
 
 use crate::pattern::matches;
 
+/// The largest factor: no server is slower by more, and sums of times stay numbers.
+const MOST: f64 = 1e6;
+
 /// One rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
@@ -27,7 +30,7 @@ pub enum ScaleError {
     #[error("expected REQUEST=FACTOR, such as PolyFillRectangle=0.5 or 'MIT-SHM:*=0'")]
     Form,
     /// The factor is no number that a time can be multiplied by.
-    #[error("{0:?} is no factor: expected a number from 0 on")]
+    #[error("{0:?} is no factor: expected a number from 0 to 1000000")]
     Factor(String),
 }
 
@@ -40,7 +43,7 @@ impl Scale {
             return Err(ScaleError::Form);
         }
         match factor.trim().parse::<f64>() {
-            Ok(number) if number.is_finite() && number >= 0.0 => Ok(Scale {
+            Ok(number) if (0.0..=MOST).contains(&number) => Ok(Scale {
                 pattern: pattern.to_owned(),
                 factor: number,
             }),
@@ -123,6 +126,10 @@ mod tests {
             Scale::parse("PolyLine=-1"),
             Err(ScaleError::Factor(_))
         ));
+        for factor in ["1e308", "inf", "nan"] {
+            let scale = Scale::parse(&format!("*={factor}"));
+            assert!(matches!(scale, Err(ScaleError::Factor(_))));
+        }
         let rules = ["Poly*=0.5", "PolyLine=0"].map(|text| Scale::parse(text).unwrap());
         let mut scales = Scales::new(rules);
         assert_eq!(scales.factor("PolyLine".into()), 0.0);

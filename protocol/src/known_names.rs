@@ -1,0 +1,115 @@
+//! All names that a message may have, to look for what was meant by one that none has.
+
+use crate::foreign_names::requests;
+use crate::name_table::{CORE_ERRORS, CORE_EVENTS, errors, events, generic_events};
+use crate::names::{core_request_name, extension_request_name};
+use crate::{Extension, Symbol};
+
+/// The extensions whose messages have names here.
+static EXTENSIONS: &[&str] = &[
+    "Apple-WM",
+    "BIG-REQUESTS",
+    "Composite",
+    "DAMAGE",
+    "DMX",
+    "DOUBLE-BUFFER",
+    "DPMS",
+    "DRI2",
+    "DRI3",
+    "Extended-Visual-Information",
+    "GLX",
+    "Generic Event Extension",
+    "LBX",
+    "MIT-SCREEN-SAVER",
+    "MIT-SHM",
+    "MIT-SUNDRY-NONSTANDARD",
+    "Multi-Buffering",
+    "NV-CONTROL",
+    "Present",
+    "RANDR",
+    "RECORD",
+    "RENDER",
+    "SECURITY",
+    "SELinux",
+    "SHAPE",
+    "SYNC",
+    "TOG-CUP",
+    "X-Resource",
+    "XC-APPGROUP",
+    "XC-MISC",
+    "XEVIE",
+    "XFIXES",
+    "XFree86-Bigfont",
+    "XFree86-DGA",
+    "XFree86-DRI",
+    "XFree86-VidModeExtension",
+    "XINERAMA",
+    "XInputExtension",
+    "XKEYBOARD",
+    "XTEST",
+    "XTestExtension1",
+    "XVideo",
+    "XVideo-MotionCompensation",
+    "XpExtension",
+];
+
+/// The names of all requests, events and errors that have one: the core protocol's, and those of
+/// each extension behind its name.
+pub fn known_names() -> Vec<String> {
+    let core = (0..128).filter_map(core_request_name);
+    let core = core.chain(CORE_EVENTS).chain(CORE_ERRORS);
+    let of_extensions = EXTENSIONS.iter().flat_map(|name| of_extension(name));
+    core.map(str::to_owned).chain(of_extensions).collect()
+}
+
+fn of_extension(name: &'static str) -> Vec<String> {
+    let extension = Extension {
+        name: Symbol::new(name),
+        major: 128,
+        first_event: 0,
+        first_error: 0,
+    };
+    let number = |request: &str| {
+        let number = request.rsplit_once(':').map(|(_, number)| number);
+        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    // NV-CONTROL and XKEYBOARD have the most, fewer than these.
+    let requests = (0..u8::try_from(requests(name).len())
+        .unwrap_or(u8::MAX)
+        .max(128))
+        .map(|minor| extension_request_name(&extension, minor).as_str())
+        .filter(|request| !number(request));
+    let others = [events(name), generic_events(name), errors(name)];
+    let others = others.into_iter().flatten().filter(|it| !it.is_empty());
+    let others = others.map(|other| format!("{name}:{other}"));
+    requests.map(str::to_owned).chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known_names;
+
+    #[test]
+    fn requests_events_and_errors_of_core_and_extensions() {
+        let names = known_names();
+        for name in [
+            "InternAtom",
+            "Expose",
+            "BadWindow",
+            "RENDER:Composite",
+            "MIT-SHM:Completion",
+            "XInputExtension:Motion",
+            "RENDER:BadPicture",
+            "SECURITY:GenerateAuthorization",
+        ] {
+            assert!(names.iter().any(|known| known == name), "{name}");
+        }
+        assert!(
+            !names
+                .iter()
+                .any(|name| name.ends_with(":0") || name.ends_with(':'))
+        );
+        // The table of symbols has room for them all.
+        assert!(names.len() > 900 && !names.iter().any(|name| name.contains("(other)")));
+    }
+}

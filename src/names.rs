@@ -1,0 +1,72 @@
+//! Names of messages that a user typed and no message of the trace has: a misspelt one is an error
+//! that says what may have been meant.
+
+use x11prof_analyzer::name_matches;
+use x11prof_protocol::known_names;
+
+use crate::error::CommandError;
+
+/// Deals with the patterns that matched nothing. A name that X11 has is said to be absent, any
+/// other one is an error.
+pub(crate) fn unmatched<'a>(
+    patterns: impl IntoIterator<Item = &'a str>,
+) -> Result<(), CommandError> {
+    let mut patterns = patterns.into_iter().peekable();
+    if patterns.peek().is_none() {
+        return Ok(());
+    }
+    let known = known_names();
+    for pattern in patterns {
+        if !known.iter().any(|name| name_matches(pattern, name)) {
+            let nearest = nearest(pattern, &known).unwrap_or_default();
+            return Err(CommandError::usage(format_args!(
+                "no message has the name {pattern:?}; did you mean {nearest:?}?"
+            )));
+        }
+        eprintln!("x11prof: no message of the trace is a {pattern}");
+    }
+    Ok(())
+}
+
+/// The name, or for a pattern of an extension's the pattern, that is most like `typed`.
+fn nearest(typed: &str, known: &[String]) -> Option<String> {
+    let extension = |name: &String| Some(format!("{}:*", name.split_once(':')?.0));
+    let candidates: Vec<String> = match typed.ends_with(":*") {
+        true => known.iter().filter_map(extension).collect(),
+        false => known.to_vec(),
+    };
+    let typed = typed.to_lowercase();
+    let like = |name: &String| {
+        let name = name.to_lowercase();
+        // Behind an extension's name the request's may be meant.
+        let short = name.split_once(':').map_or(&*name, |(_, short)| short);
+        let alike = strsim::normalized_damerau_levenshtein;
+        alike(&typed, &name).max(alike(&typed, short) - 0.01)
+    };
+    candidates
+        .into_iter()
+        .map(|name| (like(&name), name))
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+    use x11prof_protocol::known_names;
+
+    #[test]
+    fn what_was_meant() {
+        let known = known_names();
+        for (typed, meant) in [
+            ("InternAtm", "InternAtom"),
+            ("CopyAera", "CopyArea"),
+            ("polyline", "PolyLine"),
+            ("composite", "RENDER:Composite"),
+            ("RENDR:*", "RENDER:*"),
+            ("MIT-SHM:PutImge", "MIT-SHM:PutImage"),
+        ] {
+            assert_eq!(nearest(typed, &known).as_deref(), Some(meant));
+        }
+    }
+}
