@@ -16,7 +16,10 @@ use x11prof_trace::{
     SwitchKind, Timestamp, Writer,
 };
 
-/// A client's setup without a cookie, and the shortest answer that lets it in.
+/// What an analysis may take of memory, in kB: a quarter of what these traces took once.
+const LIMIT_KB: u32 = 60_000;
+
+/// A client's setup without a cookie.
 const SETUP: [u8; 12] = *b"l\0\x0b\0\0\0\0\0\0\0\0\0";
 
 /// A trace with these records after its beginning.
@@ -66,11 +69,26 @@ fn at(micros: u64) -> Timestamp {
 
 /// What a client sent: the bytes, and so many that were left out behind them.
 fn block(offset: u64, bytes: &[u8], left_out: Option<u32>) -> Record {
+    block_of(
+        (ConnectionId(1), Direction::ToServer),
+        offset,
+        bytes,
+        left_out,
+    )
+}
+
+/// What went this way.
+fn block_of(
+    (connection, direction): (ConnectionId, Direction),
+    offset: u64,
+    bytes: &[u8],
+    left_out: Option<u32>,
+) -> Record {
     let len = u32::try_from(bytes.len()).expect("a short block");
     Record::Block(Block {
         time: at(offset),
-        connection: ConnectionId(1),
-        direction: Direction::ToServer,
+        connection,
+        direction,
         offset,
         wire_len: len + left_out.unwrap_or_default(),
         fds: 0,
@@ -143,4 +161,95 @@ fn gaps_of_hundreds_of_terabytes_are_not_written() {
     ] {
         place.ok(command);
     }
+}
+
+/// A server's answer to a setup, with no screen.
+fn answer() -> Vec<u8> {
+    let mut setup = vec![1, 0, 11, 0, 0, 0, 8, 0];
+    for word in [1_u32, 0x20_0000, 0x1F_FFFF, 256] {
+        setup.extend(word.to_le_bytes());
+    }
+    setup.extend([0, 0, 0xFF, 0xFF, 0, 0, 0, 0, 32, 32, 8, 255, 0, 0, 0, 0]);
+    setup
+}
+
+/// A client that presses keys and draws, so many times, a tenth of a second apart.
+fn episodes(count: u64) -> impl Iterator<Item = Record> {
+    let mut key = vec![2, 38, 0, 0];
+    key.resize(32, 0);
+    let draw = [70_u32 | 5 << 16, 0x100, 0x20_0001, 0, 10 | 10 << 16];
+    let draw: Vec<u8> = draw.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let begun = block_of((ConnectionId(1), Direction::ToClient), 0, &answer(), None);
+    let each = move |n: u64| {
+        let answered = answer().len() as u64;
+        let mut pressed = block_of(
+            (ConnectionId(1), Direction::ToClient),
+            answered + 32 * n,
+            &key,
+            None,
+        );
+        let mut drawn = block(12 + 20 * n, &draw, None);
+        for (record, micros) in [(&mut pressed, 0), (&mut drawn, 500 + n % 700)] {
+            if let Record::Block(block) = record {
+                block.time = at(1_000_000 + n * 100_000 + micros);
+            }
+        }
+        [pressed, drawn]
+    };
+    std::iter::once(begun).chain((0..count).flat_map(each))
+}
+
+/// Clients that each make so many pixmaps, no two of one size, and go.
+fn hoarders(clients: u32, pixmaps: u32) -> impl Iterator<Item = Record> {
+    (2..clients + 2).flat_map(move |client| {
+        let connection = ConnectionId(client);
+        let opened = Control::Opened(Opened {
+            connection,
+            transport: "unix".to_owned(),
+            pid: Some(client),
+            name: None,
+            command: Vec::new(),
+        });
+        let sent = (0..pixmaps).flat_map(|n| {
+            let size = (n % 200 + 1) | (n / 200 + 1) << 16;
+            [53 | 4 << 16 | 24 << 8, client << 21 | n, 0x100, size]
+        });
+        let sent: Vec<u8> = sent.flat_map(u32::to_le_bytes).collect();
+        let closed = Control::Closed {
+            connection,
+            by: "client".to_owned(),
+            why: None,
+        };
+        let time = at(u64::from(client) * 1000);
+        let mut blocks = [
+            block_of((connection, Direction::ToServer), 0, &SETUP, None),
+            block_of((connection, Direction::ToClient), 0, &answer(), None),
+            block_of((connection, Direction::ToServer), 12, &sent, None),
+        ];
+        for block in &mut blocks {
+            if let Record::Block(block) = block {
+                block.time = time;
+            }
+        }
+        let opened = std::iter::once(Record::Control(time, opened));
+        opened.chain(blocks).chain([Record::Control(time, closed)])
+    })
+}
+
+#[test]
+fn memory_does_not_follow_the_length_of_the_trace() {
+    let place = Place::new();
+    let limited = |words: &str| {
+        let mut command = std::process::Command::new("sh");
+        let script = format!("ulimit -d {LIMIT_KB}; exec \"$0\" {words} > /dev/null");
+        command
+            .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
+            .current_dir(place.path(""));
+        harness::Ran::of(&mut command).succeeded();
+    };
+    trace(&place, episodes(40_000));
+    limited("episodes --format json");
+    trace(&place, hoarders(600, 1000));
+    limited("report --params sun4-ipc --resources");
+    limited("report --params sun4-ipc --format json");
 }

@@ -14,7 +14,7 @@ use super::states::States;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
-const MOST_KEPT: usize = 50_000;
+const MOST_KEPT: usize = 10_000;
 /// Client names kept at most.
 const MOST_NAMES: usize = 10_000;
 

@@ -6,11 +6,12 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::resources::kind_use::KindUse;
+use crate::resources::report::MOST_LISTED;
 use crate::resources::requests::ResourceKind;
 
 /// Clients that are gone and kept apart: when there are twice as many, the half that held least
 /// is folded into one.
-const MOST_GONE: usize = 500;
+const MOST_GONE: usize = 100;
 /// Clients kept apart at most, gone or not; later ones are not followed.
 const MOST: usize = 10_000;
 
@@ -64,6 +65,18 @@ impl ClientUse {
     fn start_afresh(&mut self, now: Timestamp) {
         self.opened = now;
         self.kinds.retain(|_, kind| kind.start_afresh(now));
+    }
+}
+
+/// Forgets the groups of a kind that are too small to be listed.
+fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: ResourceKind) {
+    let of_kind = remained.iter().filter(|((of, ..), _)| *of == kind);
+    let mut sizes: Vec<_> = of_kind
+        .map(|(key, it)| ((it.bytes, it.count), *key))
+        .collect();
+    sizes.sort_unstable_by_key(|(size, _)| std::cmp::Reverse(*size));
+    for (_, key) in sizes.iter().skip(MOST_LISTED) {
+        remained.remove(key);
     }
 }
 
@@ -123,8 +136,11 @@ impl Clients {
         client.closed = Some(now);
         client.remained = remained;
         client.made = VecDeque::new();
-        for kind in client.kinds.values_mut() {
-            kind.history.until(now);
+        for (kind, of) in &mut client.kinds {
+            of.history.until(now);
+            // What is not listed need not be kept any longer.
+            of.forget_small_sizes();
+            forget_small(&mut client.remained, *kind);
         }
         let retains = client.retains;
         if self.gone >= 2 * MOST_GONE {

@@ -1,16 +1,21 @@
 //! How much of one kind of resource one client has: held now and at most, created, freed, over
 //! time and by size.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::resources::history::History;
+use crate::resources::report::MOST_LISTED;
 use crate::resources::requests::{ResourceKind, Shape};
 
 /// Sizes of a kind told apart for a client, at most.
 const MOST_SIZES: usize = 1024;
+
+/// Width, height and depth.
+pub(crate) type Size = (u16, u16, u8);
 
 /// A resource that is held.
 #[derive(Debug)]
@@ -22,7 +27,8 @@ pub(crate) struct Held {
     pub(crate) created: Timestamp,
     pub(crate) bytes: u64,
     pub(crate) shape: Shape,
-    pub(crate) glyphs: HashMap<u32, u64>,
+    /// Of a set of glyphs: the bytes of each.
+    pub(crate) glyphs: Option<Box<HashMap<u32, u64>>>,
 }
 
 /// What one client has of one kind.
@@ -38,7 +44,7 @@ pub(crate) struct KindUse {
     pub(crate) freed_at_once: u64,
     pub(crate) history: History,
     /// Width, height and depth: created and held.
-    pub(crate) sizes: HashMap<(u16, u16, u8), (u64, u64)>,
+    pub(crate) sizes: HashMap<Size, (u64, u64)>,
 }
 
 impl KindUse {
@@ -104,6 +110,21 @@ impl KindUse {
         self.held > 0
     }
 
+    /// Forgets the sizes that are not listed.
+    pub(crate) fn forget_small_sizes(&mut self) {
+        if self.sizes.len() > MOST_LISTED {
+            let of = |(size, (created, _)): (&Size, &(u64, u64))| {
+                (Reverse(pixels_created(*size, *created)), *size)
+            };
+            let mut sizes: Vec<_> = self.sizes.iter().map(of).collect();
+            sizes.sort_unstable();
+            for (_, size) in sizes.into_iter().skip(MOST_LISTED) {
+                self.sizes.remove(&size);
+            }
+        }
+        self.sizes.shrink_to_fit();
+    }
+
     fn gone(&mut self, now: Timestamp, held: &Held) {
         self.held = self.held.saturating_sub(1);
         self.held_bytes = self.held_bytes.saturating_sub(held.bytes);
@@ -114,6 +135,11 @@ impl KindUse {
     }
 }
 
-fn size(held: &Held) -> (u16, u16, u8) {
+/// What the sizes are listed by: pixels of all that were created.
+pub(crate) fn pixels_created((width, height, _): Size, created: u64) -> u64 {
+    created.saturating_mul(u64::from(width) * u64::from(height))
+}
+
+fn size(held: &Held) -> Size {
     (held.shape.width, held.shape.height, held.shape.depth)
 }

@@ -27,9 +27,9 @@ use pixel_formats::PixelFormats;
 use requests::{Action, ResourceKind, Shape, action, close_down_mode};
 
 /// Resources followed at once, at most.
-const MOST: usize = 1 << 20;
+const MOST: usize = 1 << 18;
 /// Creations of a client that an error may still take back.
-const REMEMBERED: usize = 4096;
+const REMEMBERED: usize = 1024;
 /// Glyphs of a set told apart at most.
 const MOST_GLYPHS: usize = 1 << 16;
 
@@ -157,7 +157,7 @@ impl Resources {
             created: seen.time,
             bytes,
             shape,
-            glyphs: HashMap::new(),
+            glyphs: None,
         };
         // The protocol forbids it; then the old one's end was not seen.
         if self.held.contains_key(&id) {
@@ -238,9 +238,9 @@ impl Resources {
         let Some(held) = self.held.get_mut(&set) else {
             return;
         };
-        change(&mut held.glyphs);
-        let bytes = held
-            .glyphs
+        let glyphs = held.glyphs.get_or_insert_default();
+        change(glyphs);
+        let bytes = glyphs
             .values()
             .fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
         let before = std::mem::replace(&mut held.bytes, bytes);

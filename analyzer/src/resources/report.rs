@@ -6,12 +6,12 @@ use x11prof_trace::Timestamp;
 
 use crate::facts::Facts;
 use crate::profile::reporting::duration_ms;
-use crate::resources::kind_use::KindUse;
+use crate::resources::kind_use::{KindUse, pixels_created};
 use crate::resources::requests::ResourceKind;
 use crate::resources::{ClientUse, Resources};
 
 /// Groups of a kind that are listed, the largest first.
-const MOST_LISTED: usize = 100;
+pub(crate) const MOST_LISTED: usize = 100;
 
 /// What the clients hold in the server. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -253,13 +253,9 @@ fn of_kind(
             held: *held,
         })
         .collect();
-    let area = |size: &SizeReport| u64::from(size.width) * u64::from(size.height);
     sizes.sort_by_key(|size| {
-        let area = area(size);
-        (
-            std::cmp::Reverse(size.created.saturating_mul(area)),
-            (size.width, size.height, size.depth),
-        )
+        let of = (size.width, size.height, size.depth);
+        (std::cmp::Reverse(pixels_created(of, size.created)), of)
     });
     sizes.truncate(MOST_LISTED);
     let mut history = used.history.clone();
