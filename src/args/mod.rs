@@ -88,7 +88,7 @@ pub(crate) enum Command {
 /// With one it sets them, and passes the command's exit status on.
 #[derive(Debug, Args)]
 pub(crate) struct Record {
-    /// The trace file to write
+    /// The trace file to write, once a client has connected; one that is there is kept as FILE.old
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_TRACE)]
     pub(crate) output: PathBuf,
     /// The display server to record at [default: $DISPLAY]
@@ -134,7 +134,7 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "KIND", value_parser = server_kind)]
     pub(crate) server: Option<ServerKind>,
     /// The parameter file to write [default: one that is kept by machine and server, where `report`
-    /// finds it]
+    /// finds it]. An interruption leaves FILE.partial
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Fewer sizes and fewer repetitions: about half a minute
@@ -146,7 +146,7 @@ pub(crate) struct Measure {
     /// Measure what this recording needs and the file lacks, and add it
     #[arg(long = "for", value_name = "TRACE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Go on with the file: measure what it lacks, and add it
+    /// Go on with the file and its FILE.partial: measure what they lack, and add it
     #[arg(long)]
     pub(crate) resume: bool,
     /// Measure as well what a user of the display would notice (grabs, focus, pointer); always

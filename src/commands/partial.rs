@@ -61,3 +61,45 @@ pub(crate) fn done(path: &Path) {
 fn changed(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).ok()?.modified().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    fn parameters(entries: usize) -> ServerParameters {
+        let mut all = input::parameters("sun4-ipc").unwrap();
+        all.requests.truncate(entries);
+        all
+    }
+
+    #[test]
+    fn an_interruption_leaves_the_file_and_a_longer_partial_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mine.toml");
+        std::fs::write(&file, parameters(9).to_toml()).unwrap();
+        assert!(
+            keep(&file, &parameters(5))
+                .unwrap()
+                .contains("mine.toml.partial")
+        );
+        assert!(keep(&file, &parameters(3)).unwrap().contains("not kept"));
+        let read = |path: &Path| input::parameters(&path.to_string_lossy()).unwrap();
+        assert_eq!(read(&file).requests.len(), 9);
+        assert_eq!(read(&place(&file)).requests.len(), 5);
+    }
+
+    #[test]
+    fn what_an_interruption_left_is_gone_on_with_until_the_file_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mine.toml");
+        assert!(known(&file).unwrap().is_none());
+        keep(&file, &parameters(5)).unwrap();
+        assert_eq!(known(&file).unwrap().unwrap().requests.len(), 5);
+        std::fs::write(&file, parameters(9).to_toml()).unwrap();
+        done(&file);
+        assert!(!place(&file).exists());
+        assert_eq!(known(&file).unwrap().unwrap().requests.len(), 9);
+    }
+}
