@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use x11prof_cost_model::ServerParameters;
 
 use crate::error::CommandError;
-use crate::{input, kept};
 use crate::output::emit_text;
+use crate::{input, kept};
 
 /// What there is to go on with for the file at `path`: its own entries, and over them those that an
 /// interruption has left since.
@@ -87,7 +87,7 @@ mod tests {
         assert!(keep(&file, &parameters(3)).unwrap().contains("not kept"));
         let read = |path: &Path| input::parameters(&path.to_string_lossy()).unwrap();
         assert_eq!(read(&file).requests.len(), 9);
-        assert_eq!(read(&place(&file)).requests.len(), 5);
+        assert_eq!(read(&kept::partial(&file)).requests.len(), 5);
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(known(&file).unwrap().unwrap().requests.len(), 5);
         std::fs::write(&file, parameters(9).to_toml()).unwrap();
         done(&file);
-        assert!(!place(&file).exists());
+        assert!(!kept::partial(&file).exists());
         assert_eq!(known(&file).unwrap().unwrap().requests.len(), 9);
     }
 }
