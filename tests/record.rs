@@ -26,7 +26,7 @@ fn the_commands_exit_status_is_passed_on() {
         assert_eq!(ran.status(), Some(status), "{ran}");
     }
     let line = place.run(["record", "--server", "xvfb", "--", "no-such-program"]);
-    assert_eq!(line.status(), Some(1), "{line}");
+    assert_eq!(line.status(), Some(127), "{line}");
     assert!(line.stderr().contains("no-such-program"), "{line}");
 }
 
