@@ -113,7 +113,7 @@ pub(crate) fn live_prices(
     };
     let prices = Prices::on(parameters, &recorded_host(started), Probing::KeptOnly);
     if let Some(why) = &prices.elsewhere {
-        eprintln!("x11prof: warning: {why}");
+        say!("warning: {why}");
     }
     Ok(prices)
 }
@@ -132,17 +132,16 @@ fn parameters_for(
     let name = &best.parameters.server.name;
     let advice = "for this one's own: x11prof measure";
     match (best.same_server, best.same_machine) {
-        (true, Some(true)) => eprintln!("x11prof: prices of {name}, measured on this machine"),
+        (true, Some(true)) => say!("prices of {name}, measured on this machine"),
         (true, _) => {
-            eprintln!("x11prof: prices of {name}, measured on another machine; {advice}");
+            say!("prices of {name}, measured on another machine; {advice}");
         }
         (false, _) => {
             let executable = server
                 .executable
                 .as_deref()
                 .unwrap_or("the recorded server");
-            eprintln!(
-                "x11prof: no parameters of {executable} are known; prices of {name}; {advice}"
+            say!("no parameters of {executable} are known; prices of {name}; {advice}"
             );
         }
     }

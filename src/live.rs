@@ -18,6 +18,7 @@ use x11prof_trace::{Control, Record, Server, Started};
 use crate::error::CommandError;
 use crate::input;
 use crate::live_screen::Screen;
+use crate::say::say_all;
 
 /// How often the screen is drawn.
 const REFRESH: Duration = Duration::from_millis(250);
@@ -173,7 +174,7 @@ impl View {
                 first,
             )),
             Err(error) => {
-                eprintln!("x11prof: no live view: {}", error.message());
+                say!("no live view: {}", error.message());
                 None
             }
         }
@@ -183,7 +184,7 @@ impl View {
         for notice in self.told.try_iter() {
             match &mut screen {
                 Some(screen) => screen.notice(notice),
-                None => eprintln!("x11prof: {notice}"),
+                None => say!("{notice}"),
             }
         }
     }
@@ -209,8 +210,8 @@ impl View {
         }
         match screen {
             _ if said.is_empty() => {}
-            Some(screen) => screen.aside(|| eprint!("{said}")),
-            None => eprint!("{said}"),
+            Some(screen) => screen.aside(|| say_all(&said)),
+            None => say_all(&said),
         }
     }
 }

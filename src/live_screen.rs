@@ -14,7 +14,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 use ratatui::{Frame, Terminal};
-use x11prof_analyzer::ProfileReport;
+use x11prof_analyzer::{ProfileReport, plain};
 
 /// The screen while it shows; dropped, it gives the terminal back.
 pub(crate) struct Screen {
@@ -63,7 +63,7 @@ impl Screen {
         let notices = std::mem::take(&mut self.notices);
         drop(self);
         for notice in notices {
-            eprintln!("x11prof: {notice}");
+            say!("{notice}");
         }
     }
 }
@@ -88,16 +88,16 @@ fn draw(frame: &mut Frame<'_>, report: &ProfileReport, missed: u64, notices: [&s
         Line::styled(
             format!(
                 "x11prof  recording {}  {:.1} s  connections: {}  requests: {}",
-                shown(&trace.path),
+                plain(&trace.path),
                 trace.duration_ms / 1e3,
                 trace.connection_count,
                 total.count,
             ),
             Style::new().add_modifier(Modifier::BOLD),
         ),
-        Line::raw(format!("Server parameters: {}", shown(&report.server.name))),
-        Line::raw(shown(notices[0])),
-        Line::raw(shown(notices[1])),
+        Line::raw(format!("Server parameters: {}", plain(&report.server.name))),
+        Line::raw(plain(notices[0])),
+        Line::raw(plain(notices[1])),
     ];
     frame.render_widget(Paragraph::new(Text::from(lines)), head);
     frame.render_widget(requests(report), table);
@@ -133,7 +133,7 @@ fn requests(report: &ProfileReport) -> Table<'_> {
     let right = |text: String| Cell::from(Text::from(text).right_aligned());
     let rows = report.requests.iter().map(|line| {
         Row::new([
-            Cell::from(shown(&line.name)),
+            Cell::from(plain(&line.name)),
             right(format!("{:.3}", line.time_ms)),
             right(format!("{:.2}%", line.percent_of_time)),
             right(line.count.to_string()),
@@ -160,13 +160,6 @@ fn requests(report: &ProfileReport) -> Table<'_> {
     let headings = std::iter::once(Cell::from("Request Name")).chain(headings);
     Table::new(rows, widths)
         .header(Row::new(headings).style(Style::new().add_modifier(Modifier::REVERSED)))
-}
-
-/// Without control characters: names come from the recorded programs.
-fn shown(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The command line of x11prof: arguments become plain values, libraries do the work, results go
 //! to standard output, and the one place that prints an error is here.
-#![allow(
-    clippy::print_stderr,
-    reason = "the program's own messages go to standard error"
-)]
+
+#[macro_use]
+mod say;
 
 mod args;
 mod commands;
@@ -23,7 +22,7 @@ use error::Outcome;
 
 fn main() -> ExitCode {
     Arguments::read().and_then(done).unwrap_or_else(|error| {
-        eprintln!("x11prof: {}", error.message());
+        say!("{}", error.message());
         error.exit_code()
     })
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::comparison::Comparison;
 use crate::profile::report::{ProfileReport, RequestReport};
 use crate::statistics::report::{DistributionReport, StatisticsReport};
+use crate::table::plain_lines;
 
 /// A line of a profile: a request or a group, a part of transport, or the total.
 #[derive(Serialize)]
@@ -227,7 +228,8 @@ fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
     let _ = out.serialize(row);
 }
 
-fn text(out: Writer<Vec<u8>>) -> String {
+/// What was written. Names in it may hold any bytes, and a terminal that shows it obeys some.
+pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
     let bytes = out.into_inner().unwrap_or_default();
-    String::from_utf8(bytes).unwrap_or_default()
+    plain_lines(&String::from_utf8_lossy(&bytes)).into_owned()
 }

@@ -70,4 +70,5 @@ pub use statistics::report::{
     StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
+pub use table::{plain, plain_lines};
 pub use warnings::{Warning, WarningKind, Warnings};

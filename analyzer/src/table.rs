@@ -53,22 +53,26 @@ impl fmt::Display for Table {
 }
 
 /// `text` without control characters: names in a trace may hold any bytes, and a terminal obeys
-/// some of them.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if text.chars().any(char::is_control) {
-        Cow::Owned(
-            text.chars()
-                .map(|c| if c.is_control() { '?' } else { c })
-                .collect(),
-        )
-    } else {
-        Cow::Borrowed(text)
+/// some of them. Each becomes a question mark.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    without(text, char::is_control)
+}
+
+/// The same, but line feeds stay.
+pub fn plain_lines(text: &str) -> Cow<'_, str> {
+    without(text, |c| c.is_control() && c != '\n')
+}
+
+fn without(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    match text.chars().any(&bad) {
+        true => Cow::Owned(text.chars().map(|c| if bad(c) { '?' } else { c }).collect()),
+        false => Cow::Borrowed(text),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, plain};
+    use super::{Table, plain, plain_lines};
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
@@ -82,5 +86,7 @@ mod tests {
     fn terminal_controls_in_names_are_disarmed() {
         assert_eq!(plain("\u{1b}[2J"), "?[2J");
         assert_eq!(plain("RENDER"), "RENDER");
+        assert_eq!(plain("two\nlines\u{9b}"), "two?lines?");
+        assert_eq!(plain_lines("two\nlines\u{9b}\r"), "two\nlines??");
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         None => Vec::new(),
     };
     if arguments.trace.is_some() && wanted.is_empty() {
-        eprintln!("x11prof: the file has all that the trace needs");
+        say!("the file has all that the trace needs");
         return Ok(ExitCode::SUCCESS);
     }
     let plan = plan(arguments, file.known.as_ref(), wanted);
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         }
         Ok(parameters) => {
             for remark in review_method(&parameters.method) {
-                eprintln!("x11prof: warning: {remark}");
+                say!("warning: {remark}");
             }
             let parameters = with_known(parameters);
             let written = file.write(&parameters)?;

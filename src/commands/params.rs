@@ -178,7 +178,7 @@ fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> O
         ));
     }
     for doubt in &price.doubts {
-        eprintln!("x11prof: warning: {}", warning(operation, doubt));
+        say!("warning: {}", warning(operation, doubt));
     }
     emit_text(None, &format!("{}\n", shown(&price)))
 }

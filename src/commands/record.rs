@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         match (&live, said) {
             (_, None) => {}
             (Some(live), Some(said)) => live.tell(said),
-            (None, Some(said)) => eprintln!("x11prof: {said}"),
+            (None, Some(said)) => say!("{said}"),
         }
     });
     // The view ends with its watch, and gives the terminal back before anything is said there.
@@ -70,15 +70,14 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         "connections"
     };
     match left_alone {
-        true => eprintln!(
-            "x11prof: {connections} {clients}; nothing to record, {path} is left as it was"
+        true => say!("{connections} {clients}; nothing to record, {path} is left as it was"
         ),
         false => {
-            eprintln!("x11prof: {connections} {clients}, {relayed} relayed, {written} in {path}");
+            say!("{connections} {clients}, {relayed} relayed, {written} in {path}");
         }
     }
     if connections == 0 && !serves {
-        eprintln!("x11prof: the command did not connect to the display; is it an X11 program?");
+        say!("the command did not connect to the display; is it an X11 program?");
     }
     match exit_status {
         // Only a command that itself succeeded has its status changed by a failed recording.

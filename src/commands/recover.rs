@@ -33,6 +33,6 @@ pub(crate) fn run(arguments: &Recover) -> Outcome {
     } else {
         "had been cut off"
     };
-    eprintln!("x11prof: {} records; the trace {was}", recovery.records);
+    say!("{} records; the trace {was}", recovery.records);
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@ use ::csv::Writer;
 use serde::Serialize;
 
 use super::report::{EpisodeReport, EpisodesReport};
+use crate::csv_tables::text;
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -35,8 +36,7 @@ impl EpisodesReport {
             // Writing to memory does not fail.
             let _ = out.serialize(row(episode));
         }
-        let bytes = out.into_inner().unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        text(out)
     }
 }
 
