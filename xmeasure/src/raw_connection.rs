@@ -20,6 +20,9 @@ use crate::workload::CARRYING;
 
 /// How long the server may stay silent before it counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest message that is taken in. A server that promises a longer one is broken, or means
+/// harm: the answers to what is sent here have a few MiB at most.
+const LONGEST: usize = 64 << 20;
 /// Bytes asked of the socket in one read.
 const READ: usize = 1 << 18;
 
@@ -326,6 +329,8 @@ impl RawConnection {
             .extend_from_slice(self.room.get(..got).unwrap_or_default());
         match result {
             Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
+            // Whole messages are taken out as they come.
+            Ok(_) if self.input.len() > LONGEST => Err(overlong()),
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -333,13 +338,22 @@ impl RawConnection {
 
     fn message(&mut self, length: impl Fn(&[u8]) -> Option<usize>) -> io::Result<Vec<u8>> {
         loop {
-            if let Some(length) = length(&self.input).filter(|length| *length <= self.input.len()) {
-                return Ok(self.input.drain(..length).collect());
+            match length(&self.input) {
+                Some(length) if length > LONGEST => return Err(overlong()),
+                Some(length) if length <= self.input.len() => {
+                    return Ok(self.input.drain(..length).collect());
+                }
+                _ => {}
             }
             self.wait(false)?;
             self.receive()?;
         }
     }
+}
+
+fn overlong() -> io::Error {
+    let why = "it announced an answer of over 64 MiB";
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 /// The length of the server's message that `input` starts with, once its header is there: 32
