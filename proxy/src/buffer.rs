@@ -90,23 +90,22 @@ pub(crate) struct Intake<'a> {
 
 /// What one read gave.
 #[derive(Debug)]
-pub(crate) struct Received<'a> {
-    room: Room<'a>,
+pub(crate) struct Received<'own, 'large> {
+    room: Room<'own, 'large>,
     /// Where the bytes are in it.
     range: Range<usize>,
     pub(crate) fds: Vec<OwnedFd>,
 }
 
 #[derive(Debug)]
-enum Room<'a> {
-    Own(&'a [u8]),
-    Large(Lease<'a>),
-    /// Of a large buffer that was given back.
+enum Room<'own, 'large> {
+    Own(&'own [u8]),
+    Large(Lease<'large>),
     Copy(Vec<u8>),
 }
 
-impl<'a> Intake<'a> {
-    pub(crate) fn new(large: &'a LargeBuffers) -> Intake<'a> {
+impl<'large> Intake<'large> {
+    pub(crate) fn new(large: &'large LargeBuffers) -> Intake<'large> {
         Intake {
             large,
             own: vec![0; OWN].into_boxed_slice(),
@@ -114,29 +113,22 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Reads what is there, once something is there.
-    pub(crate) fn receive(&mut self, from: &Socket) -> io::Result<Received<'_>> {
-        while self.much {
+    /// Reads what is there; where nothing is, that is the error `WouldBlock`.
+    pub(crate) fn receive(&mut self, from: &Socket) -> io::Result<Received<'_, 'large>> {
+        if self.much {
             let mut lease = self.large.lease();
-            let (len, fds) = match from.receive(&mut lease, Wait::No) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    drop(lease);
-                    from.await_readable()?;
-                    continue;
-                }
-                received => received?,
-            };
+            let (len, fds) = from.receive(&mut lease, Wait::No)?;
             self.much = len > OWN / 2;
             return Ok(Received::new(Room::Large(lease), len, fds));
         }
-        let (len, fds) = from.receive(&mut self.own, Wait::Yes)?;
+        let (len, fds) = from.receive(&mut self.own, Wait::No)?;
         self.much = len == OWN;
         Ok(Received::new(Room::Own(&self.own), len, fds))
     }
 }
 
-impl<'a> Received<'a> {
-    fn new(room: Room<'a>, len: usize, fds: Vec<OwnedFd>) -> Received<'a> {
+impl<'own, 'large> Received<'own, 'large> {
+    fn new(room: Room<'own, 'large>, len: usize, fds: Vec<OwnedFd>) -> Received<'own, 'large> {
         Received {
             room,
             range: 0..len,
@@ -156,19 +148,22 @@ impl<'a> Received<'a> {
 
     /// What is left once `sent` bytes have gone, and the descriptors with the first of them. A
     /// peer that never reads must not keep a large buffer for ever, where many such do.
-    pub(crate) fn after(mut self, sent: usize) -> Received<'a> {
+    pub(crate) fn after(mut self, sent: usize) -> Received<'large, 'large> {
         self.range.start += sent;
         if sent > 0 {
             self.fds.clear();
         }
-        if let Room::Large(lease) = &self.room
-            && lease.buffers.are_scarce()
-        {
-            let copy = self.bytes().to_vec();
-            self.range = 0..copy.len();
-            self.room = Room::Copy(copy);
+        let copy = |bytes: &[u8]| (Room::Copy(bytes.to_vec()), 0..bytes.len());
+        let (room, range) = match self.room {
+            Room::Large(lease) if !lease.buffers.are_scarce() => (Room::Large(lease), self.range),
+            Room::Copy(bytes) => (Room::Copy(bytes), self.range),
+            Room::Own(_) | Room::Large(_) => copy(self.bytes()),
+        };
+        Received {
+            room,
+            range,
+            fds: self.fds,
         }
-        self
     }
 }
 

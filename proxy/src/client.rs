@@ -1,7 +1,9 @@
 //! One client from its acceptance to its end. Whatever goes wrong ends this connection alone.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -9,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::geteuid;
 use tokio::sync::mpsc;
 use x11prof_protocol::ByteOrder;
-use x11prof_trace::{ConnectionId, Control, Direction, Opened};
+use x11prof_trace::{ConnectionId, Control, Direction, Opened, Timestamp};
 
 use crate::authority::Cookie;
 use crate::buffer::LargeBuffers;
@@ -24,7 +26,7 @@ use crate::process_info::ProcessInfo;
 use crate::relay::{EndedBy, Relay};
 use crate::scheduling::Scheduling;
 use crate::server_link::ServerLink;
-use crate::setup_exchange::{self, Layout, Progress, Refusal};
+use crate::setup_exchange::{self, Layout, Progress};
 use crate::socket::{Socket, Wait};
 use crate::tap::Tap;
 use crate::tcp_peer;
@@ -40,8 +42,8 @@ const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
 /// takes most.
 const STACK: usize = 512 << 10;
 
-/// How much may lie in the socket towards the server: more than the default, so that relay and
-/// server run side by side on long images.
+/// How much may lie in the socket towards a peer: more than the default, so that relay and peer run
+/// side by side on long images and on the metrics of large fonts.
 const SEND_BUFFER: usize = 1 << 20;
 
 /// The display that we serve: what all of its connections share.
@@ -51,6 +53,8 @@ pub(crate) struct Display {
     pub(crate) cookie: Cookie,
     /// Other users' clients are taken as well.
     pub(crate) any_user: bool,
+    /// Some were turned away, which was said.
+    pub(crate) turned_away: AtomicBool,
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
     pub(crate) buffers: LargeBuffers,
@@ -60,6 +64,10 @@ pub(crate) struct Display {
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
 }
+
+/// What is said once of clients that are not taken.
+const TURNED_AWAY: &str =
+    "a client of another user was turned away; --any-user takes those that have the cookie";
 
 /// Why connections end that are open at the end.
 const CUT_OFF: &str = "the recording ended";
@@ -82,7 +90,7 @@ impl Transport {
         }
     }
 
-    fn is_local(self) -> bool {
+    pub(crate) fn is_local(self) -> bool {
         self != Transport::Tcp
     }
 }
@@ -102,6 +110,13 @@ impl Display {
         stream: OwnedFd,
         transport: Transport,
     ) -> io::Result<()> {
+        if !self.takes(&stream, transport) {
+            // Before it costs a thread or a record, since anybody may come this far.
+            if !self.turned_away.swap(true, Ordering::Relaxed) {
+                self.tell(Notice::Trouble(TURNED_AWAY.to_owned()));
+            }
+            return Ok(());
+        }
         let connection = self.connections.open();
         let display = Arc::clone(self);
         let thread = Builder::new().name("x11prof-relay".to_owned());
@@ -117,11 +132,44 @@ impl Display {
 
     fn serve(&self, connection: ConnectionId, stream: OwnedFd, transport: Transport) {
         let peer = transport.is_local().then(|| Peer::of(&stream)).flatten();
-        let pid = match peer {
-            Some(peer) => peer.pid,
-            None if transport.is_local() => None,
-            None => process_at(&stream),
+        let mut arrival = Arrival {
+            connection,
+            transport,
+            pid: peer.and_then(|peer| peer.pid),
         };
+        let (by, why) = match Socket::new(stream) {
+            Ok(client) => {
+                let client = self.connections.share(connection, client);
+                self.converse(&mut arrival, &client)
+            }
+            Err(error) => {
+                self.note_arrival(&arrival);
+                ("error", Some(error.to_string()))
+            }
+        };
+        if let Some(pid) = arrival.pid {
+            self.scheduling.leave(pid);
+        }
+        let (by, why) = match self.connections.are_cut_off() {
+            true => ("error", Some(CUT_OFF.to_owned())),
+            false => (by, why),
+        };
+        self.note_closed(connection, by, why.clone());
+        let by = by.to_owned();
+        self.tell(Notice::Disconnected {
+            connection,
+            by,
+            why,
+        });
+    }
+
+    /// Looks up who has come, notes it, and begins to watch them.
+    fn note_arrival(&self, arrival: &Arrival) {
+        let &Arrival {
+            connection,
+            transport,
+            pid,
+        } = arrival;
         self.connections.note_process(connection, pid);
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.tap.control(
@@ -141,27 +189,6 @@ impl Display {
             connection,
             pid,
             name: process.name,
-        });
-        let (by, why) = match Socket::new(stream) {
-            Ok(client) => {
-                let client = self.connections.share(connection, client);
-                self.converse(connection, (peer, pid), &client)
-            }
-            Err(error) => ("error", Some(error.to_string())),
-        };
-        if let Some(pid) = pid {
-            self.scheduling.leave(pid);
-        }
-        let (by, why) = match self.connections.are_cut_off() {
-            true => ("error", Some(CUT_OFF.to_owned())),
-            false => (by, why),
-        };
-        self.note_closed(connection, by, why.clone());
-        let by = by.to_owned();
-        self.tell(Notice::Disconnected {
-            connection,
-            by,
-            why,
         });
     }
 
@@ -198,15 +225,24 @@ impl Display {
     }
 
     /// Setup, then relay. Who ended it, and why where there is more to say.
-    fn converse(
-        &self,
-        connection: ConnectionId,
-        (peer, pid): (Option<Peer>, Option<u32>),
-        client: &Socket,
-    ) -> (&'static str, Option<String>) {
-        let tap = ConnectionTap::new(connection, &self.tap, &self.kept, self.images);
-        let server = match self.introduce(&tap, peer, client) {
-            Ok(server) => server,
+    fn converse(&self, arrival: &mut Arrival, client: &Socket) -> (&'static str, Option<String>) {
+        let introduced = self.introduce(arrival.connection, client);
+        self.connections.introduced(arrival.connection);
+        // A stranger's process is not looked for: it takes milliseconds.
+        if arrival.transport == Transport::Tcp && introduced.is_ok() {
+            arrival.pid = tcp_peer::process_at(client);
+        }
+        // Not before the server has been asked, which answers meanwhile. The client waits for that
+        // answer, and cannot have ended well before it gets it.
+        self.note_arrival(arrival);
+        let pid = arrival.pid;
+        let Introduced {
+            server,
+            setup,
+            cookie,
+            time,
+        } = match introduced {
+            Ok(introduced) => introduced,
             Err(Early::Gone(why)) => {
                 self.note_end(pid);
                 return ("client", Some(why));
@@ -221,6 +257,8 @@ impl Display {
                 return ("refused", Some(why));
             }
         };
+        let tap = ConnectionTap::new(arrival.connection, &self.tap, &self.kept, self.images);
+        tap.crossed(time, Direction::ToServer, &setup, 0, &cookie);
         let relay = Relay {
             client,
             server: &server,
@@ -244,16 +282,11 @@ impl Display {
     }
 
     /// Takes the client's setup, and passes it on to a new connection to the server.
-    fn introduce(
-        &self,
-        tap: &ConnectionTap<'_>,
-        peer: Option<Peer>,
-        client: &Socket,
-    ) -> Result<Arc<Socket>, Early> {
+    fn introduce(&self, connection: ConnectionId, client: &Socket) -> Result<Introduced, Early> {
         let (setup, layout) = setup(client, Instant::now() + SETUP_PATIENCE)?;
+        let time = clock::now();
         let refuse = |why: String| Early::Refused(Some(layout.order), why);
-        self.check_user(peer)
-            .and_then(|()| setup_exchange::check(&setup, &layout, &self.cookie))
+        setup_exchange::check(&setup, &layout, &self.cookie)
             .map_err(|refusal| refuse(refusal.to_string()))?;
         let name = self.link.name();
         let unreachable =
@@ -261,24 +294,43 @@ impl Display {
         // It may block while the server's queue is full, as it would for the client itself.
         let (connected, cookie) = self.link.connect().map_err(unreachable)?;
         let server = Socket::new(connected).map_err(unreachable)?;
-        let server = self.connections.share(tap.connection(), server);
-        server.enlarge_send_buffer(SEND_BUFFER);
+        let server = self.connections.share(connection, server);
         let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
-        self.connections.relayed(layout.len as u64);
-        tap.crossed(clock::now(), Direction::ToServer, &setup, 0, &layout.data);
         server.send_all(&forwarded, &[]).map_err(unreachable)?;
-        Ok(server)
+        server.enlarge_send_buffer(SEND_BUFFER);
+        client.enlarge_send_buffer(SEND_BUFFER);
+        self.connections.relayed(layout.len as u64);
+        Ok(Introduced {
+            server,
+            setup,
+            cookie: layout.data,
+            time,
+        })
     }
 
     /// The cookie's file is for this user alone; so are the sockets. By TCP only the cookie tells.
-    fn check_user(&self, peer: Option<Peer>) -> Result<(), Refusal> {
-        match peer {
-            Some(peer) if !self.any_user && !same_user(peer.uid, geteuid().as_raw()) => {
-                Err(Refusal::AnotherUser)
-            }
-            _ => Ok(()),
-        }
+    fn takes(&self, stream: &OwnedFd, transport: Transport) -> bool {
+        let may_come = |peer: Peer| same_user(peer.uid, geteuid().as_raw());
+        !transport.is_local() || self.any_user || Peer::of(stream).is_some_and(may_come)
     }
+}
+
+/// A connection that has come.
+struct Arrival {
+    connection: ConnectionId,
+    transport: Transport,
+    /// The process at its other end, where that is known.
+    pid: Option<u32>,
+}
+
+/// A client whose setup was passed on.
+struct Introduced {
+    server: Arc<Socket>,
+    setup: Vec<u8>,
+    /// Where its cookie is in it.
+    cookie: Range<usize>,
+    /// When it had come.
+    time: Timestamp,
 }
 
 /// A connection that ends with its thread, however that ends.
@@ -315,11 +367,6 @@ fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), Early> {
             return Err(Early::Gone("it sent no whole setup".to_owned()));
         }
     }
-}
-
-/// The process of this machine at the other end of a TCP connection.
-fn process_at(stream: &OwnedFd) -> Option<u32> {
-    tcp_peer::process_at(stream.try_clone().ok()?)
 }
 
 fn same_user(peer: u32, ours: u32) -> bool {

@@ -1,9 +1,9 @@
 //! The open connections of a recording: so that its end is known, and can end them.
 
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use x11prof_trace::ConnectionId;
@@ -17,6 +17,8 @@ pub(crate) struct Connections {
     none: Condvar,
     /// Bytes relayed, both ways.
     pub(crate) bytes: AtomicU64,
+    /// One of the relays looks for messages without sleeping.
+    pub(crate) looking: AtomicBool,
     /// Told of each connection that ends.
     pub(crate) ended: Notify,
 }
@@ -25,6 +27,8 @@ pub(crate) struct Connections {
 struct State {
     accepted: u32,
     open: Vec<Open>,
+    /// How many of them wait for their setups.
+    awaited: usize,
     cut_off: bool,
 }
 
@@ -34,7 +38,15 @@ struct Open {
     pid: Option<u32>,
     /// What its threads may wait for.
     sockets: Vec<Arc<Socket>>,
+    /// Since when its setup is awaited; none once it has come.
+    awaited: Option<Instant>,
 }
+
+/// How many connections may wait for their setups. Whoever can reach the socket can be one of them,
+/// without a cookie, and each takes a descriptor and a thread.
+const MOST_AWAITED: usize = 256;
+/// A setup that has taken this long is no busy client's.
+const SLOW: Duration = Duration::from_secs(1);
 
 impl Connections {
     /// A new connection, which is open until it is closed.
@@ -46,8 +58,44 @@ impl Connections {
             connection,
             pid: None,
             sockets: Vec::new(),
+            awaited: Some(Instant::now()),
         });
+        state.awaited += 1;
         connection
+    }
+
+    /// Whether another connection may wait for its setup. Where too many do, those that have done
+    /// so for long are ended.
+    pub(crate) fn has_room(&self, is_local: bool) -> bool {
+        // Strangers, who can come by TCP alone, leave some to this machine's.
+        let most = if is_local {
+            MOST_AWAITED
+        } else {
+            MOST_AWAITED / 2
+        };
+        let mut state = self.state();
+        let State { awaited, open, .. } = &mut *state;
+        for open in open {
+            if *awaited < most {
+                break;
+            }
+            if open.awaited.is_some_and(|since| since.elapsed() > SLOW) {
+                open.awaited = None;
+                open.sockets.iter().for_each(|socket| socket.shut_down());
+                *awaited -= 1;
+            }
+        }
+        *awaited < most
+    }
+
+    /// The setup of a connection has come, or will not.
+    pub(crate) fn introduced(&self, connection: ConnectionId) {
+        let mut state = self.state();
+        if let Some(open) = state.of(connection)
+            && open.awaited.take().is_some()
+        {
+            state.awaited -= 1;
+        }
     }
 
     /// Notes which process an open connection is of.
@@ -72,6 +120,7 @@ impl Connections {
 
     /// The end of a connection.
     pub(crate) fn close(&self, connection: ConnectionId) {
+        self.introduced(connection);
         let mut state = self.state();
         state.open.retain(|open| open.connection != connection);
         self.none.notify_all();
@@ -139,6 +188,32 @@ mod tests {
     use crate::socket::Wait;
     use std::os::unix::net::UnixStream;
     use std::thread;
+
+    #[test]
+    fn connections_that_wait_for_their_setups_are_few() {
+        let connections = Connections::default();
+        let open: Vec<_> = (0..MOST_AWAITED)
+            .map(|n| (connections.has_room(n % 2 == 0), connections.open()))
+            .collect();
+        let taken = open.iter().filter(|(room, _)| *room).count();
+        assert_eq!(taken, MOST_AWAITED / 2 + MOST_AWAITED / 4);
+        assert!(!connections.has_room(true) && !connections.has_room(false));
+        connections.introduced(open[0].1);
+        connections.introduced(open[0].1);
+        assert!(connections.has_room(true) && !connections.has_room(false));
+        // One whose setup never comes makes room for another.
+        let (peer, ours) = UnixStream::pair().unwrap();
+        let silent = connections.open();
+        let socket = connections.share(silent, Socket::new(ours).unwrap());
+        connections.state().of(silent).unwrap().awaited = Instant::now().checked_sub(2 * SLOW);
+        assert!(connections.has_room(true));
+        assert_eq!(socket.receive(&mut [0; 8], Wait::Yes).unwrap().0, 0);
+        connections.close(silent);
+        assert!(connections.has_room(true));
+        connections.open();
+        assert!(!connections.has_room(true));
+        drop(peer);
+    }
 
     #[test]
     fn a_connection_that_is_cut_off_wakes_its_threads() {

@@ -21,6 +21,7 @@ pub mod fuzzing;
 mod images;
 mod kept;
 mod listener;
+mod lookout;
 mod notice;
 mod omission;
 mod open_files;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use thiserror::Error;
@@ -180,6 +180,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         link,
         cookie,
         any_user: config.any_user,
+        turned_away: AtomicBool::new(false),
         tap: tap.clone(),
         scheduling: Scheduling::start(tap.clone()),
         buffers: LargeBuffers::default(),

@@ -1,28 +1,26 @@
 //! The relay of one connection: bytes and descriptors, both ways, as they come.
 //!
-//! Nothing is decoded here, and nothing waits for the disk. Each direction has a thread, which
-//! waits in the read itself: a message costs two system calls and one wakeup.
+//! Nothing is decoded here, and nothing waits for the disk. One thread carries both directions, and
+//! neither waits for the other: what a peer does not take at once is kept until it does, and only
+//! then is more read for it.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Builder};
 use std::time::Duration;
 
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 use x11prof_trace::{Control, Direction, Timestamp};
 
-use crate::buffer::{Intake, LargeBuffers};
+use crate::buffer::{Intake, LargeBuffers, Received};
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
 use crate::connections::Connections;
+use crate::lookout::Lookout;
 use crate::socket::{Socket, Wait};
 
 /// A peer that does not take bytes for this long is noted; below, a full socket buffer is
 /// how every fast sender is slowed down.
 const NOTED_STALL: Duration = Duration::from_millis(5);
-
-/// The stack of a direction's thread, of which little is touched.
-const STACK: usize = 128 << 10;
 
 /// One connection on its way through us.
 pub(crate) struct Relay<'a> {
@@ -49,6 +47,21 @@ pub(crate) struct End {
     pub(crate) error: Option<io::Error>,
 }
 
+/// One direction of the connection.
+struct Way<'a> {
+    direction: Direction,
+    from: &'a Socket,
+    to: &'a Socket,
+    sender: EndedBy,
+    receiver: EndedBy,
+    intake: Intake<'a>,
+    /// What its receiver did not take yet, with the time at which it was read.
+    rest: Option<(Timestamp, Received<'a, 'a>)>,
+    /// Relayed so far.
+    bytes: u64,
+    over: bool,
+}
+
 /// How one direction ended.
 struct Ended {
     /// Both directions are over.
@@ -60,88 +73,129 @@ impl Relay<'_> {
     /// Relays until the connection has ended. `at_end` is called as soon as the client's end
     /// is seen, while its process can still be asked for its CPU time.
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
-        let first = Mutex::new(None);
-        let direction = |direction| {
-            let mut bytes = 0;
-            let Ended { all, end } = self.one_way(direction, &mut bytes);
-            self.connections.relayed(bytes);
-            first
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get_or_insert(end);
-            // Not before it is noted who was first: the peer answers this by its own end.
-            match direction {
-                Direction::ToServer => self.server.shut_down_writing(),
-                Direction::ToClient => self.client.shut_down_writing(),
+        // A request is answered: what comes next comes from the server, mostly.
+        let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
+        let mut lookout = Lookout::new(&self.connections.looking);
+        let mut at_end = Some(at_end);
+        let mut first = None;
+        while ways.iter().any(|way| !way.over) {
+            let mut any = false;
+            for at in 0..ways.len() {
+                let way = &mut ways[at];
+                if way.over {
+                    continue;
+                }
+                let Ended { all, end } = match self.pass(way) {
+                    Ok(passed) => {
+                        any |= passed;
+                        continue;
+                    }
+                    Err(ended) => ended,
+                };
+                any = true;
+                first.get_or_insert(end);
+                way.over = true;
+                way.to.shut_down_writing();
+                if all {
+                    ways.iter_mut().for_each(|way| way.over = true);
+                    self.client.shut_down();
+                    self.server.shut_down();
+                }
+                let [_, requests] = &ways;
+                if requests.over
+                    && let Some(at_end) = at_end.take()
+                {
+                    at_end();
+                }
             }
-            if all {
-                // The other thread may wait in either.
-                self.client.shut_down();
-                self.server.shut_down();
+            let waited = match any {
+                true => Ok(lookout.seen()),
+                false => lookout.wait(ways.iter().filter(|way| !way.over).map(Way::awaits)),
+            };
+            if let Err(error) = waited {
+                let by = EndedBy::Client;
+                first.get_or_insert(End {
+                    by,
+                    error: Some(error),
+                });
+                break;
             }
-        };
-        let started = thread::scope(|scope| {
-            let answers = Builder::new()
-                .name("x11prof-relay".to_owned())
-                .stack_size(STACK)
-                .spawn_scoped(scope, || direction(Direction::ToClient))?;
-            direction(Direction::ToServer);
-            at_end();
-            // A panic there has ended this connection alone.
-            let _ = answers.join();
-            Ok(())
-        });
-        let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
-        first.unwrap_or_else(|| End {
+        }
+        self.connections
+            .relayed(ways.iter().map(|way| way.bytes).sum());
+        first.unwrap_or(End {
             by: EndedBy::Client,
-            error: started.err(),
+            error: None,
         })
     }
 
-    /// Adds what it relays to `count`.
-    fn one_way(&self, direction: Direction, count: &mut u64) -> Ended {
+    fn way(&self, direction: Direction) -> Way<'_> {
         let (from, to, sender, receiver) = match direction {
             Direction::ToServer => (self.client, self.server, EndedBy::Client, EndedBy::Server),
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
-        let mut intake = Intake::new(self.buffers);
-        loop {
-            let received = match intake.receive(from) {
-                Ok(received) => received,
-                Err(error) => return Ended::broken(sender, error),
-            };
-            let time = clock::now();
-            let bytes = received.bytes();
-            if bytes.is_empty() {
-                return Ended {
-                    // Only half is over where the peer merely ended its own direction.
-                    all: from.is_hung_up(),
-                    end: End {
-                        by: sender,
-                        error: None,
-                    },
-                };
-            }
-            *count += bytes.len() as u64;
-            // Before it is sent, so that no answer can come before it in the trace.
-            self.tap
-                .crossed(time, direction, bytes, received.fds.len(), &(0..0));
-            let sent = match to.send(bytes, &received.fds, Wait::No) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-                Err(error) => return Ended::broken(receiver, error),
-                Ok(sent) => sent,
-            };
-            if sent < bytes.len() {
-                let rest = received.after(sent);
-                if let Err(error) = to.send_all(rest.bytes(), &rest.fds) {
-                    return Ended::broken(receiver, error);
-                }
-                if clock::now().since(time) >= NOTED_STALL {
-                    self.note_stall(time, "peer");
-                }
-            }
-            self.await_queue();
+        Way {
+            direction,
+            from,
+            to,
+            sender,
+            receiver,
+            intake: Intake::new(self.buffers),
+            rest: None,
+            bytes: 0,
+            over: false,
         }
+    }
+
+    /// Relays what is there, without waiting. True where something was.
+    fn pass(&self, way: &mut Way<'_>) -> Result<bool, Ended> {
+        let &mut Way {
+            direction,
+            from,
+            to,
+            sender,
+            receiver,
+            ref mut intake,
+            ref mut rest,
+            ref mut bytes,
+            ..
+        } = way;
+        if let Some((time, received)) = rest.take() {
+            let sent = send(to, &received).map_err(|error| Ended::broken(receiver, error))?;
+            if sent < received.bytes().len() {
+                *rest = Some((time, received.after(sent)));
+            } else if clock::now().since(time) >= NOTED_STALL {
+                self.note_stall(time, "peer");
+            }
+            return Ok(sent > 0);
+        }
+        let received = match intake.receive(from) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            received => received.map_err(|error| Ended::broken(sender, error))?,
+        };
+        let time = clock::now();
+        let len = received.bytes().len();
+        if len == 0 {
+            return Err(Ended {
+                // Only half is over where the peer merely ended its own direction.
+                all: from.is_hung_up(),
+                end: End {
+                    by: sender,
+                    error: None,
+                },
+            });
+        }
+        *bytes += len as u64;
+        // Before it is sent, so that no answer can come before it in the trace.
+        let fds = received.fds.len();
+        self.tap
+            .crossed(time, direction, received.bytes(), fds, &(0..0));
+        let sent = send(to, &received).map_err(|error| Ended::broken(receiver, error))?;
+        if sent < len {
+            *rest = Some((time, received.after(sent)));
+        }
+        self.await_queue();
+        Ok(true)
     }
 
     /// Waits while the recorder's queue holds all that it may.
@@ -165,6 +219,24 @@ impl Relay<'_> {
                 cause: cause.to_owned(),
             },
         );
+    }
+}
+
+impl<'a> Way<'a> {
+    /// What it can go on with: room for what is left, else something to read.
+    fn awaits(&self) -> (&'a Socket, PollFlags) {
+        match &self.rest {
+            Some(_) => (self.to, PollFlags::OUT),
+            None => (self.from, PollFlags::IN),
+        }
+    }
+}
+
+/// Sends what the receiver takes now.
+fn send(to: &Socket, received: &Received<'_, '_>) -> io::Result<usize> {
+    match to.send(received.bytes(), &received.fds, Wait::No) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+        sent => sent,
     }
 }
 

@@ -131,7 +131,7 @@ pub(super) fn relay(
 ) -> (Drain, JoinHandle<(End, u64)>) {
     let (tap, drain) = tap(limit, full);
     let run = thread::spawn(move || {
-        let (connections, kept) = (Connections::default(), Mutex::default());
+        let (connections, kept) = (Connections::default(), std::sync::Mutex::default());
         let images = ImageRequests::default();
         let connection = ConnectionTap::new(ConnectionId(1), &tap, &kept, images);
         let relay = Relay {

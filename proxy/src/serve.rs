@@ -26,6 +26,9 @@ const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
 /// How long accepting rests after a failure, most often one of too many open files.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
+/// How long it rests while too many clients wait for their setups.
+const FULL_REST: Duration = Duration::from_millis(10);
+
 /// How serving ended.
 #[derive(Debug)]
 pub(crate) struct Served {
@@ -186,6 +189,10 @@ async fn accept(display: Arc<Display>, listener: Listener) {
     let transport = listener.transport();
     let mut noted = false;
     loop {
+        // Meanwhile they wait in the listening socket.
+        while !display.connections.has_room(transport.is_local()) {
+            sleep(FULL_REST).await;
+        }
         let accepted = listener.accept().await;
         match accepted.and_then(|stream| display.take(stream, transport)) {
             Ok(()) => noted = false,

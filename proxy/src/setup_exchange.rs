@@ -25,8 +25,6 @@ pub(crate) enum Refusal {
     NoCookie,
     #[error("wrong authorization: set XAUTHORITY as x11prof printed it")]
     WrongCookie,
-    #[error("the client belongs to another user")]
-    AnotherUser,
 }
 
 /// How much of a setup there is.

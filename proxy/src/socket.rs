@@ -32,6 +32,12 @@ pub(crate) enum Wait {
     No,
 }
 
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 impl Socket {
     pub(crate) fn new(fd: impl Into<OwnedFd>) -> io::Result<Socket> {
         let fd = fd.into();
@@ -115,12 +121,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Waits until something can be read, or the peer is gone.
-    pub(crate) fn await_readable(&self) -> io::Result<()> {
-        self.poll(PollFlags::IN, None).map(|_| ())
-    }
-
-    /// The same, but false once it is later than `until`.
+    /// Waits until something can be read, or the peer is gone; false once it is later than `until`.
     pub(crate) fn is_readable_until(&self, until: Instant) -> io::Result<bool> {
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
@@ -159,6 +160,21 @@ impl Socket {
                         .fold(PollFlags::empty(), |all, fd| all | fd.revents()));
                 }
             }
+        }
+    }
+}
+
+/// Waits until one of the sockets is as it is wanted, or its peer is gone.
+pub(crate) fn await_any<'a>(
+    wanted: impl Iterator<Item = (&'a Socket, PollFlags)>,
+) -> io::Result<()> {
+    let mut fds: Vec<PollFd<'_>> = wanted
+        .map(|(socket, flags)| PollFd::new(&socket.0, flags))
+        .collect();
+    loop {
+        match poll(&mut fds, None) {
+            Err(Errno::INTR) => {}
+            done => return Ok(done.map(|_| ())?),
         }
     }
 }

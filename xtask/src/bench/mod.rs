@@ -3,6 +3,7 @@
 mod analyze;
 mod plain_relay;
 mod proxy;
+mod start_up;
 mod trace_size;
 pub(crate) mod x11perf;
 pub(crate) mod x_server;

@@ -4,15 +4,16 @@
 //! All ways alternate in each round, pinned alike: the server on processor 0, the client on 1, the
 //! relays on either. Each x11perf's rates are printed as they come; at the end medians over the
 //! rounds, and their ratios to direct and to the relay that copies. Relays that print what they see
-//! are slow, and take part in the first round only, with the tests that they are quick at.
+//! are slow, and take part in the first round only, with the tests that they are quick at. Before
+//! them come start-ups, direct and recorded (`start_up.rs`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::trace_size;
 use super::x_server::XServer;
 use super::x11perf::rates;
+use super::{start_up, trace_size};
 use crate::packages::{DEMO, TEST, ensure, on_path};
 use crate::run::{cargo, run, target};
 
@@ -35,13 +36,13 @@ const CLIENT_CPU: &str = "1";
 const FIRST_DISPLAY: u32 = 480;
 
 /// A way from client to server.
-struct Way {
-    name: &'static str,
-    display: String,
-    authority: PathBuf,
-    relay: Option<Child>,
+pub(super) struct Way {
+    pub(super) name: &'static str,
+    pub(super) display: String,
+    pub(super) authority: PathBuf,
+    pub(super) relay: Option<Child>,
     /// It prints what it sees.
-    is_printer: bool,
+    pub(super) is_printer: bool,
 }
 
 impl Drop for Way {
@@ -70,9 +71,15 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         .collect();
     ensure(&[DEMO, TEST])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
-    let server = XServer::start(SERVER_CPU)?;
     let folder = target().join("bench");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    if wanted.is_empty() || wanted.iter().any(|wanted| wanted == start_up::NAME) {
+        start_up::bench(rounds, &folder)?;
+    }
+    if tests.is_empty() {
+        return Ok(());
+    }
+    let server = XServer::start(SERVER_CPU)?;
     let ways = ways(&server, &folder)?;
     let names: Vec<&str> = tests.iter().map(|(test, ..)| *test).collect();
     let mut results = vec![vec![Vec::new(); ways.len()]; tests.len()];
@@ -164,7 +171,7 @@ fn ways(server: &XServer, folder: &Path) -> Result<Vec<Way>, String> {
 }
 
 /// x11prof, recording what comes to display `number`.
-fn x11prof(server: &XServer, folder: &Path, number: u32) -> Result<Way, String> {
+pub(super) fn x11prof(server: &XServer, folder: &Path, number: u32) -> Result<Way, String> {
     let log = folder.join("x11prof.log");
     let file = std::fs::File::create(&log).map_err(|error| error.to_string())?;
     let mut command = Command::new(target().join("release/x11prof"));
@@ -265,7 +272,7 @@ fn index(ways: &[Way], name: &str) -> usize {
 }
 
 /// The middle of `rates`, which are put in order.
-fn median(rates: &mut [f64]) -> f64 {
+pub(super) fn median(rates: &mut [f64]) -> f64 {
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN)
 }
