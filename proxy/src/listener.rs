@@ -1,20 +1,23 @@
 //! Claims a free display number by the X server's own protocol, and listens on it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::fs::Mode;
+use rustix::process::{Pid, geteuid, test_kill_process, umask};
 use thiserror::Error;
 
 use crate::tcp_listener::{self, FIRST_PORT};
 
 /// Where the sockets of local displays live.
 pub(crate) const SOCKET_DIR: &str = "/tmp/.X11-unix";
+/// Bytes of a lock file: a process's number in ten columns, and a line feed.
+const LOCK_LEN: u64 = 11;
 /// Where we begin to look for a number: above those of seats (0 on) and of ssh (10 on).
 const FIRST_NUMBER: u32 = 80;
 /// Where we give up.
@@ -45,6 +48,16 @@ pub enum ListenError {
         host: String,
         /// What the system said.
         source: io::Error,
+    },
+    /// The folder of the sockets cannot be trusted.
+    #[error(
+        "cannot listen in {path}: {why}; whoever can change it can take the place of any display there (as root: chown root {path}; chmod 1777 {path})"
+    )]
+    Folder {
+        /// The folder.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
     },
     /// A lock file or socket could not be made.
     #[error("cannot listen on display :{number}: {path}: {source}")]
@@ -110,8 +123,15 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
         path: path.display().to_string(),
         source,
     };
+    // As the X server's: who may connect is decided by cookie and peer credentials. No chmod comes
+    // after, which might find another file there by then.
+    let _open = Umask::set(Mode::empty());
     make_socket_dir(Path::new(SOCKET_DIR)).map_err(failed)?;
-    if path.exists() {
+    check_socket_dir(Path::new(SOCKET_DIR)).map_err(|why| ListenError::Folder {
+        path: SOCKET_DIR.to_owned(),
+        why,
+    })?;
+    if path.symlink_metadata().is_ok() {
         // The lock is ours, so whoever listens here made none (a container's server, Xwayland).
         if UnixStream::connect(&path).is_ok() {
             return Err(in_use(number, "a program without a lock file"));
@@ -130,8 +150,6 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
         })?;
     let path_listener = UnixListener::bind(&path).map_err(failed)?;
     let socket = RemovedOnDrop(path.clone());
-    // As the X server's: who may connect is decided by cookie and peer credentials.
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).map_err(failed)?;
     Ok(Claimed {
         number,
         path_listener,
@@ -218,14 +236,14 @@ enum Holder {
     Gone,
 }
 
+/// Who holds a lock. Anybody may have put a file of any kind there.
 fn holder(lock: &Path) -> Holder {
-    let Ok(text) = fs::read_to_string(lock) else {
-        // Removed in the meantime, or another user's: the retry tells.
-        return match lock.exists() {
-            true => Holder::Alive("another user".to_owned()),
-            false => Holder::Gone,
-        };
+    let text = match lock_text(lock) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Holder::Gone,
+        Err(_) => return Holder::Alive(format!("whoever made {}", lock.display())),
     };
+    let text = String::from_utf8_lossy(&text);
     match text.trim().parse().ok().and_then(Pid::from_raw) {
         Some(pid) if test_kill_process(pid) == Err(rustix::io::Errno::SRCH) => Holder::Gone,
         Some(pid) => Holder::Alive(format!("process {pid}")),
@@ -234,12 +252,54 @@ fn holder(lock: &Path) -> Holder {
     }
 }
 
+/// The eleven bytes of a lock file; an error where it is no regular file.
+fn lock_text(lock: &Path) -> io::Result<Vec<u8>> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(lock)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("no regular file"));
+    }
+    let mut text = Vec::new();
+    file.take(LOCK_LEN).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// A umask for a while. It is the whole process's: no other thread makes files meanwhile.
+struct Umask(Mode);
+
+impl Umask {
+    fn set(mask: Mode) -> Umask {
+        Umask(umask(mask))
+    }
+}
+
+impl Drop for Umask {
+    fn drop(&mut self) {
+        umask(self.0);
+    }
+}
+
 fn make_socket_dir(dir: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o1777).create(dir) {
-        // The umask took bits away.
-        Ok(()) => fs::set_permissions(dir, fs::Permissions::from_mode(0o1777)),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What is wrong with the folder of the sockets, as Xtrans and Wayland's compositors have it: it is
+/// root's or ours, and others may at most add to it.
+fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
+    let about = fs::symlink_metadata(dir).map_err(|_| "it cannot be looked at")?;
+    let writable = about.mode() & 0o022 != 0;
+    match about.uid() {
+        _ if !about.is_dir() => Err("it is no folder"),
+        uid if uid != 0 && uid != geteuid().as_raw() => Err("it belongs to another user"),
+        _ if writable && about.mode() & 0o1000 == 0 => {
+            Err("others may replace what is in it (it is not sticky)")
+        }
+        _ => Ok(()),
     }
 }
 
@@ -254,11 +314,9 @@ mod tests {
         let lock = fs::read(lock_path(number)).unwrap();
         assert_eq!(lock, format!("{:10}\n", std::process::id()).into_bytes());
         assert_eq!(lock.len(), 11);
-        let mode = fs::metadata(lock_path(number))
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o777, 0o444);
+        let mode = |path: PathBuf| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!(mode(lock_path(number)), 0o444);
+        assert_eq!(mode(socket_path(number)), 0o777);
         UnixStream::connect(socket_path(number)).unwrap();
         let name = SocketAddr::from_abstract_name(b"/tmp/.X11-unix/X300").unwrap();
         UnixStream::connect_addr(&name).unwrap();
@@ -300,5 +358,50 @@ mod tests {
         assert!(!lock_path(number).exists());
         drop(other);
         fs::remove_file(socket_path(number)).unwrap();
+    }
+
+    #[test]
+    fn a_lock_of_any_kind_of_file_holds_nothing_up() {
+        let number = 305;
+        let lock = lock_path(number);
+        let in_use = || matches!(claim(Some(number), None), Err(ListenError::InUse { .. }));
+        let _ = fs::remove_file(&lock);
+        // A pipe, at which an ordinary open would wait for a writer.
+        rustix::fs::mkfifoat(rustix::fs::CWD, &lock, Mode::RUSR | Mode::WUSR).unwrap();
+        assert!(in_use());
+        fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &lock).unwrap();
+        assert!(in_use());
+        fs::remove_file(&lock).unwrap();
+        // A file of 6 GB, of which eleven bytes are read; they name nobody.
+        fs::File::create(&lock).unwrap().set_len(6 << 30).unwrap();
+        assert_eq!(lock_text(&lock).unwrap().len(), 11);
+        assert_eq!(claim(Some(number), None).unwrap().number(), number);
+        assert!(!lock.exists());
+    }
+
+    #[test]
+    fn a_folder_that_others_can_change_is_no_place_for_sockets() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("sockets");
+        {
+            let _open = Umask::set(Mode::empty());
+            make_socket_dir(&dir).unwrap();
+        }
+        assert_eq!(fs::metadata(&dir).unwrap().mode() & 0o7777, 0o1777);
+        assert_eq!(check_socket_dir(&dir), Ok(()));
+        let mode = |mode| fs::set_permissions(&dir, fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o777);
+        assert!(check_socket_dir(&dir).unwrap_err().contains("sticky"));
+        mode(0o755);
+        assert_eq!(check_socket_dir(&dir), Ok(()));
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&dir, &link).unwrap();
+        assert_eq!(check_socket_dir(&link), Err("it is no folder"));
+        // Another user's, which only root can make.
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&dir, Some(12_345), None).unwrap();
+            assert_eq!(check_socket_dir(&dir), Err("it belongs to another user"));
+        }
     }
 }

@@ -123,9 +123,18 @@ impl Socket {
 
     /// Waits until something can be read, or the peer is gone; false once it is later than `until`.
     pub(crate) fn is_readable_until(&self, until: Instant) -> io::Result<bool> {
+        self.is_so_until(PollFlags::IN, until)
+    }
+
+    /// The same for room to send.
+    pub(crate) fn is_writable_until(&self, until: Instant) -> io::Result<bool> {
+        self.is_so_until(PollFlags::OUT, until)
+    }
+
+    fn is_so_until(&self, flags: PollFlags, until: Instant) -> io::Result<bool> {
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        Ok(!self.poll(PollFlags::IN, Some(&left))?.is_empty())
+        Ok(!self.poll(flags, Some(&left))?.is_empty())
     }
 
     /// Ends our direction; the peer reads an end of file.
