@@ -45,7 +45,7 @@ pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     paths.sort();
     let read = paths.into_iter().filter_map(|path| {
         let parameters = read(&path).unwrap_or_else(|why| {
-            eprintln!("x11prof: warning: {}: {why}; left out", path.display());
+            say!("warning: {}: {why}; left out", path.display());
             None
         })?;
         Some((path, parameters))

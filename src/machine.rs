@@ -114,7 +114,7 @@ fn probed(kind: ServerKind, host: &Host, probing: Probing) -> Result<ServerParam
             "this machine has not been compared with it yet, which `x11prof report` does".into(),
         );
     }
-    eprintln!("x11prof: comparing this machine with that of the prices (two seconds, once)");
+    say!("comparing this machine with that of the prices (two seconds, once)");
     let server = PrivateServer::start(kind).map_err(|error| error.to_string())?;
     let parameters =
         probe(&private(&server, kind), Pin::usual()).map_err(|error| error.to_string())?;
@@ -122,7 +122,7 @@ fn probed(kind: ServerKind, host: &Host, probing: Probing) -> Result<ServerParam
     let kept = kept::make_folder(&path)
         .and_then(|()| crate::output::emit_text(Some(&path), &parameters.to_toml()));
     if let Err(error) = kept {
-        eprintln!("x11prof: warning: {}", error.message());
+        say!("warning: {}", error.message());
     }
     Ok(parameters)
 }

@@ -16,11 +16,15 @@ mod names;
 mod output;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use args::{Arguments, Command};
 use error::Outcome;
 
 fn main() -> ExitCode {
+    // A file that may grow no more (`ulimit -f`) is a full disk: an error where it is written.
+    ignore(signal_hook::consts::SIGXFSZ);
     Arguments::read().and_then(done).unwrap_or_else(|error| {
         say!("{}", error.message());
         error.exit_code()
@@ -43,4 +47,10 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Man => commands::manual::man(),
         Command::Recover(arguments) => commands::recover::run(&arguments),
     }
+}
+
+/// Has a signal do nothing here; programs that we start get it as ever.
+fn ignore(signal: i32) {
+    // Where that fails, it does what it did.
+    let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
 }

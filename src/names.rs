@@ -23,7 +23,7 @@ pub(crate) fn unmatched<'a>(
                 "no message has the name {pattern:?}; did you mean {nearest:?}?"
             )));
         }
-        eprintln!("x11prof: no message of the trace is a {pattern}");
+        say!("no message of the trace is a {pattern}");
     }
     Ok(())
 }

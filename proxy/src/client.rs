@@ -23,6 +23,7 @@ use crate::kept::KeptBytes;
 use crate::notice::Notice;
 use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
+use crate::recorder::Disk;
 use crate::relay::{EndedBy, Relay};
 use crate::scheduling::Scheduling;
 use crate::server_link::ServerLink;
@@ -55,6 +56,7 @@ pub(crate) struct Display {
     pub(crate) any_user: bool,
     /// Some were turned away, which was said.
     pub(crate) turned_away: AtomicBool,
+    pub(crate) disk: Disk,
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
     pub(crate) buffers: LargeBuffers,
@@ -171,6 +173,8 @@ impl Display {
             pid,
         } = arrival;
         self.connections.note_process(connection, pid);
+        // A command line may be long, and connections many.
+        self.tap.await_room();
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.tap.control(
             clock::now(),

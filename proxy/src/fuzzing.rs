@@ -46,15 +46,21 @@ pub fn reads(bytes: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
 
 /// What is left out of the reads: gaps that lie in their reads, in order.
 pub fn omission(bytes: &[u8]) {
-    let extensions =
-        [("RENDER", 139), ("XVideo", 150), ("XFIXES", 138)].map(|(name, major)| ExtensionOpcodes {
-            name: name.to_owned(),
-            major,
-            first_event: 0,
-            first_error: 0,
-        });
+    let extensions = [
+        ("RENDER", 139),
+        ("XVideo", 150),
+        ("XFIXES", 138),
+        ("SECURITY", 137),
+    ]
+    .map(|(name, major)| ExtensionOpcodes {
+        name: name.to_owned(),
+        major,
+        first_event: 0,
+        first_error: 0,
+    });
     let mut omission = Omission::new(ImageRequests::of(&extensions));
     let levels = [
+        Level::Secrets,
         Level::Images,
         Level::AllImages,
         Level::LongBodies,

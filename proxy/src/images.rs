@@ -1,5 +1,5 @@
-//! Which messages carry images: of the core protocol and of the extensions that send pixels
-//! through the connection.
+//! Which messages carry what is not to be in a trace: images, of the core protocol and of the
+//! extensions that send pixels through the connection, and secrets.
 
 use std::collections::VecDeque;
 
@@ -16,6 +16,15 @@ const RENDER_ADD_GLYPHS: u8 = 20;
 const XV_PUT_IMAGE: u8 = 18;
 const XFIXES_GET_CURSOR_IMAGE: u8 = 4;
 const XFIXES_GET_CURSOR_IMAGE_AND_NAME: u8 = 25;
+/// Its reply is a cookie (SECURITY extension, "SecurityGenerateAuthorization").
+const SECURITY_GENERATE_AUTHORIZATION: u8 = 1;
+
+/// What an answer carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Body {
+    Image,
+    Secret,
+}
 
 /// The requests of a server that carry images, or are answered with one. What has no opcode
 /// there is 0, which no request has.
@@ -24,6 +33,7 @@ pub(crate) struct ImageRequests {
     render: u8,
     xvideo: u8,
     xfixes: u8,
+    security: u8,
 }
 
 impl ImageRequests {
@@ -37,14 +47,26 @@ impl ImageRequests {
             render: major("RENDER"),
             xvideo: major("XVideo"),
             xfixes: major("XFIXES"),
+            security: major("SECURITY"),
         }
     }
 
-    /// Whether a request is answered with an image.
+    /// Whether the server has requests that are answered with secrets.
+    pub(crate) fn have_secrets(&self) -> bool {
+        self.security != 0
+    }
+
+    /// What the answer to a request carries that is not to be in a trace.
     #[inline]
-    pub(crate) fn is_answered_with_image(&self, major: u8, minor: u8) -> bool {
+    pub(crate) fn answer(&self, major: u8, minor: u8) -> Option<Body> {
         const CURSORS: [u8; 2] = [XFIXES_GET_CURSOR_IMAGE, XFIXES_GET_CURSOR_IMAGE_AND_NAME];
-        major == GET_IMAGE || (major == self.xfixes && major != 0 && CURSORS.contains(&minor))
+        if major == GET_IMAGE || (major == self.xfixes && major != 0 && CURSORS.contains(&minor)) {
+            Some(Body::Image)
+        } else if major == self.security && major != 0 && minor == SECURITY_GENERATE_AUTHORIZATION {
+            Some(Body::Secret)
+        } else {
+            None
+        }
     }
 
     /// How many bytes of a request that carries an image precede its pixels; `None` for other
@@ -72,14 +94,14 @@ impl ImageRequests {
     }
 }
 
-/// Which replies have an image: those to requests that ask for one, in the order of both.
+/// Which replies have an image or a secret: those to requests that ask for one, in the order of both.
 #[derive(Debug, Default)]
 pub(crate) struct ImageReplies {
     requests: u64,
     /// The request of the last answer, as far as 16 bits tell it.
     answered: u64,
-    /// Requests whose answers have an image and may be still to come.
-    awaited: VecDeque<u64>,
+    /// Requests whose answers have one and may be still to come.
+    awaited: VecDeque<(u64, Body)>,
 }
 
 /// How many images a client may await; of more, the oldest are forgotten.
@@ -88,33 +110,32 @@ const MOST_AWAITED: usize = 1 << 16;
 impl ImageReplies {
     /// A request went by.
     #[inline]
-    pub(crate) fn requested(&mut self, is_answered_with_image: bool) {
+    pub(crate) fn requested(&mut self, answer: Option<Body>) {
         self.requests += 1;
-        if is_answered_with_image {
+        if let Some(body) = answer {
             if self.awaited.len() == MOST_AWAITED {
                 self.awaited.pop_front();
             }
-            self.awaited.push_back(self.requests);
+            self.awaited.push_back((self.requests, body));
         }
     }
 
-    /// Takes the 16 bits of a sequence number that an answer carries: whether it is to a request
-    /// for an image. Answers come in the order of their requests.
+    /// Takes the 16 bits of a sequence number that an answer carries: what its request asked for. Answers come in the order of their requests.
     #[inline]
-    pub(crate) fn answered(&mut self, sequence: u16) -> bool {
+    pub(crate) fn answered(&mut self, sequence: u16) -> Option<Body> {
         let ahead = sequence.wrapping_sub(self.answered as u16);
         self.answered += u64::from(ahead);
-        while let Some(&first) = self.awaited.front() {
+        while let Some(&(first, body)) = self.awaited.front() {
             if first as u16 == sequence {
                 self.answered = first;
-                return true;
+                return Some(body);
             }
             if first > self.answered {
-                return false;
+                return None;
             }
             self.awaited.pop_front();
         }
-        false
+        None
     }
 }
 
@@ -122,6 +143,8 @@ impl ImageReplies {
 mod tests {
     use super::*;
     use x11prof_protocol::HeadKind;
+
+    const IMAGE: Option<Body> = Some(Body::Image);
 
     fn head(code: u8, data: u8, header_len: u32) -> Head {
         Head {
@@ -136,26 +159,24 @@ mod tests {
     #[test]
     fn images_are_awaited_until_something_later_is_answered() {
         let mut images = ImageReplies::default();
-        images.requested(true);
-        images.requested(true);
-        images.requested(false);
+        images.requested(Some(Body::Image));
+        images.requested(Some(Body::Image));
+        images.requested(None);
         // Its pieces are asked about one by one; the second request's answer was an error.
-        assert!(images.answered(1) && images.answered(1));
-        assert!(!images.answered(3));
+        assert_eq!([1, 1, 3].map(|n| images.answered(n)), [IMAGE, IMAGE, None]);
         for _ in 3..=u16::MAX {
-            images.requested(false);
+            images.requested(None);
         }
         // The numbers have come round.
-        assert!(!images.answered(0));
-        images.requested(true);
-        assert!(!images.answered(0) && images.answered(1));
-        assert!(!images.answered(2));
+        assert_eq!(images.answered(0), None);
+        images.requested(Some(Body::Image));
+        assert_eq!([0, 1, 2].map(|n| images.answered(n)), [None, IMAGE, None]);
     }
 
     #[test]
     fn what_is_awaited_is_bounded() {
         let mut images = ImageReplies::default();
-        (0..MOST_AWAITED + 10).for_each(|_| images.requested(true));
+        (0..MOST_AWAITED + 10).for_each(|_| images.requested(Some(Body::Image)));
         assert_eq!(images.awaited.len(), MOST_AWAITED);
     }
 
@@ -184,6 +205,9 @@ mod tests {
         assert_eq!(kept(72, 2, 8, &start, big), Some(28));
         assert_eq!(kept(0, 20, 4, &start, big), None);
         // Without the extension there is no such request.
-        assert!(!requests.is_answered_with_image(0, 4));
+        assert_eq!(
+            [(0, 4), (0, 1)].map(|(major, minor)| requests.answer(major, minor)),
+            [None; 2]
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use x11prof_protocol::{Head, HeadKind, Piece, Side, Walker};
 use x11prof_trace::{Direction, Gap};
 
-use crate::images::{ImageReplies, ImageRequests};
+use crate::images::{Body, ImageReplies, ImageRequests};
 
 /// Messages up to this long are kept whole, as long as the recorder keeps up.
 const LONGEST_KEPT: u64 = 4096;
@@ -78,7 +78,7 @@ impl Omission {
         gaps: &mut Vec<Gap>,
     ) -> bool {
         gaps.clear();
-        if level == Level::Secrets && self.is_settled() {
+        if level == Level::Secrets && self.is_settled() && !self.requests.have_secrets() {
             // Nothing to find any more.
             return false;
         }
@@ -122,7 +122,7 @@ impl Omission {
             // Most requests: short, and here as a whole.
             let rest = bytes.get(at..).unwrap_or_default();
             at += walker.short_requests(rest, SHORT, |major, minor| {
-                replies.requested(requests.is_answered_with_image(major, minor));
+                replies.requested(requests.answer(major, minor));
             });
             let Some(piece) = walker.next_piece(bytes, at) else {
                 return pressed;
@@ -134,10 +134,10 @@ impl Omission {
                 continue;
             }
             if piece.ends {
-                replies.requested(requests.is_answered_with_image(head.code, head.data));
+                replies.requested(requests.answer(head.code, head.data));
             }
             let kept = requests.kept(head, start, order);
-            let rule = rule(level, head, kept.is_some());
+            let rule = rule(level, head, kept.map(|_| Body::Image));
             pressed |= leave_out(
                 &piece,
                 kept.unwrap_or(KEPT_OF_LONG),
@@ -171,14 +171,15 @@ impl Omission {
             };
             // Its number has come with these bytes or before.
             let come = piece.offset + piece.bytes.len() as u64 >= 4;
-            let image = numbered
-                && come
-                && order
-                    .u16(start, 2)
-                    .is_some_and(|number| replies.answered(number))
-                && head.kind == HeadKind::Reply;
-            let rule = rule(level, head, image);
-            pressed |= leave_out(&piece, KEPT_OF_LONG, rule, leaving, 0, gaps);
+            let number = order.u16(start, 2).filter(|_| numbered && come);
+            let body = number.and_then(|number| replies.answered(number));
+            let body = body.filter(|_| head.kind == HeadKind::Reply);
+            let kept = match body {
+                Some(Body::Secret) => u64::from(head.header_len),
+                _ => KEPT_OF_LONG,
+            };
+            let rule = rule(level, head, body);
+            pressed |= leave_out(&piece, kept, rule, leaving, 0, gaps);
         });
         pressed
     }
@@ -188,13 +189,17 @@ impl Omission {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Keep,
+    /// For what it is: an image, or a secret.
     Image,
     Pressure,
 }
 
-fn rule(level: Level, head: Head, image: bool) -> Rule {
+fn rule(level: Level, head: Head, body: Option<Body>) -> Rule {
     let long = head.len > LONGEST_KEPT;
-    if image && (long && level >= Level::Images || level >= Level::AllImages) {
+    let image = body == Some(Body::Image);
+    if body == Some(Body::Secret) {
+        Rule::Image
+    } else if image && (long && level >= Level::Images || level >= Level::AllImages) {
         Rule::Image
     } else if level == Level::Bodies || (long && level == Level::LongBodies) {
         Rule::Pressure

@@ -189,3 +189,31 @@ fn the_secret_of_a_setup_is_a_gap_even_in_a_full_trace() {
         assert_eq!(found.len(), expected);
     }
 }
+
+#[test]
+fn cookies_that_a_server_gives_out_are_never_kept() {
+    let extensions = [x11prof_trace::ExtensionOpcodes {
+        name: "SECURITY".to_owned(),
+        major: 137,
+        first_event: 86,
+        first_error: 138,
+    }];
+    let mut generate = request(137, 32);
+    generate[1] = 1;
+    let to_server = [SETUP.to_vec(), request(43, 4), generate, request(43, 4)].concat();
+    let to_client = [ACCEPTED.to_vec(), reply(1, 32), reply(2, 48), reply(3, 32)].concat();
+    // Of the reply, the header stays: whether it was one, and how long.
+    let secret = [Gap {
+        at: 8 + 32 + 32,
+        len: 16,
+    }];
+    for step in [1, 7, 33, to_client.len()] {
+        for level in [Level::Secrets, Level::Images, Level::LongBodies] {
+            let mut omission = Omission::new(ImageRequests::of(&extensions));
+            let requests = gaps(&mut omission, Direction::ToServer, &to_server, step, level);
+            assert_eq!(requests, []);
+            let answers = gaps(&mut omission, Direction::ToClient, &to_client, step, level);
+            assert_eq!(answers, secret, "in reads of {step} at {level:?}");
+        }
+    }
+}

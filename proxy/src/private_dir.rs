@@ -1,38 +1,94 @@
 //! A directory that only this user can look into, removed at the end.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File, OpenOptions, read_dir, remove_dir_all};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
+
+/// What the names of all such directories begin with.
+const PREFIX: &str = "x11prof-";
+/// The file in each that its owner holds a lock on, which goes with the owner however that ends.
+const LOCK: &str = "lock";
+/// One that is younger may not be locked yet.
+const YOUNG: Duration = Duration::from_secs(60);
 
 /// A fresh directory of mode 0700 under the user's runtime directory, or under the temporary
 /// one where the session has none. It goes away with its contents on drop.
 #[derive(Debug)]
-pub(crate) struct PrivateDir(PathBuf);
+pub(crate) struct PrivateDir {
+    path: PathBuf,
+    /// Held while it is in use.
+    _lock: File,
+}
 
 impl PrivateDir {
+    /// Makes one, and removes those whose owners were killed: there are cookies in them.
     pub(crate) fn new() -> io::Result<PrivateDir> {
         let base = std::env::var_os("XDG_RUNTIME_DIR")
             .map(PathBuf::from)
             .filter(|dir| dir.is_absolute() && dir.is_dir())
             .unwrap_or_else(std::env::temp_dir);
-        let path = base.join(format!("x11prof-{:016x}", u64::from_ne_bytes(random()?)));
+        remove_dead(&base, YOUNG);
+        PrivateDir::new_in(&base)
+    }
+
+    fn new_in(base: &Path) -> io::Result<PrivateDir> {
+        let path = base.join(format!("{PREFIX}{:016x}", u64::from_ne_bytes(random()?)));
         DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(PrivateDir(path))
+        let lock = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path.join(LOCK))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(PrivateDir { path, _lock: lock })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for PrivateDir {
     fn drop(&mut self) {
         // Nothing can be done about a directory that does not go away.
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = remove_dir_all(&self.path);
     }
+}
+
+/// Removes this user's directories in `base` whose locks nobody holds and that are not younger
+/// than that.
+fn remove_dead(base: &Path, young: Duration) {
+    let Ok(entries) = read_dir(base) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        // Not a link's target: what a name of ours points to may be anything.
+        let Ok(about) = entry.path().symlink_metadata() else {
+            continue;
+        };
+        let old = about
+            .modified()
+            .is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= young));
+        let ours = name.starts_with(PREFIX) && about.is_dir();
+        if ours && old && about.uid() == geteuid().as_raw() && is_dead(&entry.path()) {
+            let _ = remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Whether nobody holds the lock of a directory. One without it was not made here.
+fn is_dead(path: &Path) -> bool {
+    let lock = OpenOptions::new()
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path.join(LOCK));
+    lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
 /// Random bytes of the kernel.
@@ -43,4 +99,31 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
         filled += getrandom(rest, GetRandomFlags::empty())?;
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_dead_are_removed_and_no_others() {
+        let base = tempfile::tempdir().unwrap();
+        let alive = PrivateDir::new_in(base.path()).unwrap();
+        let dead = PrivateDir::new_in(base.path()).unwrap();
+        std::fs::write(dead.path().join("Xauthority"), "secret").unwrap();
+        let dead_path = dead.path().to_owned();
+        // As a kill does: the lock goes, the folder stays.
+        let PrivateDir { path: _, _lock } = &dead;
+        flock(_lock, FlockOperation::Unlock).unwrap();
+        std::mem::forget(dead);
+        let other = base.path().join("x11prof-of-somebody");
+        std::fs::create_dir(&other).unwrap();
+        let link = base.path().join("x11prof-link");
+        std::os::unix::fs::symlink(&dead_path, &link).unwrap();
+        remove_dead(base.path(), YOUNG);
+        assert!(dead_path.exists(), "it may be about to be locked");
+        remove_dead(base.path(), Duration::ZERO);
+        assert!(!dead_path.exists() && alive.path().exists() && other.exists());
+        assert!(link.symlink_metadata().is_ok());
+    }
 }

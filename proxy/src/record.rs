@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
@@ -181,6 +182,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         cookie,
         any_user: config.any_user,
         turned_away: AtomicBool::new(false),
+        disk: recorder.disk(),
         tap: tap.clone(),
         scheduling: Scheduling::start(tap.clone()),
         buffers: LargeBuffers::default(),
@@ -220,7 +222,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         Ok(served) => served,
         Err(error) => {
             drop(closing);
-            recorder.join();
+            recorder.join(|| false);
             return Err(error);
         }
     };
@@ -231,7 +233,12 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     }
     tap.control(clock::now(), Control::Ended { exit_status });
     drop(closing);
-    let written = recorder.join();
+    let impatient = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // Where that fails, only a disk that hangs is not waited for.
+        let _ = signal_hook::flag::register(signal, Arc::clone(&impatient));
+    }
+    let written = recorder.join(|| impatient.load(Ordering::Relaxed));
     Ok(Recorded {
         exit_status,
         records: written.records,

@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -18,6 +21,10 @@ const PATIENCE: Duration = Duration::from_millis(25);
 /// How often the open chunk is closed. A killed recorder loses this and `PATIENCE`, and is to lose
 /// 250 ms at most where the system lets it wait for a processor or the disk as well.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
+/// How long one write may take at the end of a recording.
+pub(crate) const HANG_PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is looked at then.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Entries dealt with before their memory is given back to the relay.
 const RELEASE_EVERY: usize = 64;
 
@@ -33,7 +40,34 @@ pub(crate) struct Written {
 
 /// The running recorder. It ends when its queue is closed.
 #[derive(Debug)]
-pub(crate) struct Recorder(JoinHandle<Written>);
+pub(crate) struct Recorder {
+    thread: JoinHandle<()>,
+    written: Receiver<Written>,
+    disk: Disk,
+    path: PathBuf,
+}
+
+/// Whether the disk takes what is written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Disk(Arc<AtomicU64>);
+
+impl Disk {
+    /// How long the present write has taken; zero where there is none.
+    pub(crate) fn hangs_for(&self) -> Duration {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            since => Duration::from_nanos(clock::now().as_nanos().saturating_sub(since)),
+        }
+    }
+
+    /// Does `write`, which may take for ever.
+    fn busy<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.0.store(clock::now().as_nanos(), Ordering::Relaxed);
+        let done = write();
+        self.0.store(0, Ordering::Relaxed);
+        done
+    }
+}
 
 impl Recorder {
     /// Starts the thread on a trace in `place`, of which `path` is the name for messages.
@@ -53,7 +87,8 @@ impl Recorder {
         }
         let again = || place.file().try_clone().map_err(TraceError::Write);
         let same = again()?;
-        let sink = BufWriter::new(UntilFailure::new(again()?));
+        let disk = Disk::default();
+        let sink = BufWriter::new(UntilFailure::new(again()?, disk.clone()));
         let writer = Writer::new(sink, started, now)?;
         let mut trace = Trace {
             safe: Safe::default(),
@@ -62,24 +97,61 @@ impl Recorder {
             written: Written::default(),
             place: Some(place),
             began: false,
-            path,
+            path: path.clone(),
             watch,
             tell,
         };
         trace.note_safe();
-        std::thread::Builder::new()
+        let (tell_written, written) = mpsc::channel();
+        let thread = std::thread::Builder::new()
             .name("x11prof-recorder".to_owned())
-            .spawn(move || trace.run(&drain))
-            .map(Recorder)
-            .map_err(TraceError::Write)
+            .spawn(move || {
+                // Nobody waits any more where it took too long.
+                let _ = tell_written.send(trace.run(&drain));
+            })
+            .map_err(TraceError::Write)?;
+        Ok(Recorder {
+            thread,
+            written,
+            disk,
+            path,
+        })
     }
 
-    /// Waits for the end, which comes once the queue is closed.
-    pub(crate) fn join(self) -> Written {
-        self.0.join().unwrap_or_else(|_| Written {
-            trouble: Some("the recorder's thread failed".to_owned()),
-            ..Written::default()
-        })
+    /// Whether its disk takes what it writes.
+    pub(crate) fn disk(&self) -> Disk {
+        self.disk.clone()
+    }
+
+    /// Waits for the end, which comes once the queue is closed. A disk that hangs is waited for until
+    /// `HANG_PATIENCE` has gone by, or `impatient` says so.
+    pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> Written {
+        loop {
+            match self.written.recv_timeout(LOOK_EVERY) {
+                Ok(written) => {
+                    let _ = self.thread.join();
+                    return written;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Written {
+                        trouble: Some("the recorder's thread failed".to_owned()),
+                        ..Written::default()
+                    };
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let hangs = self.disk.hangs_for();
+            if hangs >= HANG_PATIENCE || impatient() {
+                // The thread is left to its write, and ends with the process.
+                let path = self.path.display();
+                let trouble =
+                    format!("{path}: the disk hangs; the end of the session is not in the trace");
+                return Written {
+                    trouble: Some(trouble),
+                    ..Written::default()
+                };
+            }
+        }
     }
 }
 
@@ -107,18 +179,22 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         while drain.take(&mut entries, PATIENCE) {
             dirty |= !entries.is_empty();
             let mut cost = 0;
-            for (n, entry) in entries.drain(..).enumerate() {
+            let mut rest = entries.drain(..);
+            let mut written = 0;
+            while let Some(entry) = rest.next() {
                 cost += entry.cost();
                 self.entry(entry);
-                if n % RELEASE_EVERY == RELEASE_EVERY - 1 {
-                    drain.release(std::mem::take(&mut cost));
+                written += 1;
+                if written % RELEASE_EVERY == 0 {
+                    drain.release(std::mem::take(&mut cost), rest.as_slice().first());
                 }
                 if flushed.elapsed() >= FLUSH_EVERY {
                     self.flush();
                     flushed = Instant::now();
                 }
             }
-            drain.release(cost);
+            drop(rest);
+            drain.release(cost, None);
             if dirty && flushed.elapsed() >= FLUSH_EVERY {
                 self.flush();
                 flushed = Instant::now();
@@ -232,13 +308,15 @@ struct Safe {
 #[derive(Debug)]
 struct UntilFailure {
     file: File,
+    disk: Disk,
     failed: bool,
 }
 
 impl UntilFailure {
-    fn new(file: File) -> UntilFailure {
+    fn new(file: File, disk: Disk) -> UntilFailure {
         UntilFailure {
             file,
+            disk,
             failed: false,
         }
     }
@@ -249,7 +327,7 @@ impl Write for UntilFailure {
         if self.failed {
             return Err(io::Error::other("an earlier write has failed"));
         }
-        let written = self.file.write(bytes);
+        let written = self.disk.busy(|| self.file.write(bytes));
         let again = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
         self.failed = written.as_ref().is_err_and(|error| !again(error));
         written

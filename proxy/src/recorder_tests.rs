@@ -73,7 +73,7 @@ fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> Wri
         Recorder::start(file, path.to_owned(), started(full), drain, None, |_| ()).unwrap();
     session(&tap, |client| say(&tap, client));
     tap.close();
-    recorder.join()
+    recorder.join(|| false)
 }
 
 fn blocks(path: &Path) -> Vec<Block> {

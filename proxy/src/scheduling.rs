@@ -77,6 +77,8 @@ impl Scheduling {
             threads: HashMap::new(),
             last: 0,
             lost: 0,
+            left_out: 0,
+            full: false,
         };
         let spawned = thread::Builder::new()
             .name("x11prof-sched".to_owned())
@@ -181,6 +183,9 @@ struct Watcher {
     /// Switches of the last drain: as many will come.
     last: usize,
     lost: u64,
+    /// Switches that there was no room for in the queue, which is full.
+    left_out: u64,
+    full: bool,
 }
 
 /// A thread as its last switch left it.
@@ -207,7 +212,7 @@ impl Watcher {
             // Drained first: who has run meanwhile is not asked in vain, which takes longer than
             // all the rest.
             self.drain();
-            let seen = self.ask();
+            let seen = if self.full { Vec::new() } else { self.ask() };
             if !seen.is_empty() {
                 self.drain();
                 self.tell(seen);
@@ -216,16 +221,21 @@ impl Watcher {
             if stop {
                 break;
             }
-            if cpu_times.elapsed() >= CPU_TIME_EVERY {
+            if cpu_times.elapsed() >= CPU_TIME_EVERY && !self.full {
                 cpu_times = Instant::now();
                 let pids: Vec<u32> = self.shared.processes().keys().copied().collect();
                 pids.iter().for_each(|&pid| note_cpu_time(&self.tap, pid));
             }
             thread::park_timeout(BEAT);
         }
-        if self.lost > 0 {
-            let what = format!("{} context switches were lost", self.lost);
-            self.tap.control(clock::now(), Control::Trouble { what });
+        for (count, became) in [
+            (self.lost, "lost by the kernel"),
+            (self.left_out, "left out because the queue was full"),
+        ] {
+            if count > 0 {
+                let what = format!("{count} context switches were {became}");
+                self.tap.control(clock::now(), Control::Trouble { what });
+            }
         }
     }
 
@@ -247,7 +257,17 @@ impl Watcher {
             };
             self.threads.insert(switch.tid, thread);
         }
-        if !switches.is_empty() {
+        // The kernel's rings must be emptied in any case, and this thread waits for nobody.
+        let full = self.tap.is_full();
+        if full {
+            self.left_out += switches.len() as u64;
+        }
+        if full && !self.full {
+            let what = "context switches are left out from here on: the queue is full".to_owned();
+            self.tap.control(clock::now(), Control::Trouble { what });
+        }
+        self.full = full;
+        if !full && !switches.is_empty() {
             self.tap.push(Entry::Schedule(switches));
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, interval, sleep, sleep_until};
 
 use crate::client::{Display, Transport};
 use crate::command::Command;
@@ -18,11 +18,16 @@ use crate::listener::Claimed;
 use crate::notice::Notice;
 use crate::open_files::OpenFiles;
 use crate::record::RecordError;
+use crate::recorder::HANG_PATIENCE;
 
 /// How long an interrupted command may take to end by itself before it is asked to.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a command that was asked to end may take before we end without it.
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
+/// How often the disk is looked at.
+const BEAT: Duration = Duration::from_secs(1);
+/// A write that takes this long is told of.
+const HANG: Duration = Duration::from_secs(2);
 /// How long accepting rests after a failure, most often one of too many open files.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
@@ -88,6 +93,8 @@ pub(crate) async fn serve(
 
     let mut exit_status = None;
     let mut ending = Ending::NotYet;
+    let mut beat = interval(BEAT);
+    let mut hangs = false;
     loop {
         let over = match (ending, &command) {
             (Ending::Now, _) => true,
@@ -127,12 +134,32 @@ pub(crate) async fn serve(
                 };
             }
             () = display.connections.ended.notified() => {}
+            _ = beat.tick() => {
+                let hung = display.disk.hangs_for();
+                if hung < HANG {
+                    hangs = false;
+                } else if !std::mem::replace(&mut hangs, true) {
+                    on(Notice::Trouble(hanging(hung)));
+                }
+                // Its connections may wait for the disk.
+                if hung >= HANG_PATIENCE && exit_status.is_some() {
+                    ending = Ending::Now;
+                }
+            }
         }
     }
     while let Ok(notice) = heard.try_recv() {
         on(notice);
     }
     Ok(Served { exit_status })
+}
+
+fn hanging(since: Duration) -> String {
+    let since = since.as_secs();
+    format!(
+        "the disk hangs: the trace could not be written for {since} s; what comes is kept in memory \
+         up to the size of --queue, then the program waits"
+    )
 }
 
 /// A socket that clients come to.

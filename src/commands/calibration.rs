@@ -104,15 +104,14 @@ impl Calibration {
         }
         let entries = parameters.requests.len();
         let path = self.path.display();
-        eprintln!(
-            "x11prof: {entries} entries of {} in {path}",
+        say!("{entries} entries of {} in {path}",
             parameters.server.name
         );
         match self.is_kept {
             true => {
-                eprintln!("x11prof: `x11prof report TRACE` takes it for recordings of this server")
+                say!("`x11prof report TRACE` takes it for recordings of this server")
             }
-            false => eprintln!("x11prof: next: x11prof report TRACE --params {path}"),
+            false => say!("next: x11prof report TRACE --params {path}"),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -149,11 +148,10 @@ pub(super) fn with_known(
     {
         match Brought::between(&known, &newer) {
             Some(by) => {
-                eprintln!("x11prof: what the file had of {there} was brought to {here}: {by}");
+                say!("what the file had of {there} was brought to {here}: {by}");
                 known = known.brought(by, newer.host.clone());
             }
-            None => eprintln!(
-                "x11prof: warning: what the file has of {there} stays as it was: nothing that was \
+            None => say!("warning: what the file has of {there} stays as it was: nothing that was \
                  measured tells how {here} compares"
             ),
         }

@@ -65,9 +65,8 @@ pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), Com
     let mut names: Vec<&str> = left.iter().map(|it| it.request.as_str()).collect();
     names.dedup();
     match names.as_slice() {
-        [] => eprintln!("x11prof: it has all that the trace needs"),
-        names => eprintln!(
-            "x11prof: the trace has more than could be measured, of {}; another run adds what had no time",
+        [] => say!("it has all that the trace needs"),
+        names => say!("the trace has more than could be measured, of {}; another run adds what had no time",
             names.join(", ")
         ),
     }

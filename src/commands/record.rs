@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use x11prof_proxy::{
     DEFAULT_QUEUE_BYTES, Notice, RecordConfig, RecordError, Recorded, Target, record,
 };
@@ -23,6 +24,8 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         let (live, watch) = Live::start(&arguments.output, arguments.params)?;
         (Some(live), Some(watch))
     } else {
+        // They are for a live view. Who sends one to a recorder without it must not end it.
+        [SIGUSR1, SIGUSR2].into_iter().for_each(crate::ignore);
         (None, None)
     };
     let mut config = RecordConfig {
