@@ -1,7 +1,12 @@
-//! Any bytes as a trace: read, and recovered into one that is whole.
+//! Any bytes as a trace, most of them such as get past the container: read, and recovered into one
+//! that is whole.
 #![no_main]
 
 use x11prof_trace::{Reader, recover};
+
+libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| {
+    x11prof_fuzz::mutate(data, size, most, seed)
+});
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(mut reader) = Reader::new(bytes) {

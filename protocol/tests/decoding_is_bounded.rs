@@ -14,6 +14,7 @@ static LARGEST: AtomicUsize = AtomicUsize::new(0);
 struct Watched;
 
 // SAFETY: passes everything on to the system's allocator.
+#[expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LARGEST.fetch_max(layout.size(), Ordering::Relaxed);

@@ -1,6 +1,8 @@
 //! `x11prof episodes`: how long each action of the user took, and what took it.
 
-use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, Pipeline, Timeline};
+use x11prof_analyzer::{
+    EpisodeOptions, Episodes, EpisodesReport, Facts, Pipeline, Timeline, plain_lines,
+};
 
 use crate::args::{Episodes as Arguments, TableFormat};
 use crate::error::{CommandError, Outcome};
@@ -51,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let to = arguments.output.as_deref();
     match arguments.format {
         // Landmarks name the keys that were pressed.
-        TableFormat::Text => write_text(Access::Private, to, &report.text()),
+        TableFormat::Text => write_text(Access::Private, to, &plain_lines(&report.text())),
         TableFormat::Json => write_json(Access::Private, to, &report),
         TableFormat::Csv => write_text(Access::Private, to, &report.csv()),
     }

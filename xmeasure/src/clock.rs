@@ -9,7 +9,7 @@ struct Timespec {
     nanoseconds: i64,
 }
 
-// rustix has no clocks of other processes.
+#[expect(unsafe_code, reason = "rustix has no clocks of other processes")]
 unsafe extern "C" {
     fn clock_getcpuclockid(pid: c_int, clock: *mut c_int) -> c_int;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
@@ -25,6 +25,7 @@ impl ProcessClock {
     pub(crate) fn of(pid: i32) -> Option<ProcessClock> {
         let mut clock: c_int = 0;
         // SAFETY: `clock` is a valid place for the one int that the call writes.
+        #[expect(unsafe_code, reason = "a system call")]
         let result = unsafe { clock_getcpuclockid(pid, &raw mut clock) };
         (result == 0).then_some(ProcessClock(clock))
     }
@@ -36,6 +37,7 @@ impl ProcessClock {
             nanoseconds: 0,
         };
         // SAFETY: `time` has the layout of a 64-bit timespec and outlives the call.
+        #[expect(unsafe_code, reason = "a system call")]
         let result = unsafe { clock_gettime(self.0, &raw mut time) };
         if result != 0 {
             return None;

@@ -9,7 +9,7 @@ pub(crate) struct Segment {
     id: c_int,
 }
 
-// rustix has no System V shared memory.
+#[expect(unsafe_code, reason = "rustix has no System V shared memory")]
 unsafe extern "C" {
     fn shmget(key: c_int, size: usize, flags: c_int) -> c_int;
     fn shmctl(id: c_int, command: c_int, buffer: *mut c_void) -> c_int;
@@ -24,6 +24,7 @@ impl Segment {
     /// A new one that its user alone may read and write; `None` where the system gives none.
     pub(crate) fn new(length: usize) -> Option<Segment> {
         // SAFETY: the call takes three numbers and touches no memory of ours.
+        #[expect(unsafe_code, reason = "a system call")]
         let id = unsafe { shmget(IPC_PRIVATE, length, IPC_CREAT | 0o600) };
         (id >= 0).then_some(Segment { id })
     }
@@ -37,6 +38,7 @@ impl Segment {
 impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: removing takes no buffer.
+        #[expect(unsafe_code, reason = "a system call")]
         unsafe { shmctl(self.id, IPC_RMID, ptr::null_mut()) };
     }
 }
