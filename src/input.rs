@@ -141,8 +141,7 @@ fn parameters_for(
                 .executable
                 .as_deref()
                 .unwrap_or("the recorded server");
-            say!("no parameters of {executable} are known; prices of {name}; {advice}"
-            );
+            say!("no parameters of {executable} are known; prices of {name}; {advice}");
         }
     }
     Ok(best.parameters.clone())

@@ -23,7 +23,8 @@ impl Table {
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let cells = cells.into_iter();
-        self.0.push(cells.map(|cell| plain(&cell).into_owned()).collect());
+        self.0
+            .push(cells.map(|cell| plain(&cell).into_owned()).collect());
     }
 
     /// Adds headings at the right.

@@ -196,10 +196,12 @@ enum Rule {
 
 fn rule(level: Level, head: Head, body: Option<Body>) -> Rule {
     let long = head.len > LONGEST_KEPT;
-    let image = body == Some(Body::Image);
-    if body == Some(Body::Secret) {
-        Rule::Image
-    } else if image && (long && level >= Level::Images || level >= Level::AllImages) {
+    let left_out = match body {
+        Some(Body::Secret) => true,
+        Some(Body::Image) => long && level >= Level::Images || level >= Level::AllImages,
+        None => false,
+    };
+    if left_out {
         Rule::Image
     } else if level == Level::Bodies || (long && level == Level::LongBodies) {
         Rule::Pressure

@@ -109,7 +109,10 @@ impl Relay<'_> {
                 }
             }
             let waited = match any {
-                true => Ok(lookout.seen()),
+                true => {
+                    lookout.seen();
+                    Ok(())
+                }
                 false => lookout.wait(ways.iter().filter(|way| !way.over).map(Way::awaits)),
             };
             if let Err(error) = waited {

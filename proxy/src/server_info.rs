@@ -15,6 +15,7 @@ use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::server_link::{Connected, ServerLink};
 use crate::socket::{Socket, Wait};
+use crate::viewers::is_viewed;
 
 /// How long the server may take for all of its answers.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,7 +24,6 @@ const LONGEST: usize = 64 << 20;
 /// Core opcodes (protocol encoding, "Requests").
 const QUERY_EXTENSION: u8 = 98;
 const LIST_EXTENSIONS: u8 = 99;
-use crate::viewers::is_viewed;
 
 /// Why a display server could not be used.
 #[derive(Debug, Error)]

@@ -104,9 +104,7 @@ impl Calibration {
         }
         let entries = parameters.requests.len();
         let path = self.path.display();
-        say!("{entries} entries of {} in {path}",
-            parameters.server.name
-        );
+        say!("{entries} entries of {} in {path}", parameters.server.name);
         match self.is_kept {
             true => {
                 say!("`x11prof report TRACE` takes it for recordings of this server")
@@ -151,7 +149,8 @@ pub(super) fn with_known(
                 say!("what the file had of {there} was brought to {here}: {by}");
                 known = known.brought(by, newer.host.clone());
             }
-            None => say!("warning: what the file has of {there} stays as it was: nothing that was \
+            None => say!(
+                "warning: what the file has of {there} stays as it was: nothing that was \
                  measured tells how {here} compares"
             ),
         }

@@ -39,7 +39,9 @@ impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: removing takes no buffer.
         #[expect(unsafe_code, reason = "a system call")]
-        unsafe { shmctl(self.id, IPC_RMID, ptr::null_mut()) };
+        unsafe {
+            shmctl(self.id, IPC_RMID, ptr::null_mut())
+        };
     }
 }
 
