@@ -66,7 +66,8 @@ pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), Com
     names.dedup();
     match names.as_slice() {
         [] => say!("it has all that the trace needs"),
-        names => say!("the trace has more than could be measured, of {}; another run adds what had no time",
+        names => say!(
+            "the trace has more than could be measured, of {}; another run adds what had no time",
             names.join(", ")
         ),
     }

@@ -73,8 +73,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         "connections"
     };
     match left_alone {
-        true => say!("{connections} {clients}; nothing to record, {path} is left as it was"
-        ),
+        true => say!("{connections} {clients}; nothing to record, {path} is left as it was"),
         false => {
             say!("{connections} {clients}, {relayed} relayed, {written} in {path}");
         }
