@@ -29,6 +29,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(crate) struct Live {
     thread: JoinHandle<()>,
     notices: Sender<String>,
+    /// The recording has ended.
+    over: Arc<AtomicBool>,
 }
 
 impl Live {
@@ -50,9 +52,11 @@ impl Live {
         };
         let (watch, watched) = watch();
         let (notices, told) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
         let view = View {
             watched,
             told,
+            over: Arc::clone(&over),
             print: signal(SIGUSR1)?,
             afresh: signal(SIGUSR2)?,
             prices: Prices {
@@ -66,7 +70,12 @@ impl Live {
             .name("x11prof-live".to_owned())
             .spawn(move || view.run())
             .map_err(|error| CommandError::failed(format_args!("a thread: {error}")))?;
-        Ok((Live { thread, notices }, watch))
+        let live = Live {
+            thread,
+            notices,
+            over,
+        };
+        Ok((live, watch))
     }
 
     /// Says something to the user, on the screen where there is one.
@@ -75,8 +84,10 @@ impl Live {
         let _ = self.notices.send(notice);
     }
 
-    /// Waits for the end of the view, which comes once the watch is dropped.
+    /// Waits for the end of the view, which comes once the watch is dropped, or once nothing comes any
+    /// more: a recorder whose disk hangs keeps its watch.
     pub(crate) fn finish(self) {
+        self.over.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
     }
 }
@@ -101,6 +112,7 @@ impl Prices {
 struct View {
     watched: Watched,
     told: Receiver<String>,
+    over: Arc<AtomicBool>,
     print: Arc<AtomicBool>,
     afresh: Arc<AtomicBool>,
     prices: Prices,
@@ -122,6 +134,7 @@ impl View {
         loop {
             match self.watched.next(PATIENCE) {
                 Sight::Record(record) => profile.feed(record),
+                Sight::Nothing if self.over.load(Ordering::Relaxed) => break,
                 Sight::Nothing => {}
                 Sight::End => break,
             }
@@ -147,6 +160,7 @@ impl View {
         loop {
             let record = match self.watched.next(PATIENCE) {
                 Sight::Record(record) => record,
+                Sight::Nothing if self.over.load(Ordering::Relaxed) => return None,
                 Sight::Nothing => continue,
                 Sight::End => return None,
             };
