@@ -74,7 +74,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         })
         .collect();
     for report in &profiles {
-        let (low, high) = (report.total.likely_low_ms, report.total.likely_high_ms);
+        let (low, high) = (report.total.low_ms, report.total.high_ms);
         assert!(low <= high, "{low:?} {high:?}");
         assert!(report.total.server_ms.is_finite());
     }

@@ -8,7 +8,6 @@ mod coldness;
 pub(crate) mod crossing;
 mod deferred;
 pub(crate) mod groups;
-mod likely;
 mod measuring;
 pub(crate) mod others;
 pub(crate) mod owners;

@@ -12,7 +12,7 @@ use crate::profile::reporting::duration_ms;
 pub struct PartitionReport {
     /// CPU time of the clients by the kernel (the paper's gprof).
     pub client_ms: Option<f64>,
-    /// The server's time as estimated: requests and events with their transport (equation 3).
+    /// The server's time as reported: requests and events with their transport (equation 3).
     pub server_ms: f64,
     /// Of it, for requests: their operations, and the transport of requests and replies.
     pub requests_ms: f64,
@@ -37,7 +37,7 @@ pub struct PartitionReport {
     pub percent_of_wall: Option<f64>,
     /// CPU time of the server by the kernel.
     pub server_cpu_ms: Option<f64>,
-    /// The estimate as a multiple of it.
+    /// The reported time as a multiple of it.
     pub estimate_ratio: Option<f64>,
 }
 
@@ -82,7 +82,7 @@ impl std::fmt::Display for PartitionReport {
         writeln!(f, "Client time (kernel): {}", ms(self.client_ms))?;
         writeln!(
             f,
-            "Server time (estimated): {:.3} ms; requests {:.3} ms, events {:.3} ms",
+            "Server time: {:.3} ms; requests {:.3} ms, events {:.3} ms",
             self.server_ms, self.requests_ms, self.events_ms
         )?;
         if let (Some(sum), Some(overlap), Some(idle)) = (self.sum_ms, self.overlap_ms, self.idle_ms)
@@ -110,7 +110,7 @@ impl std::fmt::Display for PartitionReport {
         writeln!(f, "Actual time (wall clock): {:.3} ms{part}", self.wall_ms)?;
         let ratio = self
             .estimate_ratio
-            .map_or_else(String::new, |ratio| format!("; estimate/kernel {ratio:.2}"));
+            .map_or_else(String::new, |ratio| format!("; reported/kernel {ratio:.2}"));
         writeln!(f, "Server time (kernel): {}{ratio}", ms(self.server_cpu_ms))
     }
 }

@@ -1,5 +1,5 @@
 //! The execution profile as a document: the JSON of `report --format json` (DESIGN, section 3;
-//! docs/METHOD.md), from which the text is made as well.
+//! docs/MODEL.md), from which the text is made as well.
 
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
@@ -261,11 +261,6 @@ pub struct TotalReport {
     pub low_ms: f64,
     /// The most that it may be by that.
     pub high_ms: f64,
-    /// Above what `time_ms` was with nine in ten programs that were checked; `None` where the
-    /// parameters know no transport, or tell the wall's time.
-    pub likely_low_ms: Option<f64>,
-    /// Below what it was.
-    pub likely_high_ms: Option<f64>,
     /// Requests without a price.
     pub unpriced: u64,
     /// CPU time of the clients by the kernel.

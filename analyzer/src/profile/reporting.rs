@@ -7,7 +7,6 @@ use x11prof_cost_model::{Clock, Cost, Micros, Network};
 use crate::facts::Facts;
 use crate::measured::Basis;
 use crate::profile::charges::TransportPart;
-use crate::profile::likely::likely;
 use crate::profile::partition::PartitionReport;
 use crate::profile::pricing::Blocking;
 use crate::profile::report::{
@@ -249,9 +248,6 @@ fn total(
         // Prices have divided it, and have not made it.
         server = Cost::exact(server.time);
     }
-    // What was compared is processor time, by files that know transport.
-    let is_checked = !measured && profile.knows_transport() && profile.clock() == Some(Clock::Cpu);
-    let likely = is_checked.then(|| likely(server));
     let wire = network.time(all.bytes, all.blocking) + network.time(transport.bytes, 0);
     let cpu = facts.cpu();
     TotalReport {
@@ -262,8 +258,6 @@ fn total(
         network_ms: ms(wire),
         low_ms: ms(server.low + wire),
         high_ms: ms(server.high + wire),
-        likely_low_ms: likely.map(|(least, _)| ms(least + wire)),
-        likely_high_ms: likely.map(|(_, most)| ms(most + wire)),
         unpriced: all.unpriced,
         client_cpu_ms: cpu.clients.map(duration_ms),
         server_cpu_ms: cpu.server.map(duration_ms),

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use x11prof_cost_model::Clock;
 
 use crate::comparison::text::scaled_text;
+use crate::measured::Basis;
 use crate::profile::report::{NetworkReport, ProfileReport, RequestReport};
 use crate::profile::reporting::percent;
 use crate::table::{Table, plain};
@@ -248,15 +249,12 @@ impl ProfileReport {
             sum(|line| line.interpolated),
             sum(|line| line.substituted),
         )?;
-        writeln!(
-            out,
-            "Bounds: the calibration allows {:.3} to {:.3} ms in all",
-            total.low_ms, total.high_ms,
-        )?;
-        if let (Some(low), Some(high)) = (total.likely_low_ms, total.likely_high_ms) {
+        // The kernel's total has no bounds.
+        if self.server.basis != Basis::Measured {
             writeln!(
                 out,
-                "Likely: {low:.3} to {high:.3} ms, as nine in ten of the programs that were checked",
+                "Bounds: the calibration allows {:.3} to {:.3} ms in all",
+                total.low_ms, total.high_ms,
             )?;
         }
         write!(out, "{}", self.client_and_server)
