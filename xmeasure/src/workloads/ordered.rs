@@ -10,6 +10,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::extensions::{ordered, share};
 use super::images::{Image, longest_request};
+use super::styles::FUNCTIONS;
 use crate::error::MeasureError;
 use crate::loads::{Loads, Series};
 use crate::plan::Plan;
@@ -21,25 +22,6 @@ use crate::workload::{Phase, Sync, Workload};
 pub(super) const LARGE: u16 = 1280;
 /// Bytes of a property, and letters of a name, at most.
 const LONGEST: f64 = 60_000.0;
-/// Functions, as the protocol numbers them (GC).
-const FUNCTIONS: [&str; 16] = [
-    "GXclear",
-    "GXand",
-    "GXandReverse",
-    "GXcopy",
-    "GXandInverted",
-    "GXnoop",
-    "GXxor",
-    "GXor",
-    "GXnor",
-    "GXequiv",
-    "GXinvert",
-    "GXorReverse",
-    "GXcopyInverted",
-    "GXorInverted",
-    "GXnand",
-    "GXset",
-];
 
 /// Adds loads of what `plan` wants, as far as they can be made.
 pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {

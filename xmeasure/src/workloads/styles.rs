@@ -27,7 +27,7 @@ pub(super) const COMMON: Style = Style {
 };
 
 /// The raster operations by their names in `X11/X.h`, in the protocol's order.
-const FUNCTIONS: [&str; 16] = [
+pub(super) const FUNCTIONS: [&str; 16] = [
     "GXclear",
     "GXand",
     "GXandReverse",

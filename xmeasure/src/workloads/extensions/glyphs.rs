@@ -19,7 +19,7 @@ const GLYPH_SIDES: [u16; 2] = [8, 16];
 
 /// Which of the three text requests: glyphs named by one, two or four bytes.
 #[derive(Debug, Clone, Copy)]
-enum Width {
+pub(super) enum Width {
     One,
     Two,
     Four,
@@ -44,7 +44,8 @@ pub(super) fn add(
                         let (x, y) = place(index, SIDE, side);
                         let y = y + side.cast_signed();
                         let commands = commands(width, index, x, y, count, strings);
-                        glyphs(render.major, width, src, dst, mask, set, commands)
+                        let pictures = (PictOp::OVER, src, dst);
+                        glyphs(render.major, width, pictures, mask, set, commands)
                     })
                 };
                 let counts = plan.sizes(&GLYPHS).copied();
@@ -80,16 +81,16 @@ fn commands(width: Width, index: usize, x: i16, y: i16, count: u16, strings: usi
     bytes
 }
 
-fn glyphs(
+/// A text of those elements, from a picture to another by an operator.
+pub(super) fn glyphs(
     major: u8,
     width: Width,
-    src: u32,
-    dst: u32,
+    (op, src, dst): (PictOp, u32, u32),
     mask_format: u32,
     glyphset: u32,
     commands: Vec<u8>,
 ) -> Vec<u8> {
-    let (op, src_x, src_y) = (PictOp::OVER, 0, 0);
+    let (src_x, src_y) = (0, 0);
     let glyphcmds = commands.into();
     match width {
         Width::One => extension(

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use x11prof_session::Operation;
 use x11rb_protocol::protocol::render::{
-    AddGlyphsRequest, CompositeGlyphs8Request, CompositeGlyphs16Request, CompositeGlyphs32Request,
-    CompositeRequest, CreateGlyphSetRequest, CreatePictureAux, FillRectanglesRequest,
-    FreeGlyphsRequest, Glyphinfo, PictOp, QueryPictFormatsRequest, Repeat, TrapezoidsRequest,
+    AddGlyphsRequest, CompositeRequest, CreateGlyphSetRequest, CreatePictureAux,
+    FillRectanglesRequest, FreeGlyphsRequest, Glyphinfo, PictOp, QueryPictFormatsRequest, Repeat,
+    TrapezoidsRequest,
 };
 use x11rb_protocol::protocol::xproto::Rectangle;
 
 use super::super::ordered::{LARGE, area, drawn, name, series};
 use super::super::scattered;
 use super::edges::{STEPS, bar};
+use super::glyphs::{Width, glyphs as composited};
 use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
 use crate::error::MeasureError;
 use crate::loads::{Loads, Series};
@@ -61,9 +62,9 @@ pub(crate) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             "RENDER:Composite" => composite(stage, render, wanted)?,
             "RENDER:FillRectangles" => fill(stage, render, wanted)?,
             "RENDER:Trapezoids" => trapezoids(stage, render, wanted)?,
-            "RENDER:CompositeGlyphs8" => glyphs(stage, render, wanted, 1)?,
-            "RENDER:CompositeGlyphs16" => glyphs(stage, render, wanted, 2)?,
-            "RENDER:CompositeGlyphs32" => glyphs(stage, render, wanted, 4)?,
+            "RENDER:CompositeGlyphs8" => glyphs(stage, render, wanted, Width::One)?,
+            "RENDER:CompositeGlyphs16" => glyphs(stage, render, wanted, Width::Two)?,
+            "RENDER:CompositeGlyphs32" => glyphs(stage, render, wanted, Width::Four)?,
             "RENDER:AddGlyphs" => add_glyphs(stage, render, wanted)?,
             _ => None,
         };
@@ -382,7 +383,7 @@ fn glyphs(
     stage: &mut Stage,
     render: Render,
     wanted: &Operation,
-    bytes: usize,
+    width: Width,
 ) -> Result<Option<Made>, MeasureError> {
     if name(wanted, "glyphformat") != Some("a8") {
         return Ok(None);
@@ -411,55 +412,22 @@ fn glyphs(
             commands.extend(x.to_ne_bytes());
             commands.extend((y + 40).to_ne_bytes());
             for _ in 0..count {
-                match bytes {
-                    1 => commands.push(id as u8),
-                    2 => commands.extend((id as u16).to_ne_bytes()),
-                    _ => commands.extend(id.to_ne_bytes()),
+                match width {
+                    Width::One => commands.push(id as u8),
+                    Width::Two => commands.extend((id as u16).to_ne_bytes()),
+                    Width::Four => commands.extend(id.to_ne_bytes()),
                 }
             }
             commands.resize(commands.len().next_multiple_of(4), 0);
-            let (src_x, src_y, glyphcmds) = (0, 0, commands.into());
-            match bytes {
-                1 => extension(
-                    CompositeGlyphs8Request {
-                        op,
-                        src,
-                        dst,
-                        mask_format,
-                        glyphset,
-                        src_x,
-                        src_y,
-                        glyphcmds,
-                    },
-                    render.major,
-                ),
-                2 => extension(
-                    CompositeGlyphs16Request {
-                        op,
-                        src,
-                        dst,
-                        mask_format,
-                        glyphset,
-                        src_x,
-                        src_y,
-                        glyphcmds,
-                    },
-                    render.major,
-                ),
-                _ => extension(
-                    CompositeGlyphs32Request {
-                        op,
-                        src,
-                        dst,
-                        mask_format,
-                        glyphset,
-                        src_x,
-                        src_y,
-                        glyphcmds,
-                    },
-                    render.major,
-                ),
-            }
+            let pictures = (op, src, dst);
+            composited(
+                render.major,
+                width,
+                pictures,
+                mask_format,
+                glyphset,
+                commands,
+            )
         })
     }))
 }
