@@ -183,10 +183,9 @@ fn locked(path: &Path) -> io::Result<File> {
             .mode(0o600)
             .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
             .open(path)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Err(recorded_by_another()),
-            // A file system without locks does not keep anybody from recording.
-            Ok(()) | Err(_) => {}
+        // A file system without locks does not keep anybody from recording.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            return Err(recorded_by_another());
         }
         // Between opening and locking its recorder may have renamed or removed it.
         if is_at(&file, path) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use x11prof_cost_model::{Clock, Cost, Micros, Network};
+use x11prof_cost_model::{Cost, Micros, Network};
 
 use crate::facts::Facts;
 use crate::measured::Basis;
