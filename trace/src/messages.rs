@@ -22,6 +22,7 @@ const ARENA_LEN: usize = 1 << 16;
 const NAME_LIMIT: usize = 1 << 10;
 
 /// A message.
+#[derive(Clone)]
 pub(crate) struct Message {
     pub(crate) topic: MessageTopic,
     pub(crate) time: Timestamp,

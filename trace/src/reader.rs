@@ -102,7 +102,7 @@ pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Sta
 }
 
 /// The record of a message; none where it is of a kind that this version does not know.
-fn decode(message: Message) -> Result<Option<Record>, String> {
+pub(crate) fn decode(message: Message) -> Result<Option<Record>, String> {
     let Message { topic, time, data } = message;
     let MessageTopic::Known(topic) = topic else {
         return Ok(None);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::format::Topic;
 use crate::messages::{Message, MessageTopic, Messages, OtherChannel};
-use crate::reader::begin;
+use crate::reader::{begin, decode};
 use crate::writer::Container;
 use crate::{Control, Timestamp, TraceError};
 
@@ -42,7 +42,11 @@ pub fn recover(source: impl Read, sink: impl Write) -> Result<Recovery, TraceErr
 
     let damage = loop {
         match messages.next() {
-            Ok(Some(message)) => copy.message(&message)?,
+            // Its checksum is right, and still it may say nothing that can be read.
+            Ok(Some(message)) => match decode(message.clone()) {
+                Ok(_) => copy.message(&message)?,
+                Err(what) => break Some(what),
+            },
             Ok(None) => break None,
             Err(TraceError::Damaged { what, .. }) => break Some(what),
             Err(error) => return Err(error),

@@ -202,6 +202,14 @@ fn blocks_and_controls_that_contradict_themselves_are_damage() {
         let (found, end) = read(&file);
         assert_eq!(found.len(), 1);
         assert!(matches!(end, Err(TraceError::Damaged { .. })), "{topic}");
+        // What is recovered from it can be read to its end.
+        let mut out = Vec::new();
+        let recovery = recover(&file[..], &mut out).unwrap();
+        assert!(
+            recovery.damage.is_some() && !recovery.complete_before,
+            "{topic}"
+        );
+        assert!(read(&out).1.unwrap(), "{topic}");
     }
 }
 
