@@ -179,22 +179,18 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         while drain.take(&mut entries, PATIENCE) {
             dirty |= !entries.is_empty();
             let mut cost = 0;
-            let mut rest = entries.drain(..);
-            let mut written = 0;
-            while let Some(entry) = rest.next() {
+            for (n, entry) in entries.drain(..).enumerate() {
                 cost += entry.cost();
                 self.entry(entry);
-                written += 1;
-                if written % RELEASE_EVERY == 0 {
-                    drain.release(std::mem::take(&mut cost), rest.as_slice().first());
+                if n % RELEASE_EVERY == RELEASE_EVERY - 1 {
+                    drain.release(std::mem::take(&mut cost));
                 }
                 if flushed.elapsed() >= FLUSH_EVERY {
                     self.flush();
                     flushed = Instant::now();
                 }
             }
-            drop(rest);
-            drain.release(cost, None);
+            drain.release(cost);
             if dirty && flushed.elapsed() >= FLUSH_EVERY {
                 self.flush();
                 flushed = Instant::now();

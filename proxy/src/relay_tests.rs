@@ -153,7 +153,7 @@ fn tapped(drain: &Drain) -> [Vec<u8>; 2] {
     let (mut entries, mut streams) = (Vec::new(), [Vec::new(), Vec::new()]);
     while drain.take(&mut entries, Duration::from_millis(10)) {
         for entry in &entries {
-            drain.release(entry.cost(), None);
+            drain.release(entry.cost());
             if let Entry::Block(block) = entry {
                 let [to_server, to_client] = &mut streams;
                 match block.direction {

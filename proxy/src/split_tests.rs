@@ -147,7 +147,7 @@ fn check(direction: Direction, stream: &Stream, splits: &[usize], small_buffers:
         let (mut entries, mut blocks) = (Vec::new(), Vec::new());
         while drain.take(&mut entries, Duration::from_millis(10)) {
             for entry in entries.drain(..) {
-                drain.release(entry.cost(), None);
+                drain.release(entry.cost());
                 if let Entry::Block(block) = entry
                     && block.direction == direction
                 {

@@ -20,9 +20,6 @@ const WAKE_AT: usize = 1 << 20;
 /// How long the queue must have been short before short images are kept again. Without it, the
 /// recorder would compress as many of them as it can, on a processor that others need.
 const CALM_NS: u64 = 1_000_000_000;
-/// How long an entry may wait for the recorder before long bodies are left out; twice that, before
-/// all are.
-const LATE_NS: u64 = 60_000_000;
 /// What an entry costs beside its bytes.
 const ENTRY_COST: usize = 128;
 
@@ -35,17 +32,6 @@ pub(crate) enum Entry {
 }
 
 impl Entry {
-    /// When it came.
-    pub(crate) fn time(&self) -> Timestamp {
-        match self {
-            Entry::Block(block) => block.time,
-            Entry::Control(time, _) => *time,
-            Entry::Schedule(switches) => {
-                switches.first().map_or_else(Default::default, |it| it.time)
-            }
-        }
-    }
-
     /// What it holds of the queue's bound.
     pub(crate) fn cost(&self) -> usize {
         ENTRY_COST
@@ -81,8 +67,6 @@ struct Shared {
     held: AtomicUsize,
     limit: usize,
     full: bool,
-    /// When the oldest entry came that is not written yet, in nanoseconds; 0 where all are.
-    oldest: AtomicU64,
     /// Short images are left out until then, in nanoseconds.
     busy_until: AtomicU64,
     /// Bytes left out because the queue was filling.
@@ -141,11 +125,6 @@ impl Tap {
             block.time = block.time.max(waiting.time);
             waiting.time = block.time;
         }
-        if waiting.entries.is_empty() && self.0.oldest.load(Ordering::Relaxed) == 0 {
-            self.0
-                .oldest
-                .store(entry.time().as_nanos(), Ordering::Relaxed);
-        }
         let before = waiting.cost;
         waiting.cost += cost;
         waiting.entries.push(entry);
@@ -161,8 +140,7 @@ impl Tap {
 
     /// What is to be left out of what comes at `now`. It rises with what the queue holds: from a
     /// 32nd of the limit on, and for a while from then, short images go as well as long ones; from
-    /// a quarter on, long bodies of all kinds do; from a half on, all bodies. So they do where the
-    /// oldest entry has waited for long: it would be lost if we were killed.
+    /// a quarter on, long bodies of all kinds do; from a half on, all bodies.
     pub(crate) fn level(&self, now: Timestamp) -> Level {
         if self.0.full {
             return Level::Secrets;
@@ -172,13 +150,9 @@ impl Tap {
             let until = now.as_nanos().saturating_add(CALM_NS);
             self.0.busy_until.store(until, Ordering::Relaxed);
         }
-        let age = match self.0.oldest.load(Ordering::Relaxed) {
-            0 => 0,
-            oldest => now.as_nanos().saturating_sub(oldest),
-        };
         match self.0.limit {
-            limit if held >= limit / 2 || age >= 2 * LATE_NS => Level::Bodies,
-            limit if held >= limit / 4 || age >= LATE_NS => Level::LongBodies,
+            limit if held >= limit / 2 => Level::Bodies,
+            limit if held >= limit / 4 => Level::LongBodies,
             _ if now.as_nanos() < self.0.busy_until.load(Ordering::Relaxed) => Level::AllImages,
             _ => Level::Images,
         }
@@ -263,19 +237,12 @@ impl Drain {
                 .0;
         }
         waiting.cost = 0;
-        let oldest = waiting.entries.first().map_or(0, |it| it.time().as_nanos());
-        self.0.oldest.store(oldest, Ordering::Relaxed);
         std::mem::swap(&mut waiting.entries, entries);
         !(entries.is_empty() && self.0.closed.load(Ordering::Acquire))
     }
 
-    /// Says that entries of this cost were dealt with, and which is the next, if any was taken.
-    pub(crate) fn release(&self, cost: usize, next: Option<&Entry>) {
-        if let Some(next) = next {
-            self.0
-                .oldest
-                .store(next.time().as_nanos(), Ordering::Relaxed);
-        }
+    /// Says that entries of this cost were dealt with.
+    pub(crate) fn release(&self, cost: usize) {
         let before = self.0.held.fetch_sub(cost, Ordering::AcqRel);
         if before >= self.0.limit && before - cost.min(before) < self.0.limit {
             let _waiting = lock(&self.0);
@@ -333,15 +300,12 @@ mod tests {
             Level::Bodies,
         ];
         assert_eq!(levels, expected);
-        let mut entries = Vec::new();
-        // Taken twice: all that was taken first is written then.
-        assert!((0..2).all(|_| drain.take(&mut entries, Duration::ZERO)));
-        drain.release(3500, None);
+        drain.release(3500);
         let (soon, later) = (
             Timestamp::from_nanos(6),
             Timestamp::from_nanos(2_000_000_000),
         );
-        drain.release(500, None);
+        drain.release(500);
         assert_eq!(queue.level(soon), Level::AllImages);
         assert_eq!(queue.level(later), Level::Images);
         assert_eq!(queue.toll(), None);
@@ -354,23 +318,6 @@ mod tests {
         );
         let (queue, _drain) = tap(0, true);
         assert_eq!(queue.level(soon), Level::Secrets);
-    }
-
-    #[test]
-    fn what_waits_for_long_leaves_bodies_out() {
-        let (queue, drain) = tap(1 << 20, false);
-        let at = |ms: u64| Timestamp::from_nanos(1 + 1_000_000 * ms);
-        let level = |ms| queue.level(at(ms));
-        queue.push(entry(10));
-        queue.push(entry(10));
-        let levels = [59, 60, 120].map(level);
-        assert_eq!(levels, [Level::Images, Level::LongBodies, Level::Bodies]);
-        let mut entries = Vec::new();
-        drain.take(&mut entries, Duration::ZERO);
-        // Taken is not written.
-        assert_eq!(level(200), Level::Bodies);
-        drain.take(&mut entries, Duration::ZERO);
-        assert_eq!(level(200), Level::Images);
     }
 
     #[test]
@@ -398,9 +345,7 @@ mod tests {
         let recorder = std::thread::spawn(move || {
             let mut entries = Vec::new();
             while drain.take(&mut entries, Duration::from_millis(5)) {
-                entries
-                    .iter()
-                    .for_each(|entry| drain.release(entry.cost(), None));
+                entries.iter().for_each(|entry| drain.release(entry.cost()));
             }
         });
         tap.await_room();
