@@ -4,6 +4,8 @@ use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use super::states::Busy;
+
 /// What began an episode (thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trigger {
@@ -199,6 +201,10 @@ pub struct Episode {
     pub events: u64,
     /// Nanoseconds for which threads of the client could run, added up over the threads.
     pub runnable: u64,
+    /// Nanoseconds of its handling by the state of its client.
+    pub(crate) busy: Busy,
+    /// Nanoseconds for which its stimulus waited while its client handled nothing.
+    pub(crate) waited_idle: u64,
     /// What it had to handle of its own doing before its response was complete, such as the
     /// Expose of a window that it mapped.
     pub children: Vec<Child>,

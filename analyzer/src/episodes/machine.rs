@@ -16,7 +16,7 @@ use super::episode::{Asked, Episode, Owner};
 use super::happening::Wait;
 use super::open::Open;
 use super::queue::Queue;
-use super::states::State;
+use super::states::BusyState;
 use super::thread::Thread;
 
 /// What was delivered at least this long before a thread blocks, it has read: the relay has
@@ -60,6 +60,8 @@ pub(crate) struct Machine {
     busy_from: Option<SequenceNumber>,
     /// When it last drew without a stimulus.
     last_frame: Option<u64>,
+    /// When its last episode ended.
+    last_end: u64,
     names: Names,
 }
 
@@ -101,6 +103,7 @@ impl Machine {
             },
             busy_from: None,
             last_frame: None,
+            last_end: time,
             names,
         }
     }
@@ -117,26 +120,16 @@ impl Machine {
     pub(crate) fn pass(&mut self, time: u64, grabbed: u64, runnable: u64) {
         let asks = !self.outstanding.is_empty();
         let owner = self.thread.owner(asks);
+        let state = BusyState {
+            events: self.waiting.has_input(),
+            outstanding: asks,
+        };
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
-            open.pass(time, owner, runnable);
+            open.pass(time, owner, runnable, state);
             if asks && grabbed > 0 {
                 open.grabbed(grabbed);
             }
-        }
-    }
-
-    /// The state for the think and wait times.
-    pub(crate) fn state(&self) -> State {
-        let busy = self
-            .open
-            .as_ref()
-            .filter(|open| open.quiet_since().is_none());
-        State {
-            busy: busy.is_some(),
-            for_user: busy.is_some_and(Open::is_input),
-            events: self.waiting.has_input(),
-            outstanding: !self.outstanding.is_empty(),
         }
     }
 
@@ -237,8 +230,14 @@ impl Machine {
         }
         let lingers = quiet.is_some_and(|quiet| time.saturating_sub(quiet) <= self.spans.tick());
         let brief = wait.is_none() && !fed && time.saturating_sub(since) < BRIEF;
+        if brief || relieved {
+            // A wait for a page or a lock, or for room to write.
+            if let Some(open) = &mut self.open {
+                open.not_quiet();
+            }
+        }
         let goes_on = match &self.open {
-            // A wait for a reply, for room to write, or not known to be quiet at all.
+            // A wait for a reply, or not known to be quiet at all.
             Some(_) if quiet.is_none() || brief || relieved => true,
             // What came to nothing does not begin what comes now.
             Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
@@ -258,6 +257,7 @@ impl Machine {
         if let Some(first) = self.waiting.next() {
             let stimulus = Some((first.stimulus, first.landmark));
             let mut open = Open::new(stimulus, first.landmark, first.start, time);
+            open.waited_idle = time.saturating_sub(first.start.max(self.last_end));
             open.events = first.events;
             self.open = Some(open);
         }
@@ -268,6 +268,7 @@ impl Machine {
             && open.counts()
         {
             let (episode, end) = open.finish(self.client);
+            self.last_end = end;
             done(episode, end);
         }
     }

@@ -9,6 +9,7 @@
 mod bursts;
 mod clock;
 mod collect;
+mod covered;
 mod csv;
 mod cumulative;
 mod episode;
@@ -38,7 +39,7 @@ mod timeline;
 mod windows;
 
 use x11prof_cost_model::Network;
-use x11prof_trace::Control;
+use x11prof_trace::{Control, Timestamp};
 
 use crate::pipeline::Observation;
 use collect::Collector;
@@ -122,10 +123,11 @@ impl Episodes {
             follower,
             findings,
         } = self;
-        if let Observation::Control(_, control) = observation {
+        if let Observation::Control(time, control) = observation {
             match control {
                 Control::Server(server) => follower.set_server(server.pid),
-                Control::Opened(opened) => findings.opened(opened),
+                Control::Opened(opened) => findings.opened(*time, opened),
+                Control::Closed { connection, .. } => findings.closed(*time, *connection),
                 _ => {}
             }
         }
@@ -145,8 +147,8 @@ impl Episodes {
             follower.happened(time, &happening, &mut |episode| findings.add(&episode));
         });
         let end = collector.newest();
-        let states = follower.finish(end, &mut |episode| findings.add(&episode));
-        findings.states = states;
+        follower.finish(end, &mut |episode| findings.add(&episode));
+        findings.ended(Timestamp::from_nanos(end));
         self.findings
     }
 }

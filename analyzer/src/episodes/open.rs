@@ -4,10 +4,28 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger};
-use super::stimulus::Stimulus;
+use super::states::{Busy, BusyState};
+use super::stimulus::{Shape, Stimulus};
 
 /// Children kept of an episode.
 const MOST_CHILDREN: usize = 64;
+
+/// Time added up, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    parts: Parts,
+    /// Threads that could run, times nanoseconds.
+    runnable: u64,
+    states: Busy,
+}
+
+impl Tally {
+    fn merge(&mut self, more: &Tally) {
+        self.parts.merge(&more.parts);
+        self.runnable = self.runnable.saturating_add(more.runnable);
+        self.states.merge(&more.states);
+    }
+}
 
 /// An episode whose client has begun with it.
 #[derive(Debug, Clone)]
@@ -16,14 +34,14 @@ pub(crate) struct Open {
     landmark: Symbol,
     trigger: Trigger,
     start: u64,
-    /// Up to where `parts` and `since_sent` go.
+    /// Up to where `until_sent` and `since_sent` go.
     pub(crate) since: u64,
     /// Up to the last request.
-    parts: Parts,
+    until_sent: Tally,
     /// From there on.
-    since_sent: Parts,
-    /// `since_sent` as it was when the client fell quiet.
-    at_quiet: Option<(u64, Parts)>,
+    since_sent: Tally,
+    /// `since_sent` as it was when the client first fell quiet.
+    at_quiet: Option<(u64, Tally)>,
     /// When it last sent something.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
@@ -33,8 +51,8 @@ pub(crate) struct Open {
     pub(crate) events: u64,
     pub(crate) scheduled: bool,
     starts_up: bool,
-    /// Threads that could run, times nanoseconds: up to the last request, and from there on.
-    runnable: [u64; 2],
+    /// For how long its stimulus waited while its client handled nothing.
+    pub(crate) waited_idle: u64,
     children: Vec<(Symbol, u64)>,
 }
 
@@ -46,16 +64,17 @@ impl Open {
         start: u64,
         handled: u64,
     ) -> Open {
-        let mut parts = Parts::default();
-        parts.add(Owner::Waiting, handled.saturating_sub(start));
+        let mut until_sent = Tally::default();
+        let waited = handled.saturating_sub(start);
+        until_sent.parts.add(Owner::Waiting, waited);
         Open {
             trigger: stimulus.map_or(Trigger::Asynchronous, |(stimulus, _)| stimulus.trigger),
             landmark: stimulus.map_or(landmark, |(_, landmark)| landmark),
             stimulus: stimulus.map(|(stimulus, _)| stimulus),
             start,
             since: handled.max(start),
-            parts,
-            since_sent: Parts::default(),
+            until_sent,
+            since_sent: Tally::default(),
             at_quiet: None,
             last_sent: None,
             draws: false,
@@ -65,7 +84,7 @@ impl Open {
             events: u64::from(stimulus.is_some()),
             scheduled: false,
             starts_up: false,
-            runnable: [0; 2],
+            waited_idle: 0,
             children: Vec::new(),
         }
     }
@@ -78,34 +97,38 @@ impl Open {
         }
     }
 
-    /// Time passes until `time` with this owner, and with so many threads that could run.
-    pub(crate) fn pass(&mut self, time: u64, owner: Owner, runnable: u64) {
+    /// Time passes until `time` with this owner, with so many threads that could run, while events wait
+    /// and a reply is outstanding, or not.
+    pub(crate) fn pass(&mut self, time: u64, owner: Owner, runnable: u64, state: BusyState) {
         let passed = time.saturating_sub(self.since);
-        self.since_sent.add(owner, passed);
-        self.runnable[1] = self.runnable[1].saturating_add(passed.saturating_mul(runnable));
+        let tally = &mut self.since_sent;
+        tally.parts.add(owner, passed);
+        let threads = passed.saturating_mul(runnable);
+        tally.runnable = tally.runnable.saturating_add(threads);
+        tally.states.add(state, passed);
         self.since = self.since.max(time);
     }
 
     /// While it waited for a reply another client had grabbed the server for so long.
     pub(crate) fn grabbed(&mut self, nanos: u64) {
         let asked = Owner::Server(Asked::Reply);
-        self.since_sent
-            .shift(asked, Owner::Server(Asked::Grabbed), nanos);
+        let grabbed = Owner::Server(Asked::Grabbed);
+        self.since_sent.parts.shift(asked, grabbed, nanos);
     }
 
     /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
     /// are this owner's.
     pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner) {
         let waited = Owner::OffCpu(Cause::Elsewhere);
-        self.since_sent.shift(waited, owner, nanos);
+        self.since_sent.parts.shift(waited, owner, nanos);
     }
 
     /// Something was sent at `time`: all until then belongs to the response.
     pub(crate) fn sent(&mut self, time: u64) {
         self.last_sent = Some(time);
-        self.parts.merge(&std::mem::take(&mut self.since_sent));
+        let since = std::mem::take(&mut self.since_sent);
+        self.until_sent.merge(&since);
         self.at_quiet = None;
-        self.runnable[0] = self.runnable[0].saturating_add(std::mem::take(&mut self.runnable[1]));
     }
 
     /// It has to handle something of its own doing.
@@ -115,9 +138,10 @@ impl Open {
         }
     }
 
-    /// The client may be quiet since `time`.
+    /// The client may be quiet since `time`, if it has not been since before: a wakeup in between that
+    /// sent nothing did nothing for anybody.
     pub(crate) fn maybe_quiet(&mut self, time: u64) {
-        self.at_quiet = Some((time, self.since_sent));
+        self.at_quiet.get_or_insert((time, self.since_sent));
     }
 
     /// It was not.
@@ -140,6 +164,12 @@ impl Open {
         self.trigger == Trigger::Input
     }
 
+    /// Whether a key, button or finger that went down began it.
+    pub(crate) fn is_press(&self) -> bool {
+        let shape = self.stimulus.map(|stimulus| stimulus.shape);
+        shape == Some(Shape::Press)
+    }
+
     /// Whether anybody would miss it: it has a stimulus, or did something.
     pub(crate) fn counts(&self) -> bool {
         self.stimulus.is_some() || self.requests > 0 || self.starts_up
@@ -150,12 +180,13 @@ impl Open {
         // Without a request there is no response but the client's falling quiet.
         let end = match (self.last_sent, self.at_quiet) {
             (Some(sent), _) => sent,
-            (None, Some((quiet, parts))) => {
-                self.parts.merge(&parts);
+            (None, Some((quiet, until))) => {
+                self.until_sent.merge(&until);
                 quiet
             }
             (None, None) => {
-                self.parts.merge(&self.since_sent);
+                let since = self.since_sent;
+                self.until_sent.merge(&since);
                 self.since
             }
         };
@@ -175,16 +206,14 @@ impl Open {
             landmark: self.landmark,
             trigger: self.trigger,
             start: Timestamp::from_nanos(self.start),
-            parts: self.parts,
+            parts: self.until_sent.parts,
             round_trips: self.round_trips,
             requests: self.requests,
             bytes: self.bytes,
             events: self.events,
-            runnable: if self.last_sent.is_some() {
-                self.runnable[0]
-            } else {
-                self.runnable[1]
-            },
+            runnable: self.until_sent.runnable,
+            busy: self.until_sent.states,
+            waited_idle: self.waited_idle,
             children,
             scheduled: self.scheduled,
         };

@@ -1,7 +1,9 @@
 //! Episodes of synthetic traces, whose times are known to the nanosecond.
 
 mod devices;
+mod quiet;
 mod sums;
+mod views;
 
 use x11prof_cost_model::Network;
 use x11prof_protocol::SequenceNumber;

@@ -79,8 +79,13 @@ impl Machine {
                 && stimulus.shape != Shape::Frame
                 && self.busy_from.is_some()
                 && stimulus.sequence >= self.busy_from;
-            let release = open.quiet_since().is_none()
-                && open.stimulus.is_some_and(|press| stimulus.releases(&press));
+            // What goes up in the middle of a handling, or before the response has begun to show, does not
+            // take the action over.
+            let goes_on = open.quiet_since().is_none() || (lingers && !open.draws);
+            let release = stimulus.shape == Shape::Release
+                && open.is_press()
+                && goes_on
+                && !self.waiting.holds_press_of(stimulus);
             if (own && lingers) || release {
                 open.events += 1;
                 if own && stimulus.trigger == Trigger::Output {
@@ -174,7 +179,15 @@ impl Machine {
             {
                 open.maybe_quiet(time);
             }
-        } else if !self.waiting.is_empty() {
+            return;
+        }
+        if self.open.as_ref().is_some_and(Open::is_press) {
+            let events = self.waiting.take_releases();
+            if let Some(open) = &mut self.open {
+                open.events += events;
+            }
+        }
+        if !self.waiting.is_empty() {
             // What it wrote ends what it did before it reads the next event.
             self.close(done);
             self.begin(time);
