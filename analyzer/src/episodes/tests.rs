@@ -97,6 +97,7 @@ impl Scheduled {
             since_ns: 1_000_000_000 + since * 1000,
             syscall,
             wait_channel: None,
+            arguments: Vec::new(),
         }));
     }
 }
