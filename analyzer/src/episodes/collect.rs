@@ -9,7 +9,7 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{Control, Direction, Timestamp};
 
-use super::happening::{Delivery, Happening, Sent, Wait};
+use super::happening::{Delivery, Happening, Place, Sent};
 use super::keyboard::Keyboard;
 use super::stimulus::{Detail, Stimulus};
 use super::windows::WindowNames;
@@ -123,9 +123,10 @@ impl Collector {
             Control::Waiting(waiting) => self.put(
                 waiting.since_ns,
                 Happening::Waits {
+                    pid: waiting.pid,
                     tid: waiting.tid,
                     since: waiting.since_ns,
-                    wait: Wait::of(waiting.syscall, waiting.wait_channel.as_deref()),
+                    place: Place::of(waiting),
                 },
             ),
             _ => {}

@@ -178,6 +178,24 @@ pub struct Child {
     pub latency: u64,
 }
 
+/// Why an episode may have ended elsewhere than it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsure {
+    /// A thread of the client waited for another one.
+    WaitForThread,
+}
+
+impl Unsure {
+    /// For people.
+    pub fn why(self) -> &'static str {
+        match self {
+            Unsure::WaitForThread => {
+                "a thread waited for another one, and no event had shown yet whether for work or in the middle of it"
+            }
+        }
+    }
+}
+
 /// The handling of one stimulus by one client.
 #[derive(Debug, Clone)]
 pub struct Episode {
@@ -205,6 +223,8 @@ pub struct Episode {
     pub(crate) busy: Busy,
     /// Nanoseconds for which its stimulus waited while its client handled nothing.
     pub(crate) waited_idle: u64,
+    /// Why it may have ended elsewhere.
+    pub unsure: Option<Unsure>,
     /// What it had to handle of its own doing before its response was complete, such as the
     /// Expose of a window that it mapped.
     pub children: Vec<Child>,

@@ -30,7 +30,7 @@ struct Client {
 pub(crate) struct Follower {
     spans: Spans,
     clients: FastMap<ConnectionId, Client>,
-    /// The clients of each process; its first thread is the one that speaks to the server.
+    /// The clients of each process.
     processes: HashMap<u32, Vec<ConnectionId>>,
     captured: HashMap<u32, bool>,
     around: Around,
@@ -148,8 +148,13 @@ impl Follower {
                     }
                 }
             }
-            Happening::Waits { tid, since, wait } => self.of_process(time, *tid, |machine, _| {
-                machine.waits(*since, *wait);
+            Happening::Waits {
+                pid,
+                tid,
+                since,
+                place,
+            } => self.of_process(time, *pid, |machine, _| {
+                machine.waits(*tid, *since, *place);
             }),
             Happening::Switch(switch) => self.switch(time, switch),
             Happening::Delivered(id, delivery) => {
@@ -205,15 +210,14 @@ impl Follower {
             self.around.server.switch(switch);
             return;
         }
-        // Until now as many could run as before.
-        self.of_process(time, switch.pid, |_, _| {});
-        self.around.runnable.switch(switch);
-        self.of_process(time, switch.tid, |machine, done| {
+        self.of_process(time, switch.pid, |machine, done| {
             machine.switch(switch, done);
         });
+        // Until now as many could run as before.
+        self.around.runnable.switch(switch);
     }
 
-    /// The clients of a process; of a thread, those for which it is the one that speaks to the server.
+    /// The clients of a process.
     fn of_process(
         &mut self,
         time: u64,

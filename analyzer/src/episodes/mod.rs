@@ -10,6 +10,7 @@ mod bursts;
 mod clock;
 mod collect;
 mod covered;
+mod crew;
 mod csv;
 mod cumulative;
 mod episode;
@@ -46,7 +47,7 @@ use collect::Collector;
 use follower::Follower;
 use machine::Spans;
 
-pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger};
+pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::Findings;
 pub use further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use report::{

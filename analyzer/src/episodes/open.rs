@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger};
+use super::episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger, Unsure};
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
 
@@ -34,6 +34,8 @@ pub(crate) struct Open {
     landmark: Symbol,
     trigger: Trigger,
     start: u64,
+    /// When its client began with it.
+    pub(crate) begun: u64,
     /// Up to where `until_sent` and `since_sent` go.
     pub(crate) since: u64,
     /// Up to the last request.
@@ -42,6 +44,8 @@ pub(crate) struct Open {
     since_sent: Tally,
     /// `since_sent` as it was when the client first fell quiet.
     at_quiet: Option<(u64, Tally)>,
+    /// For how long it has been quiet since its last request, all together.
+    quiet_for: u64,
     /// When it last sent something.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
@@ -53,6 +57,8 @@ pub(crate) struct Open {
     starts_up: bool,
     /// For how long its stimulus waited while its client handled nothing.
     pub(crate) waited_idle: u64,
+    /// Why it may have ended elsewhere.
+    pub(crate) unsure: Option<Unsure>,
     children: Vec<(Symbol, u64)>,
 }
 
@@ -72,10 +78,12 @@ impl Open {
             landmark: stimulus.map_or(landmark, |(_, landmark)| landmark),
             stimulus: stimulus.map(|(stimulus, _)| stimulus),
             start,
+            begun: handled,
             since: handled.max(start),
             until_sent,
             since_sent: Tally::default(),
             at_quiet: None,
+            quiet_for: 0,
             last_sent: None,
             draws: false,
             round_trips: 0,
@@ -85,6 +93,7 @@ impl Open {
             scheduled: false,
             starts_up: false,
             waited_idle: 0,
+            unsure: None,
             children: Vec::new(),
         }
     }
@@ -129,6 +138,7 @@ impl Open {
         let since = std::mem::take(&mut self.since_sent);
         self.until_sent.merge(&since);
         self.at_quiet = None;
+        self.quiet_for = 0;
     }
 
     /// It has to handle something of its own doing.
@@ -144,9 +154,19 @@ impl Open {
         self.at_quiet.get_or_insert((time, self.since_sent));
     }
 
-    /// It was not.
-    pub(crate) fn not_quiet(&mut self) {
-        self.at_quiet = None;
+    /// What seemed to be quiet from `time` on was not.
+    pub(crate) fn not_quiet_since(&mut self, time: u64) {
+        self.at_quiet.take_if(|(since, _)| *since >= time);
+    }
+
+    /// It was quiet for so long.
+    pub(crate) fn rested(&mut self, nanos: u64) {
+        self.quiet_for = self.quiet_for.saturating_add(nanos);
+    }
+
+    /// For how long it has been quiet since its last request.
+    pub(crate) fn quiet_for(&self) -> u64 {
+        self.quiet_for
     }
 
     /// Since when it may be quiet.
@@ -214,6 +234,7 @@ impl Open {
             runnable: self.until_sent.runnable,
             busy: self.until_sent.states,
             waited_idle: self.waited_idle,
+            unsure: self.unsure,
             children,
             scheduled: self.scheduled,
         };

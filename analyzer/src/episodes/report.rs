@@ -6,7 +6,7 @@ use serde::Serialize;
 use x11prof_trace::Timestamp;
 
 use super::cumulative::{STEPS, at_least, percentile};
-use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger};
+use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
 use super::findings::Findings;
 use super::further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 use super::landmarks::{Landmark, phases};
@@ -232,6 +232,8 @@ pub struct EpisodeReport {
     pub events: u64,
     /// `switches`, or `silence` where the wire alone told.
     pub basis: &'static str,
+    /// Why it may have ended elsewhere; null where nothing speaks for it.
+    pub unsure: Option<&'static str>,
     /// What it had to handle of its own doing.
     pub children: Vec<ChildReport>,
     /// Its messages, where the worst are wanted: a line each.
@@ -421,6 +423,7 @@ fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> EpisodeReport
         bytes: of.bytes,
         events: of.events,
         basis: if of.scheduled { "switches" } else { "silence" },
+        unsure: of.unsure.map(Unsure::why),
         children: of
             .children
             .iter()

@@ -3,6 +3,7 @@
 mod devices;
 mod quiet;
 mod sums;
+mod threads;
 mod views;
 
 use x11prof_cost_model::Network;

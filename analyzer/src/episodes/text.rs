@@ -138,11 +138,31 @@ impl EpisodesReport {
                 ms(parts.network_ms),
                 of.round_trips.to_string(),
                 of.requests.to_string(),
-                of.culprit.to_owned(),
+                format!(
+                    "{}{}",
+                    of.culprit,
+                    if of.unsure.is_some() { "?" } else { "" }
+                ),
             ]);
         }
         text.push_str(&table.to_string());
+        text.push_str(&self.unsure());
         text
+    }
+
+    /// Which episodes may have ended elsewhere, and why.
+    fn unsure(&self) -> String {
+        let mut reasons: Vec<&str> = self.episodes.iter().filter_map(|of| of.unsure).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        let lines = reasons.iter().map(|reason| {
+            let these = self.episodes.iter().filter(|of| of.unsure == Some(reason));
+            format!(
+                "? {} of them may have ended elsewhere: {reason}\n",
+                these.count()
+            )
+        });
+        lines.collect()
     }
 }
 

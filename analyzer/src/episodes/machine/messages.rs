@@ -25,6 +25,9 @@ impl Machine {
         done: &mut Done<'_>,
     ) {
         let asked = !self.outstanding.is_empty();
+        let mut events = delivery.events.iter();
+        let device = events.any(|(stimulus, _)| stimulus.trigger == Trigger::Input);
+        self.crew.delivered(time, device, asked);
         if let Some(latest) = delivery.answered.last() {
             while self.outstanding.front().is_some_and(|one| one <= latest) {
                 self.outstanding.pop_front();
@@ -71,10 +74,11 @@ impl Machine {
         landmark: Symbol,
         clock: &mut ServerTime,
     ) {
+        let lingers = self
+            .open
+            .as_ref()
+            .is_some_and(|open| self.lingers(open, time));
         if let Some(open) = &mut self.open {
-            let lingers = open
-                .quiet_since()
-                .is_none_or(|quiet| time.saturating_sub(quiet) <= self.spans.tick());
             let own = stimulus.trigger != Trigger::Input
                 && stimulus.shape != Shape::Frame
                 && self.busy_from.is_some()
@@ -127,8 +131,11 @@ impl Machine {
 
     /// Messages came from the client.
     pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) {
+        self.crew.sent(time);
         if self.thread == Thread::Unknown {
             self.silence(time, done);
+        } else {
+            self.follow(time, None, done);
         }
         let open = self
             .open

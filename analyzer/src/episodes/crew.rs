@@ -1,0 +1,333 @@
+//! The threads that speak for a client: those that read and write its connection. Which they are is told
+//! by who ran next to each read and write, and may change: one reads and another paints in Swing, one
+//! waits for the connection and another reads and writes it in Tk.
+//!
+//! Together they are as one thread: it runs while any of them does.
+
+use std::collections::HashMap;
+
+use x11prof_trace::{Switch, SwitchKind};
+
+use super::happening::{Place, Wait};
+
+/// Threads followed at most.
+const MOST: usize = 512;
+/// Places that are known of a thread, at most.
+const MOST_PLACES: usize = 8;
+/// A thread speaks for the client if at least one in so many of its latest reads or writes is its own.
+const SHARE: u32 = 20;
+/// Reads or writes after which older ones count half.
+const LATEST: u32 = 256;
+/// The relay has read what a thread wrote this soon, in nanoseconds: who ran then may have written it.
+const WRITTEN_WITHIN: u64 = 200_000;
+/// Who runs this soon after bytes came has read them, and whom it woke runs as soon after it.
+const WOKEN_WITHIN: u64 = 1_000_000;
+
+/// What the threads do together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Together {
+    /// None of them is known.
+    Unknown,
+    /// One runs.
+    Running,
+    /// One could run.
+    Ready,
+    /// All wait.
+    Blocked,
+}
+
+/// What they wait for while all do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Joint {
+    /// Poll where all wait for X or for work; `None` where it is not known of one of them.
+    pub(crate) wait: Option<Wait>,
+    /// One waits in a place that is taken to be for work, and nothing has shown it.
+    pub(crate) unsure: bool,
+}
+
+/// A thread that runs again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Woken {
+    /// Since when it had waited.
+    pub(crate) since: u64,
+    /// What it waited in has shown to be a wait for work, which was not known before.
+    pub(crate) proved: bool,
+}
+
+/// The threads of a client's process.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    threads: HashMap<u32, Member>,
+    reads: u32,
+    writes: u32,
+    /// Bytes came then, and nobody has run since.
+    unread: Option<u64>,
+    /// Who ran first after the latest bytes had come.
+    reader: u32,
+}
+
+#[derive(Debug)]
+struct Member {
+    now: Together,
+    /// Since when.
+    since: u64,
+    wait: Option<Place>,
+    reads: u32,
+    writes: u32,
+    /// It was seen in poll while the client waited for no reply.
+    polls: bool,
+    places: Vec<Tried>,
+    /// An event of a device came while it waited.
+    tried: bool,
+}
+
+/// A place that a thread was in while events of devices came: how often, and how often they woke it.
+#[derive(Debug)]
+struct Tried {
+    place: Place,
+    times: u32,
+    woke: u32,
+}
+
+impl Member {
+    fn new(since: u64) -> Member {
+        Member {
+            now: Together::Unknown,
+            since,
+            wait: None,
+            reads: 0,
+            writes: 0,
+            polls: false,
+            places: Vec::new(),
+            tried: false,
+        }
+    }
+
+    fn tried(&mut self, woke: bool) {
+        let Some(place) = self.wait else { return };
+        let known = self.places.iter().position(|one| one.place == place);
+        let at = match known {
+            Some(at) => at,
+            None if self.places.len() < MOST_PLACES => {
+                self.places.push(Tried {
+                    place,
+                    times: 0,
+                    woke: 0,
+                });
+                self.places.len() - 1
+            }
+            None => return,
+        };
+        if let Some(one) = self.places.get_mut(at) {
+            one.times += 1;
+            one.woke += u32::from(woke);
+        }
+    }
+
+    /// Whether events wake it where it waits for this: the wait is for work.
+    fn proven(&self, place: Place) -> bool {
+        // Nothing wakes a sleep.
+        let mut places = self.places.iter();
+        place.wait != Wait::Sleep && places.any(|one| one.place == place && one.is_for_work())
+    }
+
+    /// What its wait means for the client, for which it speaks alone (`sole`) or with others.
+    fn joint(&self, sole: bool) -> Joint {
+        let Some(place) = self.wait else {
+            return Joint {
+                wait: None,
+                unsure: false,
+            };
+        };
+        let known = self.places.iter().any(Tried::is_for_work);
+        let (wait, unsure) = match place.wait {
+            _ if self.proven(place) => (Wait::Poll, false),
+            // It waits for work elsewhere: this is in the middle of some.
+            Wait::Poll if known => (Wait::Other, false),
+            Wait::Poll => (Wait::Poll, false),
+            busy if known => (busy, false),
+            // A loop that never polls sleeps between its turns.
+            Wait::Sleep if sole && !self.polls => (Wait::Poll, true),
+            busy if sole => (busy, false),
+            _ => (Wait::Poll, true),
+        };
+        Joint {
+            wait: Some(wait),
+            unsure,
+        }
+    }
+}
+
+impl Tried {
+    fn is_for_work(&self) -> bool {
+        self.woke > 0 && 2 * self.woke >= self.times && self.place.wait != Wait::Sleep
+    }
+}
+
+impl Crew {
+    /// A switch of any thread of the process; of one that runs after a wait, that wait.
+    pub(crate) fn switch(&mut self, switch: &Switch) -> Option<Woken> {
+        let time = switch.time.as_nanos();
+        if self.threads.len() >= MOST && !self.threads.contains_key(&switch.tid) {
+            let speak: Vec<u32> = self.speakers().map(|(tid, _)| tid).collect();
+            self.threads
+                .retain(|tid, one| one.now != Together::Blocked || speak.contains(tid));
+            if self.threads.len() >= MOST {
+                return None;
+            }
+        }
+        let member = self.threads.entry(switch.tid);
+        let member = member.or_insert_with(|| Member::new(time));
+        let before = (member.now, member.since);
+        member.now = match switch.kind {
+            SwitchKind::In => Together::Running,
+            SwitchKind::Preempted => Together::Ready,
+            SwitchKind::Blocked => Together::Blocked,
+        };
+        if switch.kind != SwitchKind::In {
+            member.since = time;
+            member.wait = None;
+            return None;
+        }
+        let waited = before.0 == Together::Blocked;
+        let came = self.unread.take();
+        if came.is_some() {
+            self.reader = switch.tid;
+        }
+        let woken = self.by_reader(time, switch.tid);
+        let Some(member) = self.threads.get_mut(&switch.tid) else {
+            return None;
+        };
+        let mut proved = false;
+        if std::mem::take(&mut member.tried) && waited {
+            let place = member.wait;
+            let known = place.is_some_and(|place| member.proven(place));
+            member.tried(woken);
+            proved = !known && place.is_some_and(|place| member.proven(place));
+        }
+        if came.is_some_and(|came| time.saturating_sub(came) <= WOKEN_WITHIN)
+            && waited
+            && member.wait.is_none_or(|place| place.wait == Wait::Poll)
+        {
+            member.reads += 1;
+            self.reads += 1;
+        }
+        member.since = time;
+        member.wait = None;
+        self.age();
+        waited.then_some(Woken {
+            since: before.1,
+            proved,
+        })
+    }
+
+    /// Whether the thread that runs now was woken by what has come: it reads that, or runs next to who does.
+    fn by_reader(&self, time: u64, tid: u32) -> bool {
+        tid == self.reader
+            || self.threads.get(&self.reader).is_some_and(|reader| {
+                reader.now != Together::Blocked || time.saturating_sub(reader.since) <= WOKEN_WITHIN
+            })
+    }
+
+    fn age(&mut self) {
+        if self.reads >= LATEST {
+            self.reads = 0;
+            for member in self.threads.values_mut() {
+                member.reads /= 2;
+                self.reads += member.reads;
+            }
+        }
+        if self.writes >= LATEST {
+            self.writes = 0;
+            for member in self.threads.values_mut() {
+                member.writes /= 2;
+                self.writes += member.writes;
+            }
+        }
+    }
+
+    /// It became known what a thread waits in since `since`, while the client `asks` for a reply or not.
+    pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place, asks: bool) {
+        if let Some(member) = self.threads.get_mut(&tid)
+            && member.now == Together::Blocked
+            && member.since == since
+        {
+            member.wait = Some(place);
+            member.polls |= place.wait == Wait::Poll && !asks;
+        }
+    }
+
+    /// Bytes came for the client, an event of a device among them or not, while it `asks` for a reply or not.
+    pub(crate) fn delivered(&mut self, time: u64, device: bool, asks: bool) {
+        self.unread = Some(time);
+        if !device || asks {
+            return;
+        }
+        for member in self.threads.values_mut() {
+            member.tried |= member.now == Together::Blocked && member.wait.is_some();
+        }
+    }
+
+    /// The relay has read something that the client wrote.
+    pub(crate) fn sent(&mut self, time: u64) {
+        let mut ran = self.threads.values_mut().filter(|member| {
+            member.now == Together::Running
+                || member.now != Together::Unknown
+                    && time.saturating_sub(member.since) <= WRITTEN_WITHIN
+        });
+        // Of several it cannot be told which wrote.
+        if let (Some(writer), None) = (ran.next(), ran.next()) {
+            writer.writes += 1;
+            self.writes += 1;
+            self.age();
+        }
+    }
+
+    /// The threads that speak for the client; all, as long as nothing has told.
+    fn speakers(&self) -> impl Iterator<Item = (u32, &Member)> {
+        let speaks = |member: &Member| {
+            let share = |of: u32, all: u32| of > 0 && of.saturating_mul(SHARE) >= all;
+            self.reads + self.writes == 0
+                || share(member.reads, self.reads)
+                || share(member.writes, self.writes)
+        };
+        let all = self.threads.iter().map(|(tid, member)| (*tid, member));
+        all.filter(move |(_, member)| speaks(member))
+    }
+
+    /// What they do together.
+    pub(crate) fn together(&self) -> Together {
+        let mut together = Together::Unknown;
+        for (_, member) in self.speakers() {
+            together = match (together, member.now) {
+                (_, Together::Running) => return Together::Running,
+                (_, Together::Ready) | (Together::Ready, _) => Together::Ready,
+                (_, Together::Blocked) => Together::Blocked,
+                (before, Together::Unknown) => before,
+            };
+        }
+        together
+    }
+
+    /// What they wait for, where all wait: those that ran since `begun`. The others have no part in what was
+    /// begun with then.
+    pub(crate) fn joint(&self, begun: u64) -> Joint {
+        let sole = self.speakers().nth(1).is_none();
+        let mut joint = Joint {
+            wait: Some(Wait::Poll),
+            unsure: false,
+        };
+        for (_, member) in self.speakers() {
+            if member.since < begun {
+                continue;
+            }
+            let one = member.joint(sole);
+            match one.wait {
+                Some(Wait::Poll) => joint.unsure |= one.unsure,
+                Some(_) => return one,
+                None => joint.wait = None,
+            }
+        }
+        joint
+    }
+}
