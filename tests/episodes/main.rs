@@ -10,9 +10,12 @@ mod benchmark;
 mod figures;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod kernel;
 mod parts;
 mod screen;
 mod table;
+mod threads;
+mod toolkits;
 
 use benchmark::{Pair, Run, run};
 use figures::{median, quantile};

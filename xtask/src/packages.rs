@@ -45,6 +45,15 @@ pub(crate) const TEST: &[Needed] = &[
     needed("weston", "weston"),
     needed("gtk3-widget-factory", "gtk-3-examples"),
     needed("mupdf", "mupdf"),
+    needed("wish", "tk"),
+    needed("javac", "default-jdk-headless"),
+    needed("/usr/share/doc/default-jre/copyright", "default-jre"),
+    needed("/usr/share/doc/python3-gi/copyright", "python3-gi"),
+    needed(
+        "/usr/share/doc/python3-gi-cairo/copyright",
+        "python3-gi-cairo",
+    ),
+    needed("/usr/share/doc/gir1.2-gtk-3.0/copyright", "gir1.2-gtk-3.0"),
 ];
 
 /// What the tests of decoding run beside it: a judge, and programs of many kinds.

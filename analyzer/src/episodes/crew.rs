@@ -190,7 +190,10 @@ impl Crew {
             return None;
         }
         let waited = before.0 == Together::Blocked;
-        let came = self.unread.take();
+        // Who waits for another thread or for time does not read what comes.
+        let reads = |place: Place| !matches!(place.wait, Wait::Lock | Wait::Sleep);
+        let may_read = waited && member.wait.is_none_or(reads);
+        let came = self.unread.take_if(|_| may_read);
         if came.is_some() {
             self.reader = switch.tid;
         }
@@ -205,10 +208,7 @@ impl Crew {
             member.tried(woken);
             proved = !known && place.is_some_and(|place| member.proven(place));
         }
-        if came.is_some_and(|came| time.saturating_sub(came) <= WOKEN_WITHIN)
-            && waited
-            && member.wait.is_none_or(|place| place.wait == Wait::Poll)
-        {
+        if came.is_some_and(|came| time.saturating_sub(came) <= WOKEN_WITHIN) {
             member.reads += 1;
             self.reads += 1;
         }

@@ -235,7 +235,8 @@ impl Machine {
         *known = joint.wait;
         match joint.wait {
             None => {}
-            Some(Wait::Poll) => self.has_read(blocked, PASSED_ON),
+            // It would not have waited for long with something to read.
+            Some(Wait::Poll) => self.has_read(blocked, 0),
             Some(_) => {
                 if let Some(open) = &mut self.open {
                     open.not_quiet_since(blocked);
@@ -288,7 +289,8 @@ impl Machine {
             }
         }
         if !handed {
-            self.has_read(since, PASSED_ON);
+            let known = wait == Some(Wait::Poll);
+            self.has_read(since, if known { 0 } else { PASSED_ON });
         }
         let quiet = self.open.as_ref().and_then(Open::quiet_since);
         if !self.waiting.is_empty() {

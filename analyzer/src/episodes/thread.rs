@@ -35,7 +35,12 @@ impl Thread {
             Thread::Blocked { .. } if outstanding => Owner::Server(Asked::Reply),
             // Being woken by the reply is part of the round trip.
             Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
-            Thread::Blocked { fed: true, .. } => Owner::OffCpu(Cause::Processor),
+            // What comes for one that sleeps does not wake it.
+            Thread::Blocked {
+                fed: true,
+                wait: None | Some(Wait::Poll),
+                ..
+            } => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
                 Some(Wait::Sleep) => Cause::Sleeping,
                 Some(Wait::Lock) => Cause::Synchronisation,

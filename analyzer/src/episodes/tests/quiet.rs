@@ -82,6 +82,31 @@ fn a_repaint_within_a_frame_of_the_first_quiet_is_the_response_and_one_later_is_
 }
 
 #[test]
+fn what_a_client_reads_and_ignores_does_not_wait_for_its_next_action() {
+    const ENTER: u8 = 7;
+    const BUTTON: u8 = 4;
+    let mut all = Scheduled::new();
+    let crossings = [event(ENTER, 0), event(ENTER + 1, 0)];
+    all.at(100 * MS).server_sends(&crossings);
+    all.client(100 * MS + 30, In);
+    all.client(100 * MS + 90, Blocked);
+    all.waits(100 * MS + 90, POLL);
+    all.at(250 * MS).server_sends(&[event(BUTTON, 1)]);
+    all.client(250 * MS, In);
+    all.at(255 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(256 * MS, Blocked);
+    all.waits(256 * MS, POLL);
+    all.at(900 * MS).end();
+    assert_eq!(
+        inputs(&all),
+        [
+            ("EnterNotify".to_owned(), 90, 2),
+            ("ButtonPress button 1".to_owned(), 5000, 1),
+        ]
+    );
+}
+
+#[test]
 fn a_release_in_mid_handling_does_not_take_the_action_over() {
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[event(PRESS, CONTROL)]);
