@@ -251,19 +251,21 @@ pub(crate) fn run_in(
 }
 
 /// Does what the words say, straight at the server.
-fn xdotool(server: &Server, words: &[&str]) {
+pub(crate) fn xdotool(server: &Server, words: &[&str]) {
     Ran::of(server.client("xdotool").args(words)).succeeded();
 }
 
 /// Waits until the client is ready; gives its window.
-fn ready(client: &mut Child) -> String {
+pub(crate) fn ready(client: &mut Child) -> String {
     let stdout = client.stdout.take().expect("a pipe");
     let mut line = String::new();
     BufReader::new(stdout)
         .read_line(&mut line)
         .expect("a line of the client's");
     let window = line.trim().strip_prefix("ready ");
-    window.expect("the client is ready").to_owned()
+    window
+        .unwrap_or_else(|| panic!("the client is ready: {line}"))
+        .to_owned()
 }
 
 /// When the trace begins, in nanoseconds of CLOCK_MONOTONIC; the times of results count from there.

@@ -10,10 +10,12 @@ mod benchmark;
 mod figures;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod idle;
 mod kernel;
 mod parts;
 mod screen;
 mod table;
+mod table_toolkits;
 mod threads;
 mod toolkits;
 

@@ -9,16 +9,16 @@ use crate::parts::{part_error_ms, switch_ms};
 use crate::screen::{Compared, Frames, HEAD, Seen, watch, watch_microbench};
 
 /// LiLa's micro-benchmarks took from 10 ms to a second.
-const TIMES_MS: [u64; 5] = [10, 30, 100, 300, 1000];
-const WORKS: [&str; 4] = ["sleep", "compute", "read-back", "round-trips"];
+pub(crate) const TIMES_MS: [u64; 5] = [10, 30, 100, 300, 1000];
+pub(crate) const WORKS: [&str; 4] = ["sleep", "compute", "read-back", "round-trips"];
 /// LiLa was within 3 ms, usually.
-const MEDIAN_MS: f64 = 1.0;
-const P95_MS: f64 = 3.0;
+pub(crate) const MEDIAN_MS: f64 = 1.0;
+pub(crate) const P95_MS: f64 = 3.0;
 /// The most that what is seen and ours may differ, at the median.
 const SEEN_MS: f64 = 3.0;
 
 /// Writes figures of a thing to where `cargo xtask validate episodes` wants them, beside those of others.
-fn keep(name: &str, of: &str, value: Value) {
+pub(crate) fn keep(name: &str, of: &str, value: Value) {
     let Some(file) = std::env::var_os("X11PROF_VALIDATE_EPISODES") else {
         return;
     };

@@ -47,24 +47,33 @@ impl Toolkit {
 
     /// The program, to be given a benchmark, a work, a file and times.
     pub(crate) fn program(self, recording: &Recording, home: &Place) -> Command {
+        self.client(recording, home, "microbench", "Microbench")
+    }
+
+    /// A program that looks for something to do every 15 ms.
+    pub(crate) fn ticker(self, recording: &Recording, home: &Place) -> Command {
+        self.client(recording, home, "ticker", "Ticker")
+    }
+
+    fn client(self, recording: &Recording, home: &Place, name: &str, class: &str) -> Command {
         let mut command = match self {
-            Toolkit::None => recording.client(&example("microbench").to_string_lossy()),
+            Toolkit::None => recording.client(&example(name).to_string_lossy()),
             Toolkit::Swing => {
                 needs("java", "default-jre");
                 let mut java = recording.client("java");
-                java.arg("-cp").arg(classes()).arg("Microbench");
+                java.arg("-cp").arg(classes()).arg(class);
                 java
             }
             Toolkit::Tk => {
                 needs("wish", "tk");
                 let mut wish = recording.client("wish");
-                wish.arg(source("microbench.tcl"))
+                wish.arg(source(&format!("{name}.tcl")))
                     .env("MONOTONIC_US", monotonic_us().to_string());
                 wish
             }
             Toolkit::Gtk => {
                 let mut python = recording.client("/usr/bin/python3");
-                python.arg(source("microbench.py"));
+                python.arg(source(&format!("{name}.py")));
                 python
             }
         };
@@ -82,7 +91,7 @@ fn source(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// The folder of the compiled Swing program, made once.
+/// The folder of the compiled Swing programs, made once.
 fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
     CLASSES.get_or_init(|| {
@@ -90,7 +99,13 @@ fn classes() -> &'static Path {
         let place = Place::new();
         let folder = place.path("classes");
         let mut javac = Command::new("javac");
-        Ran::of(javac.arg("-d").arg(&folder).arg(source("Microbench.java"))).succeeded();
+        Ran::of(
+            javac
+                .arg("-d")
+                .arg(&folder)
+                .args(["Microbench.java", "Ticker.java"].map(source)),
+        )
+        .succeeded();
         keep(place, folder)
     })
 }

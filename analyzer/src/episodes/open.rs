@@ -49,6 +49,8 @@ pub(crate) struct Open {
     /// When it last sent something.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
+    /// What its press pressed went up while it was quiet, before anything had shown.
+    pub(crate) released: bool,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
@@ -86,6 +88,7 @@ impl Open {
             quiet_for: 0,
             last_sent: None,
             draws: false,
+            released: false,
             round_trips: 0,
             requests: 0,
             bytes: 0,

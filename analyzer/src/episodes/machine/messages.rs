@@ -92,6 +92,7 @@ impl Machine {
                 && !self.waiting.holds_press_of(stimulus);
             if (own && lingers) || release {
                 open.events += 1;
+                open.released |= release && open.quiet_since().is_some();
                 if own && stimulus.trigger == Trigger::Output {
                     open.child(landmark, time);
                 }
@@ -164,7 +165,10 @@ impl Machine {
                 *taken = Some(time);
             }
         }
-        open.sent(time);
+        // What follows a release and shows nothing is not the response to the press.
+        if !open.released || open.draws || sent.draws {
+            open.sent(time);
+        }
         open.requests += sent.requests;
         open.bytes = open.bytes.saturating_add(sent.bytes);
         open.draws |= sent.draws;

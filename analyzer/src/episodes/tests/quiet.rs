@@ -157,6 +157,33 @@ fn a_release_that_comes_while_its_press_waits_belongs_to_it() {
 }
 
 #[test]
+fn a_release_before_the_repaint_does_not_take_it_over_and_alone_prolongs_nothing() {
+    for (repaints, latency) in [(true, 12_000), (false, 1000)] {
+        let mut all = Scheduled::new();
+        all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+        all.client(100 * MS, In);
+        all.client(101 * MS, Blocked);
+        all.waits(101 * MS, POLL);
+        all.at(106 * MS).server_sends(&[event(RELEASE, O)]);
+        all.client(106 * MS, In);
+        all.at(106 * MS + 500).client_sends(&[no_operation(1)]);
+        all.client(107 * MS, Blocked);
+        all.waits(107 * MS, POLL);
+        if repaints {
+            all.client(111 * MS, In);
+            all.at(112 * MS).client_sends(&[map_window(BASE + 1)]);
+            all.client(113 * MS, Blocked);
+            all.waits(113 * MS, POLL);
+        }
+        all.at(900 * MS).end();
+        assert_eq!(
+            inputs(&all),
+            [("KeyPress keycode 32".to_owned(), latency, 2)]
+        );
+    }
+}
+
+#[test]
 fn a_release_after_the_response_is_an_action_of_its_own() {
     let mut all = Scheduled::new();
     for (millis, code) in [(100, PRESS), (180, RELEASE)] {
