@@ -13,9 +13,9 @@ use crate::toolkits::Toolkit;
 use crate::{ensure, tried};
 
 /// How long a program may take to start.
-const START: Duration = Duration::from_secs(10);
+const START: Duration = Duration::from_secs(6);
 /// How long the user does nothing.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_secs(30);
 /// A tick of the tickers.
 const TICK_MS: f64 = 15.0;
 
@@ -126,20 +126,20 @@ const GAME: &[Program] = &[("glxgears", "GLX", |r, _| plain(r, &["glxgears"]))];
 
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
-fn a_minute_before_programs_that_tick() {
+fn half_a_minute_before_programs_that_tick() {
     println!(
-        "\n| program | toolkit | episodes in a minute | longest, ms | perceptible |\n|---|---|---:|---:|---:|"
+        "\n| program | toolkit | episodes in half a minute | longest, ms | perceptible |\n|---|---|---:|---:|---:|"
     );
     let mut all = 0;
     for programs in [LIGHT, HEAVY, GAME] {
-        all += minute(programs);
+        all += idles(programs);
     }
     assert_eq!(all, 0, "perceptible episodes though nobody did anything");
 }
 
-/// The episodes of a minute in which these programs run together and nobody does anything; gives how many
+/// The episodes of half a minute in which these programs run together and nobody does anything; gives how many
 /// were perceptible.
-fn minute(programs: &[Program]) -> usize {
+fn idles(programs: &[Program]) -> usize {
     let server = Server::xvfb(&[]);
     let place = Place::new();
     let trace = place.path("trace.mcap");

@@ -86,13 +86,14 @@ impl Toolkit {
     }
 }
 
-fn source(name: &str) -> PathBuf {
+/// A file of those programs.
+pub(crate) fn source(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/toolkits");
     folder.join(name)
 }
 
 /// The folder of the compiled Swing programs, made once.
-fn classes() -> &'static Path {
+pub(crate) fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
     CLASSES.get_or_init(|| {
         needs("javac", "default-jdk-headless");
@@ -103,7 +104,7 @@ fn classes() -> &'static Path {
             javac
                 .arg("-d")
                 .arg(&folder)
-                .args(["Microbench.java", "Ticker.java"].map(source)),
+                .args(["Microbench.java", "Text.java", "Ticker.java"].map(source)),
         )
         .succeeded();
         keep(place, folder)

@@ -68,6 +68,9 @@ pub(crate) const MORE_PROGRAMS: &[Needed] = &[
     needed("mupdf", "mupdf"),
     needed("featherpad", "featherpad"),
     needed("glxgears", "mesa-utils"),
+    needed("gtk4-widget-factory", "gtk-4-examples"),
+    needed("emacs", "emacs-gtk"),
+    needed("xcalc", "x11-apps"),
 ];
 
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names

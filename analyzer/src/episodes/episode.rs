@@ -203,6 +203,8 @@ pub struct Episode {
     pub client: ConnectionId,
     /// What it was about: the trigger, the window, the key or button.
     pub landmark: Symbol,
+    /// The kind of action and the class of the window.
+    pub group: Symbol,
     /// What began it.
     pub trigger: Trigger,
     /// When it began.

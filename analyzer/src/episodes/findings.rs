@@ -47,6 +47,7 @@ pub struct Findings {
     pub(crate) perceptible: u64,
     pub(crate) triggers: [ByTrigger; 3],
     pub(crate) landmarks: Landmarks,
+    pub(crate) groups: Landmarks,
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
     pub(crate) long: Long,
@@ -79,6 +80,7 @@ impl Findings {
             perceptible: 0,
             triggers: Default::default(),
             landmarks: Landmarks::default(),
+            groups: Landmarks::default(),
             unscheduled: 0,
             bursts: Bursts::new(options.frame()),
             long: Long::default(),
@@ -185,7 +187,8 @@ impl Findings {
                 of.perceptible_parts.merge(&episode.parts);
             }
         }
-        self.landmarks.add(episode, perceptible);
+        self.landmarks.add(episode.landmark, episode, perceptible);
+        self.groups.add(episode.group, episode, perceptible);
         self.bursts.add(episode);
         let long = latency as f64 > self.options.thresholds.general * 1e6;
         self.long.add(start, latency, long);

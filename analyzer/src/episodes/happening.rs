@@ -112,13 +112,33 @@ impl Wait {
     }
 }
 
+/// What an episode is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct About {
+    /// The event, its key or button, its window.
+    pub(crate) landmark: Symbol,
+    /// The kind of action and the class of the window: what landmarks are put together by.
+    pub(crate) group: Symbol,
+}
+
+impl About {
+    /// One that is a group of its own.
+    pub(crate) fn alone(name: &str) -> About {
+        let landmark = Symbol::new(name);
+        About {
+            landmark,
+            group: landmark,
+        }
+    }
+}
+
 /// The messages that came for a client in one piece.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delivery {
     /// The requests that were answered.
     pub(crate) answered: Vec<SequenceNumber>,
-    /// The events, with their landmarks.
-    pub(crate) events: Vec<(Stimulus, Symbol)>,
+    /// The events, with what they are about.
+    pub(crate) events: Vec<(Stimulus, About)>,
 }
 
 /// The requests that came from a client in one piece.

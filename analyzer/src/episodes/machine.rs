@@ -9,12 +9,12 @@ mod messages;
 
 use std::collections::VecDeque;
 
-use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, Switch};
 
 use super::crew::{Crew, Joint, Together, Woken};
 use super::episode::{Asked, Episode, Owner, Unsure};
-use super::happening::{Place, Wait};
+use super::happening::{About, Place, Wait};
 use super::open::Open;
 use super::queue::Queue;
 use super::states::BusyState;
@@ -70,12 +70,12 @@ pub(crate) struct Machine {
     names: Names,
 }
 
-/// Landmarks of what has no event.
+/// What is about no event.
 #[derive(Debug, Clone, Copy)]
 struct Names {
-    startup: Symbol,
-    timer: Symbol,
-    frame: Symbol,
+    startup: About,
+    timer: About,
+    frame: About,
 }
 
 impl Machine {
@@ -89,9 +89,9 @@ impl Machine {
         far: bool,
     ) -> Machine {
         let names = Names {
-            startup: Symbol::new("Start-up"),
-            timer: Symbol::new("Timer or file"),
-            frame: Symbol::new("Frame tick"),
+            startup: About::alone("Start-up"),
+            timer: About::alone("Timer or file"),
+            frame: About::alone("Frame tick"),
         };
         Machine {
             client,
@@ -343,8 +343,8 @@ impl Machine {
     /// Begins with the first stimulus that waits.
     fn begin(&mut self, time: u64) {
         if let Some(first) = self.waiting.next() {
-            let stimulus = Some((first.stimulus, first.landmark));
-            let mut open = Open::new(stimulus, first.landmark, first.start, time);
+            let stimulus = Some(first.stimulus);
+            let mut open = Open::new(stimulus, first.about, first.start, time);
             open.waited_idle = time.saturating_sub(first.start.max(self.last_end));
             open.events = first.events;
             self.open = Some(open);

@@ -4,6 +4,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger, Unsure};
+use super::happening::About;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
 
@@ -31,7 +32,7 @@ impl Tally {
 #[derive(Debug, Clone)]
 pub(crate) struct Open {
     pub(crate) stimulus: Option<Stimulus>,
-    landmark: Symbol,
+    about: About,
     trigger: Trigger,
     start: u64,
     /// When its client began with it.
@@ -66,19 +67,14 @@ pub(crate) struct Open {
 
 impl Open {
     /// An episode that began at `start` and that its client has begun with at `handled`.
-    pub(crate) fn new(
-        stimulus: Option<(Stimulus, Symbol)>,
-        landmark: Symbol,
-        start: u64,
-        handled: u64,
-    ) -> Open {
+    pub(crate) fn new(stimulus: Option<Stimulus>, about: About, start: u64, handled: u64) -> Open {
         let mut until_sent = Tally::default();
         let waited = handled.saturating_sub(start);
         until_sent.parts.add(Owner::Waiting, waited);
         Open {
-            trigger: stimulus.map_or(Trigger::Asynchronous, |(stimulus, _)| stimulus.trigger),
-            landmark: stimulus.map_or(landmark, |(_, landmark)| landmark),
-            stimulus: stimulus.map(|(stimulus, _)| stimulus),
+            trigger: stimulus.map_or(Trigger::Asynchronous, |stimulus| stimulus.trigger),
+            about,
+            stimulus,
             start,
             begun: handled,
             since: handled.max(start),
@@ -102,10 +98,10 @@ impl Open {
     }
 
     /// The beginning of a client, which counts whatever comes of it.
-    pub(crate) fn start_up(landmark: Symbol, time: u64) -> Open {
+    pub(crate) fn start_up(about: About, time: u64) -> Open {
         Open {
             starts_up: true,
-            ..Open::new(None, landmark, time, time)
+            ..Open::new(None, about, time, time)
         }
     }
 
@@ -178,8 +174,8 @@ impl Open {
     }
 
     /// Makes it one that a frame's tick began.
-    pub(crate) fn is_frame(&mut self, landmark: Symbol) {
-        (self.trigger, self.landmark) = (Trigger::Output, landmark);
+    pub(crate) fn is_frame(&mut self, about: About) {
+        (self.trigger, self.about) = (Trigger::Output, about);
     }
 
     /// Whether the user began it.
@@ -216,17 +212,22 @@ impl Open {
         let mut next = end;
         let mut children: Vec<Child> = Vec::new();
         for (landmark, start) in self.children.into_iter().rev() {
-            children.push(Child {
-                landmark,
-                start: Timestamp::from_nanos(start),
-                latency: next.saturating_sub(start),
-            });
+            let latency = next.saturating_sub(start);
+            // One that nothing was done for, or that came with another.
+            if latency > 0 {
+                children.push(Child {
+                    landmark,
+                    start: Timestamp::from_nanos(start),
+                    latency,
+                });
+            }
             next = next.min(start);
         }
         children.reverse();
         let episode = Episode {
             client,
-            landmark: self.landmark,
+            landmark: self.about.landmark,
+            group: self.about.group,
             trigger: self.trigger,
             start: Timestamp::from_nanos(self.start),
             parts: self.until_sent.parts,

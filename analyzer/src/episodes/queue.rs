@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use x11prof_protocol::Symbol;
-
 use super::episode::Trigger;
+use super::happening::About;
 use super::stimulus::{Shape, Stimulus};
 
 /// Stimuli that wait at most; those after them are handled with the last one.
@@ -14,7 +13,7 @@ const MOST: usize = 1024;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
     pub(crate) stimulus: Stimulus,
-    pub(crate) landmark: Symbol,
+    pub(crate) about: About,
     /// When it happened.
     pub(crate) start: u64,
     pub(crate) delivered: u64,

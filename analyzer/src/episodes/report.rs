@@ -9,7 +9,7 @@ use super::cumulative::{STEPS, at_least, percentile};
 use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
 use super::findings::Findings;
 use super::further::{ApartReport, BurstReport, DurationReport, ThinkReport};
-use super::landmarks::{Landmark, phases};
+use super::landmarks::{Landmark, Landmarks, phases};
 use crate::facts::Facts;
 use crate::profile::reporting::{duration_ms, percent};
 
@@ -29,6 +29,8 @@ pub struct EpisodesReport {
     pub distribution: Vec<CumulativeReport>,
     /// By trigger, location and cause.
     pub triggers: Vec<TriggerReport>,
+    /// Landmarks put together by the kind of action and the class of the window, the most time first.
+    pub groups: Vec<LandmarkReport>,
     /// The landmark profile, the most time first.
     pub landmarks: Vec<LandmarkReport>,
     /// Contiguous short episodes.
@@ -147,6 +149,8 @@ pub struct TriggerReport {
 pub struct LandmarkReport {
     /// Its name.
     pub landmark: String,
+    /// The kind of action and the class of the window.
+    pub group: String,
     /// What began the first of its episodes.
     pub trigger: &'static str,
     /// Episodes.
@@ -298,12 +302,8 @@ impl EpisodesReport {
             summary: summary(facts, findings),
             distribution: distribution(findings),
             triggers: triggers(findings),
-            landmarks: findings
-                .landmarks
-                .list()
-                .into_iter()
-                .map(|(name, of)| landmark(name.as_str(), of))
-                .collect(),
+            groups: landmarks(&findings.groups),
+            landmarks: landmarks(&findings.landmarks),
             bursts: findings
                 .bursts
                 .list()
@@ -379,12 +379,18 @@ fn triggers(findings: &Findings) -> Vec<TriggerReport> {
     .collect()
 }
 
+fn landmarks(of: &Landmarks) -> Vec<LandmarkReport> {
+    let list = of.list().into_iter();
+    list.map(|(name, of)| landmark(name.as_str(), of)).collect()
+}
+
 fn landmark(name: &str, of: &Landmark) -> LandmarkReport {
     let count = of.latencies.number();
     let (least, most) = of.latencies.range().unwrap_or((0, 0));
     let at = |share| nanos_ms(percentile(&of.latencies, share).unwrap_or(0));
     LandmarkReport {
         landmark: name.to_owned(),
+        group: of.group.to_string(),
         trigger: of.trigger.name(),
         count,
         perceptible: of.perceptible,

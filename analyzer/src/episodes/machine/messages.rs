@@ -1,12 +1,11 @@
 //! What comes for a client and from it: stimuli, answers, requests.
 
-use x11prof_protocol::Symbol;
 use x11prof_trace::Timestamp;
 
 use super::{Done, Machine, PASSED_ON};
 use crate::episodes::clock::ServerTime;
 use crate::episodes::episode::Trigger;
-use crate::episodes::happening::{Delivery, Sent, Wait};
+use crate::episodes::happening::{About, Delivery, Sent, Wait};
 use crate::episodes::open::Open;
 use crate::episodes::queue::Waiting;
 use crate::episodes::stimulus::{Shape, Stimulus};
@@ -43,8 +42,8 @@ impl Machine {
         if self.thread == Thread::Unknown {
             self.silence(time, done);
         }
-        for (stimulus, landmark) in &delivery.events {
-            self.stimulated(time, stimulus, *landmark, clock);
+        for (stimulus, about) in &delivery.events {
+            self.stimulated(time, stimulus, *about, clock);
         }
         if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
@@ -67,13 +66,7 @@ impl Machine {
         }
     }
 
-    fn stimulated(
-        &mut self,
-        time: u64,
-        stimulus: &Stimulus,
-        landmark: Symbol,
-        clock: &mut ServerTime,
-    ) {
+    fn stimulated(&mut self, time: u64, stimulus: &Stimulus, about: About, clock: &mut ServerTime) {
         let lingers = self
             .open
             .as_ref()
@@ -94,7 +87,7 @@ impl Machine {
                 open.events += 1;
                 open.released |= release && open.quiet_since().is_some();
                 if own && stimulus.trigger == Trigger::Output {
-                    open.child(landmark, time);
+                    open.child(about.landmark, time);
                 }
                 return;
             }
@@ -108,7 +101,7 @@ impl Machine {
             .map_or(delivered, |millis| clock.happened(millis, delivered));
         self.waiting.add(Waiting {
             stimulus: *stimulus,
-            landmark,
+            about,
             start: start.as_nanos(),
             delivered: time,
             events: 1,
