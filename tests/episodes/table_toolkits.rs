@@ -62,6 +62,11 @@ fn every_benchmark_in_toolkits() {
     let server = Server::xvfb(&[]);
     for toolkit in wanted() {
         let mut all: Vec<Done> = Vec::new();
+        println!(
+            "\n| {} | handlings | truth, ms | ours, ms | median error, ms | 95th percentile, ms | greatest, ms | right culprit | unsure |\n\
+             |---|---:|---:|---:|---:|---:|---:|---:|---:|",
+            toolkit.name()
+        );
         for benchmark in IN_TOOLKITS {
             // The first is for what a program loads and compiles; a second long is one benchmark enough.
             let most = if benchmark == "keyboard" { 1000 } else { 300 };
@@ -75,17 +80,11 @@ fn every_benchmark_in_toolkits() {
                     .expect("each handling has an episode");
                 all.extend(pairs.into_iter().map(|pair| (benchmark, work, pair)));
             }
+            let these: Vec<&Done> = all.iter().filter(|one| one.0 == benchmark).collect();
+            println!("{}", row(benchmark, toolkit, &these));
         }
-        println!(
-            "\n| {} | handlings | truth, ms | ours, ms | median error, ms | 95th percentile, ms | greatest, ms | right culprit | unsure |\n\
-             |---|---:|---:|---:|---:|---:|---:|---:|---:|",
-            toolkit.name()
-        );
         let of = |wanted: &dyn Fn(&Done) -> bool| all.iter().filter(|one| wanted(one)).collect();
         let print = |name: &str, done: Vec<&Done>| println!("{}", row(name, toolkit, &done));
-        for benchmark in IN_TOOLKITS {
-            print(benchmark, of(&|one| one.0 == benchmark));
-        }
         for work in WORKS {
             print(work, of(&|one| one.1 == work));
         }

@@ -14,10 +14,14 @@ use super::happening::{Place, Wait};
 const MOST: usize = 512;
 /// Places that are known of a thread, at most.
 const MOST_PLACES: usize = 8;
+/// A thread that never polls and was seen so often in one place may wait for work there.
+const OFTEN: u32 = 3;
 /// A thread speaks for the client if at least one in so many of its latest reads or writes is its own.
 const SHARE: u32 = 20;
 /// Reads or writes after which older ones count half.
 const LATEST: u32 = 256;
+/// Reads of the relay from which on it is told whether another process writes.
+const FEWEST: u64 = 8;
 /// The relay has read what a thread wrote this soon, in nanoseconds: who ran then may have written it.
 const WRITTEN_WITHIN: u64 = 200_000;
 /// Who runs this soon after bytes came has read them, and whom it woke runs as soon after it.
@@ -64,6 +68,11 @@ pub(crate) struct Crew {
     unread: Option<u64>,
     /// Who ran first after the latest bytes had come.
     reader: u32,
+    /// One has run since the relay last read something.
+    ran: bool,
+    /// How often it has read something, and how often none had run since the time before.
+    taken: u64,
+    unwritten: u64,
 }
 
 #[derive(Debug)]
@@ -74,17 +83,20 @@ struct Member {
     wait: Option<Place>,
     reads: u32,
     writes: u32,
-    /// It was seen in poll while the client waited for no reply.
+    /// It was seen in poll, or waiting for anything but time, while the client waited for no reply.
     polls: bool,
+    waits: bool,
     places: Vec<Tried>,
     /// An event of a device came while it waited.
     tried: bool,
 }
 
-/// A place that a thread was in while events of devices came: how often, and how often they woke it.
+/// A place that a thread was in: how often it was seen there, how often while events of devices came, and
+/// how often they woke it.
 #[derive(Debug)]
 struct Tried {
     place: Place,
+    seen: u32,
     times: u32,
     woke: u32,
 }
@@ -98,30 +110,53 @@ impl Member {
             reads: 0,
             writes: 0,
             polls: false,
+            waits: false,
             places: Vec::new(),
             tried: false,
         }
     }
 
-    fn tried(&mut self, woke: bool) {
-        let Some(place) = self.wait else { return };
-        let known = self.places.iter().position(|one| one.place == place);
-        let at = match known {
-            Some(at) => at,
-            None if self.places.len() < MOST_PLACES => {
-                self.places.push(Tried {
-                    place,
-                    times: 0,
-                    woke: 0,
-                });
-                self.places.len() - 1
+    /// It is seen in a place.
+    fn seen(&mut self, place: Place) {
+        self.wait = Some(place);
+        if !self.places.iter().any(|one| one.place == place) {
+            if self.places.len() >= MOST_PLACES {
+                // The one that is known least of.
+                let least = self.places.iter().enumerate();
+                let least = least.min_by_key(|(_, one)| (one.woke, one.seen));
+                if let Some((least, _)) = least {
+                    self.places.swap_remove(least);
+                }
             }
-            None => return,
-        };
-        if let Some(one) = self.places.get_mut(at) {
-            one.times += 1;
-            one.woke += u32::from(woke);
+            self.places.push(Tried {
+                place,
+                seen: 0,
+                times: 0,
+                woke: 0,
+            });
         }
+        if let Some(one) = self.at(place) {
+            one.seen = one.seen.saturating_add(1);
+        }
+    }
+
+    fn at(&mut self, place: Place) -> Option<&mut Tried> {
+        self.places.iter_mut().find(|one| one.place == place)
+    }
+
+    fn tried(&mut self, woke: bool) {
+        if let Some(place) = self.wait
+            && let Some(one) = self.at(place)
+        {
+            one.times = one.times.saturating_add(1);
+            one.woke = one.woke.saturating_add(u32::from(woke));
+        }
+    }
+
+    /// Whether it has been seen in a place again and again.
+    fn frequents(&self, place: Place) -> bool {
+        let mut places = self.places.iter();
+        places.any(|one| one.place == place && one.seen >= OFTEN)
     }
 
     /// Whether events wake it where it waits for this: the wait is for work.
@@ -146,9 +181,11 @@ impl Member {
             Wait::Poll if known => (Wait::Other, false),
             Wait::Poll => (Wait::Poll, false),
             busy if known => (busy, false),
-            // A loop that never polls sleeps between its turns.
-            Wait::Sleep if sole && !self.polls => (Wait::Poll, true),
-            busy if sole => (busy, false),
+            // A loop that never waits for anything else sleeps between its turns.
+            Wait::Sleep if !self.waits => (Wait::Poll, true),
+            Wait::Sleep => (Wait::Sleep, false),
+            // Who waits for X in poll does so for work alone.
+            busy if sole && (self.polls || !self.frequents(place)) => (busy, false),
             _ => (Wait::Poll, true),
         };
         Joint {
@@ -160,7 +197,7 @@ impl Member {
 
 impl Tried {
     fn is_for_work(&self) -> bool {
-        self.woke > 0 && 2 * self.woke >= self.times && self.place.wait != Wait::Sleep
+        self.woke > 0 && self.woke.saturating_mul(2) >= self.times && self.place.wait != Wait::Sleep
     }
 }
 
@@ -176,6 +213,7 @@ impl Crew {
                 return None;
             }
         }
+        self.ran = true;
         let member = self.threads.entry(switch.tid);
         let member = member.or_insert_with(|| Member::new(time));
         let before = (member.now, member.since);
@@ -252,8 +290,9 @@ impl Crew {
             && member.now == Together::Blocked
             && member.since == since
         {
-            member.wait = Some(place);
+            member.seen(place);
             member.polls |= place.wait == Wait::Poll && !asks;
+            member.waits |= place.wait != Wait::Sleep && !asks;
         }
     }
 
@@ -270,6 +309,11 @@ impl Crew {
 
     /// The relay has read something that the client wrote.
     pub(crate) fn sent(&mut self, time: u64) {
+        let mut now = self.threads.values().map(|member| member.now);
+        let runs = now.any(|now| now == Together::Running || now == Together::Ready);
+        self.taken += 1;
+        self.unwritten += u64::from(!self.ran && !runs && !self.threads.is_empty());
+        self.ran = false;
         let mut ran = self.threads.values_mut().filter(|member| {
             member.now == Together::Running
                 || member.now != Together::Unknown
@@ -281,6 +325,11 @@ impl Crew {
             self.writes += 1;
             self.age();
         }
+    }
+
+    /// Whether another process writes on the connection: almost nothing came while one of these threads ran.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.taken >= FEWEST && self.unwritten.saturating_mul(10) > self.taken.saturating_mul(9)
     }
 
     /// The threads that speak for the client; all, as long as nothing has told.

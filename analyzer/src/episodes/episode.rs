@@ -183,12 +183,17 @@ pub struct Child {
 pub enum Unsure {
     /// A thread of the client waited for another one.
     WaitForThread,
+    /// Another process writes on the client's connection.
+    AnotherProcess,
 }
 
 impl Unsure {
     /// For people.
     pub fn why(self) -> &'static str {
         match self {
+            Unsure::AnotherProcess => {
+                "its requests came while no thread of the process ran that had connected: another one sends them"
+            }
             Unsure::WaitForThread => {
                 "a thread waited for another one, and no event had shown yet whether for work or in the middle of it"
             }

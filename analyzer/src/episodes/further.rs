@@ -100,7 +100,7 @@ impl ThinkReport {
             outstanding: state.outstanding,
             time_ms: nanos_ms(time),
         });
-        let handled = findings.busy.total() + findings.waited_idle;
+        let handled = findings.busy.total().saturating_add(findings.waited_idle);
         let idle = findings.connected_for.saturating_sub(handled);
         let of_idle = [(false, idle), (true, findings.waited_idle)];
         let states = of_idle

@@ -65,6 +65,8 @@ pub(crate) struct Machine {
     last_frame: Option<u64>,
     /// When its last episode ended.
     last_end: u64,
+    /// The server has answered its setup.
+    set_up: bool,
     /// Its threads last woke from a wait that is taken to be in the middle of a handling.
     mid_way: bool,
     names: Names,
@@ -111,6 +113,7 @@ impl Machine {
             last_frame: None,
             last_end: time,
             mid_way: false,
+            set_up: false,
             names,
         }
     }
@@ -215,7 +218,8 @@ impl Machine {
 
     /// It became known what a thread waits in since `since`.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
-        let asks = !self.outstanding.is_empty();
+        // The setup is a question too.
+        let asks = !self.outstanding.is_empty() || !self.set_up;
         self.crew.waits(tid, since, place, asks);
         let joint = self.joint();
         let Thread::Blocked {

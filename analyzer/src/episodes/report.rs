@@ -352,7 +352,7 @@ fn summary(facts: &Facts, findings: &Findings) -> SummaryReport {
 }
 
 fn distribution(findings: &Findings) -> Vec<CumulativeReport> {
-    let seconds = (findings.covered.total() + findings.added[0]) as f64 / 1e9;
+    let seconds = findings.covered.total().saturating_add(findings.added[0]) as f64 / 1e9;
     let step = |ms: &f64| {
         let count = at_least(&findings.latencies, *ms);
         CumulativeReport {

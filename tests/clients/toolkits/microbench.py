@@ -10,8 +10,10 @@ import time
 
 import gi
 
+gi.require_version("Gdk", "3.0")
+gi.require_version("GdkX11", "3.0")
 gi.require_version("Gtk", "3.0")
-from gi.repository import Gdk, GLib, Gtk  # noqa: E402
+from gi.repository import Gdk, GdkX11, GLib, Gtk  # noqa: E402, F401
 
 benchmark, work, truth = sys.argv[1:4]
 times = [int(ms) for ms in sys.argv[4:]]
@@ -167,9 +169,6 @@ def ready():
     if benchmark == "timer":
         GLib.timeout_add(150, lambda: works("timer"))
 
-
-gi.require_version("GdkX11", "3.0")
-from gi.repository import GdkX11  # noqa: E402, F401
 
 GLib.timeout_add(400, ready)
 Gtk.main()

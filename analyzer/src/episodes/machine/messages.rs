@@ -4,7 +4,7 @@ use x11prof_trace::Timestamp;
 
 use super::{Done, Machine, PASSED_ON};
 use crate::episodes::clock::ServerTime;
-use crate::episodes::episode::Trigger;
+use crate::episodes::episode::{Trigger, Unsure};
 use crate::episodes::happening::{About, Delivery, Sent, Wait};
 use crate::episodes::open::Open;
 use crate::episodes::queue::Waiting;
@@ -26,7 +26,8 @@ impl Machine {
         let asked = !self.outstanding.is_empty();
         let mut events = delivery.events.iter();
         let device = events.any(|(stimulus, _)| stimulus.trigger == Trigger::Input);
-        self.crew.delivered(time, device, asked);
+        self.crew.delivered(time, device, asked || !self.set_up);
+        self.set_up = true;
         if let Some(latest) = delivery.answered.last() {
             while self.outstanding.front().is_some_and(|one| one <= latest) {
                 self.outstanding.pop_front();
@@ -161,6 +162,9 @@ impl Machine {
         // What follows a release and shows nothing is not the response to the press.
         if !open.released || open.draws || sent.draws {
             open.sent(time);
+        }
+        if self.crew.is_elsewhere() {
+            open.unsure = Some(Unsure::AnotherProcess);
         }
         open.requests += sent.requests;
         open.bytes = open.bytes.saturating_add(sent.bytes);

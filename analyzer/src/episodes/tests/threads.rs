@@ -163,6 +163,46 @@ fn a_thread_that_has_no_part_in_the_connection_is_nobodys_time() {
 }
 
 #[test]
+fn a_timer_is_told_from_a_handler_that_sleeps_where_no_event_ever_comes() {
+    let mut all = Threads::new();
+    for millis in (100..2100).step_by(200) {
+        all.switch(MAIN, millis * MS, In);
+        all.switch(MAIN, (millis + 1) * MS, Blocked);
+        all.waits(MAIN, (millis + 1) * MS, PSELECT, 0);
+        all.switch(MAIN, (millis + 41) * MS, In);
+        all.draws((millis + 42) * MS);
+        all.switch(MAIN, (millis + 43) * MS, Blocked);
+        all.waits(MAIN, (millis + 43) * MS, FUTEX, WORK);
+    }
+    let episodes = all.end();
+    let timers = episodes
+        .iter()
+        .filter(|one| one.landmark.as_str() == "Timer or file");
+    let latencies: Vec<u64> = timers.map(|one| one.latency() / 1000).collect();
+    assert_eq!(latencies, [42_000; 10]);
+}
+
+#[test]
+fn who_has_another_process_write_is_unsure() {
+    let mut all = Threads::new();
+    // What connected waits for its child, which has the connection and is not seen.
+    for millis in (100..2900).step_by(50) {
+        all.0.at(millis * MS).server_sends(&[key_press(1, 0)]);
+        all.draws((millis + 40) * MS);
+    }
+    let episodes = all.end();
+    let last = episodes.last().expect("episodes");
+    assert!(last.unsure.is_some(), "{last:?}");
+    let client: u64 = episodes
+        .iter()
+        .skip(1)
+        .map(|one| one.parts.of(Owner::Client))
+        .sum();
+    // The kernel counted 2 ms of it, when it showed itself.
+    assert!(client <= 3_000_000, "{episodes:?}");
+}
+
+#[test]
 fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
     let mut all = Threads::new();
     // No event has come yet: it draws after a wait that may have been for work or in the middle of some.
