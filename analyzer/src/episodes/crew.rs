@@ -236,9 +236,7 @@ impl Crew {
             self.reader = switch.tid;
         }
         let woken = self.by_reader(time, switch.tid);
-        let Some(member) = self.threads.get_mut(&switch.tid) else {
-            return None;
-        };
+        let member = self.threads.get_mut(&switch.tid)?;
         let mut proved = false;
         if std::mem::take(&mut member.tried) && waited {
             let place = member.wait;
