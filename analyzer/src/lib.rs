@@ -36,6 +36,7 @@ pub use episodes::{
     ApartReport, Asked, BurstReport, Cause, CumulativeReport, DurationReport, Episode,
     EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Findings, LandmarkReport, Owner,
     Parts, PartsReport, SummaryReport, ThinkReport, ThresholdError, Thresholds, Timeline, Trigger,
+    Unsure,
 };
 pub use export::pcapng::PcapNg;
 pub use facts::activity::ActivityFigures;

@@ -10,9 +10,10 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use perf_event_open_sys::bindings::{
-    PERF_COUNT_SW_DUMMY, PERF_FLAG_FD_CLOEXEC, PERF_RECORD_LOST, PERF_RECORD_MISC_SWITCH_OUT,
-    PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, PERF_RECORD_SWITCH, PERF_SAMPLE_CPU, PERF_SAMPLE_TID,
-    PERF_SAMPLE_TIME, PERF_TYPE_SOFTWARE, perf_event_attr, perf_event_mmap_page,
+    PERF_COUNT_SW_DUMMY, PERF_FLAG_FD_CLOEXEC, PERF_RECORD_EXIT, PERF_RECORD_LOST,
+    PERF_RECORD_MISC_SWITCH_OUT, PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, PERF_RECORD_SWITCH,
+    PERF_SAMPLE_CPU, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_TYPE_SOFTWARE, perf_event_attr,
+    perf_event_mmap_page,
 };
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use x11prof_trace::{Switch, SwitchKind, Timestamp};
@@ -129,6 +130,8 @@ fn attributes(switches: bool) -> perf_event_attr {
     attributes.set_exclude_hv(1);
     if switches {
         attributes.set_context_switch(1);
+        // A thread that ends has no switch: its end is a record of its own.
+        attributes.set_task(1);
         attributes.set_inherit(1);
         // Threads only: a terminal's shell and what it runs are no part of the terminal.
         attributes.set_inherit_thread(1);
@@ -237,8 +240,8 @@ impl Drop for Ring {
     }
 }
 
-/// The longest of the records that we read: a lost count with its sample id.
-const RECORD_LEN: usize = 48;
+/// The longest of the records that we read: a thread's end with its sample id.
+const RECORD_LEN: usize = 56;
 /// Records have whole words of this many bytes.
 const WORD: usize = size_of::<u64>();
 
@@ -273,6 +276,14 @@ fn parse(record: &[u8; RECORD_LEN]) -> (u64, Option<Read>) {
                 SwitchKind::Preempted
             },
         })),
+        // Process, parent, thread, parent thread, time, then the sample's own.
+        PERF_RECORD_EXIT => Some(Read::Switch(Switch {
+            pid: u32_at(8),
+            tid: u32_at(16),
+            time: Timestamp::from_nanos(u64_at(24)),
+            cpu: u16_at(48),
+            kind: SwitchKind::Blocked,
+        })),
         PERF_RECORD_LOST => Some(Read::Lost(u64_at(16))),
         _ => None,
     };
@@ -286,7 +297,7 @@ mod tests {
     use super::*;
 
     /// Fields of 32 bits behind the header; those of 64 bits are two, for little endian.
-    fn record(kind: u32, misc: u16, fields: [u32; 8]) -> [u8; RECORD_LEN] {
+    fn record<const N: usize>(kind: u32, misc: u16, fields: [u32; N]) -> [u8; RECORD_LEN] {
         let mut bytes = kind.to_le_bytes().to_vec();
         bytes.extend(misc.to_le_bytes());
         bytes.extend(40_u16.to_le_bytes());
@@ -305,6 +316,17 @@ mod tests {
         assert_eq!((read.pid, read.tid, read.cpu), (7, 9, 3));
         assert_eq!(read.time.as_nanos(), 0x5678_0000_1234);
         assert_eq!(read.kind, SwitchKind::Blocked);
+        let end = record(
+            4,
+            0,
+            [7, 1, 9, 1, 0x1234, 0x5678, 7, 9, 0x9999, 0x5678, 3, 0],
+        );
+        let Some(Read::Switch(end)) = parse(&end).1 else {
+            panic!("a thread's end")
+        };
+        assert_eq!((end.pid, end.tid, end.cpu), (7, 9, 3));
+        assert_eq!(end.time.as_nanos(), 0x5678_0000_1234);
+        assert_eq!(end.kind, SwitchKind::Blocked);
         assert_eq!(switch(0).kind, SwitchKind::In);
         assert_eq!(switch(0x6000).kind, SwitchKind::Preempted);
         assert_eq!(

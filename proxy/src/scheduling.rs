@@ -23,6 +23,9 @@ const BEAT: Duration = Duration::from_millis(2);
 /// A thread that has been blocked for this long is asked what it waits in. With the beat, every wait
 /// of 3 ms is asked; replies are waited for less long, mostly, and would be asked in vain.
 const LONG_WAIT: Duration = Duration::from_millis(1);
+/// Arguments of a system call that are noted: up to where those that wait have what they wait for and
+/// for how long.
+const ARGUMENTS: usize = 4;
 /// How often CPU clocks are noted.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
@@ -324,9 +327,8 @@ fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiti
     let wait_channel = fs::read_to_string(format!("/proc/{pid}/task/{tid}/wchan"))?;
     let wait_channel = Some(wait_channel).filter(|name| !name.is_empty() && name != "0");
     // It needs the rights of a debugger, which the kernel may refuse.
-    let syscall = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall"))
-        .ok()
-        .and_then(|line| line.split_ascii_whitespace().next()?.parse().ok());
+    let line = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
+    let (syscall, arguments) = system_call(&line);
     if wait_channel.is_none() && syscall.is_none() {
         return Ok(None);
     }
@@ -336,5 +338,36 @@ fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiti
         since_ns: since.as_nanos(),
         syscall: syscall.unwrap_or(-1),
         wait_channel,
+        arguments,
     }))
+}
+
+/// The number of a system call and its first arguments, from the line that the kernel has for it
+/// (proc_pid_syscall(5)): `202 0x7f… 0x189 0x0 0x0 …`, `-1 …` outside of one, or `running`.
+fn system_call(line: &str) -> (Option<i64>, Vec<u64>) {
+    let mut words = line.split_ascii_whitespace();
+    let number = words.next().and_then(|word| word.parse().ok());
+    let hexadecimal = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
+    let arguments = match number {
+        Some(0..) => words.map_while(hexadecimal).take(ARGUMENTS).collect(),
+        _ => Vec::new(),
+    };
+    (number, arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::system_call;
+
+    #[test]
+    fn system_calls_as_the_kernel_tells_them() {
+        let futex = "202 0x7f00a0 0x189 0x0 0x7ffe10 0x0 0xffffffff 0x7ffe00 0x7f0010\n";
+        assert_eq!(
+            system_call(futex),
+            (Some(202), vec![0x7f_00a0, 0x189, 0, 0x7f_fe10])
+        );
+        assert_eq!(system_call("-1 0x7ffe00 0x7f0010\n"), (Some(-1), vec![]));
+        assert_eq!(system_call("running\n"), (None, vec![]));
+        assert_eq!(system_call(""), (None, vec![]));
+    }
 }

@@ -11,6 +11,8 @@ use x11prof_trace::{Reader, Record};
 
 use crate::harness::examples::example;
 use crate::harness::{Place, Ran, Recording, Server, needs, wait};
+use crate::kernel::Kernel;
+use crate::toolkits::Toolkit;
 
 /// LiLa's Table 1.
 pub(crate) const BENCHMARKS: [&str; 11] = [
@@ -57,6 +59,8 @@ impl Truth {
 /// An episode of the analysis.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
+    pub(crate) client: u64,
+    pub(crate) unsure: bool,
     pub(crate) landmark: String,
     pub(crate) trigger: String,
     pub(crate) start_ms: f64,
@@ -64,6 +68,8 @@ pub(crate) struct Episode {
     pub(crate) waiting_ms: f64,
     pub(crate) client_ms: f64,
     pub(crate) off_cpu_ms: f64,
+    /// Of that, could run and did not.
+    pub(crate) processor_ms: f64,
     pub(crate) server_ms: f64,
     pub(crate) network_ms: f64,
     pub(crate) round_trips: u64,
@@ -78,6 +84,18 @@ impl Episode {
     /// When its client begins to handle it: a handler knows nothing of the wait until then.
     pub(crate) fn handled_ms(&self) -> f64 {
         self.start_ms + self.waiting_ms
+    }
+
+    /// The largest part, if it had had a processor whenever it could run.
+    pub(crate) fn culprit(&self) -> &'static str {
+        let parts = [
+            ("waiting", self.waiting_ms),
+            ("client", self.client_ms + self.processor_ms),
+            ("off_cpu", self.off_cpu_ms - self.processor_ms),
+            ("server", self.server_ms + self.network_ms),
+        ];
+        let largest = parts.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        largest.map_or("", |(name, _)| name)
     }
 
     /// Its parts together.
@@ -111,6 +129,7 @@ pub(crate) struct Run {
     pub(crate) benchmark: String,
     pub(crate) truths: Vec<Truth>,
     pub(crate) episodes: Vec<Episode>,
+    pub(crate) kernel: Kernel,
 }
 
 impl Run {
@@ -127,6 +146,30 @@ impl Run {
             })
         };
         asked.map(pair).collect()
+    }
+
+    /// The same of a benchmark in a toolkit, whose handlers begin when it has read and found out what came: the
+    /// episode that shares the most time with each handling. The first handling, in which a program loads and
+    /// compiles what it needs, is left out.
+    ///
+    /// # Errors
+    /// Words for people where one has none.
+    pub(crate) fn pairs_in_toolkit(&self) -> Result<Vec<Pair>, String> {
+        let shared = |truth: &Truth, episode: &Episode| {
+            truth.end_ms().min(episode.end_ms()) - truth.begin_ms.max(episode.handled_ms())
+        };
+        let pair = |truth: &Truth| {
+            let by = |a: &&Episode, b: &&Episode| shared(truth, a).total_cmp(&shared(truth, b));
+            match self.episodes.iter().max_by(by) {
+                Some(episode) if shared(truth, episode) > 0.0 => Ok(Pair {
+                    truth: truth.clone(),
+                    episode: episode.clone(),
+                }),
+                _ => Err(format!("{}: no episode: {truth:?}", self.benchmark)),
+            }
+        };
+        let asked = self.truths.iter().filter(|truth| truth.asked_ms.is_some());
+        asked.skip(1).map(pair).collect()
     }
 
     /// The episode whose handling begins nearest to this.
@@ -155,17 +198,27 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 
 /// Runs a benchmark at `server` with its handlers doing `work` for these times, one after the other.
 pub(crate) fn run(server: &Server, benchmark: &str, work: &str, times_ms: &[u64]) -> Run {
+    run_in(Toolkit::None, server, benchmark, work, times_ms)
+}
+
+/// The same with the benchmark as it is in a toolkit.
+pub(crate) fn run_in(
+    toolkit: Toolkit,
+    server: &Server,
+    benchmark: &str,
+    work: &str,
+    times_ms: &[u64],
+) -> Run {
     needs("xdotool", "xdotool");
     let _alone = alone();
     let place = Place::new();
-    let microbench = example("microbench");
     let (trace, truth) = (place.path("trace.mcap"), place.path("truth"));
     let times: Vec<String> = times_ms.iter().map(u64::to_string).collect();
     // The pointer goes where it is needed before anyone looks.
     xdotool(server, &["mousemove", "90", "90"]);
     let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
-    let mut client = recording
-        .client(&microbench.to_string_lossy())
+    let mut client = toolkit
+        .program(&recording, &place)
         .args([benchmark, work])
         .arg(&truth)
         .args(&times)
@@ -173,8 +226,14 @@ pub(crate) fn run(server: &Server, benchmark: &str, work: &str, times_ms: &[u64]
         .spawn()
         .expect("microbench starts");
     let window = ready(&mut client);
-    let mut person = Command::new(&microbench);
-    person.args(["person", benchmark]).args(&times);
+    // In a toolkit a dialog opens at once, and takes its time to close.
+    let presses = match toolkit {
+        Toolkit::Swing | Toolkit::Tk | Toolkit::Gtk if benchmark.ends_with("dialog") => 2,
+        _ => 1,
+    };
+    let presses = times.iter().flat_map(|time| vec![time; presses]);
+    let mut person = Command::new(example("microbench"));
+    person.args(["person", benchmark]).args(presses);
     let words = Ran::of(&mut person).succeeded();
     let words = words.replace("WINDOW", &window);
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -185,25 +244,28 @@ pub(crate) fn run(server: &Server, benchmark: &str, work: &str, times_ms: &[u64]
     recording.signal(rustix::process::Signal::INT);
     Run {
         benchmark: format!("{benchmark} {work}"),
+        kernel: Kernel::of(&trace),
         truths: truths(&truth, beginning_ns(&trace)),
         episodes: episodes(&place, &trace),
     }
 }
 
 /// Does what the words say, straight at the server.
-fn xdotool(server: &Server, words: &[&str]) {
+pub(crate) fn xdotool(server: &Server, words: &[&str]) {
     Ran::of(server.client("xdotool").args(words)).succeeded();
 }
 
 /// Waits until the client is ready; gives its window.
-fn ready(client: &mut Child) -> String {
+pub(crate) fn ready(client: &mut Child) -> String {
     let stdout = client.stdout.take().expect("a pipe");
     let mut line = String::new();
     BufReader::new(stdout)
         .read_line(&mut line)
         .expect("a line of the client's");
     let window = line.trim().strip_prefix("ready ");
-    window.expect("the client is ready").to_owned()
+    window
+        .unwrap_or_else(|| panic!("the client is ready: {line}"))
+        .to_owned()
 }
 
 /// When the trace begins, in nanoseconds of CLOCK_MONOTONIC; the times of results count from there.
@@ -250,6 +312,8 @@ pub(crate) fn episodes(place: &Place, trace: &Path) -> Vec<Episode> {
         let number = |value: &Value| value.as_f64().expect("a number");
         let part = |name: &str| number(&episode["parts"][name]);
         Episode {
+            client: episode["client"].as_u64().expect("a number"),
+            unsure: !episode["unsure"].is_null(),
             landmark: text("landmark"),
             trigger: text("trigger"),
             start_ms: number(&episode["start_ms"]),
@@ -257,6 +321,7 @@ pub(crate) fn episodes(place: &Place, trace: &Path) -> Vec<Episode> {
             waiting_ms: part("waiting_ms"),
             client_ms: part("client_ms"),
             off_cpu_ms: part("off_cpu_ms"),
+            processor_ms: number(&episode["causes"]["processor_ms"]),
             server_ms: part("server_ms"),
             network_ms: part("network_ms"),
             round_trips: episode["round_trips"].as_u64().expect("a number"),

@@ -10,9 +10,14 @@ mod benchmark;
 mod figures;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod idle;
+mod kernel;
 mod parts;
 mod screen;
 mod table;
+mod table_toolkits;
+mod threads;
+mod toolkits;
 
 use benchmark::{Pair, Run, run};
 use figures::{median, quantile};

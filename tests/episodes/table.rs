@@ -7,18 +7,19 @@ use crate::figures::{median, quantile};
 use crate::harness::{Server, needs};
 use crate::parts::{part_error_ms, switch_ms};
 use crate::screen::{Compared, Frames, HEAD, Seen, watch, watch_microbench};
+use crate::toolkits::{classes, source};
 
 /// LiLa's micro-benchmarks took from 10 ms to a second.
-const TIMES_MS: [u64; 5] = [10, 30, 100, 300, 1000];
-const WORKS: [&str; 4] = ["sleep", "compute", "read-back", "round-trips"];
+pub(crate) const TIMES_MS: [u64; 5] = [10, 30, 100, 300, 1000];
+pub(crate) const WORKS: [&str; 4] = ["sleep", "compute", "read-back", "round-trips"];
 /// LiLa was within 3 ms, usually.
-const MEDIAN_MS: f64 = 1.0;
-const P95_MS: f64 = 3.0;
+pub(crate) const MEDIAN_MS: f64 = 1.0;
+pub(crate) const P95_MS: f64 = 3.0;
 /// The most that what is seen and ours may differ, at the median.
 const SEEN_MS: f64 = 3.0;
 
 /// Writes figures of a thing to where `cargo xtask validate episodes` wants them, beside those of others.
-fn keep(name: &str, of: &str, value: Value) {
+pub(crate) fn keep(name: &str, of: &str, value: Value) {
     let Some(file) = std::env::var_os("X11PROF_VALIDATE_EPISODES") else {
         return;
     };
@@ -165,6 +166,12 @@ fn what_is_seen_on_the_screen() {
         ("xterm", "xterm"),
         ("mousepad", "mousepad"),
         ("gtk3-widget-factory", "gtk-3-examples"),
+        ("gtk4-widget-factory", "gtk-4-examples"),
+        ("xcalc", "x11-apps"),
+        ("emacs", "emacs-gtk"),
+        ("featherpad", "featherpad"),
+        ("wish", "tk"),
+        ("java", "default-jre"),
     ] {
         needs(program, package);
     }
@@ -172,7 +179,13 @@ fn what_is_seen_on_the_screen() {
     let typed = |words: &[&str]| steps(words, typing(40));
     let terminal = typed(&["settle", "move:100,100"]);
     let editor = typed(&["settle", "move:200,200", "settle"]);
+    let widgets4 = steps(&WIDGETS_4, std::iter::empty());
     let widgets = steps(&WIDGETS, std::iter::empty());
+    let digits = (0..20).map(|number| format!("key:{}", 10 + number % 9));
+    let calculator = steps(&["settle", "move:100,30"], digits);
+    let short = steps(&["settle", "move:200,200", "settle"], typing(20));
+    let (text, classes) = (source("text.tcl"), classes());
+    let (text, classes) = (text.to_string_lossy(), classes.to_string_lossy());
     let drawing = [10, 20, 30, 50, 70, 100, 150, 200];
     let mut programs: Vec<(&str, Frames, Vec<Seen>)> = vec![(
         "micro-benchmark, drawing",
@@ -202,6 +215,27 @@ fn what_is_seen_on_the_screen() {
             "gtk3-widget-factory",
             &["gtk3-widget-factory"],
             &widgets,
+            Frames::Animation,
+        ),
+        ("xcalc", &["xcalc"], &calculator, Frames::Animation),
+        ("emacs", &["emacs", "-Q"], &short, Frames::Animation),
+        (
+            "featherpad",
+            &["featherpad", "--standalone"],
+            &short,
+            Frames::Animation,
+        ),
+        ("text in Tk", &["wish", &text], &short, Frames::Animation),
+        (
+            "text in Swing",
+            &["java", "-cp", &classes, "Text"],
+            &short,
+            Frames::Animation,
+        ),
+        (
+            "gtk4-widget-factory",
+            &["env", "GSK_RENDERER=cairo", "gtk4-widget-factory"],
+            &widgets4,
             Frames::Animation,
         ),
     ] {
@@ -250,4 +284,17 @@ const WIDGETS: [&str; 17] = [
     "button:1",
     "move:60,380",
     "button:1",
+];
+
+/// The same in GTK 4, where nothing is looked for: the pointer goes over buttons, and presses them.
+const WIDGETS_4: [&str; 9] = [
+    "leave-out",
+    "move:150,130",
+    "button:1",
+    "key:38",
+    "key:39",
+    "key:40",
+    "key:41",
+    "key:22",
+    "key:22",
 ];

@@ -280,4 +280,7 @@ pub struct Waiting {
     /// The kernel function that it sleeps in, where the kernel tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_channel: Option<String>,
+    /// The first arguments of the system call: what it waits for, such as the address of a futex.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<u64>,
 }

@@ -46,6 +46,15 @@ pub(crate) const TEST: &[Needed] = &[
     needed("gtk3-widget-factory", "gtk-3-examples"),
     needed("mupdf", "mupdf"),
     needed("featherpad", "featherpad"),
+    needed("wish", "tk"),
+    needed("javac", "default-jdk-headless"),
+    needed("/usr/share/doc/default-jre/copyright", "default-jre"),
+    needed("/usr/share/doc/python3-gi/copyright", "python3-gi"),
+    needed(
+        "/usr/share/doc/python3-gi-cairo/copyright",
+        "python3-gi-cairo",
+    ),
+    needed("/usr/share/doc/gir1.2-gtk-3.0/copyright", "gir1.2-gtk-3.0"),
 ];
 
 /// What the tests of decoding run beside it: a judge, and programs of many kinds.
@@ -60,6 +69,9 @@ pub(crate) const MORE_PROGRAMS: &[Needed] = &[
     needed("mupdf", "mupdf"),
     needed("featherpad", "featherpad"),
     needed("glxgears", "mesa-utils"),
+    needed("gtk4-widget-factory", "gtk-4-examples"),
+    needed("emacs", "emacs-gtk"),
+    needed("xcalc", "x11-apps"),
 ];
 
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names

@@ -9,9 +9,9 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{Control, Direction, Timestamp};
 
-use super::happening::{Delivery, Happening, Sent, Wait};
+use super::happening::{About, Delivery, Happening, Place, Sent};
 use super::keyboard::Keyboard;
-use super::stimulus::{Detail, Stimulus};
+use super::stimulus::{Detail, Shape, Stimulus};
 use super::windows::WindowNames;
 use crate::pipeline::{Observation, Seen};
 use crate::profile::atoms;
@@ -123,9 +123,10 @@ impl Collector {
             Control::Waiting(waiting) => self.put(
                 waiting.since_ns,
                 Happening::Waits {
+                    pid: waiting.pid,
                     tid: waiting.tid,
                     since: waiting.since_ns,
-                    wait: Wait::of(waiting.syscall, waiting.wait_channel.as_deref()),
+                    place: Place::of(waiting),
                 },
             ),
             _ => {}
@@ -155,8 +156,11 @@ impl Collector {
             Message::Error(error) => self.delivery.answered.push(error.sequence),
             Message::Event(event) => {
                 let stimulus = Stimulus::of(event);
-                let landmark = self.landmark(seen.session, &stimulus);
-                self.delivery.events.push((stimulus, landmark));
+                let about = About {
+                    landmark: self.landmark(seen.session, &stimulus),
+                    group: self.group(&stimulus),
+                };
+                self.delivery.events.push((stimulus, about));
             }
             _ => {}
         }
@@ -179,5 +183,23 @@ impl Collector {
             text.push_str(&window);
         }
         Symbol::new(&text)
+    }
+
+    /// Kind of action, class of the window.
+    fn group(&self, stimulus: &Stimulus) -> Symbol {
+        let action = match (stimulus.shape, stimulus.detail) {
+            (Shape::Press, Detail::Key(_)) => "Typing",
+            (Shape::Release, Detail::Key(_)) => "Keys released",
+            (Shape::Press, Detail::Button(_)) => "Clicks",
+            (Shape::Release, Detail::Button(_)) => "Buttons released",
+            (_, Detail::Touch(_)) => "Touches",
+            (Shape::Motion, _) => "Pointer moved",
+            _ => stimulus.name.as_str(),
+        };
+        let class = stimulus.window.and_then(|id| self.windows.class(id));
+        class.map_or_else(
+            || Symbol::new(action),
+            |class| Symbol::new(&format!("{action} in {class}")),
+        )
     }
 }

@@ -4,6 +4,8 @@ use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use super::states::Busy;
+
 /// What began an episode (thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trigger {
@@ -176,6 +178,29 @@ pub struct Child {
     pub latency: u64,
 }
 
+/// Why an episode may have ended elsewhere than it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsure {
+    /// A thread of the client waited for another one.
+    WaitForThread,
+    /// Another process writes on the client's connection.
+    AnotherProcess,
+}
+
+impl Unsure {
+    /// For people.
+    pub fn why(self) -> &'static str {
+        match self {
+            Unsure::AnotherProcess => {
+                "its requests came while no thread of the process ran that had connected: another one sends them"
+            }
+            Unsure::WaitForThread => {
+                "a thread waited for another one, and no event had shown yet whether for work or in the middle of it"
+            }
+        }
+    }
+}
+
 /// The handling of one stimulus by one client.
 #[derive(Debug, Clone)]
 pub struct Episode {
@@ -183,6 +208,8 @@ pub struct Episode {
     pub client: ConnectionId,
     /// What it was about: the trigger, the window, the key or button.
     pub landmark: Symbol,
+    /// The kind of action and the class of the window.
+    pub group: Symbol,
     /// What began it.
     pub trigger: Trigger,
     /// When it began.
@@ -199,6 +226,12 @@ pub struct Episode {
     pub events: u64,
     /// Nanoseconds for which threads of the client could run, added up over the threads.
     pub runnable: u64,
+    /// Nanoseconds of its handling by the state of its client.
+    pub(crate) busy: Busy,
+    /// Nanoseconds for which its stimulus waited while its client handled nothing.
+    pub(crate) waited_idle: u64,
+    /// Why it may have ended elsewhere.
+    pub unsure: Option<Unsure>,
     /// What it had to handle of its own doing before its response was complete, such as the
     /// Expose of a window that it mapped.
     pub children: Vec<Child>,

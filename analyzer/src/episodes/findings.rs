@@ -3,14 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use x11prof_trace::{ConnectionId, Opened};
+use x11prof_trace::{ConnectionId, Opened, Timestamp};
 
 use super::EpisodeOptions;
 use super::bursts::Bursts;
+use super::covered::Covered;
 use super::episode::{Episode, Owner, Parts, Trigger};
 use super::landmarks::Landmarks;
 use super::long::Long;
-use super::states::States;
+use super::states::Busy;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
@@ -46,10 +47,23 @@ pub struct Findings {
     pub(crate) perceptible: u64,
     pub(crate) triggers: [ByTrigger; 3],
     pub(crate) landmarks: Landmarks,
+    pub(crate) groups: Landmarks,
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
     pub(crate) long: Long,
-    pub(crate) states: States,
+    /// The time in which an episode went on.
+    pub(crate) covered: Covered,
+    /// The time in which one went on that the user began: he waited.
+    pub(crate) waits: Covered,
+    /// What the network that was asked for adds to all latencies, and to those of the user's.
+    pub(crate) added: [u64; 2],
+    /// The time of clients that were busy, by their state.
+    pub(crate) busy: Busy,
+    /// The time in which events waited for idle clients.
+    pub(crate) waited_idle: u64,
+    /// Since when clients are connected, and for how long those were that are gone.
+    connected: BTreeMap<ConnectionId, Timestamp>,
+    pub(crate) connected_for: u64,
 }
 
 impl Findings {
@@ -66,14 +80,24 @@ impl Findings {
             perceptible: 0,
             triggers: Default::default(),
             landmarks: Landmarks::default(),
+            groups: Landmarks::default(),
             unscheduled: 0,
             bursts: Bursts::new(options.frame()),
             long: Long::default(),
-            states: States::default(),
+            covered: Covered::default(),
+            waits: Covered::default(),
+            added: [0; 2],
+            busy: Busy::default(),
+            waited_idle: 0,
+            connected: BTreeMap::new(),
+            connected_for: 0,
         }
     }
 
-    pub(crate) fn opened(&mut self, opened: &Opened) {
+    pub(crate) fn opened(&mut self, time: Timestamp, opened: &Opened) {
+        if self.connected.len() < MOST_NAMES {
+            self.connected.insert(opened.connection, time);
+        }
         if self.names.len() < MOST_NAMES {
             let name = match &opened.name {
                 Some(name) => format!("{name} (client {})", opened.connection.0),
@@ -83,17 +107,35 @@ impl Findings {
         }
     }
 
+    pub(crate) fn closed(&mut self, time: Timestamp, client: ConnectionId) {
+        if let Some(since) = self.connected.remove(&client)
+            && self.wanted_client(client)
+        {
+            let nanos = time.as_nanos().saturating_sub(since.as_nanos());
+            self.connected_for = self.connected_for.saturating_add(nanos);
+        }
+    }
+
+    /// The trace ends.
+    pub(crate) fn ended(&mut self, time: Timestamp) {
+        let clients: Vec<ConnectionId> = self.connected.keys().copied().collect();
+        clients.into_iter().for_each(|one| self.closed(time, one));
+    }
+
     /// A client's name and number.
     pub(crate) fn client(&self, client: ConnectionId) -> String {
         let name = self.names.get(&client).cloned();
         name.unwrap_or_else(|| format!("client {}", client.0))
     }
 
+    fn wanted_client(&self, client: ConnectionId) -> bool {
+        self.options.client.as_ref().is_none_or(|wanted| {
+            wanted.parse() == Ok(client.0) || self.client(client).contains(wanted.as_str())
+        })
+    }
+
     fn wanted(&self, episode: &Episode) -> bool {
-        let client = self.options.client.as_ref().is_none_or(|wanted| {
-            wanted.parse() == Ok(episode.client.0)
-                || self.client(episode.client).contains(wanted.as_str())
-        });
+        let client = self.wanted_client(episode.client);
         let landmark = self.options.landmark.as_ref();
         client && landmark.is_none_or(|wanted| episode.landmark.as_str().contains(wanted.as_str()))
     }
@@ -111,8 +153,19 @@ impl Findings {
         if !self.wanted(episode) {
             return;
         }
+        let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
+        let recorded = episode.latency();
         let episode = &episode.over(&self.options.net);
         let latency = episode.latency();
+        let added = latency - recorded;
+        self.covered.add(start, end);
+        self.added[0] = self.added[0].saturating_add(added);
+        if episode.trigger == Trigger::Input {
+            self.waits.add(start, end);
+            self.added[1] = self.added[1].saturating_add(added);
+        }
+        self.busy.merge(&episode.busy);
+        self.waited_idle = self.waited_idle.saturating_add(episode.waited_idle);
         let perceptible = self.is_perceptible(episode);
         self.number += 1;
         self.latencies.add(latency);
@@ -134,9 +187,11 @@ impl Findings {
                 of.perceptible_parts.merge(&episode.parts);
             }
         }
-        self.landmarks.add(episode, perceptible);
+        self.landmarks.add(episode.landmark, episode, perceptible);
+        self.groups.add(episode.group, episode, perceptible);
         self.bursts.add(episode);
-        self.long.add(episode.start.as_nanos(), latency);
+        let long = latency as f64 > self.options.thresholds.general * 1e6;
+        self.long.add(start, latency, long);
         self.kept
             .insert((latency, Reverse(self.number)), episode.clone());
         if self.kept.len() > self.options.worst.unwrap_or(MOST_KEPT).min(MOST_KEPT) {

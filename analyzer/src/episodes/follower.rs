@@ -11,19 +11,16 @@ use super::happening::Happening;
 use super::machine::{Done, Machine, Spans};
 use super::runnable::Runnable;
 use super::server::ServerActivity;
-use super::states::{State, States};
 
 /// Connections followed at once, at most.
 const MOST_CLIENTS: usize = 4096;
 /// Processes whose capture is known, at most.
 const MOST_PROCESSES: usize = 1 << 14;
 
-/// A client with the state that it was in last, and since when.
+/// A client, up to its last step.
 #[derive(Debug)]
 struct Client {
     machine: Machine,
-    state: State,
-    since: u64,
     /// `Grab::total` then.
     grabbed: u64,
 }
@@ -33,7 +30,7 @@ struct Client {
 pub(crate) struct Follower {
     spans: Spans,
     clients: FastMap<ConnectionId, Client>,
-    /// The clients of each process; its first thread is the one that speaks to the server.
+    /// The clients of each process.
     processes: HashMap<u32, Vec<ConnectionId>>,
     captured: HashMap<u32, bool>,
     around: Around,
@@ -45,7 +42,6 @@ struct Around {
     server: ServerActivity,
     clock: ServerTime,
     runnable: Runnable,
-    states: States,
     grab: Grab,
 }
 
@@ -72,7 +68,7 @@ impl Grab {
 }
 
 impl Around {
-    /// Lets time pass for a client until `time`, does `what` with it, and notes its new state.
+    /// Lets time pass for a client until `time`, and does `what` with it.
     fn step(
         &mut self,
         time: u64,
@@ -93,11 +89,6 @@ impl Around {
         what(&mut client.machine, &mut self.clock, &mut |episode, end| {
             server.finish(episode, end);
         });
-        let state = client.machine.state();
-        let spent = time.saturating_sub(client.since);
-        self.states.spent(client.state, spent);
-        self.states.changed(time, client.state, state);
-        (client.state, client.since) = (state, time);
     }
 }
 
@@ -140,7 +131,6 @@ impl Follower {
                     around.step(time, *id, &mut client, |machine, _, done| {
                         machine.closed(done);
                     });
-                    around.states.changed(time, client.state, State::default());
                 }
                 if around.grab.by == Some(*id) {
                     around.grab.change(time, None);
@@ -158,8 +148,13 @@ impl Follower {
                     }
                 }
             }
-            Happening::Waits { tid, since, wait } => self.of_process(time, *tid, |machine, _| {
-                machine.waits(*since, *wait);
+            Happening::Waits {
+                pid,
+                tid,
+                since,
+                place,
+            } => self.of_process(time, *pid, |machine, _| {
+                machine.waits(*tid, *since, *place);
             }),
             Happening::Switch(switch) => self.switch(time, switch),
             Happening::Delivered(id, delivery) => {
@@ -199,12 +194,8 @@ impl Follower {
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             machine.captured();
         }
-        let state = machine.state();
-        self.around.states.changed(time, State::default(), state);
         let client = Client {
             machine,
-            state,
-            since: time,
             grabbed: self.around.grab.total(time),
         };
         if self.clients.insert(id, client).is_none()
@@ -219,15 +210,14 @@ impl Follower {
             self.around.server.switch(switch);
             return;
         }
-        // Until now as many could run as before.
-        self.of_process(time, switch.pid, |_, _| {});
-        self.around.runnable.switch(switch);
-        self.of_process(time, switch.tid, |machine, done| {
+        self.of_process(time, switch.pid, |machine, done| {
             machine.switch(switch, done);
         });
+        // Until now as many could run as before.
+        self.around.runnable.switch(switch);
     }
 
-    /// The clients of a process; of a thread, those for which it is the one that speaks to the server.
+    /// The clients of a process.
     fn of_process(
         &mut self,
         time: u64,
@@ -243,16 +233,13 @@ impl Follower {
         }
     }
 
-    /// The trace ends at `time`: what is open ends with it. The clients' states until then.
-    pub(crate) fn finish(&mut self, time: u64, on: &mut impl FnMut(Episode)) -> States {
+    /// The trace ends at `time`: what is open ends with it.
+    pub(crate) fn finish(&mut self, time: u64, on: &mut impl FnMut(Episode)) {
         for (id, client) in &mut self.clients {
             self.around.step(time, *id, client, |machine, _, done| {
                 machine.closed(done);
             });
-            let last = std::mem::take(&mut client.state);
-            self.around.states.changed(time, last, State::default());
         }
         self.around.server.settle(u64::MAX, on);
-        std::mem::take(&mut self.around.states)
     }
 }

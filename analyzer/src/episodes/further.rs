@@ -56,7 +56,7 @@ impl BurstReport {
 /// Think and wait time.
 #[derive(Debug, Clone, Serialize)]
 pub struct ThinkReport {
-    /// The time in which any client had events of the user, begun with or not.
+    /// The time in which an episode went on that the user began.
     pub wait_ms: f64,
     /// The rest of the end-to-end time.
     pub think_ms: f64,
@@ -71,7 +71,7 @@ pub struct ThinkReport {
 /// A state of the latency-benchmark paper's machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct StateReport {
-    /// The client handled something.
+    /// An episode of the client went on.
     pub busy: bool,
     /// Events of the user waited.
     pub events_waiting: bool,
@@ -92,19 +92,31 @@ pub struct WaitReport {
 
 impl ThinkReport {
     pub(crate) fn new(facts: &Facts, findings: &Findings, first: Timestamp) -> ThinkReport {
-        let (all, wait_ms) = (duration_ms(facts.wall()), nanos_ms(findings.states.waited));
-        let states = findings.states.times().map(|(state, time)| StateReport {
-            busy: state[0],
-            events_waiting: state[1],
-            outstanding: state[2],
+        let all = duration_ms(facts.wall()) + nanos_ms(findings.added[0]);
+        let wait_ms = nanos_ms(findings.waits.total()) + nanos_ms(findings.added[1]);
+        let of_busy = findings.busy.times().map(|(state, time)| StateReport {
+            busy: true,
+            events_waiting: state.events,
+            outstanding: state.outstanding,
             time_ms: nanos_ms(time),
         });
-        let waits = findings.states.timeline().into_iter();
+        let handled = findings.busy.total().saturating_add(findings.waited_idle);
+        let idle = findings.connected_for.saturating_sub(handled);
+        let of_idle = [(false, idle), (true, findings.waited_idle)];
+        let states = of_idle
+            .into_iter()
+            .map(|(events_waiting, time)| StateReport {
+                busy: false,
+                events_waiting,
+                outstanding: false,
+                time_ms: nanos_ms(time),
+            });
+        let waits = findings.waits.longest().into_iter();
         ThinkReport {
             wait_ms,
             think_ms: (all - wait_ms).max(0.0),
             wait_percent: percent(wait_ms, all),
-            states: states.collect(),
+            states: states.chain(of_busy).collect(),
             waits: waits
                 .map(|wait| WaitReport {
                     start_ms: duration_ms(Timestamp::from_nanos(wait.start).since(first)),
@@ -159,13 +171,21 @@ pub struct ApartReport {
 
 impl ApartReport {
     pub(crate) fn all(findings: &Findings) -> Vec<ApartReport> {
-        let of = THRESHOLDS.iter().zip(&findings.long.apart);
-        of.map(|(above, apart)| ApartReport {
-            above_ms: *above,
-            count: apart.count,
-            mean_ms: apart.apart.mean().map(|mean| mean / 1e6),
-            standard_deviation_ms: apart.apart.standard_deviation().map(|sd| sd / 1e6),
-        })
-        .collect()
+        let mut thresholds = THRESHOLDS.to_vec();
+        let own = findings.options.thresholds.general;
+        if !thresholds.contains(&own) {
+            thresholds.push(own);
+            thresholds.sort_by(f64::total_cmp);
+        }
+        let report = |above_ms: f64| {
+            let (count, apart) = findings.long.apart(above_ms);
+            ApartReport {
+                above_ms,
+                count,
+                mean_ms: apart.mean().map(|mean| mean / 1e6),
+                standard_deviation_ms: apart.standard_deviation().map(|sd| sd / 1e6),
+            }
+        };
+        thresholds.into_iter().map(report).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What the state machines of episodes live on: what happened, each with its time.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Switch};
+use x11prof_trace::{ConnectionId, Switch, Waiting};
 
 use super::stimulus::Stimulus;
 
@@ -16,7 +16,12 @@ pub(crate) enum Happening {
     /// A connection ended.
     Closed(ConnectionId),
     /// A client's thread was seen to wait in this.
-    Waits { tid: u32, since: u64, wait: Wait },
+    Waits {
+        pid: u32,
+        tid: u32,
+        since: u64,
+        place: Place,
+    },
     /// Whether the switches of a process are recorded.
     Captured { pid: u32, switches: bool },
     /// A context switch.
@@ -38,6 +43,48 @@ pub(crate) enum Wait {
     Lock,
     /// Anything else.
     Other,
+}
+
+/// What a thread waits in, and for which thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) wait: Wait,
+    /// A futex's address, the number of another system call; 0 of poll and of what is not known.
+    pub(crate) at: u64,
+}
+
+/// A condition variable of the C library has two futexes side by side, which it uses in turn.
+const SAME_CONDITION: u64 = !7;
+
+impl Place {
+    /// By the record of a thread that waits.
+    pub(crate) fn of(waiting: &Waiting) -> Place {
+        let channel = waiting.wait_channel.as_deref();
+        let argument = |n: usize| waiting.arguments.get(n).copied();
+        let wait = match Wait::of(waiting.syscall, channel) {
+            // Without a descriptor it is a sleep.
+            Wait::Poll if descriptors(waiting) == Some(0) => Wait::Sleep,
+            wait => wait,
+        };
+        let at = match wait {
+            Wait::Lock => argument(0).map_or(0, |address| address & SAME_CONDITION),
+            Wait::Other => u64::try_from(waiting.syscall).unwrap_or(0),
+            Wait::Poll | Wait::Sleep => 0,
+        };
+        Place { wait, at }
+    }
+}
+
+/// How many descriptors a call of poll or select (x86-64) waits for.
+fn descriptors(waiting: &Waiting) -> Option<u64> {
+    let at = match waiting.syscall {
+        // poll, ppoll.
+        7 | 271 => 1,
+        // select, pselect6.
+        23 | 270 => 0,
+        _ => return None,
+    };
+    waiting.arguments.get(at).copied()
 }
 
 impl Wait {
@@ -65,13 +112,33 @@ impl Wait {
     }
 }
 
+/// What an episode is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct About {
+    /// The event, its key or button, its window.
+    pub(crate) landmark: Symbol,
+    /// The kind of action and the class of the window: what landmarks are put together by.
+    pub(crate) group: Symbol,
+}
+
+impl About {
+    /// One that is a group of its own.
+    pub(crate) fn alone(name: &str) -> About {
+        let landmark = Symbol::new(name);
+        About {
+            landmark,
+            group: landmark,
+        }
+    }
+}
+
 /// The messages that came for a client in one piece.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delivery {
     /// The requests that were answered.
     pub(crate) answered: Vec<SequenceNumber>,
-    /// The events, with their landmarks.
-    pub(crate) events: Vec<(Stimulus, Symbol)>,
+    /// The events, with what they are about.
+    pub(crate) events: Vec<(Stimulus, About)>,
 }
 
 /// The requests that came from a client in one piece.

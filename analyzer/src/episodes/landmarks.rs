@@ -14,6 +14,7 @@ const MOST: usize = 2000;
 #[derive(Debug, Clone)]
 pub(crate) struct Landmark {
     pub(crate) trigger: Trigger,
+    pub(crate) group: Symbol,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
     /// INP's phases: until it is begun with, until the last request, until that is drawn.
@@ -23,7 +24,7 @@ pub(crate) struct Landmark {
     pub(crate) exclusive: (u64, u64, u64),
 }
 
-/// All landmarks.
+/// All landmarks, or groups of them.
 #[derive(Debug, Default)]
 pub(crate) struct Landmarks(HashMap<Symbol, Landmark>);
 
@@ -36,15 +37,13 @@ pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
 }
 
 impl Landmarks {
-    pub(crate) fn add(&mut self, episode: &Episode, perceptible: bool) {
-        let full = self.0.len() >= MOST && !self.0.contains_key(&episode.landmark);
-        let name = if full {
-            Symbol::new("(others)")
-        } else {
-            episode.landmark
-        };
+    /// Adds an episode to the landmark or the group `name`.
+    pub(crate) fn add(&mut self, name: Symbol, episode: &Episode, perceptible: bool) {
+        let full = self.0.len() >= MOST && !self.0.contains_key(&name);
+        let name = if full { Symbol::new("(others)") } else { name };
         let landmark = self.0.entry(name).or_insert_with(|| Landmark {
             trigger: episode.trigger,
+            group: if full { name } else { episode.group },
             latencies: Distribution::default(),
             total: 0,
             phases: [0; 3],

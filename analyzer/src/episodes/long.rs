@@ -8,38 +8,63 @@ pub(crate) const THRESHOLDS: [f64; 4] = [50.0, 100.0, 150.0, 200.0];
 /// Edges of the classes of duration, in milliseconds.
 pub(crate) const EDGES: [f64; 7] = [0.0, 3.0, 10.0, 50.0, 100.0, 200.0, 1000.0];
 
-/// Time between the beginnings of episodes above one threshold.
-#[derive(Debug, Default)]
-pub(crate) struct Apart {
-    pub(crate) count: u64,
-    last: Option<u64>,
-    pub(crate) apart: Distribution,
-}
+/// Episodes whose beginnings are kept, at most.
+const MOST: usize = 1 << 16;
 
-/// All thresholds and classes.
+/// Long episodes, and all of them by class.
 #[derive(Debug, Default)]
 pub(crate) struct Long {
-    pub(crate) apart: [Apart; THRESHOLDS.len()],
+    /// Beginning and latency of those that are perceptible or above the least of the thresholds.
+    long: Vec<(u64, u64)>,
     /// Episodes and nanoseconds by class.
     pub(crate) classes: [(u64, u64); EDGES.len()],
 }
 
 impl Long {
-    /// An episode that began at `start` and took `latency`, in nanoseconds.
-    pub(crate) fn add(&mut self, start: u64, latency: u64) {
+    /// An episode that began at `start` and took `latency`, in nanoseconds; `long` if it is so by what the
+    /// user chose.
+    pub(crate) fn add(&mut self, start: u64, latency: u64, long: bool) {
         let ms = latency as f64 / 1e6;
-        for (threshold, apart) in THRESHOLDS.iter().zip(&mut self.apart) {
-            if ms > *threshold {
-                apart.count += 1;
-                if let Some(last) = apart.last {
-                    apart.apart.add(start.abs_diff(last));
-                }
-                apart.last = Some(start);
-            }
+        if (long || ms > THRESHOLDS[0]) && self.long.len() < MOST {
+            self.long.push((start, latency));
         }
         let class = EDGES.iter().rposition(|edge| ms >= *edge).unwrap_or(0);
         let (count, total) = &mut self.classes[class];
         *count += 1;
         *total = total.saturating_add(latency);
+    }
+
+    /// How many took longer than so many milliseconds, and the nanoseconds from the beginning of each to
+    /// that of the next, in the order of their beginnings: they end in another.
+    pub(crate) fn apart(&self, above_ms: f64) -> (u64, Distribution) {
+        let above = self
+            .long
+            .iter()
+            .filter(|(_, nanos)| *nanos as f64 / 1e6 > above_ms);
+        let mut starts: Vec<u64> = above.map(|(start, _)| *start).collect();
+        starts.sort_unstable();
+        let mut apart = Distribution::default();
+        for two in starts.windows(2) {
+            apart.add(two[1] - two[0]);
+        }
+        (starts.len() as u64, apart)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Long;
+
+    #[test]
+    fn how_far_apart_goes_by_beginnings_not_by_ends() {
+        const MS: u64 = 1_000_000;
+        let mut long = Long::default();
+        // The first takes longer than until the end of the second, and is complete after it.
+        for (start, latency) in [(20, 60), (0, 500), (300, 70), (400, 10)] {
+            long.add(start * MS, latency * MS, false);
+        }
+        let (count, apart) = long.apart(50.0);
+        assert_eq!((count, apart.mean()), (3, Some(150e6)));
+        assert_eq!(long.apart(65.0).1.mean(), Some(300e6));
     }
 }

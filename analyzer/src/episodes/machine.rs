@@ -1,22 +1,23 @@
 //! One client as a state machine: what it handles, what waits to be handled, and who owns the
 //! time meanwhile.
 //!
-//! A client is quiet when no reply is outstanding, nothing delivered is unread, and its thread
-//! waits in poll, select or epoll. Without context switches it is quiet when the wire is silent.
-//! Here is what its thread does; [`messages`] has what comes and goes.
+//! A client is quiet when no reply is outstanding, nothing delivered is unread, and the threads that
+//! speak for it wait for X or for work. Without context switches it is quiet when the wire is silent.
+//! Here is what its threads do; [`messages`] has what comes and goes.
 
 mod messages;
 
 use std::collections::VecDeque;
 
-use x11prof_protocol::{SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Switch, SwitchKind};
+use x11prof_protocol::SequenceNumber;
+use x11prof_trace::{ConnectionId, Switch};
 
-use super::episode::{Asked, Episode, Owner};
-use super::happening::Wait;
+use super::crew::{Crew, Joint, Together, Woken};
+use super::episode::{Asked, Episode, Owner, Unsure};
+use super::happening::{About, Place, Wait};
 use super::open::Open;
 use super::queue::Queue;
-use super::states::State;
+use super::states::BusyState;
 use super::thread::Thread;
 
 /// What was delivered at least this long before a thread blocks, it has read: the relay has
@@ -47,8 +48,10 @@ impl Spans {
 #[derive(Debug)]
 pub(crate) struct Machine {
     client: ConnectionId,
-    /// Its process, whose first thread speaks to the server.
+    /// Its process.
     pub(crate) pid: Option<u32>,
+    crew: Crew,
+    /// Those of the crew that speak for it, as one.
     thread: Thread,
     outstanding: VecDeque<SequenceNumber>,
     open: Option<Open>,
@@ -60,15 +63,21 @@ pub(crate) struct Machine {
     busy_from: Option<SequenceNumber>,
     /// When it last drew without a stimulus.
     last_frame: Option<u64>,
+    /// When its last episode ended.
+    last_end: u64,
+    /// The server has answered its setup.
+    set_up: bool,
+    /// Its threads last woke from a wait that is taken to be in the middle of a handling.
+    mid_way: bool,
     names: Names,
 }
 
-/// Landmarks of what has no event.
+/// What is about no event.
 #[derive(Debug, Clone, Copy)]
 struct Names {
-    startup: Symbol,
-    timer: Symbol,
-    frame: Symbol,
+    startup: About,
+    timer: About,
+    frame: About,
 }
 
 impl Machine {
@@ -82,13 +91,14 @@ impl Machine {
         far: bool,
     ) -> Machine {
         let names = Names {
-            startup: Symbol::new("Start-up"),
-            timer: Symbol::new("Timer or file"),
-            frame: Symbol::new("Frame tick"),
+            startup: About::alone("Start-up"),
+            timer: About::alone("Timer or file"),
+            frame: About::alone("Frame tick"),
         };
         Machine {
             client,
             pid,
+            crew: Crew::default(),
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
             open: Some(Open::start_up(names.startup, time)),
@@ -101,6 +111,9 @@ impl Machine {
             },
             busy_from: None,
             last_frame: None,
+            last_end: time,
+            mid_way: false,
+            set_up: false,
             names,
         }
     }
@@ -117,60 +130,78 @@ impl Machine {
     pub(crate) fn pass(&mut self, time: u64, grabbed: u64, runnable: u64) {
         let asks = !self.outstanding.is_empty();
         let owner = self.thread.owner(asks);
+        let state = BusyState {
+            events: self.waiting.has_input(),
+            outstanding: asks,
+        };
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
-            open.pass(time, owner, runnable);
+            open.pass(time, owner, runnable, state);
             if asks && grabbed > 0 {
                 open.grabbed(grabbed);
             }
         }
     }
 
-    /// The state for the think and wait times.
-    pub(crate) fn state(&self) -> State {
-        let busy = self
-            .open
-            .as_ref()
-            .filter(|open| open.quiet_since().is_none());
-        State {
-            busy: busy.is_some(),
-            for_user: busy.is_some_and(Open::is_input),
-            events: self.waiting.has_input(),
-            outstanding: !self.outstanding.is_empty(),
-        }
-    }
-
-    /// A switch of the thread that speaks to the server.
+    /// A switch of a thread of its process.
     pub(crate) fn switch(&mut self, switch: &Switch, done: &mut Done<'_>) {
         let time = switch.time.as_nanos();
+        let woken = self.crew.switch(switch);
+        if woken.is_some_and(|woken| woken.proved) {
+            self.was_quiet(time, done);
+        }
+        self.follow(time, woken, done);
+    }
+
+    /// What the threads do together may have changed; `woken` is the one that runs now after a wait.
+    pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>, done: &mut Done<'_>) {
         let before = self.thread;
-        match switch.kind {
-            SwitchKind::In => {
-                self.thread = Thread::Running;
+        match self.crew.together() {
+            Together::Unknown => {}
+            together @ (Together::Running | Together::Ready) => {
+                self.thread = if together == Together::Running {
+                    Thread::Running
+                } else {
+                    Thread::Preempted
+                };
                 if let Thread::Blocked {
                     since,
                     wait,
+                    unsure,
                     fed,
                     taken,
                     ..
                 } = before
                 {
-                    // It waited until there was room for more, if nothing else woke it.
-                    let relieved =
-                        !fed && taken.is_some_and(|taken| time.saturating_sub(taken) < BRIEF);
-                    self.woke(time, since, wait, fed, relieved, done);
+                    let ended = Ended {
+                        since,
+                        wait,
+                        unsure,
+                        fed,
+                        // It waited until there was room for more, if nothing else woke it.
+                        relieved: !fed
+                            && taken.is_some_and(|taken| time.saturating_sub(taken) < BRIEF),
+                        // Another one ran after it fell asleep, and woke it before falling asleep itself.
+                        handed: !fed
+                            && time.saturating_sub(since) < BRIEF
+                            && woken.is_some_and(|woken| woken.since < since),
+                    };
+                    self.woke(time, &ended, done);
                 }
             }
-            SwitchKind::Preempted => self.thread = Thread::Preempted,
-            SwitchKind::Blocked => {
+            Together::Blocked if matches!(before, Thread::Blocked { .. }) => {}
+            Together::Blocked => {
+                let wait = self.joint().wait;
                 self.thread = Thread::Blocked {
                     since: time,
-                    wait: None,
+                    wait,
+                    unsure: false,
                     fed: false,
                     answered: false,
                     taken: None,
                 };
                 if self.outstanding.is_empty()
+                    && wait.is_none_or(|wait| wait == Wait::Poll)
                     && let Some(open) = &mut self.open
                 {
                     open.maybe_quiet(time);
@@ -179,24 +210,51 @@ impl Machine {
         }
     }
 
-    /// It became known what the thread waits in since `since`.
-    pub(crate) fn waits(&mut self, since: u64, wait: Wait) {
+    /// What the threads wait for that have had a part in what is open.
+    fn joint(&self) -> Joint {
+        let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
+        self.crew.joint(begun)
+    }
+
+    /// It became known what a thread waits in since `since`.
+    pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
+        // The setup is a question too.
+        let asks = !self.outstanding.is_empty() || !self.set_up;
+        self.crew.waits(tid, since, place, asks);
+        let joint = self.joint();
         let Thread::Blocked {
             since: blocked,
             wait: known,
+            unsure,
             ..
         } = &mut self.thread
         else {
             return;
         };
-        if *blocked != since {
+        let blocked = *blocked;
+        *unsure = joint.unsure;
+        if *known == joint.wait {
             return;
         }
-        *known = Some(wait);
-        if wait == Wait::Poll {
-            self.has_read(since, PASSED_ON);
-        } else if let Some(open) = &mut self.open {
-            open.not_quiet();
+        *known = joint.wait;
+        match joint.wait {
+            None => {}
+            // It would not have waited for long with something to read.
+            Some(Wait::Poll) => self.has_read(blocked, 0),
+            Some(_) => {
+                if let Some(open) = &mut self.open {
+                    open.not_quiet_since(blocked);
+                }
+            }
+        }
+    }
+
+    /// A thread has waited for work, and was taken to be in the middle of some: what came begins now.
+    fn was_quiet(&mut self, time: u64, done: &mut Done<'_>) {
+        if std::mem::take(&mut self.mid_way) && !self.waiting.is_empty() {
+            self.close(done);
+            self.busy_from = None;
+            self.begin(time);
         }
     }
 
@@ -208,23 +266,36 @@ impl Machine {
         }
     }
 
-    /// The thread runs again after it waited.
-    fn woke(
-        &mut self,
-        time: u64,
-        since: u64,
-        wait: Option<Wait>,
-        fed: bool,
-        relieved: bool,
-        done: &mut Done<'_>,
-    ) {
+    /// The threads run again after all waited.
+    fn woke(&mut self, time: u64, ended: &Ended, done: &mut Done<'_>) {
+        let Ended {
+            since,
+            wait,
+            fed,
+            relieved,
+            handed,
+            ..
+        } = *ended;
         if !self.outstanding.is_empty() {
             return;
         }
-        if wait.is_some_and(|wait| wait != Wait::Poll) {
+        self.mid_way = wait.is_some_and(|wait| wait != Wait::Poll);
+        if self.mid_way {
             return;
         }
-        self.has_read(since, PASSED_ON);
+        let brief = wait.is_none() && !fed && time.saturating_sub(since) < BRIEF;
+        if let Some(open) = &mut self.open {
+            if brief || relieved || handed {
+                // A wait for a page or a lock, for room to write, or for another of the threads.
+                open.not_quiet_since(since);
+            } else {
+                open.rested(time.saturating_sub(since));
+            }
+        }
+        if !handed {
+            let known = wait == Some(Wait::Poll);
+            self.has_read(since, if known { 0 } else { PASSED_ON });
+        }
         let quiet = self.open.as_ref().and_then(Open::quiet_since);
         if !self.waiting.is_empty() {
             // It reads them now.
@@ -235,11 +306,13 @@ impl Machine {
             }
             return;
         }
-        let lingers = quiet.is_some_and(|quiet| time.saturating_sub(quiet) <= self.spans.tick());
-        let brief = wait.is_none() && !fed && time.saturating_sub(since) < BRIEF;
+        let lingers = self
+            .open
+            .as_ref()
+            .is_some_and(|open| self.lingers(open, time));
         let goes_on = match &self.open {
-            // A wait for a reply, for room to write, or not known to be quiet at all.
-            Some(_) if quiet.is_none() || brief || relieved => true,
+            // A wait for a reply, or not known to be quiet at all.
+            Some(_) if quiet.is_none() || brief || relieved || handed => true,
             // What came to nothing does not begin what comes now.
             Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
             // The answer to a request of its own, or its next frame.
@@ -247,17 +320,36 @@ impl Machine {
             None => false,
         };
         if !goes_on {
+            if ended.unsure
+                && !fed
+                && let Some(open) = &mut self.open
+            {
+                open.unsure = Some(Unsure::WaitForThread);
+            }
             self.close(done);
             self.busy_from = None;
             self.open = Some(Open::new(None, self.names.timer, time, time));
         }
     }
 
+    /// Whether what the client does at `time` may still be the response of `open`: it has not been quiet for
+    /// long since its last request.
+    fn lingers(&self, open: &Open, time: u64) -> bool {
+        let now = match self.thread {
+            Thread::Blocked { since, .. } if open.quiet_since().is_some() => {
+                time.saturating_sub(since)
+            }
+            Thread::Unknown | Thread::Running | Thread::Preempted | Thread::Blocked { .. } => 0,
+        };
+        open.quiet_for().saturating_add(now) <= self.spans.tick()
+    }
+
     /// Begins with the first stimulus that waits.
     fn begin(&mut self, time: u64) {
         if let Some(first) = self.waiting.next() {
-            let stimulus = Some((first.stimulus, first.landmark));
-            let mut open = Open::new(stimulus, first.landmark, first.start, time);
+            let stimulus = Some(first.stimulus);
+            let mut open = Open::new(stimulus, first.about, first.start, time);
+            open.waited_idle = time.saturating_sub(first.start.max(self.last_end));
             open.events = first.events;
             self.open = Some(open);
         }
@@ -268,6 +360,7 @@ impl Machine {
             && open.counts()
         {
             let (episode, end) = open.finish(self.client);
+            self.last_end = end;
             done(episode, end);
         }
     }
@@ -276,6 +369,20 @@ impl Machine {
     pub(crate) fn closed(&mut self, done: &mut Done<'_>) {
         self.close(done);
     }
+}
+
+/// A wait of all threads that is over.
+struct Ended {
+    since: u64,
+    wait: Option<Wait>,
+    /// That it was for work was assumed.
+    unsure: bool,
+    /// Bytes came in it.
+    fed: bool,
+    /// Room to write ended it.
+    relieved: bool,
+    /// One of the threads woke another.
+    handed: bool,
 }
 
 /// Takes an episode as far as its client goes, with the time at which the client ended it.

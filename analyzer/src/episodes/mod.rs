@@ -9,6 +9,8 @@
 mod bursts;
 mod clock;
 mod collect;
+mod covered;
+mod crew;
 mod csv;
 mod cumulative;
 mod episode;
@@ -38,14 +40,14 @@ mod timeline;
 mod windows;
 
 use x11prof_cost_model::Network;
-use x11prof_trace::Control;
+use x11prof_trace::{Control, Timestamp};
 
 use crate::pipeline::Observation;
 use collect::Collector;
 use follower::Follower;
 use machine::Spans;
 
-pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger};
+pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::Findings;
 pub use further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use report::{
@@ -122,10 +124,11 @@ impl Episodes {
             follower,
             findings,
         } = self;
-        if let Observation::Control(_, control) = observation {
+        if let Observation::Control(time, control) = observation {
             match control {
                 Control::Server(server) => follower.set_server(server.pid),
-                Control::Opened(opened) => findings.opened(opened),
+                Control::Opened(opened) => findings.opened(*time, opened),
+                Control::Closed { connection, .. } => findings.closed(*time, *connection),
                 _ => {}
             }
         }
@@ -145,8 +148,8 @@ impl Episodes {
             follower.happened(time, &happening, &mut |episode| findings.add(&episode));
         });
         let end = collector.newest();
-        let states = follower.finish(end, &mut |episode| findings.add(&episode));
-        findings.states = states;
+        follower.finish(end, &mut |episode| findings.add(&episode));
+        findings.ended(Timestamp::from_nanos(end));
         self.findings
     }
 }

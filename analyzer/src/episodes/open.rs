@@ -3,109 +3,141 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger};
-use super::stimulus::Stimulus;
+use super::episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger, Unsure};
+use super::happening::About;
+use super::states::{Busy, BusyState};
+use super::stimulus::{Shape, Stimulus};
 
 /// Children kept of an episode.
 const MOST_CHILDREN: usize = 64;
+
+/// Time added up, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    parts: Parts,
+    /// Threads that could run, times nanoseconds.
+    runnable: u64,
+    states: Busy,
+}
+
+impl Tally {
+    fn merge(&mut self, more: &Tally) {
+        self.parts.merge(&more.parts);
+        self.runnable = self.runnable.saturating_add(more.runnable);
+        self.states.merge(&more.states);
+    }
+}
 
 /// An episode whose client has begun with it.
 #[derive(Debug, Clone)]
 pub(crate) struct Open {
     pub(crate) stimulus: Option<Stimulus>,
-    landmark: Symbol,
+    about: About,
     trigger: Trigger,
     start: u64,
-    /// Up to where `parts` and `since_sent` go.
+    /// When its client began with it.
+    pub(crate) begun: u64,
+    /// Up to where `until_sent` and `since_sent` go.
     pub(crate) since: u64,
     /// Up to the last request.
-    parts: Parts,
+    until_sent: Tally,
     /// From there on.
-    since_sent: Parts,
-    /// `since_sent` as it was when the client fell quiet.
-    at_quiet: Option<(u64, Parts)>,
+    since_sent: Tally,
+    /// `since_sent` as it was when the client first fell quiet.
+    at_quiet: Option<(u64, Tally)>,
+    /// For how long it has been quiet since its last request, all together.
+    quiet_for: u64,
     /// When it last sent something.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
+    /// What its press pressed went up while it was quiet, before anything had shown.
+    pub(crate) released: bool,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) events: u64,
     pub(crate) scheduled: bool,
     starts_up: bool,
-    /// Threads that could run, times nanoseconds: up to the last request, and from there on.
-    runnable: [u64; 2],
+    /// For how long its stimulus waited while its client handled nothing.
+    pub(crate) waited_idle: u64,
+    /// Why it may have ended elsewhere.
+    pub(crate) unsure: Option<Unsure>,
     children: Vec<(Symbol, u64)>,
 }
 
 impl Open {
     /// An episode that began at `start` and that its client has begun with at `handled`.
-    pub(crate) fn new(
-        stimulus: Option<(Stimulus, Symbol)>,
-        landmark: Symbol,
-        start: u64,
-        handled: u64,
-    ) -> Open {
-        let mut parts = Parts::default();
-        parts.add(Owner::Waiting, handled.saturating_sub(start));
+    pub(crate) fn new(stimulus: Option<Stimulus>, about: About, start: u64, handled: u64) -> Open {
+        let mut until_sent = Tally::default();
+        let waited = handled.saturating_sub(start);
+        until_sent.parts.add(Owner::Waiting, waited);
         Open {
-            trigger: stimulus.map_or(Trigger::Asynchronous, |(stimulus, _)| stimulus.trigger),
-            landmark: stimulus.map_or(landmark, |(_, landmark)| landmark),
-            stimulus: stimulus.map(|(stimulus, _)| stimulus),
+            trigger: stimulus.map_or(Trigger::Asynchronous, |stimulus| stimulus.trigger),
+            about,
+            stimulus,
             start,
+            begun: handled,
             since: handled.max(start),
-            parts,
-            since_sent: Parts::default(),
+            until_sent,
+            since_sent: Tally::default(),
             at_quiet: None,
+            quiet_for: 0,
             last_sent: None,
             draws: false,
+            released: false,
             round_trips: 0,
             requests: 0,
             bytes: 0,
             events: u64::from(stimulus.is_some()),
             scheduled: false,
             starts_up: false,
-            runnable: [0; 2],
+            waited_idle: 0,
+            unsure: None,
             children: Vec::new(),
         }
     }
 
     /// The beginning of a client, which counts whatever comes of it.
-    pub(crate) fn start_up(landmark: Symbol, time: u64) -> Open {
+    pub(crate) fn start_up(about: About, time: u64) -> Open {
         Open {
             starts_up: true,
-            ..Open::new(None, landmark, time, time)
+            ..Open::new(None, about, time, time)
         }
     }
 
-    /// Time passes until `time` with this owner, and with so many threads that could run.
-    pub(crate) fn pass(&mut self, time: u64, owner: Owner, runnable: u64) {
+    /// Time passes until `time` with this owner, with so many threads that could run, while events wait
+    /// and a reply is outstanding, or not.
+    pub(crate) fn pass(&mut self, time: u64, owner: Owner, runnable: u64, state: BusyState) {
         let passed = time.saturating_sub(self.since);
-        self.since_sent.add(owner, passed);
-        self.runnable[1] = self.runnable[1].saturating_add(passed.saturating_mul(runnable));
+        let tally = &mut self.since_sent;
+        tally.parts.add(owner, passed);
+        let threads = passed.saturating_mul(runnable);
+        tally.runnable = tally.runnable.saturating_add(threads);
+        tally.states.add(state, passed);
         self.since = self.since.max(time);
     }
 
     /// While it waited for a reply another client had grabbed the server for so long.
     pub(crate) fn grabbed(&mut self, nanos: u64) {
         let asked = Owner::Server(Asked::Reply);
-        self.since_sent
-            .shift(asked, Owner::Server(Asked::Grabbed), nanos);
+        let grabbed = Owner::Server(Asked::Grabbed);
+        self.since_sent.parts.shift(asked, grabbed, nanos);
     }
 
     /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
     /// are this owner's.
     pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner) {
         let waited = Owner::OffCpu(Cause::Elsewhere);
-        self.since_sent.shift(waited, owner, nanos);
+        self.since_sent.parts.shift(waited, owner, nanos);
     }
 
     /// Something was sent at `time`: all until then belongs to the response.
     pub(crate) fn sent(&mut self, time: u64) {
         self.last_sent = Some(time);
-        self.parts.merge(&std::mem::take(&mut self.since_sent));
+        let since = std::mem::take(&mut self.since_sent);
+        self.until_sent.merge(&since);
         self.at_quiet = None;
-        self.runnable[0] = self.runnable[0].saturating_add(std::mem::take(&mut self.runnable[1]));
+        self.quiet_for = 0;
     }
 
     /// It has to handle something of its own doing.
@@ -115,14 +147,25 @@ impl Open {
         }
     }
 
-    /// The client may be quiet since `time`.
+    /// The client may be quiet since `time`, if it has not been since before: a wakeup in between that
+    /// sent nothing did nothing for anybody.
     pub(crate) fn maybe_quiet(&mut self, time: u64) {
-        self.at_quiet = Some((time, self.since_sent));
+        self.at_quiet.get_or_insert((time, self.since_sent));
     }
 
-    /// It was not.
-    pub(crate) fn not_quiet(&mut self) {
-        self.at_quiet = None;
+    /// What seemed to be quiet from `time` on was not.
+    pub(crate) fn not_quiet_since(&mut self, time: u64) {
+        self.at_quiet.take_if(|(since, _)| *since >= time);
+    }
+
+    /// It was quiet for so long.
+    pub(crate) fn rested(&mut self, nanos: u64) {
+        self.quiet_for = self.quiet_for.saturating_add(nanos);
+    }
+
+    /// For how long it has been quiet since its last request.
+    pub(crate) fn quiet_for(&self) -> u64 {
+        self.quiet_for
     }
 
     /// Since when it may be quiet.
@@ -131,13 +174,19 @@ impl Open {
     }
 
     /// Makes it one that a frame's tick began.
-    pub(crate) fn is_frame(&mut self, landmark: Symbol) {
-        (self.trigger, self.landmark) = (Trigger::Output, landmark);
+    pub(crate) fn is_frame(&mut self, about: About) {
+        (self.trigger, self.about) = (Trigger::Output, about);
     }
 
     /// Whether the user began it.
     pub(crate) fn is_input(&self) -> bool {
         self.trigger == Trigger::Input
+    }
+
+    /// Whether a key, button or finger that went down began it.
+    pub(crate) fn is_press(&self) -> bool {
+        let shape = self.stimulus.map(|stimulus| stimulus.shape);
+        shape == Some(Shape::Press)
     }
 
     /// Whether anybody would miss it: it has a stimulus, or did something.
@@ -150,41 +199,46 @@ impl Open {
         // Without a request there is no response but the client's falling quiet.
         let end = match (self.last_sent, self.at_quiet) {
             (Some(sent), _) => sent,
-            (None, Some((quiet, parts))) => {
-                self.parts.merge(&parts);
+            (None, Some((quiet, until))) => {
+                self.until_sent.merge(&until);
                 quiet
             }
             (None, None) => {
-                self.parts.merge(&self.since_sent);
+                let since = self.since_sent;
+                self.until_sent.merge(&since);
                 self.since
             }
         };
         let mut next = end;
         let mut children: Vec<Child> = Vec::new();
         for (landmark, start) in self.children.into_iter().rev() {
-            children.push(Child {
-                landmark,
-                start: Timestamp::from_nanos(start),
-                latency: next.saturating_sub(start),
-            });
+            let latency = next.saturating_sub(start);
+            // One that nothing was done for, or that came with another.
+            if latency > 0 {
+                children.push(Child {
+                    landmark,
+                    start: Timestamp::from_nanos(start),
+                    latency,
+                });
+            }
             next = next.min(start);
         }
         children.reverse();
         let episode = Episode {
             client,
-            landmark: self.landmark,
+            landmark: self.about.landmark,
+            group: self.about.group,
             trigger: self.trigger,
             start: Timestamp::from_nanos(self.start),
-            parts: self.parts,
+            parts: self.until_sent.parts,
             round_trips: self.round_trips,
             requests: self.requests,
             bytes: self.bytes,
             events: self.events,
-            runnable: if self.last_sent.is_some() {
-                self.runnable[0]
-            } else {
-                self.runnable[1]
-            },
+            runnable: self.until_sent.runnable,
+            busy: self.until_sent.states,
+            waited_idle: self.waited_idle,
+            unsure: self.unsure,
             children,
             scheduled: self.scheduled,
         };

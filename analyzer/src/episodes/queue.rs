@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use x11prof_protocol::Symbol;
-
 use super::episode::Trigger;
-use super::stimulus::Stimulus;
+use super::happening::About;
+use super::stimulus::{Shape, Stimulus};
 
 /// Stimuli that wait at most; those after them are handled with the last one.
 const MOST: usize = 1024;
@@ -14,7 +13,7 @@ const MOST: usize = 1024;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
     pub(crate) stimulus: Stimulus,
-    pub(crate) landmark: Symbol,
+    pub(crate) about: About,
     /// When it happened.
     pub(crate) start: u64,
     pub(crate) delivered: u64,
@@ -54,12 +53,34 @@ impl Queue {
         events
     }
 
-    /// Whether `stimulus` is one with the last that waits; it is then counted there.
+    /// Whether what `stimulus` releases waits.
+    pub(crate) fn holds_press_of(&self, stimulus: &Stimulus) -> bool {
+        self.0.iter().any(|one| stimulus.releases(&one.stimulus))
+    }
+
+    /// Takes the releases off that come before anything else; gives the events that they stand for.
+    pub(crate) fn take_releases(&mut self) -> u64 {
+        let mut events = 0;
+        while let Some(first) = self.0.front()
+            && first.stimulus.shape == Shape::Release
+        {
+            events += first.events;
+            self.0.pop_front();
+        }
+        events
+    }
+
+    /// Whether `stimulus` is one with another that waits, the last or what it releases; it is then counted there.
     pub(crate) fn takes(&mut self, stimulus: &Stimulus) -> bool {
         let full = self.0.len() >= MOST;
-        let last = self.0.back_mut();
-        let same = last.filter(|last| stimulus.continues(&last.stimulus) || full);
-        same.map(|last| last.events += 1).is_some()
+        let press = self
+            .0
+            .iter()
+            .rposition(|one| stimulus.releases(&one.stimulus));
+        let at = press.or_else(|| self.0.len().checked_sub(1));
+        let other = at.and_then(|at| self.0.get_mut(at));
+        let same = other.filter(|other| stimulus.continues(&other.stimulus) || full);
+        same.map(|other| other.events += 1).is_some()
     }
 
     /// Adds one that is not.

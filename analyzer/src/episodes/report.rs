@@ -6,10 +6,10 @@ use serde::Serialize;
 use x11prof_trace::Timestamp;
 
 use super::cumulative::{STEPS, at_least, percentile};
-use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger};
+use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
 use super::findings::Findings;
 use super::further::{ApartReport, BurstReport, DurationReport, ThinkReport};
-use super::landmarks::{Landmark, phases};
+use super::landmarks::{Landmark, Landmarks, phases};
 use crate::facts::Facts;
 use crate::profile::reporting::{duration_ms, percent};
 
@@ -29,6 +29,8 @@ pub struct EpisodesReport {
     pub distribution: Vec<CumulativeReport>,
     /// By trigger, location and cause.
     pub triggers: Vec<TriggerReport>,
+    /// Landmarks put together by the kind of action and the class of the window, the most time first.
+    pub groups: Vec<LandmarkReport>,
     /// The landmark profile, the most time first.
     pub landmarks: Vec<LandmarkReport>,
     /// Contiguous short episodes.
@@ -51,6 +53,8 @@ pub struct SummaryReport {
     /// From the first connection to the last thing that a client did.
     pub end_to_end_ms: f64,
     /// The latencies of all episodes together.
+    pub latency_ms: f64,
+    /// The time in which at least one of them went on.
     pub in_episode_ms: f64,
     /// The same as a share of the end-to-end time.
     pub in_episode_percent: f64,
@@ -145,6 +149,8 @@ pub struct TriggerReport {
 pub struct LandmarkReport {
     /// Its name.
     pub landmark: String,
+    /// The kind of action and the class of the window.
+    pub group: String,
     /// What began the first of its episodes.
     pub trigger: &'static str,
     /// Episodes.
@@ -230,6 +236,8 @@ pub struct EpisodeReport {
     pub events: u64,
     /// `switches`, or `silence` where the wire alone told.
     pub basis: &'static str,
+    /// Why it may have ended elsewhere; null where nothing speaks for it.
+    pub unsure: Option<&'static str>,
     /// What it had to handle of its own doing.
     pub children: Vec<ChildReport>,
     /// Its messages, where the worst are wanted: a line each.
@@ -294,12 +302,8 @@ impl EpisodesReport {
             summary: summary(facts, findings),
             distribution: distribution(findings),
             triggers: triggers(findings),
-            landmarks: findings
-                .landmarks
-                .list()
-                .into_iter()
-                .map(|(name, of)| landmark(name.as_str(), of))
-                .collect(),
+            groups: landmarks(&findings.groups),
+            landmarks: landmarks(&findings.landmarks),
             bursts: findings
                 .bursts
                 .list()
@@ -320,12 +324,15 @@ impl EpisodesReport {
 }
 
 fn summary(facts: &Facts, findings: &Findings) -> SummaryReport {
-    let end_to_end_ms = duration_ms(facts.wall());
-    let in_episode_ms = nanos_ms(findings.total);
+    // Over the network that was asked for, a session takes longer by what that adds.
+    let added_ms = nanos_ms(findings.added[0]);
+    let end_to_end_ms = duration_ms(facts.wall()) + added_ms;
+    let in_episode_ms = nanos_ms(findings.covered.total()) + added_ms;
     let from_100_ms = at_least(&findings.latencies, 100.0);
     let minutes = in_episode_ms / 60_000.0;
     SummaryReport {
         end_to_end_ms,
+        latency_ms: nanos_ms(findings.total),
         in_episode_ms,
         in_episode_percent: percent(in_episode_ms, end_to_end_ms),
         count: findings.count(),
@@ -345,7 +352,7 @@ fn summary(facts: &Facts, findings: &Findings) -> SummaryReport {
 }
 
 fn distribution(findings: &Findings) -> Vec<CumulativeReport> {
-    let seconds = findings.total as f64 / 1e9;
+    let seconds = findings.covered.total().saturating_add(findings.added[0]) as f64 / 1e9;
     let step = |ms: &f64| {
         let count = at_least(&findings.latencies, *ms);
         CumulativeReport {
@@ -372,12 +379,18 @@ fn triggers(findings: &Findings) -> Vec<TriggerReport> {
     .collect()
 }
 
+fn landmarks(of: &Landmarks) -> Vec<LandmarkReport> {
+    let list = of.list().into_iter();
+    list.map(|(name, of)| landmark(name.as_str(), of)).collect()
+}
+
 fn landmark(name: &str, of: &Landmark) -> LandmarkReport {
     let count = of.latencies.number();
     let (least, most) = of.latencies.range().unwrap_or((0, 0));
     let at = |share| nanos_ms(percentile(&of.latencies, share).unwrap_or(0));
     LandmarkReport {
         landmark: name.to_owned(),
+        group: of.group.to_string(),
         trigger: of.trigger.name(),
         count,
         perceptible: of.perceptible,
@@ -416,6 +429,7 @@ fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> EpisodeReport
         bytes: of.bytes,
         events: of.events,
         basis: if of.scheduled { "switches" } else { "silence" },
+        unsure: of.unsure.map(Unsure::why),
         children: of
             .children
             .iter()

@@ -1,7 +1,10 @@
 //! Episodes of synthetic traces, whose times are known to the nanosecond.
 
 mod devices;
+mod quiet;
 mod sums;
+mod threads;
+mod views;
 
 use x11prof_cost_model::Network;
 use x11prof_protocol::SequenceNumber;
@@ -95,6 +98,7 @@ impl Scheduled {
             since_ns: 1_000_000_000 + since * 1000,
             syscall,
             wait_channel: None,
+            arguments: Vec::new(),
         }));
     }
 }

@@ -1,11 +1,15 @@
 //! The report on episodes for people.
 
-use super::report::{CausesReport, EpisodeReport, EpisodesReport, PartsReport, SummaryReport};
+use super::report::{
+    CausesReport, EpisodeReport, EpisodesReport, LandmarkReport, PartsReport, SummaryReport,
+};
 use crate::profile::reporting::percent;
 use crate::table::{Table, plain};
 
 /// Landmarks and episodes shown where the user did not say how many.
 const SHOWN: usize = 20;
+/// Children shown have at least this latency.
+const CHILD_MS: f64 = 1.0;
 
 impl EpisodesReport {
     /// The report for people.
@@ -91,12 +95,42 @@ impl EpisodesReport {
     fn landmark_profile(&self) -> String {
         let mut text = "\nLandmarks (ms):\n".to_owned();
         let mut table = Table::new([
-            "Landmark", "Calls", "Max", "Mean", "Min", "Total", "p75", "p98", "Delay", "Process",
+            "Landmark",
+            "Calls",
+            "Max",
+            "Mean",
+            "Min",
+            "Total",
+            "p75",
+            "p98",
+            "Exclusive",
+            "Delay",
+            "Process",
             "Present",
         ]);
-        for of in self.landmarks.iter().take(SHOWN) {
+        let mut rows = Vec::new();
+        for group in &self.groups {
+            let of_group = self
+                .landmarks
+                .iter()
+                .filter(|of| of.group == group.landmark);
+            let below: Vec<&LandmarkReport> = of_group.collect();
+            // One that is all of its group says the same again.
+            if let [one] = below.as_slice() {
+                rows.push((one.landmark.clone(), *one));
+                continue;
+            }
+            rows.push((group.landmark.clone(), group));
+            rows.extend(
+                below
+                    .into_iter()
+                    .map(|of| (format!("  {}", of.landmark), of)),
+            );
+        }
+        let more = rows.len().saturating_sub(SHOWN);
+        for (name, of) in rows.into_iter().take(SHOWN) {
             table.row([
-                of.landmark.clone(),
+                name,
                 of.count.to_string(),
                 ms(of.max_ms),
                 ms(of.mean_ms),
@@ -104,14 +138,15 @@ impl EpisodesReport {
                 ms(of.total_ms),
                 ms(of.p75_ms),
                 ms(of.p98_ms),
+                ms(of.exclusive.total_ms),
                 ms(of.phases.input_delay_ms),
                 ms(of.phases.processing_ms),
                 ms(of.phases.presentation_delay_ms),
             ]);
         }
         text.push_str(&table.to_string());
-        if self.landmarks.len() > SHOWN {
-            text.push_str(&format!("… {} more\n", self.landmarks.len() - SHOWN));
+        if more > 0 {
+            text.push_str(&format!("… {more} more\n"));
         }
         text
     }
@@ -138,11 +173,41 @@ impl EpisodesReport {
                 ms(parts.network_ms),
                 of.round_trips.to_string(),
                 of.requests.to_string(),
-                of.culprit.to_owned(),
+                format!(
+                    "{}{}",
+                    of.culprit,
+                    if of.unsure.is_some() { "?" } else { "" }
+                ),
             ]);
+            // What it had to handle of its own doing, below it.
+            let long = of
+                .children
+                .iter()
+                .filter(|child| child.latency_ms >= CHILD_MS);
+            for child in long {
+                let at = format!("{:.3}", child.start_ms / 1000.0);
+                let name = format!("  {}", child.landmark);
+                table.row([name, String::new(), at, ms(child.latency_ms)]);
+            }
         }
         text.push_str(&table.to_string());
+        text.push_str(&self.unsure());
         text
+    }
+
+    /// Which episodes may have ended elsewhere, and why.
+    fn unsure(&self) -> String {
+        let mut reasons: Vec<&str> = self.episodes.iter().filter_map(|of| of.unsure).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        let lines = reasons.iter().map(|reason| {
+            let these = self.episodes.iter().filter(|of| of.unsure == Some(reason));
+            format!(
+                "? {} of them may have ended elsewhere: {reason}\n",
+                these.count()
+            )
+        });
+        lines.collect()
     }
 }
 

@@ -1,9 +1,9 @@
-//! The thread of a client that speaks to the server, and who owns the time while it is so.
+//! The threads of a client that speak for it as one, and who owns the time while it is so.
 
 use super::episode::{Asked, Cause, Owner};
 use super::happening::Wait;
 
-/// What the thread does that speaks to the server.
+/// What the threads do together that speak for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thread {
     /// Nothing is known of it.
@@ -11,12 +11,14 @@ pub(crate) enum Thread {
     Running,
     /// It could run.
     Preempted,
-    /// It waits since then; in what, if it was asked; whether bytes came for it meanwhile, and
+    /// It waits since then; in what, if it was asked (poll: for X or for work), which may be no more than
+    /// assumed; whether bytes came for it meanwhile, and
     /// whether they were all that it had asked for; when the relay last took something that it had
     /// written long before.
     Blocked {
         since: u64,
         wait: Option<Wait>,
+        unsure: bool,
         fed: bool,
         answered: bool,
         taken: Option<u64>,
@@ -33,7 +35,12 @@ impl Thread {
             Thread::Blocked { .. } if outstanding => Owner::Server(Asked::Reply),
             // Being woken by the reply is part of the round trip.
             Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
-            Thread::Blocked { fed: true, .. } => Owner::OffCpu(Cause::Processor),
+            // What comes for one that sleeps does not wake it.
+            Thread::Blocked {
+                fed: true,
+                wait: None | Some(Wait::Poll),
+                ..
+            } => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
                 Some(Wait::Sleep) => Cause::Sleeping,
                 Some(Wait::Lock) => Cause::Synchronisation,

@@ -133,6 +133,19 @@ impl WindowNames {
         drawable.is_some_and(|id| self.known.contains_key(&id))
     }
 
+    /// The class of the nearest of a window and its ancestors that has one.
+    pub(crate) fn class(&self, window: u32) -> Option<Symbol> {
+        let mut id = window;
+        for _ in 0..DEEPEST {
+            let window = self.known.get(&id)?;
+            if window.class.is_some() {
+                return window.class;
+            }
+            id = window.parent;
+        }
+        None
+    }
+
     /// What a window is called: class and name of the nearest of it and its ancestors that has
     /// a name or a class; a name that only repeats the class is left out.
     pub(crate) fn call(&self, window: u32) -> Option<String> {

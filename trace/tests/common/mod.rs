@@ -63,6 +63,7 @@ pub(crate) fn records() -> Vec<Record> {
             since_ns: 99,
             syscall: -1,
             wait_channel: None,
+            arguments: vec![0x7f00, 0x189],
         }),
         Control::Stalled {
             connection: ConnectionId(1),

@@ -4,14 +4,20 @@
 use crate::packages::{DEMO, MORE_PROGRAMS, TEST, ensure};
 use crate::run::{cargo, run, target};
 
-/// Runs the long tests of episodes; the first of `arguments` chooses one, those after `truth` its
-/// benchmarks.
+/// Runs the long tests of episodes; the first of `arguments` chooses one, those after it the benchmarks,
+/// toolkits or programs.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let test = match arguments.first().map(String::as_str) {
-        None => "table::",
+        None => "",
         Some("truth") => "table::every_benchmark",
+        Some("toolkits") => "table_toolkits::every_benchmark",
+        Some("idle") => "idle::half_a_minute",
         Some("screen") => "table::what_is_seen",
-        Some(other) => return Err(format!("{other} is neither truth nor screen")),
+        Some(other) => {
+            return Err(format!(
+                "{other} is none of truth, toolkits, idle and screen"
+            ));
+        }
     };
     ensure(&[DEMO, TEST, MORE_PROGRAMS])?;
     let folder = target().join("validate");

@@ -1,12 +1,11 @@
 //! What comes for a client and from it: stimuli, answers, requests.
 
-use x11prof_protocol::Symbol;
 use x11prof_trace::Timestamp;
 
 use super::{Done, Machine, PASSED_ON};
 use crate::episodes::clock::ServerTime;
-use crate::episodes::episode::Trigger;
-use crate::episodes::happening::{Delivery, Sent, Wait};
+use crate::episodes::episode::{Trigger, Unsure};
+use crate::episodes::happening::{About, Delivery, Sent, Wait};
 use crate::episodes::open::Open;
 use crate::episodes::queue::Waiting;
 use crate::episodes::stimulus::{Shape, Stimulus};
@@ -25,6 +24,10 @@ impl Machine {
         done: &mut Done<'_>,
     ) {
         let asked = !self.outstanding.is_empty();
+        let mut events = delivery.events.iter();
+        let device = events.any(|(stimulus, _)| stimulus.trigger == Trigger::Input);
+        self.crew.delivered(time, device, asked || !self.set_up);
+        self.set_up = true;
         if let Some(latest) = delivery.answered.last() {
             while self.outstanding.front().is_some_and(|one| one <= latest) {
                 self.outstanding.pop_front();
@@ -40,8 +43,8 @@ impl Machine {
         if self.thread == Thread::Unknown {
             self.silence(time, done);
         }
-        for (stimulus, landmark) in &delivery.events {
-            self.stimulated(time, stimulus, *landmark, clock);
+        for (stimulus, about) in &delivery.events {
+            self.stimulated(time, stimulus, *about, clock);
         }
         if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
@@ -64,27 +67,28 @@ impl Machine {
         }
     }
 
-    fn stimulated(
-        &mut self,
-        time: u64,
-        stimulus: &Stimulus,
-        landmark: Symbol,
-        clock: &mut ServerTime,
-    ) {
+    fn stimulated(&mut self, time: u64, stimulus: &Stimulus, about: About, clock: &mut ServerTime) {
+        let lingers = self
+            .open
+            .as_ref()
+            .is_some_and(|open| self.lingers(open, time));
         if let Some(open) = &mut self.open {
-            let lingers = open
-                .quiet_since()
-                .is_none_or(|quiet| time.saturating_sub(quiet) <= self.spans.tick());
             let own = stimulus.trigger != Trigger::Input
                 && stimulus.shape != Shape::Frame
                 && self.busy_from.is_some()
                 && stimulus.sequence >= self.busy_from;
-            let release = open.quiet_since().is_none()
-                && open.stimulus.is_some_and(|press| stimulus.releases(&press));
+            // What goes up in the middle of a handling, or before the response has begun to show, does not
+            // take the action over.
+            let goes_on = open.quiet_since().is_none() || (lingers && !open.draws);
+            let release = stimulus.shape == Shape::Release
+                && open.is_press()
+                && goes_on
+                && !self.waiting.holds_press_of(stimulus);
             if (own && lingers) || release {
                 open.events += 1;
+                open.released |= release && open.quiet_since().is_some();
                 if own && stimulus.trigger == Trigger::Output {
-                    open.child(landmark, time);
+                    open.child(about.landmark, time);
                 }
                 return;
             }
@@ -98,7 +102,7 @@ impl Machine {
             .map_or(delivered, |millis| clock.happened(millis, delivered));
         self.waiting.add(Waiting {
             stimulus: *stimulus,
-            landmark,
+            about,
             start: start.as_nanos(),
             delivered: time,
             events: 1,
@@ -122,8 +126,11 @@ impl Machine {
 
     /// Messages came from the client.
     pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) {
+        self.crew.sent(time);
         if self.thread == Thread::Unknown {
             self.silence(time, done);
+        } else {
+            self.follow(time, None, done);
         }
         let open = self
             .open
@@ -152,7 +159,13 @@ impl Machine {
                 *taken = Some(time);
             }
         }
-        open.sent(time);
+        // What follows a release and shows nothing is not the response to the press.
+        if !open.released || open.draws || sent.draws {
+            open.sent(time);
+        }
+        if self.crew.is_elsewhere() {
+            open.unsure = Some(Unsure::AnotherProcess);
+        }
         open.requests += sent.requests;
         open.bytes = open.bytes.saturating_add(sent.bytes);
         open.draws |= sent.draws;
@@ -174,7 +187,15 @@ impl Machine {
             {
                 open.maybe_quiet(time);
             }
-        } else if !self.waiting.is_empty() {
+            return;
+        }
+        if self.open.as_ref().is_some_and(Open::is_press) {
+            let events = self.waiting.take_releases();
+            if let Some(open) = &mut self.open {
+                open.events += events;
+            }
+        }
+        if !self.waiting.is_empty() {
             // What it wrote ends what it did before it reads the next event.
             self.close(done);
             self.begin(time);

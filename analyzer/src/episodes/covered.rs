@@ -1,0 +1,106 @@
+//! The time that stretches cover together, however they overlap.
+
+use std::collections::BTreeMap;
+
+/// Stretches apart from each other that may still grow, at most: those before them are settled.
+const MOST_OPEN: usize = 4096;
+/// Stretches kept one by one at most: the longest.
+const MOST_KEPT: usize = 1000;
+
+/// A stretch of time, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stretch {
+    pub(crate) length: u64,
+    pub(crate) start: u64,
+}
+
+/// What stretches cover.
+#[derive(Debug, Default)]
+pub(crate) struct Covered {
+    /// Beginnings and ends, none of which touch.
+    open: BTreeMap<u64, u64>,
+    total: u64,
+    settled: Vec<Stretch>,
+    /// What lies before is settled.
+    until: u64,
+}
+
+impl Covered {
+    /// Adds the time from `start` to `end`.
+    pub(crate) fn add(&mut self, start: u64, end: u64) {
+        let (mut start, mut end) = (start.max(self.until), end);
+        if start >= end {
+            return;
+        }
+        while let Some((&from, &to)) = self.open.range(..=end).next_back()
+            && to >= start
+        {
+            (start, end) = (start.min(from), end.max(to));
+            self.open.remove(&from);
+            self.total -= to - from;
+        }
+        self.open.insert(start, end);
+        self.total += end - start;
+        if self.open.len() > MOST_OPEN
+            && let Some((start, end)) = self.open.pop_first()
+        {
+            self.until = end;
+            let length = end - start;
+            self.settled.push(Stretch { length, start });
+            if self.settled.len() > 2 * MOST_KEPT {
+                self.settled.sort_unstable_by(|a, b| b.cmp(a));
+                self.settled.truncate(MOST_KEPT);
+            }
+        }
+    }
+
+    /// The nanoseconds that are covered.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The longest stretches, in the order of time.
+    pub(crate) fn longest(&self) -> Vec<Stretch> {
+        let open = self.open.iter().map(|(&start, &end)| Stretch {
+            length: end - start,
+            start,
+        });
+        let mut all: Vec<Stretch> = self.settled.iter().copied().chain(open).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        all.truncate(MOST_KEPT);
+        all.sort_unstable_by_key(|stretch| stretch.start);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Covered, MOST_OPEN};
+
+    #[test]
+    fn what_overlaps_counts_once() {
+        let mut covered = Covered::default();
+        for (start, end) in [
+            (10, 20),
+            (40, 50),
+            (15, 22),
+            (5, 12),
+            (22, 24),
+            (60, 60),
+            (0, 70),
+        ] {
+            covered.add(start, end);
+            let sum: u64 = covered.longest().iter().map(|one| one.length).sum();
+            assert_eq!(covered.total(), sum);
+        }
+        assert_eq!(covered.total(), 70);
+    }
+
+    #[test]
+    fn many_are_settled_and_still_counted() {
+        let mut covered = Covered::default();
+        let many = 3 * MOST_OPEN as u64;
+        (0..many).for_each(|n| covered.add(10 * n, 10 * n + 4));
+        assert_eq!((covered.total(), covered.longest().len()), (4 * many, 1000));
+    }
+}

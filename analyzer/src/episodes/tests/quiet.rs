@@ -1,0 +1,200 @@
+//! Where an episode ends, and what does not end or prolong it.
+
+use super::*;
+use SwitchKind::{Blocked, In};
+
+/// An event of this code about the key or button, whose time is no time, so that it begins at its delivery.
+fn event(code: u8, detail: u8) -> Vec<u8> {
+    let mut bytes = key_press(1, 0);
+    (bytes[0], bytes[1]) = (code, detail);
+    bytes
+}
+
+const PRESS: u8 = 2;
+const RELEASE: u8 = 3;
+const CONTROL: u8 = 37;
+const O: u8 = 32;
+
+/// Input episodes: landmark, microseconds, events.
+fn inputs(all: &Scheduled) -> Vec<(String, u64, u64)> {
+    let input = found(&all.trace).into_iter();
+    let input = input.filter(|one| one.trigger == Trigger::Input);
+    let of =
+        |one: super::super::Episode| (one.landmark.to_string(), one.latency() / 1000, one.events);
+    input.map(of).collect()
+}
+
+/// The client wakes for nothing every 15 ms between these times.
+fn ticks(all: &mut Scheduled, from: u64, to: u64) {
+    for millis in (from..to).step_by(15) {
+        all.client(millis * MS, In);
+        all.client(millis * MS + 50, Blocked);
+        all.waits(millis * MS + 50, POLL);
+    }
+}
+
+#[test]
+fn wakeups_that_send_nothing_do_not_prolong_an_episode() {
+    let mut all = Scheduled::new();
+    ticks(&mut all, 15, 95);
+    all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+    all.client(100 * MS + 100, In);
+    all.client(100 * MS + 300, Blocked);
+    all.waits(100 * MS + 300, POLL);
+    ticks(&mut all, 110, 1990);
+    // It draws once in two seconds, whatever anybody does.
+    all.client(2000 * MS, In);
+    all.at(2000 * MS + 400)
+        .client_sends(&[poly_fill_rectangle(1)]);
+    all.client(2000 * MS + 500, Blocked);
+    all.waits(2000 * MS + 500, POLL);
+    all.at(3000 * MS).end();
+    assert_eq!(inputs(&all), [("KeyPress keycode 32".to_owned(), 300, 1)]);
+    let episodes = found(&all.trace);
+    let last = episodes.last().expect("what it drew");
+    assert_eq!(
+        (last.landmark.as_str(), last.latency() / 1000),
+        ("Timer or file", 400)
+    );
+}
+
+#[test]
+fn a_repaint_within_a_frame_of_the_first_quiet_is_the_response_and_one_later_is_not() {
+    for (draws_at, latency) in [(120, 20_200), (140, 300)] {
+        let mut all = Scheduled::new();
+        all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+        all.client(100 * MS + 100, In);
+        all.client(100 * MS + 300, Blocked);
+        all.waits(100 * MS + 300, POLL);
+        // An empty wakeup in between changes nothing.
+        ticks(&mut all, 115, 116);
+        all.client(draws_at * MS, In);
+        all.at(draws_at * MS + 200)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.client(draws_at * MS + 500, Blocked);
+        all.waits(draws_at * MS + 500, POLL);
+        all.at(900 * MS).end();
+        assert_eq!(
+            inputs(&all),
+            [("KeyPress keycode 32".to_owned(), latency, 1)]
+        );
+    }
+}
+
+#[test]
+fn what_a_client_reads_and_ignores_does_not_wait_for_its_next_action() {
+    const ENTER: u8 = 7;
+    const BUTTON: u8 = 4;
+    let mut all = Scheduled::new();
+    let crossings = [event(ENTER, 0), event(ENTER + 1, 0)];
+    all.at(100 * MS).server_sends(&crossings);
+    all.client(100 * MS + 30, In);
+    all.client(100 * MS + 90, Blocked);
+    all.waits(100 * MS + 90, POLL);
+    all.at(250 * MS).server_sends(&[event(BUTTON, 1)]);
+    all.client(250 * MS, In);
+    all.at(255 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(256 * MS, Blocked);
+    all.waits(256 * MS, POLL);
+    all.at(900 * MS).end();
+    assert_eq!(
+        inputs(&all),
+        [
+            ("EnterNotify".to_owned(), 90, 2),
+            ("ButtonPress button 1".to_owned(), 5000, 1),
+        ]
+    );
+}
+
+#[test]
+fn a_release_in_mid_handling_does_not_take_the_action_over() {
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[event(PRESS, CONTROL)]);
+    all.client(100 * MS + 100, In);
+    all.client(101 * MS, Blocked);
+    all.waits(101 * MS, POLL);
+    all.at(150 * MS).server_sends(&[event(PRESS, O)]);
+    all.client(150 * MS, In);
+    all.at(155 * MS).client_sends(&[no_operation(1)]);
+    all.at(156 * MS).server_sends(&[event(RELEASE, O)]);
+    all.at(157 * MS).server_sends(&[event(RELEASE, CONTROL)]);
+    // The dialog.
+    for millis in [160, 200, 250] {
+        all.at(millis * MS).client_sends(&[poly_fill_rectangle(1)]);
+    }
+    all.client(251 * MS, Blocked);
+    all.waits(251 * MS, POLL);
+    all.at(900 * MS).end();
+    assert_eq!(
+        inputs(&all),
+        [
+            ("KeyPress keycode 37".to_owned(), 1000, 1),
+            ("KeyPress keycode 32".to_owned(), 100_000, 3),
+        ]
+    );
+}
+
+#[test]
+fn a_release_that_comes_while_its_press_waits_belongs_to_it() {
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[event(PRESS, CONTROL)]);
+    all.client(100 * MS, In);
+    all.at(110 * MS).server_sends(&[event(PRESS, O)]);
+    all.at(120 * MS).server_sends(&[event(RELEASE, O)]);
+    all.at(130 * MS).server_sends(&[event(RELEASE, CONTROL)]);
+    all.at(150 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.at(170 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(171 * MS, Blocked);
+    all.waits(171 * MS, POLL);
+    all.at(900 * MS).end();
+    assert_eq!(
+        inputs(&all),
+        [
+            ("KeyPress keycode 37".to_owned(), 50_000, 2),
+            ("KeyPress keycode 32".to_owned(), 60_000, 2),
+        ]
+    );
+}
+
+#[test]
+fn a_release_before_the_repaint_does_not_take_it_over_and_alone_prolongs_nothing() {
+    for (repaints, latency) in [(true, 12_000), (false, 1000)] {
+        let mut all = Scheduled::new();
+        all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+        all.client(100 * MS, In);
+        all.client(101 * MS, Blocked);
+        all.waits(101 * MS, POLL);
+        all.at(106 * MS).server_sends(&[event(RELEASE, O)]);
+        all.client(106 * MS, In);
+        all.at(106 * MS + 500).client_sends(&[no_operation(1)]);
+        all.client(107 * MS, Blocked);
+        all.waits(107 * MS, POLL);
+        if repaints {
+            all.client(111 * MS, In);
+            all.at(112 * MS).client_sends(&[map_window(BASE + 1)]);
+            all.client(113 * MS, Blocked);
+            all.waits(113 * MS, POLL);
+        }
+        all.at(900 * MS).end();
+        assert_eq!(
+            inputs(&all),
+            [("KeyPress keycode 32".to_owned(), latency, 2)]
+        );
+    }
+}
+
+#[test]
+fn a_release_after_the_response_is_an_action_of_its_own() {
+    let mut all = Scheduled::new();
+    for (millis, code) in [(100, PRESS), (180, RELEASE)] {
+        all.at(millis * MS).server_sends(&[event(code, O)]);
+        all.client(millis * MS, In);
+        all.at(millis * MS + 500)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.client(millis * MS + 600, Blocked);
+        all.waits(millis * MS + 600, POLL);
+    }
+    all.at(900 * MS).end();
+    let names: Vec<String> = inputs(&all).into_iter().map(|one| one.0).collect();
+    assert_eq!(names, ["KeyPress keycode 32", "KeyRelease keycode 32"]);
+}

@@ -1,0 +1,230 @@
+//! Clients of several threads, as toolkits have them.
+
+use super::*;
+use SwitchKind::{Blocked, In};
+
+const FUTEX: i64 = 202;
+const PSELECT: i64 = 270;
+/// The first thread, which reads and writes in Tk and paints in Swing (where it is not the first).
+const MAIN: u32 = CLIENT_PID;
+/// The one that waits for the connection, and reads it in Swing.
+const READER: u32 = CLIENT_PID + 1;
+/// The addresses of where the main thread waits for work, and of another condition.
+const WORK: u64 = 0x7f00_0028;
+const ELSEWHERE: u64 = 0x7f00_1028;
+
+/// A client in which `READER` polls, and `MAIN` waits at `WORK`.
+struct Threads(Scheduled);
+
+impl Threads {
+    /// Its start-up is over at 33 ms.
+    fn new() -> Threads {
+        let mut all = Threads(Scheduled::new());
+        all.run(MAIN, 10 * MS, 20 * MS, FUTEX, WORK);
+        all.run(READER, 20 * MS - 100, 20 * MS - 50, PSELECT, 5);
+        // It shows itself.
+        all.0.at(30 * MS).server_sends(&[expose(1)]);
+        all.run(READER, 30 * MS + 30, 30 * MS + 90, PSELECT, 5);
+        all.switch(MAIN, 30 * MS + 80, In);
+        all.draws(32 * MS);
+        all.switch(MAIN, 33 * MS, Blocked);
+        all.waits(MAIN, 33 * MS, FUTEX, WORK);
+        all
+    }
+
+    /// A thread runs from one time to another and then waits for long.
+    fn run(&mut self, tid: u32, from: u64, to: u64, syscall: i64, argument: u64) {
+        self.switch(tid, from, In);
+        self.switch(tid, to, Blocked);
+        self.waits(tid, to, syscall, argument);
+    }
+
+    fn switch(&mut self, tid: u32, micros: u64, kind: SwitchKind) {
+        self.0.trace.records.push(Record::Schedule(vec![Switch {
+            time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+            pid: CLIENT_PID,
+            tid,
+            cpu: (1 + tid - CLIENT_PID) as u16,
+            kind,
+        }]));
+    }
+
+    fn waits(&mut self, tid: u32, since: u64, syscall: i64, argument: u64) {
+        self.0.trace.control(Control::Waiting(Waiting {
+            pid: CLIENT_PID,
+            tid,
+            since_ns: 1_000_000_000 + since * 1000,
+            syscall,
+            wait_channel: None,
+            arguments: vec![argument, 0x189, 0, 0],
+        }));
+    }
+
+    /// A key comes; the reader wakes for it and wakes the main thread.
+    fn key(&mut self, millis: u64) {
+        self.0.at(millis * MS).server_sends(&[key_press(1, 0)]);
+        self.run(READER, millis * MS + 30, millis * MS + 90, PSELECT, 5);
+        self.switch(MAIN, millis * MS + 80, In);
+    }
+
+    fn draws(&mut self, micros: u64) {
+        self.0.at(micros).client_sends(&[poly_fill_rectangle(1)]);
+    }
+
+    fn end(mut self) -> Vec<super::super::Episode> {
+        self.0.at(3000 * MS).end();
+        found(&self.0.trace)
+    }
+}
+
+fn keys(episodes: &[super::super::Episode]) -> Vec<(u64, u64, u64)> {
+    let keys = episodes.iter().filter(|one| one.trigger == Trigger::Input);
+    keys.map(|one| {
+        let parts = &one.parts;
+        let each = [one.latency(), parts.of(Owner::Client), parts.off_cpu()];
+        let [latency, client, off] = each.map(|nanos| nanos / 1000);
+        (latency, client, off)
+    })
+    .collect()
+}
+
+#[test]
+fn one_thread_waits_for_the_connection_and_another_works() {
+    let mut all = Threads::new();
+    for millis in [100, 1100] {
+        all.key(millis);
+        all.draws((millis + 8) * MS);
+        all.switch(MAIN, (millis + 9) * MS, Blocked);
+        all.waits(MAIN, (millis + 9) * MS, FUTEX, WORK + 4);
+    }
+    let episodes = all.end();
+    assert_eq!(keys(&episodes), [(8000, 7970, 0); 2]);
+    assert!(
+        episodes.iter().all(|one| one.unsure.is_none()),
+        "{episodes:?}"
+    );
+}
+
+#[test]
+fn a_handler_that_waits_elsewhere_than_for_work_goes_on() {
+    let mut all = Threads::new();
+    for (millis, syscall, argument) in [
+        (100, FUTEX, ELSEWHERE),
+        (1100, NANOSLEEP, 0),
+        // select without descriptors.
+        (2100, PSELECT, 0),
+    ] {
+        all.key(millis);
+        all.switch(MAIN, (millis + 2) * MS, Blocked);
+        all.waits(MAIN, (millis + 2) * MS, syscall, argument);
+        all.switch(MAIN, (millis + 52) * MS, In);
+        all.draws((millis + 53) * MS);
+        all.switch(MAIN, (millis + 54) * MS, Blocked);
+        all.waits(MAIN, (millis + 54) * MS, FUTEX, WORK);
+    }
+    assert_eq!(keys(&all.end()), [(53_000, 2970, 50_000); 3]);
+}
+
+#[test]
+fn ticks_of_a_client_of_threads_do_not_prolong_an_episode() {
+    let mut all = Threads::new();
+    for millis in [100, 1100] {
+        // The key is ignored.
+        all.key(millis);
+        all.switch(MAIN, millis * MS + 400, Blocked);
+        all.waits(MAIN, millis * MS + 400, FUTEX, WORK);
+        for tick in (millis + 15..millis + 900).step_by(15) {
+            all.switch(MAIN, tick * MS, In);
+            all.switch(READER, tick * MS + 40, In);
+            all.switch(MAIN, tick * MS + 50, Blocked);
+            all.switch(READER, tick * MS + 60, Blocked);
+            all.waits(MAIN, tick * MS + 50, FUTEX, WORK);
+            all.waits(READER, tick * MS + 60, PSELECT, 5);
+        }
+    }
+    let latencies: Vec<u64> = keys(&all.end()).into_iter().map(|one| one.0).collect();
+    assert_eq!(latencies, [400, 400]);
+}
+
+#[test]
+fn a_thread_that_has_no_part_in_the_connection_is_nobodys_time() {
+    const COMPILER: u32 = CLIENT_PID + 2;
+    let mut all = Threads::new();
+    for millis in [100, 1100] {
+        all.key(millis);
+        all.switch(COMPILER, millis * MS + 2000, In);
+        all.draws((millis + 8) * MS);
+        all.switch(MAIN, (millis + 9) * MS, Blocked);
+        all.waits(MAIN, (millis + 9) * MS, FUTEX, WORK);
+        all.switch(COMPILER, (millis + 400) * MS, Blocked);
+        all.waits(COMPILER, (millis + 400) * MS, FUTEX, ELSEWHERE);
+    }
+    assert_eq!(keys(&all.end()), [(8000, 7970, 0); 2]);
+}
+
+#[test]
+fn a_timer_is_told_from_a_handler_that_sleeps_where_no_event_ever_comes() {
+    let mut all = Threads::new();
+    for millis in (100..2100).step_by(200) {
+        all.switch(MAIN, millis * MS, In);
+        all.switch(MAIN, (millis + 1) * MS, Blocked);
+        all.waits(MAIN, (millis + 1) * MS, PSELECT, 0);
+        all.switch(MAIN, (millis + 41) * MS, In);
+        all.draws((millis + 42) * MS);
+        all.switch(MAIN, (millis + 43) * MS, Blocked);
+        all.waits(MAIN, (millis + 43) * MS, FUTEX, WORK);
+    }
+    let episodes = all.end();
+    let timers = episodes
+        .iter()
+        .filter(|one| one.landmark.as_str() == "Timer or file");
+    let latencies: Vec<u64> = timers.map(|one| one.latency() / 1000).collect();
+    assert_eq!(latencies, [42_000; 10]);
+}
+
+#[test]
+fn who_has_another_process_write_is_unsure() {
+    let mut all = Threads::new();
+    // What connected waits for its child, which has the connection and is not seen.
+    for millis in (100..2900).step_by(50) {
+        all.0.at(millis * MS).server_sends(&[key_press(1, 0)]);
+        all.draws((millis + 40) * MS);
+    }
+    let episodes = all.end();
+    let last = episodes.last().expect("episodes");
+    assert!(last.unsure.is_some(), "{last:?}");
+    let client: u64 = episodes
+        .iter()
+        .skip(1)
+        .map(|one| one.parts.of(Owner::Client))
+        .sum();
+    // The kernel counted 2 ms of it, when it showed itself.
+    assert!(client <= 3_000_000, "{episodes:?}");
+}
+
+#[test]
+fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
+    let mut all = Threads::new();
+    // No event has come yet: it draws after a wait that may have been for work or in the middle of some.
+    all.switch(MAIN, 70 * MS, In);
+    all.draws(71 * MS);
+    all.switch(MAIN, 72 * MS, Blocked);
+    all.waits(MAIN, 72 * MS, FUTEX, WORK);
+    all.key(500);
+    all.draws(510 * MS);
+    all.switch(MAIN, 511 * MS, Blocked);
+    all.waits(MAIN, 511 * MS, FUTEX, WORK);
+    let episodes = all.end();
+    let after = episodes.iter().filter(|one| one.trigger != Trigger::Output);
+    let unsure: Vec<_> = after
+        .map(|one| (one.landmark.as_str(), one.unsure.is_some()))
+        .collect();
+    assert_eq!(
+        unsure,
+        [
+            ("Start-up", true),
+            ("Timer or file", false),
+            ("KeyPress keycode 38", false)
+        ]
+    );
+}

@@ -1,0 +1,200 @@
+//! The views of one session do not contradict each other, whatever is asked for.
+
+use x11prof_trace::{Block, ConnectionId, Direction, Opened};
+
+use super::*;
+use crate::episodes::EpisodesReport;
+use crate::facts::Facts;
+
+/// Clients besides the first one, which have no process.
+const OTHERS: u32 = 4;
+
+fn report(trace: &Synthetic, options: &EpisodeOptions) -> EpisodesReport {
+    let (mut episodes, mut pipeline) = (Episodes::new(options), Pipeline::new());
+    let mut facts = Facts::default();
+    for record in &trace.records {
+        pipeline.feed(record, |observation| {
+            facts.observe(observation);
+            episodes.observe(observation);
+        });
+    }
+    EpisodesReport::new("trace.mcap", &facts, &episodes.finish())
+}
+
+/// One client that is told all and four that wait for seconds at the same time, a key of the user's each.
+fn session() -> Synthetic {
+    let mut trace = Synthetic::new();
+    let connecting: Vec<Record> = trace.records.clone();
+    for client in 2..2 + OTHERS {
+        trace
+            .records
+            .extend(connecting.iter().filter_map(|record| of(record, client)));
+    }
+    for client in 2..2 + OTHERS {
+        let offset = 80;
+        other(
+            &mut trace,
+            client,
+            100,
+            Direction::ToClient,
+            offset,
+            &key_press(0, 0),
+        );
+        other(
+            &mut trace,
+            client,
+            1100 + 10 * u64::from(client),
+            Direction::ToServer,
+            12,
+            &poly_fill_rectangle(1),
+        );
+    }
+    trace.wait(1300 * MS).server_sends(&[key_press(0, 0)]);
+    trace.wait(30 * MS).client_sends(&[get_input_focus()]);
+    trace.wait(20 * MS).server_sends(&[reply(1)]);
+    trace.wait(10 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    trace.wait(200 * MS).server_sends(&[expose(2)]);
+    trace.wait(5 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    trace.wait(200 * MS).end();
+    trace
+}
+
+fn of(record: &Record, client: u32) -> Option<Record> {
+    match record.clone() {
+        Record::Block(block) => Some(Record::Block(Block {
+            connection: ConnectionId(client),
+            ..block
+        })),
+        Record::Control(time, Control::Opened(opened)) => {
+            let opened = Opened {
+                connection: ConnectionId(client),
+                pid: None,
+                ..opened
+            };
+            Some(Record::Control(time, Control::Opened(opened)))
+        }
+        _ => None,
+    }
+}
+
+fn other(
+    trace: &mut Synthetic,
+    client: u32,
+    millis: u64,
+    direction: Direction,
+    offset: u64,
+    bytes: &[u8],
+) {
+    trace.records.push(Record::Block(Block {
+        time: Timestamp::from_nanos(1_000_000_000 + millis * 1_000_000),
+        connection: ConnectionId(client),
+        direction,
+        offset,
+        wire_len: bytes.len() as u32,
+        fds: 0,
+        gaps: Vec::new(),
+        bytes: bytes.to_vec().into(),
+    }));
+}
+
+/// What has to be so in every report.
+fn consistent(report: &EpisodesReport) {
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-3;
+    let (summary, think) = (&report.summary, &report.think_and_wait);
+    assert!(summary.in_episode_percent <= 100.0, "{summary:?}");
+    assert!(
+        summary.in_episode_ms <= summary.end_to_end_ms + 1e-6,
+        "{summary:?}"
+    );
+    assert!(
+        summary.in_episode_ms <= summary.latency_ms + 1e-6,
+        "{summary:?}"
+    );
+    assert!(
+        think.wait_ms <= summary.in_episode_ms + 1e-6,
+        "{think:?} {summary:?}"
+    );
+    assert!(
+        near(think.wait_ms + think.think_ms, summary.end_to_end_ms),
+        "{think:?}"
+    );
+    // The user waits for as long as the longest of his episodes, and at most for all one after the other.
+    let input = report.episodes.iter().filter(|one| one.trigger == "input");
+    let (most, sum) = input.fold((0.0_f64, 0.0), |(most, sum), one| {
+        (most.max(one.latency_ms), sum + one.latency_ms)
+    });
+    assert!(
+        think.wait_ms >= most - 1e-6 && think.wait_ms <= sum + 1e-6,
+        "{think:?}"
+    );
+    // What a client is busy with are its episodes.
+    let busy = think.states.iter().filter(|state| state.busy);
+    let busy: f64 = busy.map(|state| state.time_ms).sum();
+    let handled = report.episodes.iter().map(|one| {
+        let phases = &one.phases;
+        one.latency_ms - phases.input_delay_ms - phases.presentation_delay_ms
+    });
+    let network: f64 = report.episodes.iter().map(|one| one.parts.network_ms).sum();
+    assert!(near(busy, handled.sum::<f64>() - network), "{think:?}");
+    let landmarks: f64 = report.landmarks.iter().map(|one| one.total_ms).sum();
+    assert!(near(landmarks, summary.latency_ms), "{summary:?}");
+    assert!(summary.long_per_minute.is_none_or(|per_minute| {
+        near(
+            per_minute * summary.in_episode_ms / 60_000.0,
+            summary.from_100_ms as f64,
+        )
+    }));
+}
+
+#[test]
+fn no_view_contradicts_another_whatever_is_asked_for() {
+    let trace = session();
+    let all = EpisodeOptions::default();
+    let whole = report(&trace, &all);
+    consistent(&whole);
+    // Five clients in a second each, and the session took less than two.
+    assert!(whole.summary.latency_ms > 4000.0, "{:?}", whole.summary);
+    assert!(whole.summary.in_episode_ms < 1300.0, "{:?}", whole.summary);
+    for options in [
+        EpisodeOptions {
+            landmark: Some("Expose".to_owned()),
+            ..all.clone()
+        },
+        EpisodeOptions {
+            landmark: Some("KeyPress".to_owned()),
+            ..all.clone()
+        },
+        EpisodeOptions {
+            client: Some("3".to_owned()),
+            ..all.clone()
+        },
+        EpisodeOptions {
+            net: Network::parse("100KB/s,500ms").unwrap(),
+            ..all.clone()
+        },
+    ] {
+        consistent(&report(&trace, &options));
+    }
+}
+
+#[test]
+fn think_and_wait_are_of_the_landmark_that_is_asked_for() {
+    let trace = session();
+    let of = |landmark: Option<&str>| {
+        let options = EpisodeOptions {
+            landmark: landmark.map(str::to_owned),
+            ..EpisodeOptions::default()
+        };
+        report(&trace, &options).think_and_wait
+    };
+    let expose = of(Some("Expose"));
+    assert_eq!(expose.wait_ms, 0.0);
+    let busy: Vec<f64> = expose
+        .states
+        .iter()
+        .filter(|state| state.busy)
+        .map(|state| state.time_ms)
+        .collect();
+    assert_eq!(busy, [5.0, 0.0, 0.0, 0.0]);
+    assert_eq!(of(Some("KeyPress")).wait_ms, of(None).wait_ms);
+}

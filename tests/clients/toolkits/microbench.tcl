@@ -1,0 +1,109 @@
+# Micro-benchmarks of LiLa (Jovic & Hauswirth 2008, Table 1) in Tk: handlers that take a known time, and
+# write down how long each handling took.
+#
+#     wish microbench.tcl BENCHMARK WORK TRUTH MS…
+#
+# Times are those of CLOCK_MONOTONIC; Tcl has the clock of the day alone, and MONOTONIC_US is what to add.
+package require Tk
+
+lassign $argv benchmark work truth
+set times [lrange $argv 3 end]
+set lines {}
+set drawn 0
+
+proc now {} { expr {[clock microseconds] + $::env(MONOTONIC_US)} }
+
+# Spends so many milliseconds.
+proc spend {ms} {
+    set end [expr {[now] + $ms * 1000}]
+    switch $::work {
+        sleep { after $ms }
+        compute { while {[now] < $end} {} }
+        round-trips { while {[now] < $end} { winfo pointerxy . } }
+        read-back {
+            while {[now] < $end} {
+                for {set n 0} {$n < 40} {incr n} {
+                    .c create rectangle 0 0 400 [expr {299 - $n % 2}] -fill #3060a0 -tags much
+                }
+                update idletasks
+                # It is answered when all before it has been drawn.
+                winfo pointerxy .
+                .c delete much
+            }
+        }
+    }
+}
+
+# A handler: it spends the next time and then shows that it did.
+proc works {action {toplevel .}} {
+    set begin [now]
+    if {[llength $::times] == 0} { return }
+    set ::times [lassign $::times ms]
+    spend $ms
+    if {$toplevel ne "."} { destroy $toplevel }
+    shows .c
+    if {[winfo exists .second.c]} { shows .second.c }
+    update idletasks
+    set end [now]
+    lappend ::lines "{\"benchmark\":\"$::benchmark\",\"action\":\"$action\",\"asked_ms\":$ms,\"begin_ns\":${begin}000,\"end_ns\":${end}000,\"computed_ns\":0,\"slept_ns\":0,\"waited_ns\":0,\"round_trips\":0,\"switches\":0,\"queued_ns\":0}"
+    if {[llength $::times] == 0} { after 200 finish }
+    if {$::benchmark eq "timer"} { after 150 { works timer } }
+}
+
+proc shows {canvas} {
+    incr ::drawn
+    $canvas delete mark
+    $canvas create rectangle 10 10 [expr {50 + $::drawn % 100}] 40 -fill #e0c040 -tags mark
+}
+
+proc finish {} {
+    set file [open $::truth w]
+    foreach line $::lines { puts $file $line }
+    close $file
+    exit
+}
+
+proc frame_at {toplevel geometry} {
+    set canvas [expr {$toplevel eq "." ? ".c" : "$toplevel.c"}]
+    wm geometry $toplevel $geometry
+    pack [canvas $canvas -background #3060a0 -highlightthickness 0] -fill both -expand 1
+    return $canvas
+}
+
+proc opens {} {
+    if {[winfo exists .dialog]} { return }
+    toplevel .dialog
+    bind [frame_at .dialog 300x200+450+0] <ButtonPress-1> { works close .dialog }
+}
+
+if {$benchmark eq "menu"} {
+    menu .bar -tearoff 0
+    menu .bar.menu -tearoff 0
+    .bar add cascade -label Menu -menu .bar.menu
+    foreach item {one two three four five} { .bar.menu add command -label $item -command { works item } }
+    . configure -menu .bar
+}
+set canvas [frame_at . 400x300+0+0]
+switch $benchmark {
+    keyboard { bind . <KeyPress> { works key }; focus -force . }
+    motion { bind $canvas <Motion> { works motion } }
+    button { bind $canvas <ButtonPress-1> { works button } }
+    two-frames {
+        toplevel .second
+        bind [frame_at .second 300x200+450+0] <ButtonPress-1> { works button }
+        bind $canvas <ButtonPress-1> { works button }
+    }
+    non-modal-dialog { bind $canvas <ButtonPress-1> opens }
+    modal-dialog {
+        # An event loop of the handler's own, until the dialog is closed.
+        bind $canvas <ButtonPress-1> { opens; tkwait visibility .dialog; grab .dialog; tkwait window .dialog }
+    }
+}
+# Painted, and all that this led to done.
+tkwait visibility $canvas
+update
+after 300 {
+    puts "ready [winfo id .]"
+    flush stdout
+    if {$benchmark eq "timer"} { after 150 { works timer } }
+}
