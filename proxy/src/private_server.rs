@@ -195,11 +195,6 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// The processes beside its own that it needs: their time is not the server's.
-    pub fn host_pid(&self) -> Option<u32> {
-        self.host.as_ref().map(Host::pid)
-    }
-
     /// Its display, `:N`.
     pub fn display(&self) -> &DisplayName {
         &self.display

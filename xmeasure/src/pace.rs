@@ -20,7 +20,7 @@ use crate::transport::rounded;
 /// (docs/CALIBRATION.md, "Others on the processor's core").
 pub(crate) const OF_FEW_LOOKS: f64 = 0.8;
 /// To what power of many looks, over a second or more, the time of a server's work goes.
-pub const OF_MANY_LOOKS: f64 = 1.15;
+pub(crate) const OF_MANY_LOOKS: f64 = 1.15;
 /// Words of memory that the work reads: half of a first-level cache.
 const WORDS: usize = 4096;
 /// Steps of it: about two microseconds.
@@ -115,7 +115,7 @@ fn thread_time() -> Duration {
 }
 
 /// Looks at a processor while something else runs there.
-pub struct PaceWatch {
+pub(crate) struct PaceWatch {
     shared: Arc<Shared>,
     /// Gone once it has been waited for.
     thread: Option<JoinHandle<Looks>>,
@@ -147,7 +147,7 @@ impl Looked {
 
 impl PaceWatch {
     /// Looks at processor `cpu` at such intervals, each time for some five microseconds.
-    pub fn start(cpu: usize, interval: Duration) -> PaceWatch {
+    pub(crate) fn start(cpu: usize, interval: Duration) -> PaceWatch {
         let shared = Arc::new(Shared::default());
         let told = Arc::clone(&shared);
         let thread = thread::spawn(move || {
@@ -177,7 +177,7 @@ impl PaceWatch {
     }
 
     /// Stops looking, and tells what was seen; `None` where the processor is not to be had.
-    pub fn finish(mut self) -> Option<Pace> {
+    pub(crate) fn finish(mut self) -> Option<Pace> {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.thread.take()?.join().ok()?.pace()
     }
