@@ -4,7 +4,7 @@
 //! What the idling takes and what other programs take add up: a program that computes for a
 //! millisecond before it draws leaves the server colder than the same sleep of all.
 
-use crate::{AfterSleep, AfterWork, AfterWriting, Clock, Cost, Micros, ServerParameters};
+use crate::{AfterSleep, AfterWork, Clock, Cost, Micros, ServerParameters};
 
 /// What went before a piece of the server's work.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -47,7 +47,6 @@ impl Lapse {
 pub struct SleepPrices {
     points: Vec<AfterSleep>,
     work: Vec<AfterWork>,
-    writing: Vec<AfterWriting>,
 }
 
 impl SleepPrices {
@@ -61,7 +60,6 @@ impl SleepPrices {
         costs.map_or_else(SleepPrices::default, |costs| SleepPrices {
             points: costs.after_sleep.clone(),
             work: costs.after_work.clone(),
-            writing: costs.after_writing.clone(),
         })
     }
 
@@ -121,37 +119,6 @@ impl SleepPrices {
         million.times(1e-6)
     }
 
-    /// What images of so many pixels together cost more that the client which woke the server by them, after that,
-    /// has just written on its processor. Linear between the points, from nothing on; beyond the last, each
-    /// pixel costs as much as its do. What the sleep has taken out of the caches already is not lost again.
-    pub fn written(&self, pixels: f64, lapse: Lapse) -> Cost {
-        let idle = self.slept(lapse.without_work(), |point| point.wakeup_us);
-        let shortest = self.points.first().map(|point| point.wakeup_us);
-        let lost = idle.unwrap_or_default().time - shortest.unwrap_or_default();
-        let all = self.just_written(pixels);
-        let part = (1.0 - lost.0 / all.time.0).clamp(0.0, 1.0);
-        if part.is_nan() { all } else { all.times(part) }
-    }
-
-    fn just_written(&self, pixels: f64) -> Cost {
-        let cost =
-            |point: &AfterWriting| Cost::with_spread(point.more_us, point.spread.unwrap_or(0.0));
-        let beyond = self.writing.iter().position(|it| it.pixels > pixels);
-        let (before, after) = match beyond {
-            Some(index) => {
-                let before = index.checked_sub(1).and_then(|it| self.writing.get(it));
-                (before, self.writing.get(index))
-            }
-            None => (None, self.writing.last()),
-        };
-        let Some(after) = after else {
-            return Cost::default();
-        };
-        let (start, first) = before.map_or((0.0, Cost::default()), |it| (it.pixels, cost(it)));
-        let way = (pixels - start) / (after.pixels - start);
-        first.times((1.0 - way).max(0.0)) + cost(after).times(way.max(0.0))
-    }
-
     /// A client's coming and going after that, beyond its wakeup.
     pub fn connection(&self, lapse: Lapse) -> Cost {
         let idle = self.slept(lapse.without_work(), |point| point.connection_us);
@@ -196,7 +163,7 @@ fn between<P>(
 #[cfg(test)]
 mod tests {
     use super::{Lapse, SleepPrices};
-    use crate::{AfterWriting, Clock, Cost, Micros, ServerParameters};
+    use crate::{Clock, Cost, Micros, ServerParameters};
 
     fn prices(clock: Clock) -> SleepPrices {
         let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
@@ -275,28 +242,6 @@ mod tests {
         // Half of the way to the next sleep; that sleep and all beyond.
         assert!((wakeup(turns(1100.0, 100.0)) - 19.0).abs() < 1e-9);
         assert_eq!(wakeup(turns(10100.0, 100.0)), 28.0);
-    }
-
-    #[test]
-    fn pixels_just_written_cost_what_a_sleep_has_not_taken_yet() {
-        let mut prices = prices(Clock::Cpu);
-        let written = |prices: &SleepPrices, pixels, slept| {
-            prices.written(pixels, Lapse::idle(Micros(slept))).time.0
-        };
-        assert_eq!(written(&prices, 1000.0, 0.0), 0.0);
-        let point = |pixels, time| AfterWriting {
-            pixels,
-            more_us: Micros(time),
-            spread: None,
-        };
-        prices.writing = vec![point(1000.0, 2.0), point(3000.0, 20.0)];
-        assert_eq!(written(&prices, 0.0, 0.0), 0.0);
-        assert_eq!(written(&prices, 500.0, 0.0), 1.0);
-        assert_eq!(written(&prices, 2000.0, 100.0), 11.0);
-        assert_eq!(written(&prices, 6000.0, 0.0), 40.0);
-        // The wakeup costs 10 more by then.
-        assert!((written(&prices, 3000.0, 1000.0) - 10.0).abs() < 1e-9);
-        assert_eq!(written(&prices, 1000.0, 1000.0), 0.0);
     }
 
     #[test]

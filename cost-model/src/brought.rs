@@ -196,10 +196,6 @@ fn transport_times(transport: &mut TransportCosts, requests: &Factor, wakeups: &
         it.turn_us.iter_mut().for_each(by_wakeups);
         wider(&mut it.spread, wakeups);
     }
-    for it in &mut transport.after_writing {
-        by_requests(&mut it.more_us);
-        wider(&mut it.spread, requests);
-    }
     if let Some(it) = &mut transport.deferred {
         by_requests(&mut it.update_us);
         by_requests(&mut it.pixel_us);

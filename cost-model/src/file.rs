@@ -77,9 +77,13 @@ impl ServerParameters {
 
 /// One line of what the TOML reader says, and where.
 fn syntax(text: &str, error: &toml::de::Error) -> ParameterError {
+    let mut message = error.message().trim_end().replace('\n', ", ");
+    if message.starts_with("unknown field") {
+        message.push_str("; if another version of x11prof wrote the file, measure again");
+    }
     ParameterError::Syntax {
         line: error.span().map(|span| line_at(text, span.start)),
-        message: error.message().trim_end().replace('\n', ", "),
+        message,
     }
 }
 
@@ -157,8 +161,11 @@ mod tests {
     fn unknown_fields_name_their_line() {
         let text = format!("{HEAD}[[request]]\nname = \"NoOperation\"\nprice = 3\npoints = []\n");
         let error = error(&text);
-        assert!(error.starts_with("line 6: "), "{error}");
-        assert!(error.contains("price"), "{error}");
+        assert!(
+            error.starts_with("line 6: unknown field `price`"),
+            "{error}"
+        );
+        assert!(error.ends_with("measure again"), "{error}");
         assert!(!error.contains('\n'), "{error}");
     }
 

@@ -47,9 +47,8 @@ pub use matching::{Match, best_match, is_same, is_same_server};
 pub use network::{Network, NetworkError};
 pub use pace::Pace;
 pub use parameters::{
-    AfterSleep, AfterWork, AfterWriting, AttributeValue, Blank, FORMAT, Host, Lettered, Measured,
-    Method, Point, RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts,
-    TransportCosts,
+    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Lettered, Measured, Method, Point,
+    RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

@@ -157,10 +157,6 @@ pub struct TransportCosts {
     /// slept, by how long they ran, in ascending order; empty where that was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_work: Vec<AfterWork>,
-    /// What images in shared memory cost more that their client has just written, by their pixels, in
-    /// ascending order; empty where that was not measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub after_writing: Vec<AfterWriting>,
     /// What the server does later for what has changed on its screen; `None` where it does
     /// nothing, or that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,20 +181,6 @@ pub struct AfterWork {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<f64>,
-}
-
-/// What images in shared memory cost more with which a client wakes the server on the processor that it has just written
-/// them on, beyond what as long a time of other work does. Processor times of the server, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AfterWriting {
-    /// Pixels of these images together.
-    pub pixels: f64,
-    /// All of them, the wakeup included.
-    pub more_us: Micros,
-    /// Half the width of the 95 % confidence interval of `more_us`, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }

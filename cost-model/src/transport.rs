@@ -39,7 +39,6 @@ impl TransportPrices {
                 event,
                 after_sleep: _,
                 after_work: _,
-                after_writing: _,
                 deferred,
             } = costs;
             Some(TransportPrices {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use toml::Value as Toml;
 
 use crate::{
-    AfterSleep, AfterWork, AfterWriting, AttributeValue, Brought, Deferred, Factor, Host, Measured,
-    Method, Pace, Point, Reference, RequestCosts, ServerIdentity, ServerParameters,
+    AfterSleep, AfterWork, AttributeValue, Brought, Deferred, Factor, Host, Measured, Method, Pace,
+    Point, Reference, RequestCosts, ServerIdentity, ServerParameters,
 };
 
 impl ServerParameters {
@@ -24,8 +24,6 @@ impl ServerParameters {
             }
             out.list("after_sleep", transport.after_sleep.iter().map(after_sleep));
             out.list("after_work", transport.after_work.iter().map(after_work));
-            let written = transport.after_writing.iter();
-            out.list("after_writing", written.map(after_writing));
             let later = transport.deferred.as_ref();
             out.optional("deferred", later.map(|it| inline(&deferred(it))));
         }
@@ -277,15 +275,6 @@ fn after_work(it: &AfterWork) -> Vec<Field> {
     numbers(&parts)
 }
 
-fn after_writing(it: &AfterWriting) -> Vec<Field> {
-    let parts = [
-        ("pixels", Some(it.pixels)),
-        ("more_us", Some(it.more_us.0)),
-        ("spread", it.spread),
-    ];
-    numbers(&parts)
-}
-
 fn deferred(it: &Deferred) -> Vec<Field> {
     let parts = [
         ("interval_us", Some(it.interval_us.0)),
@@ -385,10 +374,6 @@ after_sleep = [
 after_work = [
     { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
     { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, turn_us = 11, spread = 0.2 },
-]
-after_writing = [
-    { pixels = 65536, more_us = 1.5 },
-    { pixels = 1048576, more_us = 4, spread = 0.3 },
 ]
 deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, wait_us = 40, join_us = 0.1, join_box_us = 0.0005, copied_us = 0.2, copied_box_us = 0.001, chill = 1.5, busy_us = 5000, spread = 0.1 }
 

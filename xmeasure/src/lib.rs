@@ -68,7 +68,6 @@ mod watched;
 mod wire;
 mod workload;
 mod workloads;
-mod written;
 
 pub use calibrate::measure;
 pub use error::MeasureError;

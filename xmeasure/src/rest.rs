@@ -30,7 +30,6 @@ use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
 use crate::workload::Sync;
-use crate::written::Written;
 
 pub(crate) use self::first_uses::FirstUses;
 
@@ -79,7 +78,6 @@ pub(crate) struct Rest {
     told: Batch,
     bustle: Bustle,
     passes: Vec<Pass>,
-    written: Option<Written>,
 }
 
 impl Rest {
@@ -119,7 +117,6 @@ impl Rest {
             told: Batch::repeated(&told, false),
             bustle: Bustle::new(),
             passes: Vec::new(),
-            written: Written::new(stage)?,
         })
     }
 
@@ -150,10 +147,6 @@ impl Rest {
         replies_and_events(&self.passes, transport);
         transport.after_sleep = self.sleeps(&self.passes);
         transport.after_work = self.work(&self.passes);
-        if let Some(written) = &self.written {
-            let passes = self.passes.iter().map(|pass| &pass.written);
-            transport.after_writing = written.points(passes, transport);
-        }
         Ok(())
     }
 
@@ -225,9 +218,6 @@ impl Rest {
             })?;
             pass.worked
                 .push(turns.cpu.map(|time| time / WORKED_TURNS as f64));
-        }
-        if let Some(written) = &mut self.written {
-            pass.written = written.pass(server)?;
         }
         Ok(Some(pass))
     }

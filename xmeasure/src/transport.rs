@@ -357,7 +357,6 @@ pub(crate) fn costs(cpu: Option<&Transport>, wall: Option<&Transport>) -> Option
         event: both(|f| Some(f.event))?,
         after_sleep: Vec::new(),
         after_work: Vec::new(),
-        after_writing: Vec::new(),
         deferred: None,
     })
 }

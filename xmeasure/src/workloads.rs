@@ -27,7 +27,7 @@ use crate::workload::{Phase, Sync, Workload};
 
 pub(crate) use self::areas::copy;
 pub(crate) use self::extensions::{
-    MOTION, POINTER, TRANSLUCENT, fake_input, root_format, same_locks, share,
+    MOTION, POINTER, TRANSLUCENT, fake_input, root_format, same_locks,
 };
 pub(crate) use self::intrusive::warp;
 pub(crate) use self::queries::keyboard_mapping;

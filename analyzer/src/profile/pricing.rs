@@ -110,19 +110,6 @@ impl Pricer {
                 self.clock.wrote(at);
                 self.streams.entry(block.connection).or_default().written = true;
             }
-            Observation::BlockEnd(block) if block.direction == Direction::ToServer => {
-                let written = self.coldness.written(self.transport.sleep());
-                if let Some((server, request)) = written {
-                    self.serve(server.time);
-                    let there = (block.connection, block.time);
-                    on(&Charge::beside(
-                        there,
-                        TransportPart::Cold,
-                        server,
-                        Some(request),
-                    ));
-                }
-            }
             Observation::Message(seen) => self.message(seen, &mut on),
             Observation::Switches(switches) => {
                 self.others.observe(switches);

@@ -1,7 +1,7 @@
 //! The same of what is not a request's: wakeups, replies, events, and what a server does later.
 
 use super::{is_amount, validate_measured};
-use crate::{AfterWriting, Clock, Micros, TransportCosts};
+use crate::{Clock, Micros, TransportCosts};
 
 pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
     for (name, measured) in transport.parts() {
@@ -20,7 +20,6 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
         (it.worked_us, costs, it.spread)
     });
     validate_after("after_work", work)?;
-    validate_written(&transport.after_writing)?;
     if let Some(it) = transport.deferred {
         let times = [it.interval_us, it.update_us, it.pixel_us].map(Some);
         let more = [it.same_us, it.smooth_us, it.first_us, it.busy_us];
@@ -64,21 +63,4 @@ fn validate_after<const N: usize>(
         longest = length.0;
     }
     Ok(())
-}
-
-/// Costs of images, by their pixels.
-fn validate_written(points: &[AfterWriting]) -> Result<(), String> {
-    let numbers = points.iter().flat_map(|it| [it.pixels, it.more_us.0]);
-    let spreads = points.iter().filter_map(|it| it.spread);
-    if !numbers.chain(spreads).all(is_amount) {
-        return Err("after_writing: a number that is negative, or none".to_owned());
-    }
-    let ascend = points
-        .iter()
-        .is_sorted_by(|one, next| one.pixels < next.pixels);
-    if ascend && points.first().is_none_or(|it| it.pixels > 0.0) {
-        Ok(())
-    } else {
-        Err("after_writing: pixels are above 0 and ascend".to_owned())
-    }
 }

@@ -1,7 +1,6 @@
 //! What the passes over the loads of `rest` took, and what is in the middle of that.
 
 use crate::statistics::{Estimate, estimate, midmean};
-use crate::written::Took;
 
 /// What one pass over all of it took, in microseconds of processor time.
 #[derive(Default)]
@@ -19,8 +18,6 @@ pub(super) struct Pass {
     /// By sleep, and by work in a short one.
     pub(super) sleeps: Vec<Slept>,
     pub(super) work: Vec<Slept>,
-    /// By how much was written.
-    pub(super) written: Vec<Took>,
 }
 
 impl Pass {
@@ -39,7 +36,6 @@ impl Pass {
             .iter_mut()
             .flatten()
             .for_each(|it| *it *= factor);
-        self.written.iter_mut().for_each(|it| it.times(factor));
     }
 }
 

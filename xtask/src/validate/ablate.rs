@@ -81,9 +81,6 @@ const TERMS: &[Term] = &[
                 .for_each(|it| it.close_megapixel_us = None)
         });
     }),
-    ("cache: what a client has just written", |it| {
-        it.each_transport(|it| it.after_writing.clear());
-    }),
     ("message: writes apart from replies and events", |it| {
         it.each_transport(|it| it.flush = None);
     }),

@@ -54,7 +54,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         .then(|| by_descriptor(stage, major, length))
         .transpose()?
     {
-        Some(Some((segment, _))) => segment,
+        Some(Some(segment)) => segment,
         _ => match by_id(stage, major, length)? {
             Some(segment) => segment,
             None => {
@@ -203,14 +203,11 @@ fn by_id(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u32>, Mea
     Ok(accepted.then_some(shmseg))
 }
 
-/// Memory that the server has attached, and that can be written.
+/// Memory that the server has attached.
 pub(crate) struct Shared {
     /// MIT-SHM's major opcode.
     pub(crate) major: u8,
     pub(crate) segment: u32,
-    pub(crate) memory: OwnedFd,
-    /// Bytes of a pixel there.
-    pub(crate) pixel_bytes: usize,
 }
 
 /// Shares so many pixels of that depth with the server by a descriptor; `None` where it cannot.
@@ -229,20 +226,11 @@ pub(crate) fn share(
     }
     let pixel_bytes = image.bits.div_ceil(8);
     let shared = by_descriptor(stage, major, pixels * pixel_bytes)?;
-    Ok(shared.map(|(segment, memory)| Shared {
-        major,
-        segment,
-        memory,
-        pixel_bytes,
-    }))
+    Ok(shared.map(|segment| Shared { major, segment }))
 }
 
 /// A segment attached by a descriptor that is sent along.
-fn by_descriptor(
-    stage: &mut Stage,
-    major: u8,
-    length: usize,
-) -> Result<Option<(u32, OwnedFd)>, MeasureError> {
+fn by_descriptor(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u32>, MeasureError> {
     let Some(memory) = memory(length) else {
         return Ok(None);
     };
@@ -251,7 +239,7 @@ fn by_descriptor(
         return Ok(None);
     };
     let taken = stage.try_with_fd(&bytes, &memory)?;
-    Ok(taken.then_some((shmseg, memory)))
+    Ok(taken.then_some(shmseg))
 }
 
 /// The bytes of AttachFd; the descriptor goes by its own way.
