@@ -70,18 +70,8 @@ impl SleepPrices {
 
     /// One wakeup after that; `None` where that was not measured.
     pub(crate) fn wakeup(&self, lapse: Lapse) -> Option<Cost> {
-        let idle = lapse.without_work();
-        let slept = self.slept(idle, |point| point.wakeup_us)?;
-        let apart = self.worked(lapse.worked, |point| point.wakeup_us);
-        let (Some(shortest), Some(next)) = (self.points.first(), self.points.get(1)) else {
-            return Some(slept + apart);
-        };
-        // Behind the shortest sleep the client takes turns with the server; what others' work costs beyond a
-        // sleep was measured behind the next.
-        let turns = self.worked(lapse.worked, |it| it.turn_us.unwrap_or(it.wakeup_us));
-        let (start, end) = (shortest.asleep_us.0, next.asleep_us.0);
-        let way = ((idle.0 / start).ln() / (end / start).ln()).clamp(0.0, 1.0);
-        Some(slept + turns.times(1.0 - way) + apart.times(way))
+        let slept = self.slept(lapse.without_work(), |point| point.wakeup_us)?;
+        Some(slept + self.worked(lapse.worked, |point| point.wakeup_us))
     }
 
     /// What a request costs beyond its price when none of its name and attributes has run meanwhile, where
@@ -224,24 +214,6 @@ mod tests {
         assert_eq!(prices.first(after(11000.0, 1000.0), 1.0).time, Micros(8.0));
         assert_eq!(prices.first(Lapse::EVER, 2.5).time, Micros(20.0));
         assert_eq!(prices.connection(after(100.0, 25.0)).time, Micros(21.0));
-    }
-
-    #[test]
-    fn a_client_that_takes_turns_has_other_prices() {
-        let mut prices = prices(Clock::Cpu);
-        let turns = |slept: f64, worked: f64| Lapse {
-            slept: Micros(slept),
-            worked: Micros(worked),
-        };
-        for (point, time) in prices.work.iter_mut().zip([4.0, 13.0]) {
-            point.turn_us = Some(Micros(time));
-        }
-        let wakeup = |lapse| prices.wakeup(lapse).unwrap().time.0;
-        assert_eq!(wakeup(turns(100.0, 100.0)), 10.0);
-        assert_eq!(wakeup(turns(50.0, 50.0)), 8.0);
-        // Half of the way to the next sleep; that sleep and all beyond.
-        assert!((wakeup(turns(1100.0, 100.0)) - 19.0).abs() < 1e-9);
-        assert_eq!(wakeup(turns(10100.0, 100.0)), 28.0);
     }
 
     #[test]

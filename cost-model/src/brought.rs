@@ -193,7 +193,6 @@ fn transport_times(transport: &mut TransportCosts, requests: &Factor, wakeups: &
         by_wakeups(&mut it.wakeup_us);
         by_wakeups(&mut it.first_us);
         by_requests(&mut it.connection_us);
-        it.turn_us.iter_mut().for_each(by_wakeups);
         wider(&mut it.spread, wakeups);
     }
     if let Some(it) = &mut transport.deferred {

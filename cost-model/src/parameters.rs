@@ -176,10 +176,6 @@ pub struct AfterWork {
     pub first_us: Micros,
     /// A client's coming and going.
     pub connection_us: Micros,
-    /// One wakeup where the client that ran has just been answered, beyond the shortest of `after_sleep`: the
-    /// server slept no longer than that ran. As `wakeup_us` where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,

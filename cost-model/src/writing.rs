@@ -269,7 +269,6 @@ fn after_work(it: &AfterWork) -> Vec<Field> {
         ("wakeup_us", Some(it.wakeup_us.0)),
         ("first_us", Some(it.first_us.0)),
         ("connection_us", Some(it.connection_us.0)),
-        ("turn_us", it.turn_us.map(|time| time.0)),
         ("spread", it.spread),
     ];
     numbers(&parts)
@@ -373,7 +372,7 @@ after_sleep = [
 ]
 after_work = [
     { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
-    { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, turn_us = 11, spread = 0.2 },
+    { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, spread = 0.2 },
 ]
 deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, wait_us = 40, join_us = 0.1, join_box_us = 0.0005, copied_us = 0.2, copied_box_us = 0.001, chill = 1.5, busy_us = 5000, spread = 0.1 }
 

@@ -239,28 +239,11 @@ impl LiveServer {
         Ok(time)
     }
 
-    /// A load so many times, each sent when the one before is answered and `each` done.
-    pub(crate) fn turns(
-        &mut self,
-        load: Load<'_>,
-        answers: u64,
-        times: u64,
-        each: impl FnMut() -> io::Result<()>,
-    ) -> io::Result<Reading> {
-        self.paced(|server| server.in_turns(load, answers, times, each))
-    }
-
-    fn in_turns(
-        &mut self,
-        load: Load<'_>,
-        answers: u64,
-        times: u64,
-        mut each: impl FnMut() -> io::Result<()>,
-    ) -> io::Result<Reading> {
+    /// A load so many times, each sent when the one before is answered.
+    fn in_turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
         let before = self.processor_time();
         let start = Instant::now();
         for _ in 0..times {
-            each()?;
             self.raw.exchange(&load, Until::Answered(answers))?;
         }
         let mut reading = self.since(before, start.elapsed());
@@ -285,7 +268,7 @@ impl LiveServer {
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
         if phase.sync == Sync::Turns {
-            return self.in_turns(phase.load(1), answers.answered(), times, || Ok(()));
+            return self.in_turns(phase.load(1), answers.answered(), times);
         }
         let until = Until::Answered(times * answers.answered() + 1);
         Ok(self.timed(phase.load(times), phase.sync, until)?.0)
@@ -355,7 +338,8 @@ impl Executor for LiveServer {
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
         if sync == Sync::Turns {
             let question = self.round_trip.clone();
-            let reading = self.turns(Load::once(&question, 1), 1, times, || Ok(()))?;
+            let load = Load::once(&question, 1);
+            let reading = self.paced(|server| server.in_turns(load, 1, times))?;
             return Ok(Reading {
                 requests: 0,
                 ..reading

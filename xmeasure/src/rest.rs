@@ -22,10 +22,10 @@ use crate::bustle::Bustle;
 use crate::error::MeasureError;
 use crate::executor::LiveServer;
 use crate::motley::{Motley, motley};
-use crate::raw_connection::{Load, RawConnection};
+use crate::raw_connection::RawConnection;
 use crate::sampler::{Executor, Place};
 use crate::stage::Stage;
-use crate::statistics::{Estimate, LEAST, estimate};
+use crate::statistics::{Estimate, LEAST};
 use crate::target::Target;
 use crate::transport::rounded;
 use crate::wire;
@@ -60,8 +60,6 @@ const WORK: [Duration; 4] = [
     Duration::from_micros(3200),
 ];
 const WORKED: usize = 5;
-/// So many turns with such work before each.
-const WORKED_TURNS: u64 = 24;
 /// Requests that follow each other's answers at once: so many that how often the server sleeps
 /// between them has settled.
 const VOLLEY: u64 = 512;
@@ -198,7 +196,6 @@ impl Rest {
             pass.events.push((told - silent) / BATCH as f64);
             let turns = server.synchronise(Sync::Turns, VOLLEY)?;
             if let Some(time) = turns.cpu {
-                pass.turn.push(time / VOLLEY as f64);
                 pass.quicker.push(question - time / VOLLEY as f64);
                 pass.turns
                     .push((turns.wall - time).max(0.0) / VOLLEY as f64);
@@ -211,13 +208,6 @@ impl Rest {
                 self.slept(server, target, (SHORT, work), &mut slept)?;
             }
             pass.work.push(slept);
-            let question = Load::once(&self.question.bytes, 1);
-            let turns = server.turns(question, 1, WORKED_TURNS, || {
-                self.bustle.work(work);
-                Ok(())
-            })?;
-            pass.worked
-                .push(turns.cpu.map(|time| time / WORKED_TURNS as f64));
         }
         Ok(Some(pass))
     }
@@ -309,19 +299,11 @@ impl Rest {
                 continue;
             };
             let more = |time: f64| micros(time.max(0.0));
-            let first = ((motley - nothing) / requests).max(0.0);
-            let turns = passes.iter().filter_map(|pass| {
-                let worked = *pass.worked.get(at)?;
-                Some(worked? - estimate(&pass.turn)?.centre)
-            });
-            let turns = estimate(&turns.collect::<Vec<_>>());
             points.push(AfterWork {
                 worked_us: micros(work.as_secs_f64() * 1e6),
                 wakeup_us: more(nothing),
-                first_us: more(first),
+                first_us: more((motley - nothing) / requests),
                 connection_us: more(connection - nothing),
-                // The question is the first of its name, too.
-                turn_us: turns.map(|it| more(it.centre - first)),
                 spread: all
                     .half_width
                     .filter(|_| nothing > 0.0)

@@ -15,8 +15,7 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     });
     validate_after("after_sleep", sleeps)?;
     let work = transport.after_work.iter().map(|it| {
-        let turn = it.turn_us.unwrap_or_default();
-        let costs = [it.wakeup_us, it.first_us, it.connection_us, turn];
+        let costs = [it.wakeup_us, it.first_us, it.connection_us];
         (it.worked_us, costs, it.spread)
     });
     validate_after("after_work", work)?;

@@ -12,9 +12,6 @@ pub(super) struct Pass {
     /// how long the server slept before such a one.
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,
-    /// A question that follows an answer at once; one behind each length of work.
-    pub(super) turn: Vec<f64>,
-    pub(super) worked: Vec<Option<f64>>,
     /// By sleep, and by work in a short one.
     pub(super) sleeps: Vec<Slept>,
     pub(super) work: Vec<Slept>,
@@ -23,19 +20,10 @@ pub(super) struct Pass {
 impl Pass {
     /// At a pace at which all takes so many times as long.
     pub(super) fn times(&mut self, factor: f64) {
-        let own = [
-            &mut self.replies,
-            &mut self.events,
-            &mut self.quicker,
-            &mut self.turn,
-        ];
+        let own = [&mut self.replies, &mut self.events, &mut self.quicker];
         let slept = self.sleeps.iter_mut().chain(&mut self.work);
         let all = own.into_iter().chain(slept.flat_map(Slept::all));
         all.flatten().for_each(|it| *it *= factor);
-        self.worked
-            .iter_mut()
-            .flatten()
-            .for_each(|it| *it *= factor);
     }
 }
 

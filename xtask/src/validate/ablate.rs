@@ -49,9 +49,6 @@ const TERMS: &[Term] = &[
     ("wakeup: others' work on its processor", |it| {
         it.each_transport(|it| it.after_work.clear());
     }),
-    ("wakeup: turns", |it| {
-        it.each_transport(|it| it.after_work.iter_mut().for_each(|it| it.turn_us = None));
-    }),
     ("cache: first uses of code", |it| {
         it.each_sleep(|points| {
             points
