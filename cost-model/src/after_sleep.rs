@@ -98,15 +98,10 @@ impl SleepPrices {
         Some(before.asleep_us)
     }
 
-    /// What drawing a pixel costs beyond its price that was not touched while the server idled so; less where
-    /// `close` rows of it follow each other in memory.
-    pub fn pixel(&self, idle: Micros, close: bool) -> Cost {
-        let of = |point: &AfterSleep| {
-            let close = point.close_megapixel_us.filter(|_| close);
-            close.or(point.megapixel_us).unwrap_or_default()
-        };
-        let million = self.slept(idle, of).unwrap_or_default();
-        million.times(1e-6)
+    /// What drawing a pixel costs beyond its price that was not touched while the server idled so.
+    pub fn pixel(&self, idle: Micros) -> Cost {
+        let million = self.slept(idle, |point| point.megapixel_us.unwrap_or_default());
+        million.unwrap_or_default().times(1e-6)
     }
 
     /// A client's coming and going after that, beyond its wakeup.
@@ -220,24 +215,19 @@ mod tests {
     fn pixels_leave_the_caches_while_the_server_idles() {
         let mut prices = prices(Clock::Cpu);
         assert_eq!(
-            (prices.warm_until(), prices.pixel(Micros(1e6), false)),
+            (prices.warm_until(), prices.pixel(Micros(1e6))),
             (None, Cost::default())
         );
         for (point, time) in prices.points.iter_mut().zip([0.0, 250.0]) {
             point.megapixel_us = Some(Micros(time));
         }
         assert_eq!(prices.warm_until(), Some(Micros(100.0)));
-        assert_eq!(prices.pixel(Micros(50.0), false).time, Micros(0.0));
+        assert_eq!(prices.pixel(Micros(50.0)).time, Micros(0.0));
         assert_eq!(
-            prices.pixel(Micros(f64::INFINITY), true).times(1e6).time,
+            prices.pixel(Micros(f64::INFINITY)).times(1e6).time,
             Micros(250.0)
         );
-        assert!((prices.pixel(Micros(1000.0), false).time.0 - 125e-6).abs() < 1e-12);
-        for point in &mut prices.points {
-            point.close_megapixel_us = Some(Micros(100.0));
-        }
-        let close = prices.pixel(Micros(f64::INFINITY), true).times(1e6);
-        assert!((close.time.0 - 100.0).abs() < 1e-9);
+        assert!((prices.pixel(Micros(1000.0)).time.0 - 125e-6).abs() < 1e-12);
     }
 
     #[test]

@@ -185,8 +185,7 @@ fn transport_times(transport: &mut TransportCosts, requests: &Factor, wakeups: &
         by_wakeups(&mut it.first_us);
         // Taking a client in, and pixels, are work on memory.
         by_requests(&mut it.connection_us);
-        let pixels = [&mut it.megapixel_us, &mut it.close_megapixel_us];
-        pixels.into_iter().flatten().for_each(by_requests);
+        it.megapixel_us.iter_mut().for_each(by_requests);
         wider(&mut it.spread, wakeups);
     }
     for it in &mut transport.after_work {

@@ -198,10 +198,6 @@ pub struct AfterSleep {
     /// `None` where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub megapixel_us: Option<Micros>,
-    /// The same where the rows of the pixels follow each other in memory with no gap; `None` where that was
-    /// not measured, which is then as for all others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub close_megapixel_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,

@@ -254,10 +254,6 @@ fn after_sleep(it: &AfterSleep) -> Vec<Field> {
         ("first_us", Some(it.first_us.0)),
         ("connection_us", Some(it.connection_us.0)),
         ("megapixel_us", it.megapixel_us.map(|time| time.0)),
-        (
-            "close_megapixel_us",
-            it.close_megapixel_us.map(|time| time.0),
-        ),
         ("spread", it.spread),
     ];
     numbers(&parts)

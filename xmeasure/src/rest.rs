@@ -33,7 +33,7 @@ use crate::workload::Sync;
 
 pub(crate) use self::first_uses::FirstUses;
 
-use self::area::{Area, MEGAPIXELS};
+use self::area::{MEGAPIXELS, area};
 use self::batch::{BATCH, Batch, Repeated};
 use self::passes::{Pass, Slept, middle, over_passes};
 
@@ -69,7 +69,7 @@ pub(crate) struct Rest {
     /// One request of each of many names.
     motley: Repeated,
     /// A large area filled.
-    area: Area,
+    area: Repeated,
     question: Batch,
     questions: Batch,
     silent: Batch,
@@ -108,7 +108,7 @@ impl Rest {
         Ok(Rest {
             nothing: one(wire::no_operation(1), 0),
             motley,
-            area: Area::new(stage)?,
+            area: area(stage)?,
             question: one(focus.clone(), 1),
             questions: Batch::repeated(&focus, true),
             silent: Batch::repeated(&silent, false),
@@ -261,22 +261,17 @@ impl Rest {
         let connection = server.during(&mut pause, open).map_err(gone)?;
         slept.connection.extend(connection);
         if work.is_zero() {
-            // Each is filled before its pause, cold right behind it, and warm again. Who lets a server sleep for
+            // It is filled before its pause, cold right behind it, and warm again. Who lets a server sleep for
             // milliseconds has worked meanwhile, which takes more out of the caches than the sleep does.
-            for (filled, cold, warm) in [
-                (&area.square, &mut slept.area, &mut slept.area_warm),
-                (&area.rows, &mut slept.close, &mut slept.close_warm),
-            ] {
-                filled.once.after(server, || {})?;
-                let pause = || {
-                    if sleep >= LONG {
-                        bustle.work(HANDLING);
-                    }
-                    thread::sleep(sleep);
-                };
-                cold.extend(filled.once.after(server, pause)?);
-                warm.extend(filled.streamed(server)?);
-            }
+            area.once.after(server, || {})?;
+            let pause = || {
+                if sleep >= LONG {
+                    bustle.work(HANDLING);
+                }
+                thread::sleep(sleep);
+            };
+            slept.area.extend(area.once.after(server, pause)?);
+            slept.area_warm.extend(area.streamed(server)?);
         }
         Ok(())
     }
@@ -330,12 +325,10 @@ impl Rest {
                 continue;
             };
             let area = of(|it| &it.area).zip(of(|it| &it.area_warm));
-            let close = of(|it| &it.close).zip(of(|it| &it.close_warm));
-            let cold = |times: Option<(f64, f64)>, megapixels| {
-                let (cold, warm) = times?;
+            let cold = |(cold, warm): (f64, f64)| {
                 // In the shortest pause what the measurement itself does weighs as much as the pause.
                 let more = if at == 0 { 0.0 } else { cold - nothing - warm };
-                Some(micros(more.max(0.0) / megapixels))
+                micros(more.max(0.0) / MEGAPIXELS)
             };
             let slower = motley - nothing - warm;
             let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
@@ -344,8 +337,7 @@ impl Rest {
                 wakeup_us: micros(nothing),
                 first_us: micros(slower.max(0.0) / self.motley.once.requests as f64),
                 connection_us: micros((connection - nothing).max(0.0)),
-                megapixel_us: cold(area, MEGAPIXELS),
-                close_megapixel_us: cold(close, self.area.rows_megapixels),
+                megapixel_us: area.map(cold),
                 spread: spread
                     .and_then(|it| it.spread())
                     .map(|spread| rounded(spread, 2)),
@@ -370,7 +362,6 @@ fn hot(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
         connection_us: short.connection_us,
         // Who has just drawn goes on with that.
         megapixel_us: short.megapixel_us.map(|_| Micros(0.0)),
-        close_megapixel_us: short.close_megapixel_us.map(|_| Micros(0.0)),
         spread: quicker
             .half_width
             .filter(|_| wakeup > 0.0)

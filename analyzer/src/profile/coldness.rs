@@ -106,7 +106,7 @@ impl Coldness {
         let touched = self
             .touched
             .touch(session, request, operation, self.idled, least);
-        let [read, drawn] = touched.map(|it| sleep.pixel(it.idle, it.close).times(it.pixels));
+        let [read, drawn] = touched.map(|it| sleep.pixel(it.idle).times(it.pixels));
         read + drawn
     }
 }

@@ -16,7 +16,6 @@ pub(crate) mod pricing;
 pub(crate) mod report;
 pub(crate) mod reporting;
 pub(crate) mod scales;
-mod scanlines;
 mod slices;
 mod streams;
 pub(crate) mod tally;

@@ -7,9 +7,8 @@
 
 use x11prof_cost_model::{FastMap, Micros};
 use x11prof_protocol::Request;
-use x11prof_session::{Operation, Session};
+use x11prof_session::{DrawableKind, Operation, Session};
 
-use super::scanlines;
 use super::target::{Target, target};
 use crate::body::Body;
 
@@ -49,16 +48,13 @@ pub(super) struct Again {
     /// For how long the server has idled since they were touched before; without end where it
     /// was never seen to touch them.
     pub(super) idle: Micros,
-    /// Whether their rows follow each other closely in memory.
-    pub(super) close: bool,
 }
 
-/// An area of a drawable: where it begins, how wide it is, how many pixels it has.
+/// An area of a drawable: where it begins, how many pixels it has.
 #[derive(Debug, Clone, Copy)]
 struct Area {
     drawable: u32,
     begin: (i16, i16),
-    width: u16,
     pixels: f64,
 }
 
@@ -82,7 +78,7 @@ impl Touched {
             }
             return Default::default();
         }
-        let Some((begin, width)) = begin(name, &body) else {
+        let Some(begin) = begin(name, &body) else {
             return Default::default();
         };
         let drawable = match target(request) {
@@ -93,13 +89,15 @@ impl Touched {
         let area = Area {
             drawable,
             begin,
-            width,
             pixels: operation.items.iter().sum(),
         };
         if name == "MIT-SHM:PutImage" {
             // Its client has written them, on another processor or in another cache.
-            let written = Again::new(session, area, area.pixels, Micros(f64::INFINITY));
-            return [written, self.draw(session, area, idled, least)];
+            let written = Again {
+                pixels: area.pixels,
+                idle: Micros(f64::INFINITY),
+            };
+            return [written, self.draw(area, idled, least)];
         }
         let source = match name {
             "CopyArea" => body.u32(0),
@@ -109,36 +107,34 @@ impl Touched {
         };
         let read = source.map(|drawable| {
             // One that is smaller is repeated.
-            let all = scanlines::pixels(session, drawable).unwrap_or(f64::INFINITY);
-            let pixels = area.pixels.min(all);
+            let all = pixels(session, drawable).unwrap_or(f64::INFINITY);
             let area = Area {
                 drawable,
-                pixels,
+                pixels: area.pixels.min(all),
                 ..area
             };
-            self.read(session, area, idled, least)
+            self.read(area, idled, least)
         });
-        let drawn = self.draw(session, area, idled, least);
+        let drawn = self.draw(area, idled, least);
         [read.unwrap_or_default(), drawn]
     }
 
     /// What was not seen to be drawn on is not known to be anywhere.
-    fn read(&mut self, session: &Session, area: Area, idled: Micros, least: Micros) -> Again {
+    fn read(&mut self, area: Area, idled: Micros, least: Micros) -> Again {
         let Some(all) = self.places.get_mut(&Place::All(area.drawable)) else {
             return Again::default();
         };
         let idle = idled - all.idled;
         all.idled = idled;
         let pixels = if idle > least { area.pixels } else { 0.0 };
-        Again::new(session, area, pixels, idle)
+        Again { pixels, idle }
     }
 
-    fn draw(&mut self, session: &Session, area: Area, idled: Micros, least: Micros) -> Again {
+    fn draw(&mut self, area: Area, idled: Micros, least: Micros) -> Again {
         let Area {
             drawable,
             begin: (x, y),
             pixels,
-            ..
         } = area;
         let known = Place::Known(drawable, x / SIDE, y / SIDE);
         let made = Place::Made(drawable);
@@ -154,35 +150,31 @@ impl Touched {
         for place in [known, Place::All(drawable)] {
             places.insert(place, now);
         }
-        Again::new(session, area, cold, idle)
+        Again { pixels: cold, idle }
     }
 }
 
-impl Again {
-    /// So many pixels of `area`.
-    fn new(session: &Session, area: Area, pixels: f64, idle: Micros) -> Again {
-        Again {
-            pixels,
-            idle,
-            close: pixels > 0.0 && scanlines::close(session, area.drawable, area.width),
-        }
-    }
+/// How many pixels a pixmap has; `None` for windows and those that are not known.
+fn pixels(session: &Session, drawable: u32) -> Option<f64> {
+    let drawable = session.drawable(drawable)?;
+    let pixels = f64::from(drawable.geometry.width) * f64::from(drawable.geometry.height);
+    (drawable.kind == DrawableKind::Pixmap).then_some(pixels)
 }
 
-/// Where a request begins to draw, of several areas the first, and how wide that is; `None` for all that does
-/// not draw areas. Offsets as in `target`.
-fn begin(name: &str, body: &Body<'_>) -> Option<((i16, i16), u16)> {
-    let (at, width) = match name {
-        "ClearArea" => (4, 8),
-        "PolyFillRectangle" => (8, 12),
-        "PutImage" => (12, 8),
-        "CopyArea" | "RENDER:FillRectangles" => (16, 20),
-        "MIT-SHM:PutImage" => (20, 16),
-        "RENDER:Composite" => (24, 28),
+/// Where a request begins to draw, of several areas the first; `None` for all that does not draw areas.
+/// Offsets as in `target`.
+fn begin(name: &str, body: &Body<'_>) -> Option<(i16, i16)> {
+    let at = match name {
+        "ClearArea" => 4,
+        "PolyFillRectangle" => 8,
+        "PutImage" => 12,
+        "CopyArea" | "RENDER:FillRectangles" => 16,
+        "MIT-SHM:PutImage" => 20,
+        "RENDER:Composite" => 24,
         _ => return None,
     };
     let coordinate = |at| Some(body.u16(at)?.cast_signed());
-    Some(((coordinate(at)?, coordinate(at + 2)?), body.u16(width)?))
+    Some((coordinate(at)?, coordinate(at + 2)?))
 }
 
 fn room<K, V>(map: &mut FastMap<K, V>) -> &mut FastMap<K, V> {
@@ -195,10 +187,10 @@ fn room<K, V>(map: &mut FastMap<K, V>) -> &mut FastMap<K, V> {
 #[cfg(test)]
 mod tests {
     use x11prof_cost_model::Micros;
-    use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
-    use x11prof_session::{Operation, Session};
+    use x11prof_protocol::{ByteOrder, Extensions, Message, Request, SequenceNumber};
+    use x11prof_session::{ClientId, Operation, Session};
 
-    use super::{Again, Touched};
+    use super::{Again, Touched, pixels};
 
     /// A ClearArea of that window, at that place.
     fn touch(touched: &mut Touched, window: u32, x: u16, pixels: f64, idled: f64) -> Again {
@@ -211,14 +203,8 @@ mod tests {
         drawn
     }
 
-    fn seen(
-        touched: &mut Touched,
-        name: &'static str,
-        bytes: &[u8],
-        pixels: f64,
-        idled: f64,
-    ) -> [Again; 2] {
-        let request = Request {
+    fn request<'a>(name: &'static str, bytes: &'a [u8]) -> Request<'a> {
+        Request {
             sequence: SequenceNumber(1),
             name: name.into(),
             major: bytes[0],
@@ -228,7 +214,17 @@ mod tests {
             wire_len: bytes.len() as u64,
             header_len: 4,
             has_reply: false,
-        };
+        }
+    }
+
+    fn seen(
+        touched: &mut Touched,
+        name: &'static str,
+        bytes: &[u8],
+        pixels: f64,
+        idled: f64,
+    ) -> [Again; 2] {
+        let request = request(name, bytes);
         let mut operation = Operation::new(name.into());
         operation.items = vec![pixels];
         let session = Session::new();
@@ -260,7 +256,6 @@ mod tests {
         let again = |pixels, idle| Again {
             pixels,
             idle: Micros(idle),
-            close: false,
         };
         let first = touch(&mut touched, 1, 0, 1000.0, 100.0);
         assert_eq!(first, again(1000.0, f64::INFINITY));
@@ -282,5 +277,17 @@ mod tests {
         assert_eq!(touch(&mut touched, 7, 0, 1000.0, 20.0).pixels, 0.0);
         assert_eq!(touch(&mut touched, 8, 0, 1000.0, 20.0).pixels, 1000.0);
         assert_eq!(touch(&mut touched, 7, 0, 1000.0, 5000.0).pixels, 1000.0);
+    }
+    #[test]
+    fn the_pixels_of_a_pixmap_are_known() {
+        let mut session = Session::new();
+        assert_eq!(pixels(&session, 7), None);
+        let mut bytes = vec![53, 24, 4, 0];
+        for word in [7u32, 1, 500 | 10 << 16] {
+            bytes.extend(word.to_le_bytes());
+        }
+        let message = Message::Request(request("CreatePixmap", &bytes));
+        session.observe(ClientId(1), &message, &Extensions::new());
+        assert_eq!(pixels(&session, 7), Some(5000.0));
     }
 }

@@ -9,8 +9,7 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     }
     let sleeps = transport.after_sleep.iter().map(|it| {
         let pixels = it.megapixel_us.unwrap_or_default();
-        let close = it.close_megapixel_us.unwrap_or_default();
-        let costs = [it.wakeup_us, it.first_us, it.connection_us, pixels, close];
+        let costs = [it.wakeup_us, it.first_us, it.connection_us, pixels];
         (it.asleep_us, costs, it.spread)
     });
     validate_after("after_sleep", sleeps)?;

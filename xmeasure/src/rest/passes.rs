@@ -28,15 +28,13 @@ impl Pass {
 }
 
 impl Slept {
-    fn all(&mut self) -> [&mut Vec<f64>; 8] {
+    fn all(&mut self) -> [&mut Vec<f64>; 6] {
         [
             &mut self.nothing,
             &mut self.motley,
             &mut self.motley_warm,
             &mut self.area,
             &mut self.area_warm,
-            &mut self.close,
-            &mut self.close_warm,
             &mut self.connection,
         ]
     }
@@ -52,8 +50,6 @@ pub(super) struct Slept {
     pub(super) area: Vec<f64>,
     /// What one of those in a stream takes.
     pub(super) area_warm: Vec<f64>,
-    pub(super) close: Vec<f64>,
-    pub(super) close_warm: Vec<f64>,
     pub(super) connection: Vec<f64>,
 }
 

@@ -66,16 +66,7 @@ const TERMS: &[Term] = &[
     }),
     ("cache: cold pixels", |it| {
         it.each_sleep(|points| {
-            for point in points {
-                (point.megapixel_us, point.close_megapixel_us) = (None, None);
-            }
-        });
-    }),
-    ("cache: rows close in memory", |it| {
-        it.each_sleep(|points| {
-            points
-                .iter_mut()
-                .for_each(|it| it.close_megapixel_us = None)
+            points.iter_mut().for_each(|it| it.megapixel_us = None);
         });
     }),
     ("message: writes apart from replies and events", |it| {
