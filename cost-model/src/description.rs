@@ -62,7 +62,6 @@ impl ServerParameters {
                 fixed: None,
                 blank: None,
                 row: None,
-                lettering: Vec::new(),
                 surroundings: None,
                 reply_kilobyte: None,
                 first_uses: None,

@@ -1,13 +1,11 @@
 //! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
 //! A measured point is a request of one item: fixed part + g(size). Characters without ink make
-//! an item of text smaller than its length, letters that are hard to foresee make it larger; a
-//! shape that is higher or wider than a square is one of the square that takes as long. What a
+//! an item of text smaller than its length; a shape that is higher or wider than a square is one of the square that takes as long. What a
 //! window stands among adds to what its change costs by itself.
 
 use x11prof_session::{Operation, Surroundings};
 
 use crate::interpolate::{Curve, Estimate};
-use crate::lettering::{Plane, Share};
 use crate::{Blank, Clock, Cost, Micros, RequestCosts, Row};
 
 /// The costs of a request with one set of attributes, on one clock.
@@ -17,7 +15,6 @@ pub(crate) struct ItemCosts {
     fixed: Option<Cost>,
     blank: Option<Blank>,
     row: Option<Row>,
-    lettering: Option<Plane>,
     /// For each sibling, each rectangle that is left of their parent, each window covered
     /// or uncovered, and 1000 pixels.
     surroundings: [Option<Cost>; 4],
@@ -44,7 +41,6 @@ impl ItemCosts {
             fixed,
             blank: entry.blank,
             row: entry.row,
-            lettering: Plane::new(&entry.lettering),
             surroundings: entry.surroundings.map_or([None; 4], |it| {
                 it.parts().map(|(_, part)| part?.cost(clock))
             }),
@@ -84,34 +80,18 @@ impl ItemCosts {
         }
         let whole = self.scaled(operation, work, 1.0);
         let blanks = f64::from(operation.blanks);
-        let blank = self.blank.filter(|_| work && blanks > 0.0);
-        let lettering = operation.lettering.filter(|_| work);
-        let plane = self.lettering.as_ref().zip(lettering);
-        if blank.is_none() && plane.is_none() {
+        let Some(Blank { share, spread }) = self.blank.filter(|_| work && blanks > 0.0) else {
             return whole;
-        }
-        let known = |share| Share {
-            share,
-            low: share,
-            high: share,
         };
-        let letter = plane.map_or(known(1.0), |(plane, lettering)| plane.at(lettering));
-        let blank = blank.map_or(letter, |Blank { share, spread }| {
-            let off = share * spread.unwrap_or(0.0);
-            Share {
-                share: share.min(1.0),
-                low: (share - off).clamp(0.0, 1.0),
-                high: (share + off).min(1.0),
-            }
-        });
         let part = (blanks / operation.op_size).min(1.0);
         let part = if part.is_nan() { 0.0 } else { part };
-        let cost = |of: fn(&Share) -> f64| {
-            let scale = of(&letter) * (1.0 - part) + of(&blank) * part;
+        let cost = |share: f64| {
+            let scale = 1.0 - part * (1.0 - share.clamp(0.0, 1.0));
             self.scaled(operation, work, scale).cost
         };
-        let mut price = cost(|it| it.share);
-        let (least, most) = (cost(|it| it.low), cost(|it| it.high));
+        let off = share * spread.unwrap_or(0.0);
+        let mut price = cost(share);
+        let (least, most) = (cost(share - off), cost(share + off));
         price.low = Micros(price.low.0.min(least.low.0));
         price.high = Micros(price.high.0.max(most.high.0));
         // Whether it lies among the measured sizes is a matter of its length.

@@ -17,7 +17,6 @@ mod file;
 mod hashing;
 mod interpolate;
 mod items;
-mod lettering;
 mod matching;
 mod merge;
 mod network;
@@ -47,7 +46,7 @@ pub use matching::{Match, best_match, is_same, is_same_server};
 pub use network::{Network, NetworkError};
 pub use pace::Pace;
 pub use parameters::{
-    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Lettered, Measured, Method, Point,
+    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
     RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};

@@ -32,9 +32,6 @@ impl RequestCosts {
         self.fixed = newer.fixed.or(self.fixed.take());
         self.blank = newer.blank.or(self.blank);
         self.row = newer.row.or(self.row);
-        if !newer.lettering.is_empty() {
-            self.lettering = newer.lettering;
-        }
         self.surroundings = newer.surroundings.or(self.surroundings);
         self.reply_kilobyte = newer.reply_kilobyte.or(self.reply_kilobyte.take());
         self.first_uses = newer.first_uses.or(self.first_uses);

@@ -222,10 +222,6 @@ pub struct RequestCosts {
     /// What a row of pixels of a shape counts as; nothing where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<Row>,
-    /// What a letter counts as in texts of other kinds than that of the points; as there where this
-    /// is empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lettering: Vec<Lettered>,
     /// What the surroundings of a window that changes add; nothing where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<SurroundingCosts>,
@@ -260,21 +256,6 @@ pub struct Row {
     /// As many pixels of area; a square of side a counts as a² + a · pixels.
     pub pixels: f64,
     /// Half the width of the 95 % confidence interval, relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<f64>,
-}
-
-/// What a letter counts as in a text of some kind, beside one of the points' text.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Lettered {
-    /// What its letters are like: [`x11prof_session::Lettering::variety`], in bits.
-    pub variety: f64,
-    /// As above: [`x11prof_session::Lettering::foreseen`], from 0 to 1.
-    pub foreseen: f64,
-    /// What a letter counts as: 1 where it costs the same.
-    pub share: f64,
-    /// Half the width of the 95 % confidence interval, relative to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }

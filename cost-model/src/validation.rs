@@ -6,7 +6,7 @@ mod transport;
 use std::collections::BTreeSet;
 
 use self::transport::validate_transport;
-use crate::{Blank, Clock, Lettered, Measured, Micros, Point, RequestCosts, Row, ServerParameters};
+use crate::{Blank, Clock, Measured, Micros, Point, RequestCosts, Row, ServerParameters};
 
 /// What is wrong with a file, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,9 +120,6 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     if let Some(row) = entry.row {
         validate_row(row).map_err(|message| (None, format!("row: {message}")))?;
     }
-    for text in &entry.lettering {
-        validate_lettered(text).map_err(|message| (None, format!("lettering: {message}")))?;
-    }
     let parts = entry.surroundings.iter().flat_map(|it| it.parts());
     for (name, part) in parts {
         let wrong = |message| (None, format!("surroundings: {name}: {message}"));
@@ -177,22 +174,6 @@ fn validate_row(Row { pixels, spread }: Row) -> Result<(), String> {
         return Err(format!(
             "pixels is {pixels}; it is a number that is not negative"
         ));
-    }
-    validate_times(None, None, spread)
-}
-
-fn validate_lettered(text: &Lettered) -> Result<(), String> {
-    let Lettered {
-        variety,
-        foreseen,
-        share,
-        spread,
-    } = *text;
-    if !is_amount(variety) || !is_amount(share) {
-        return Err("variety and share are numbers that are not negative".into());
-    }
-    if !(0.0..=1.0).contains(&foreseen) {
-        return Err(format!("foreseen is {foreseen}; it is a part of 1"));
     }
     validate_times(None, None, spread)
 }

@@ -144,15 +144,6 @@ impl Lines {
                 ]))
             }),
         );
-        let lettering = entry.lettering.iter().map(|it| {
-            numbers(&[
-                ("variety", Some(it.variety)),
-                ("foreseen", Some(it.foreseen)),
-                ("share", Some(it.share)),
-                ("spread", it.spread),
-            ])
-        });
-        self.list("lettering", lettering);
         self.optional(
             "surroundings",
             entry.surroundings.as_ref().map(|it| {
@@ -385,10 +376,6 @@ points = [
 [[request]]
 name = "PolyText8"
 blank = { share = 0.53, spread = 0.02 }
-lettering = [
-    { variety = 3.9, foreseen = 0.15, share = 1 },
-    { variety = 6, foreseen = 1, share = 1.5, spread = 0.02 },
-]
 points = [
     { size = 80, cpu_us = 2 },
 ]

@@ -120,7 +120,6 @@ impl Definition {
         if self.items.is_some() || op_size.is_some() {
             operation.blanks = 0;
             operation.rows.clear();
-            operation.lettering = None;
             operation.surroundings = None;
             operation.effect = if known { Effect::Full } else { Effect::Unknown };
         }

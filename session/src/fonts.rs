@@ -8,7 +8,6 @@ use x11prof_protocol::{Reply, Symbol};
 use crate::body::{Body, latin1};
 use crate::ids::{By, ClientId, IdHasher, IdMap};
 use crate::ink::Inks;
-use crate::lettering::Letters;
 
 /// What QueryFont and ListFontsWithInfo tell of a font.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +36,6 @@ pub(crate) struct Fonts {
     loaded: HashMap<Symbol, u32, BuildHasherDefault<IdHasher>>,
     by_name: HashMap<Symbol, FontMetrics, BuildHasherDefault<IdHasher>>,
     pub(crate) inks: Inks,
-    pub(crate) letters: Letters,
 }
 
 /// An open font.
@@ -67,12 +65,6 @@ impl Fonts {
     /// The metrics of the font `id`, by its own QueryFont or what was told of its name.
     pub(crate) fn metrics(&self, id: u32) -> Option<FontMetrics> {
         self.open.get(id)?.metrics
-    }
-
-    /// Characters are drawn in the font of that name; gives how many of them have no ink.
-    pub(crate) fn draw(&mut self, name: Option<Symbol>, codes: impl Iterator<Item = u16>) -> u32 {
-        let Fonts { inks, letters, .. } = self;
-        inks.blanks(name, codes, |code| letters.draw(code))
     }
 
     /// OpenFont; gives the id of the font.

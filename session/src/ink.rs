@@ -34,21 +34,10 @@ impl Inks {
     }
 
     /// How many of `codes` have no ink in the font `name`; of a font that is not known these are the
-    /// spaces. The others are `drawn`.
-    pub(crate) fn blanks(
-        &self,
-        name: Option<Symbol>,
-        codes: impl Iterator<Item = u16>,
-        mut drawn: impl FnMut(u16),
-    ) -> u32 {
+    /// spaces.
+    pub(crate) fn blanks(&self, name: Option<Symbol>, codes: impl Iterator<Item = u16>) -> u32 {
         let ink = name.and_then(|name| self.by_name.get(&name));
-        let is_blank = |code: &u16| {
-            let blank = *code == SPACE || ink.is_some_and(|ink| ink.lacks(*code));
-            if !blank {
-                drawn(*code);
-            }
-            blank
-        };
+        let is_blank = |code: &u16| *code == SPACE || ink.is_some_and(|ink| ink.lacks(*code));
         u32::try_from(codes.filter(is_blank).count()).unwrap_or(u32::MAX)
     }
 }

@@ -7,7 +7,6 @@ use std::fmt;
 
 use x11prof_protocol::Symbol;
 
-use crate::lettering::Lettering;
 use crate::surroundings::Surroundings;
 
 /// The name of an attribute, spelled as in the paper: `gxmode`, `linestyle`, `fontname`.
@@ -134,9 +133,6 @@ pub struct Operation {
     pub blanks: u32,
     /// How many rows of pixels each item of RENDER:Trapezoids reaches over; empty for all else.
     pub rows: Vec<f64>,
-    /// What the letters drawn of late were like, those of this text request included; `None` for
-    /// all else, and where that is not to matter.
-    pub lettering: Option<Lettering>,
     /// What the window that a request changes stands among; `None` for all else, and where nothing
     /// of it is seen.
     pub surroundings: Option<Surroundings>,
@@ -154,7 +150,6 @@ impl Operation {
             op_size: 0.0,
             blanks: 0,
             rows: Vec::new(),
-            lettering: None,
             surroundings: None,
             effect: Effect::Full,
         }

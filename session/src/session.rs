@@ -194,7 +194,6 @@ impl Session {
         operation.op_size = 0.0;
         operation.blanks = 0;
         operation.rows.clear();
-        operation.lettering = None;
         operation.surroundings = None;
         operation.effect = Effect::Full;
         let body = Body::of(request);

@@ -33,7 +33,7 @@ pub(crate) fn operation(
             let length = usize::from(request.minor) * bytes_per_character;
             let string = body.from(12);
             let codes = codes(string.get(..length).unwrap_or(string), bytes_per_character);
-            operation.blanks = state.fonts.draw(font, codes);
+            operation.blanks = state.fonts.inks.blanks(font, codes);
         }
         _ => {
             // The font of the string at hand.
@@ -59,13 +59,12 @@ pub(crate) fn operation(
                         drawn = true;
                         operation.items.push(f64::from(count));
                         let codes = codes(bytes, bytes_per_character);
-                        operation.blanks += state.fonts.draw(current, codes);
+                        operation.blanks += state.fonts.inks.blanks(current, codes);
                     }
                 }
             }
         }
     }
-    operation.lettering = drawn.then(|| state.fonts.letters.lettering());
     let (target, gc) = state.with_gc(body.u32(0), gc);
     let attributes = &mut operation.attributes;
     // ImageText takes neither from the GC (protocol, ImageText8).

@@ -111,9 +111,6 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
             let (slender, samples): (Vec<_>, Vec<_>) = samples
                 .into_iter()
                 .partition(|it| rows::is_slender(&it.operation));
-            let (lettered, samples): (Vec<_>, Vec<_>) = samples
-                .into_iter()
-                .partition(|it| it.operation.lettering.is_some());
             let like = unmapped.as_deref().filter(|_| name == "DestroyWindow");
             let (surroundings, samples) = surroundings::apart(&samples, like);
             let (reply_kilobyte, samples) = answers::apart(samples);
@@ -121,7 +118,6 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
             let points = points(&samples);
             let row = slender.first().and_then(|it| rows::row(it, &points));
             let blank = blank.first().and_then(|it| shares::blank(it, &points));
-            let lettering = shares::lettering(&lettered, &points);
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
@@ -130,7 +126,6 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 fixed,
                 blank,
                 row,
-                lettering,
                 surroundings,
                 reply_kilobyte,
                 first_uses: None,

@@ -1,7 +1,7 @@
 //! The display session as the analysis would see it: the same bytes through the same code.
 
 use x11prof_protocol::{Connection, Extensions, Input, Side};
-use x11prof_session::{ClientId, Lettering, Observed, Operation, Session, Surroundings};
+use x11prof_session::{ClientId, Observed, Operation, Session, Surroundings};
 
 use crate::workload::{Phase, Workload};
 
@@ -31,13 +31,7 @@ impl Mirror {
     pub(crate) fn describe(&mut self, load: &Workload) -> Vec<Vec<Operation>> {
         let phases = load.phases.iter();
         phases
-            .map(|phase| {
-                let mut kinds = by_kind(phase, &self.client(&phase.unit));
-                if !load.is_lettering {
-                    kinds.iter_mut().for_each(|it| it.lettering = None);
-                }
-                kinds
-            })
+            .map(|phase| by_kind(phase, &self.client(&phase.unit)))
             .collect()
     }
 
@@ -87,17 +81,6 @@ fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Optio
     let size = |at: usize| mean(alike.iter().filter_map(|it| it.items.get(at).copied()));
     typical.items = (0..items).map(size).collect();
     typical.op_size = mean(alike.iter().map(|it| it.op_size));
-    let of = |figure: fn(&Lettering) -> f64| {
-        mean(
-            alike
-                .iter()
-                .filter_map(move |it| it.lettering.as_ref().map(figure)),
-        )
-    };
-    typical.lettering = typical.lettering.map(|_| Lettering {
-        variety: of(|it| it.variety),
-        foreseen: of(|it| it.foreseen),
-    });
     let of = |figure: fn(&Surroundings) -> f64| {
         let all = alike.iter();
         mean(all.filter_map(move |it| it.surroundings.as_ref().map(figure)))

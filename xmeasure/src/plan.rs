@@ -170,10 +170,6 @@ impl Plan {
             if rows::is_slender(operation) {
                 return entry.row.is_some_and(|row| is_narrow(row.spread));
             }
-            if operation.lettering.is_some() {
-                let mut known = entry.lettering.iter();
-                return known.len() > 1 && known.all(|it| is_narrow(it.spread));
-            }
             let surroundings = |it: SurroundingCosts| {
                 let parts = [it.sibling, it.rectangle, it.overlapped, it.kilopixel];
                 parts.iter().flatten().all(|it| is_narrow(it.spread))

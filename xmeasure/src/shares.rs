@@ -1,70 +1,20 @@
-//! What a character of another kind of text counts as, beside one of the points' text: one without
-//! ink, and one that is harder or easier to foresee.
+//! What a character without ink counts as, beside one of the points' text.
 
-use x11prof_cost_model::{Blank, Clock, Lettered, Point};
-use x11prof_session::Lettering;
+use x11prof_cost_model::{Blank, Clock, Point};
 
 use crate::fit::Sample;
 use crate::statistics::Estimate;
 use crate::transport::rounded;
 
-/// The share of a character without ink; `None` where the points do not bound it.
+/// The share of a character without ink: by the time that a string takes, the length that a string of the
+/// points' text has which takes as long, over its own. `None` where the points do not bound it.
 pub(crate) fn blank(sample: &Sample, points: &[Point]) -> Option<Blank> {
-    let (share, spread) = share(sample, points)?;
+    let length = sample.operation.op_size;
+    let (share, spread) = by_size(sample, points, |size| Some((size / length).max(0.0)))?;
     Some(Blank {
         share: rounded(share.clamp(0.0, 1.0), 4),
         spread,
     })
-}
-
-/// Of two texts' variety and of what is foreseen of them, what tells them apart at least.
-const APART: f64 = 0.2;
-
-/// The share of a letter in each of these texts; of those that are alike but for their places, the
-/// mean.
-pub(crate) fn lettering(samples: &[&Sample], points: &[Point]) -> Vec<Lettered> {
-    let mut texts: Vec<(Lettered, f64)> = Vec::new();
-    for sample in samples {
-        let Some((lettering, (share, spread))) =
-            sample.operation.lettering.zip(share(sample, points))
-        else {
-            continue;
-        };
-        let Lettering { variety, foreseen } = lettering;
-        let alike = texts
-            .iter_mut()
-            .find(|(text, _)| (text.variety - variety).hypot(text.foreseen - foreseen) < APART);
-        match alike {
-            Some((text, count)) => {
-                *count += 1.0;
-                text.share += (share - text.share) / *count;
-                text.spread = text.spread.zip(spread).map(|(one, other)| one.max(other));
-            }
-            None => texts.push((
-                Lettered {
-                    variety,
-                    foreseen,
-                    share,
-                    spread,
-                },
-                1.0,
-            )),
-        }
-    }
-    let written = |(text, _): (Lettered, f64)| Lettered {
-        variety: rounded(text.variety, 4),
-        foreseen: rounded(text.foreseen, 4),
-        share: rounded(text.share, 4),
-        ..text
-    };
-    texts.into_iter().map(written).collect()
-}
-
-/// By the time that a string takes, the length that a string of the points' text has which takes
-/// as long, over its own; with half the width of its interval, relative to it.
-fn share(sample: &Sample, points: &[Point]) -> Option<(f64, Option<f64>)> {
-    let length = sample.operation.op_size;
-    by_size(sample, points, |size| Some((size / length).max(0.0)))
 }
 
 /// What follows from the size that takes as long as `sample` does, among `points`; with half the

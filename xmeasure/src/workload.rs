@@ -106,9 +106,6 @@ pub(crate) struct Workload {
     /// A request that sets the scene for a batch of it and is not measured, if there is any.
     pub(crate) before: Vec<u8>,
     pub(crate) phases: Vec<Phase>,
-    /// Whether it is there for its letters: what they are like is part of what it is then. All
-    /// other text is of words.
-    pub(crate) is_lettering: bool,
     /// It differs from another load of the same operation by how long its answer is.
     pub(crate) is_answer: bool,
 }
@@ -177,7 +174,6 @@ impl Workload {
         Workload {
             before: Vec::new(),
             phases: phases.into_iter().collect(),
-            is_lettering: false,
             is_answer: false,
         }
     }
@@ -186,14 +182,6 @@ impl Workload {
     pub(crate) fn for_answer(self) -> Workload {
         Workload {
             is_answer: true,
-            ..self
-        }
-    }
-
-    /// The same, there for its letters.
-    pub(crate) fn for_letters(self) -> Workload {
-        Workload {
-            is_lettering: true,
             ..self
         }
     }

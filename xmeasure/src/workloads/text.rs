@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::xproto::{
     PolyText16Request, QueryFontRequest,
 };
 
-use super::{place, scattered};
+use super::place;
 use crate::error::MeasureError;
 use crate::loads::{Loads, Series};
 use crate::plan::Plan;
@@ -27,10 +27,6 @@ const FONTS: [&str; 6] = [
 /// Characters in a string, to start from; fewer where the window is too narrow for them, so that
 /// nothing is clipped.
 const LENGTHS: [u16; 4] = [1, 8, 32, 80];
-/// Where lines of text begin: Xvfb draws the same letters of `6x13` at odd places for up to a
-/// sixth more than at even ones, for they straddle words of the frame buffer.
-const EVEN: u16 = 0;
-const ODD: u16 = 1;
 /// The length at which the number of items is varied, and that number.
 const ITEM: u16 = 20;
 const ITEMS: usize = 4;
@@ -93,7 +89,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             loads.lacks(format!("font {name}"));
             continue;
         };
-        let longest = ((SIDE - ODD) / face.width.max(1)).clamp(2, LENGTHS[3]);
+        let longest = (SIDE / face.width.max(1)).clamp(2, LENGTHS[3]);
         let mut lengths: Vec<u16> = plan.sizes(&LENGTHS).map(|it| *it.min(&longest)).collect();
         lengths.dedup();
         for kind in Kind::ALL {
@@ -106,16 +102,6 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             let item = ITEM.min(longest);
             // What spaces count as is read off lengths with ink, whichever a recording wants.
             loads.push(spaces(kind, window, face, longest));
-            for text in [words, in_turn, at_random] {
-                let lines = [EVEN, ODD].map(|x| {
-                    let at = At {
-                        x,
-                        ..at(window, face.copy, face)
-                    };
-                    written(kind, at, longest, 1, text).phases
-                });
-                loads.push(Workload::cycle(lines.into_iter().flatten()).for_letters());
-            }
             loads.push(load(kind, window, face.copy, face, longest, 1));
             loads.push(load(kind, window, face.copy, face, item, 1));
             match kind {
@@ -186,26 +172,17 @@ struct At {
     drawable: u32,
     gc: u32,
     face: Face,
-    /// Where each line begins.
-    x: u16,
-}
-
-fn at(drawable: u32, gc: u32, face: Face) -> At {
-    At {
-        drawable,
-        gc,
-        face,
-        x: EVEN,
-    }
 }
 
 fn load(kind: Kind, drawable: u32, gc: u32, face: Face, length: u16, count: usize) -> Workload {
-    written(kind, at(drawable, gc, face), length, count, words)
+    let at = At { drawable, gc, face };
+    written(kind, at, length, count, words)
 }
 
 /// A string of spaces: what a character without ink costs.
 fn spaces(kind: Kind, drawable: u32, face: Face, length: u16) -> Workload {
-    let at = at(drawable, face.copy, face);
+    let gc = face.copy;
+    let at = At { drawable, gc, face };
     written(kind, at, length, 1, |_, length| vec![b' '; length])
 }
 
@@ -217,13 +194,8 @@ fn written(
     count: usize,
     text: fn(usize, usize) -> Vec<u8>,
 ) -> Workload {
-    let At {
-        drawable,
-        gc,
-        face,
-        x,
-    } = at;
-    let (length, x) = (usize::from(length), x.cast_signed());
+    let At { drawable, gc, face } = at;
+    let length = usize::from(length);
     Workload::varied(Sync::ReadBack, length * count * 20, |index| {
         let (_, top) = place(index, SIDE, face.height);
         let y = top + face.ascent;
@@ -235,7 +207,7 @@ fn written(
                 core(PolyText8Request {
                     drawable,
                     gc,
-                    x,
+                    x: 0,
                     y,
                     items,
                 })
@@ -246,7 +218,7 @@ fn written(
                 core(PolyText16Request {
                     drawable,
                     gc,
-                    x,
+                    x: 0,
                     y,
                     items,
                 })
@@ -256,7 +228,7 @@ fn written(
                 core(ImageText8Request {
                     drawable,
                     gc,
-                    x,
+                    x: 0,
                     y,
                     string,
                 })
@@ -266,7 +238,7 @@ fn written(
                 core(ImageText16Request {
                     drawable,
                     gc,
-                    x,
+                    x: 0,
                     y,
                     string,
                 })
@@ -276,31 +248,12 @@ fn written(
 }
 
 /// Words as people read them, on from line to line, without what has no ink. What a letter costs
-/// depends on whether the server's processor can foresee it: on Xvfb 80 letters of `6x13` cost
-/// twice as much at random as the alphabet over and over. So those are measured too.
+/// depends on whether the server's processor can foresee it.
 fn words(start: usize, length: usize) -> Vec<u8> {
     const WORDS: &[u8] = include_bytes!("../../../LICENSE-APACHE");
     let inked = || WORDS.iter().copied().filter(u8::is_ascii_graphic);
     let all = inked().count().max(1);
     inked().cycle().skip(start % all).take(length).collect()
-}
-
-/// The printable characters in turn, from line to line a letter later: many, each of which tells
-/// which comes next. This is what x11perf and the test patterns of terminals draw.
-fn in_turn(start: usize, length: usize) -> Vec<u8> {
-    let line = start / length.max(1);
-    (line..line + length).map(printable).collect()
-}
-
-/// The printable characters in no order.
-fn at_random(start: usize, length: usize) -> Vec<u8> {
-    let characters = (start..start + length).map(|at| printable((scattered(at) >> 33) as usize));
-    characters.collect()
-}
-
-/// One of ASCII's characters with ink.
-fn printable(at: usize) -> u8 {
-    b'!' + (at % 94) as u8
 }
 
 /// `count` times the same text item of PolyText: its length in characters of `width` bytes, a

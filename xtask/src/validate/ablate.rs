@@ -80,9 +80,6 @@ const TERMS: &[Term] = &[
     ("operation: letters without ink", |it| {
         it.requests.iter_mut().for_each(|it| it.blank = None);
     }),
-    ("operation: variety of letters", |it| {
-        it.requests.iter_mut().for_each(|it| it.lettering.clear());
-    }),
     ("operation: rows of trapezoids", |it| {
         it.requests.iter_mut().for_each(|it| it.row = None);
     }),
