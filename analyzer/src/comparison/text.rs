@@ -10,7 +10,8 @@ impl Comparison {
     pub fn text(&self, top: Option<usize>) -> String {
         let mut text = String::new();
         for (label, server) in self.labels().iter().zip(&self.servers) {
-            text.push_str(&format!("{label}: {}\n", server.network));
+            let basis = server.basis.for_people();
+            text.push_str(&format!("{label}: {basis}\n  {}\n", server.network));
         }
         let mut told = Vec::new();
         for by in self.servers.iter().filter_map(|it| it.brought.as_ref()) {

@@ -56,7 +56,7 @@ macro_rules! edited {
     ($command:literal, $class:literal) => {
         concat!(
             text!(),
-            "timeout 12 ",
+            "timeout -k 1 12 ",
             $command,
             " text & sleep 1.5
              w=$(timeout 5 xdotool search --sync --onlyvisible --class ",
@@ -75,7 +75,7 @@ macro_rules! pointed {
     ($before:literal, $command:literal) => {
         concat!(
             $before,
-            "\n timeout 12 ",
+            "\n timeout -k 1 12 ",
             $command,
             " & sleep 2
              for x in 80 160 240 320 400 480; do
@@ -96,7 +96,7 @@ macro_rules! picture {
 
 /// All of them.
 pub(crate) const PROGRAMS: &[Program] = &[
-    program("xterm", "xterm", "xterm", "timeout 8 xterm -e 'ls -laR /usr/share/doc | head -20000'").known(),
+    program("xterm", "xterm", "xterm", "timeout -k 1 8 xterm -e 'ls -laR /usr/share/doc | head -20000'").known(),
     program("gtk3-widget-factory (GTK 3)", "gtk3-widget-factory", "gtk-3-examples",
         pointed!("", "gtk3-widget-factory")).known(),
     program("mousepad (GTK 3)", "mousepad", "mousepad", edited!("mousepad", "mousepad")).known(),
@@ -104,7 +104,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     program("emacs", "emacs", "emacs-gtk", edited!("emacs -Q", "emacs")).known(),
     program("scite (GTK 3)", "scite", "scite", edited!("scite", "scite")).known(),
     program("xclock (Xaw)", "xclock", "x11-apps",
-        "for i in 1 2 3; do timeout 4 xclock -update 0.02 & done; wait").known(),
+        "for i in 1 2 3; do timeout -k 1 4 xclock -update 0.02 & done; wait").known(),
     program("wish (Tk)", "wish", "tk", "cat >t.tcl <<'END'
 text .t; button .b -text Go -command {.t insert 1.0 \"line\\n\"}; canvas .c -width 300 -height 200
 pack .b .t .c; focus .t
@@ -112,22 +112,22 @@ proc tick {n} { .c delete all; for {set i 0} {$i<40} {incr i} {.c create line [e
   if {$n<120} {after 25 tick [expr $n+1]} else {exit} }
 after 1500 tick 0
 END
-timeout 12 wish t.tcl & sleep 1; xdotool mousemove 200 200 click 1
+timeout -k 1 12 wish t.tcl & sleep 1; xdotool mousemove 200 200 click 1
 xdotool type --delay 40 'The quick brown fox jumps over the lazy dog.'; wait").known(),
-    program("urxvt", "urxvt", "rxvt-unicode", "timeout 8 urxvt -e sh -c 'ls -laR /usr/share/doc | head -20000'"),
+    program("urxvt", "urxvt", "rxvt-unicode", "timeout -k 1 8 urxvt -e sh -c 'ls -laR /usr/share/doc | head -20000'"),
     program("geany (GTK 3)", "geany", "geany", edited!("geany -c cfg", "geany")),
     program("xfig (Xaw)", "xfig", "xfig", pointed!("", "xfig")),
-    program("feh (imlib2)", "feh", "feh", concat!(picture!(), "\n timeout 8 feh -. picture.ppm & sleep 1
+    program("feh (imlib2)", "feh", "feh", concat!(picture!(), "\n timeout -k 1 8 feh -. picture.ppm & sleep 1
 for k in Up Up Up Down Down Left Right Up Down Up; do xdotool key $k sleep 0.15; done; sleep 0.5; kill $!; wait")),
     program("gnuplot (Qt or x11)", "gnuplot", "gnuplot-x11", "cat >p.gp <<'END'
 set term x11
 do for [i=1:25] { plot sin(x*i/5.0) with lines, cos(x*i/7.0) with points; pause 0.05 }
 END
-timeout 12 gnuplot p.gp"),
+timeout -k 1 12 gnuplot p.gp"),
     program("zathura (GTK 3)", "zathura", "zathura", pointed!("printf '%%!PS\\n' >f.ps", "zathura")),
-    program("xcalc (Xaw)", "xcalc", "x11-apps", "timeout 8 xcalc & sleep 1; xdotool mousemove 60 200
+    program("xcalc (Xaw)", "xcalc", "x11-apps", "timeout -k 1 8 xcalc & sleep 1; xdotool mousemove 60 200
 for i in 1 2 3; do xdotool type --delay 30 '123+456='; done; sleep 0.5; kill $!; wait"),
-    program("xzgv (GTK 2)", "xzgv", "xzgv", concat!(picture!(), "\n timeout 8 xzgv picture.ppm & sleep 1.5
+    program("xzgv (GTK 2)", "xzgv", "xzgv", concat!(picture!(), "\n timeout -k 1 8 xzgv picture.ppm & sleep 1.5
 for k in z z d d s s; do xdotool key $k sleep 0.2; done; sleep 0.5; kill $!; wait")),
 ];
 
