@@ -28,7 +28,10 @@ pub(crate) struct Held {
     pub(crate) bytes: u64,
     pub(crate) shape: Shape,
     /// Of a set of glyphs: the bytes of each.
-    #[expect(clippy::box_collection, reason = "few have any, and there may be a million of these")]
+    #[expect(
+        clippy::box_collection,
+        reason = "few have any, and there may be a million of these"
+    )]
     pub(crate) glyphs: Option<Box<HashMap<u32, u64>>>,
 }
 
