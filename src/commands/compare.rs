@@ -26,9 +26,11 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     let substitutions = Substitutions::default();
     let mut profiles = Vec::with_capacity(arguments.params.len());
     let mut elsewhere = Vec::with_capacity(arguments.params.len());
+    let mut carries = false;
     for name in &arguments.params {
         let prices = input::named_prices(name, path, arguments.as_measured)?;
         let profile = Profile::new(&prices.parameters, &substitutions, Blocking::default());
+        carries |= prices.parameters.transport.is_some();
         elsewhere.push(prices.elsewhere.map(Warning::other_machine));
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }

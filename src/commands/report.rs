@@ -41,9 +41,12 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         profile = profile.grouped(by);
     }
     // What was measured of the recorded server is carried to the one that was named.
-    let mut here = match (arguments.basis, &arguments.params) {
-        (BasisChoice::Auto, Some(_)) => input::recorded_prices(path, as_measured)?,
-        _ => None,
+    let carries = arguments.basis == BasisChoice::Auto
+        && arguments.params.is_some()
+        && prices.parameters.transport.is_some();
+    let mut here = match carries {
+        true => input::recorded_prices(path, as_measured)?,
+        false => None,
     }
     .map(|prices| {
         let rules = Substitutions::default();

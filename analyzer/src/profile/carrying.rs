@@ -6,7 +6,7 @@ use x11prof_cost_model::{Cost, FastMap, Micros};
 use x11prof_protocol::Symbol;
 
 use super::charges::TransportPart;
-use super::tally::Line;
+use super::tally::{Line, Tally};
 use super::{PARTS, Profile, TransportLine, index};
 use crate::measured::Basis;
 
@@ -16,11 +16,13 @@ pub(super) struct Carried {
     parts: [f64; PARTS.len()],
     /// Of all that has a price: for what has none here.
     all: f64,
+    /// Of the other server's requests together: for groups of them, which so add up to the same.
+    groups: f64,
 }
 
 impl Carried {
-    /// From the recorded server's profile; `None` where nothing was measured.
-    pub(super) fn from(here: &Profile) -> Option<Carried> {
+    /// From the recorded server's profile to the other one's `lines`; `None` where nothing was measured.
+    pub(super) fn from(here: &Profile, lines: &Tally<Symbol>) -> Option<Carried> {
         if here.basis() != Basis::Measured {
             return None;
         }
@@ -34,7 +36,7 @@ impl Carried {
             let price = here.sums.lines.get(name)?.with_cold().time;
             Some((name, ratio(line.server.time, price)?))
         });
-        let requests = requests.collect();
+        let requests: FastMap<Symbol, f64> = requests.collect();
         let parts = PARTS.map(|part| {
             let price = here.sums.transport[index(part)].server.time;
             match part {
@@ -49,10 +51,17 @@ impl Carried {
         } else {
             1.0
         };
+        let (mut carried, mut there) = (0.0, 0.0);
+        for (name, line) in lines.iter() {
+            let price = line.with_cold().time.0;
+            carried += price * requests.get(&name).copied().unwrap_or(all);
+            there += price;
+        }
         Some(Carried {
             requests,
             parts: parts.map(|it| it.unwrap_or(all)),
             all,
+            groups: if there > 0.0 { carried / there } else { all },
         })
     }
 
@@ -69,7 +78,7 @@ impl Carried {
     /// A group's line, of many requests.
     pub(super) fn group(&self, line: &Line) -> Line {
         Line {
-            server: line.with_cold().times(self.all),
+            server: line.with_cold().times(self.groups),
             transport: line.transport.times(self.all),
             ..line.clone()
         }

@@ -212,10 +212,12 @@ impl Profile {
     }
 
     /// Brings what was measured on the recorded server, which is `here`, to this one; nothing where this is
-    /// measured itself, or wants prices alone, or nothing was measured. To be asked at the end.
+    /// measured itself, or wants prices alone, or its prices are not of processor time, or nothing was measured. To be
+    /// asked at the end.
     pub fn carry(&mut self, here: &Profile) {
-        if self.measuring.carries() {
-            self.carried = Carried::from(here);
+        let of_processor = self.knows_transport() && self.clock() == Some(Clock::Cpu);
+        if self.measuring.carries() && of_processor {
+            self.carried = Carried::from(here, &self.sums.lines);
         }
     }
 
