@@ -34,8 +34,13 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
         elsewhere.push(prices.elsewhere.map(Warning::other_machine));
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
-    let here = input::recorded_prices(path, arguments.as_measured)?
-        .map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
+    // What was measured of the recorded server is carried to those that prices of processor time tell of.
+    let here = match carries {
+        true => input::recorded_prices(path, arguments.as_measured)?,
+        false => None,
+    };
+    let here =
+        here.map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let carries = here.is_some();
     profiles.extend(here);
     let session = input::session(arguments.operations.as_deref())?;
