@@ -120,7 +120,7 @@ impl ProfileReport {
                 transport.update_ms.unwrap_or_default(),
             ),
             row(
-                "the server's own work",
+                "for nobody recorded",
                 transport.own.as_ref().map_or(0, |own| own.runs),
                 0,
                 transport.own.as_ref().map_or(0.0, |own| own.ms),
