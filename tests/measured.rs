@@ -10,7 +10,7 @@ use std::path::Path;
 
 use harness::{Place, needs};
 use serde_json::Value;
-use x11prof_analyzer::{Blocking, LiveProfile, Profile, ProfileReport, profile_trace};
+use x11prof_analyzer::{Basis, Blocking, LiveProfile, Profile, ProfileReport, profile_trace};
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::Reader;
 
@@ -77,6 +77,10 @@ fn a_live_profile_says_the_same_as_a_report() {
     while let Some(record) = reader.next().expect("a record") {
         live.feed(record);
     }
+    // A look at it changes nothing, and is on the same basis.
+    let before = live.report("it", &Network::NONE, false);
+    assert_eq!(before.server.basis, Basis::Measured);
+    assert!(before.total.server_ms > 0.0, "{:?}", before.total);
     live.end();
     let mut profiles = [Profile::new(&parameters, &rules, Blocking::default())];
     let mut reader = Reader::new(XTERM).expect("a trace");

@@ -84,8 +84,11 @@ impl LiveProfile {
     }
 
     /// What came so far; `path` names the trace, and with `held` it has resources and grabs.
-    pub fn report(&self, path: &str, network: &Network, held: bool) -> ProfileReport {
-        let mut report = ProfileReport::new(path, &self.facts, &self.profile, network);
+    pub fn report(&mut self, path: &str, network: &Network, held: bool) -> ProfileReport {
+        let facts = &self.facts;
+        let mut report = self
+            .profile
+            .now(|profile| ProfileReport::new(path, facts, profile, network));
         // A recording that goes on has no end yet, which is nothing to warn of.
         report
             .warnings
@@ -120,15 +123,15 @@ mod tests {
         let mut trace = Synthetic::new();
         trace.wait(10).client_sends(&[no_operation(1)]);
         let mut live = LiveProfile::new(&parameters("1.0"), &rules);
-        let report = |live: &LiveProfile| live.report("it", &Network::NONE, true);
+        let report = |live: &mut LiveProfile| live.report("it", &Network::NONE, true);
         trace.records.iter().for_each(|it| live.feed(it.clone()));
         live.end();
-        let before = report(&live);
+        let before = report(&mut live);
         assert_eq!((before.total.count, before.total.server_ms), (1, 0.001));
         assert!(before.trace.complete);
 
         live.afresh(&parameters("3.0"), &rules);
-        let nothing = report(&live);
+        let nothing = report(&mut live);
         assert_eq!(
             (nothing.total.count, nothing.trace.connection_count),
             (0, 1)
@@ -142,7 +145,7 @@ mod tests {
             .iter()
             .for_each(|record| live.feed(record.clone()));
         live.end();
-        let after = report(&live);
+        let after = report(&mut live);
         assert_eq!((after.total.count, after.total.server_ms), (2, 0.006));
         // It is still the same client, whose earlier requests are not missing.
         let missing = after.warnings.iter().map(|warning| warning.kind);

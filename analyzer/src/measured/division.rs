@@ -295,6 +295,15 @@ impl<K: Divided> Division<K> {
         self.fit.divide(&mut credit);
     }
 
+    /// What waits for its division, as it would be divided now.
+    pub(crate) fn pending(&self) -> Vec<(K, Share)> {
+        let mut pending = Vec::new();
+        self.fit
+            .clone()
+            .divide(&mut |key, share| pending.push((key, share)));
+        pending
+    }
+
     /// The trace is over: what goes on is over as well.
     pub(crate) fn end(&mut self) {
         self.runs.end();

@@ -18,6 +18,10 @@ const WINDOW: usize = 1 << 16;
 /// seldom come have all of it (docs/ACCURACY.md, "Is the division right?").
 const STEPS: usize = 30;
 
+/// How much the factors before a window weigh beside its runs: so much of each kind's work. Without it a kind that
+/// seldom decides a run would lose all of its time to one that does.
+const PRIOR: f64 = 0.1;
+
 /// What can be divided.
 pub(crate) trait Divided: Copy + Eq + Hash {
     /// The same for all work whose prices may be wrong in the same way.
@@ -34,7 +38,7 @@ struct Part<K> {
 }
 
 /// Runs that wait for their division.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Fit<K> {
     /// The runs: what is divided, and where its parts end.
     runs: Vec<(Share, usize)>,
@@ -75,9 +79,9 @@ impl<K: Divided> Fit<K> {
     /// Divides the runs of the window, and hands out what each key has.
     pub(super) fn divide(&mut self, credit: &mut impl FnMut(K, Share)) {
         let sums = self.sums();
-        self.begin(&sums);
+        let before = self.begin(&sums);
         for _ in 0..STEPS {
-            self.step(&sums);
+            self.step(&sums, &before);
         }
         let mut begin = 0;
         for (share, end) in std::mem::take(&mut self.runs) {
@@ -106,18 +110,20 @@ impl<K: Divided> Fit<K> {
         sums
     }
 
-    /// Gives kinds that are new the factor that all prices have in the window.
-    fn begin(&mut self, sums: &[f64]) {
+    /// Gives kinds that are new the factor that all prices have in the window; returns those of all.
+    fn begin(&mut self, sums: &[f64]) -> Vec<f64> {
         let took: Micros = self.runs.iter().map(|(share, _)| share.time).sum();
         let priced: f64 = sums.iter().sum();
         let all = Some(took.0 / priced).filter(|it| it.is_finite() && *it > 0.0);
         for factor in &mut self.factors {
             *factor = factor.or(all);
         }
+        let factors = self.factors.iter();
+        factors.map(|factor| factor.unwrap_or(1.0)).collect()
     }
 
     /// One step of the fit.
-    fn step(&mut self, sums: &[f64]) {
+    fn step(&mut self, sums: &[f64], before: &[f64]) {
         let mut better = vec![0.0; self.factors.len()];
         let mut begin = 0;
         for (share, end) in &self.runs {
@@ -129,9 +135,10 @@ impl<K: Divided> Fit<K> {
             }
             begin = *end;
         }
-        for ((factor, better), sum) in self.factors.iter_mut().zip(better).zip(sums) {
+        let told = better.into_iter().zip(sums).zip(before);
+        for (factor, ((better, sum), before)) in self.factors.iter_mut().zip(told) {
             if let Some(factor) = factor.as_mut().filter(|_| *sum > 0.0) {
-                *factor *= better / sum;
+                *factor = (*factor * better / sum + PRIOR * before) / (1.0 + PRIOR);
             }
         }
     }
@@ -197,6 +204,7 @@ mod tests {
         divided(&mut fit);
         run(&mut fit, 20.0, &[(0, 10.0), (1, 1.0)]);
         let [first, second, _] = divided(&mut fit);
-        assert!((first - second).abs() < 1e-6);
+        // By their prices alone it would be ten to one.
+        assert!((0.8..1.25).contains(&(first / second)), "{first} {second}");
     }
 }

@@ -263,6 +263,14 @@ impl Measuring {
         }
     }
 
+    /// What waits for its division, as it would be divided now.
+    pub(super) fn pending(&self) -> Vec<(Key, Share)> {
+        self.division
+            .as_ref()
+            .map(Division::pending)
+            .unwrap_or_default()
+    }
+
     /// From shares to the kernel's time; `None` where nothing is measured.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.division.as_ref()?.rate(self.credited)

@@ -202,6 +202,20 @@ impl Profile {
         measuring.end(|key, share| sums.credit(key, share));
     }
 
+    /// Looks at the profile of a recording that goes on: with what waits for its division as it would be divided now.
+    pub(crate) fn now<R>(&mut self, look: impl FnOnce(&Profile) -> R) -> R {
+        let (pending, runs) = (self.measuring.pending(), self.sums.runs);
+        for (key, share) in &pending {
+            self.sums.credit(*key, *share);
+        }
+        let seen = look(self);
+        for (key, share) in pending {
+            self.sums.credit(key, share.part(-1.0));
+        }
+        self.sums.runs = runs;
+        seen
+    }
+
     /// What the server's times stand on.
     pub fn basis(&self) -> Basis {
         match (self.measuring.rate(), &self.carried) {
