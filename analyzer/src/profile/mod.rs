@@ -18,6 +18,7 @@ pub(crate) mod reporting;
 pub(crate) mod scales;
 mod slices;
 mod streams;
+mod sums;
 pub(crate) mod tally;
 pub(crate) mod target;
 #[cfg(test)]
@@ -27,26 +28,26 @@ mod touched;
 #[cfg(test)]
 mod what_if_tests;
 
-use std::collections::HashMap;
 use std::io;
 
 use x11prof_cost_model::{Brought, Clock, Cost, ServerParameters, Substitutions, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
-use x11prof_trace::{ConnectionId, Reader, TraceError};
+use x11prof_trace::{Reader, TraceError};
 
 use crate::facts::Facts;
 use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline};
 use crate::warnings::Warnings;
 use carrying::Carried;
-use charges::{Charge, TransportPart};
+use charges::TransportPart;
 use groups::{By, GroupKey, Groups};
+use measuring::Measuring;
 pub use measuring::Wanted;
-use measuring::{Key, Measuring};
 use pricing::{Blocking, Pricer};
 use scales::Scales;
-use tally::{Line, Tally, less, measured};
+use sums::Sums;
+use tally::{Line, measured};
 
 /// What one part of transport adds up to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,30 +89,6 @@ pub struct Profile {
     /// What brings its prices to times that were measured on another server.
     carried: Option<Carried>,
     sums: Sums,
-}
-
-/// What charges add up to.
-#[derive(Default)]
-struct Sums {
-    lines: Tally<Symbol>,
-    groups: Option<Groups>,
-    events: HashMap<Symbol, TransportLine>,
-    transport: [TransportLine; 9],
-    scales: Scales,
-    /// The wakeup that a request which is left out was charged: it is the next one's of its
-    /// batch, or none.
-    unclaimed: Option<(ConnectionId, Cost)>,
-    warnings: Warnings,
-    clocks: Clocks,
-    /// Runs of the server that were divided.
-    runs: u64,
-}
-
-/// Requests priced on each of the server's clocks.
-#[derive(Default)]
-struct Clocks {
-    cpu: u64,
-    wall: u64,
 }
 
 impl Profile {
@@ -353,129 +330,6 @@ impl Profile {
     /// What there is to know about the prices.
     pub fn warnings(&self) -> &Warnings {
         &self.sums.warnings
-    }
-}
-
-impl Sums {
-    /// Adds a share of the server's measured time.
-    fn credit(&mut self, key: Key, share: Share) {
-        self.runs += u64::from(key.part == Some(TransportPart::Wakeup));
-        let factor = key.request.map_or(1.0, |it| self.scales.factor(it));
-        if factor == 0.0 {
-            return;
-        }
-        if let Some(part) = key.part {
-            self.transport[index(part)].measured += share;
-        }
-        if let Some(name) = key.event {
-            self.events.entry(name).or_default().measured += share;
-        }
-        let group = match (&mut self.groups, key.group) {
-            (Some(groups), Some(group)) => Some(groups.line(group)),
-            _ => None,
-        };
-        let line = key.request.map(|request| self.lines.line(request));
-        for line in line.into_iter().chain(group) {
-            match key.part {
-                None => line.measured += share.part(factor),
-                Some(_) => line.measured_transport += share,
-            }
-        }
-    }
-
-    /// Adds a charge; `event` is the name of the event that it is for.
-    fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>) {
-        let request = request(charge);
-        let factor = request.map_or(1.0, |request| self.scales.factor(request));
-        if factor == 0.0 {
-            self.left_out(charge);
-            return;
-        }
-        match charge {
-            Charge::Request {
-                connection,
-                operation,
-                price,
-                ..
-            } => {
-                self.scales.count(operation.request);
-                match price.clock {
-                    Some(Clock::Cpu) => self.clocks.cpu += 1,
-                    Some(Clock::Wall) => self.clocks.wall += 1,
-                    None => {}
-                }
-                for doubt in &price.doubts {
-                    self.warnings.doubt(operation.request, doubt);
-                }
-                if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| of == connection) {
-                    self.lines.line(operation.request).transport += server;
-                }
-            }
-            Charge::Failed {
-                request,
-                correction: None,
-                ..
-            } => self.warnings.uncorrected(*request),
-            Charge::Transport {
-                part,
-                bytes,
-                server,
-                ..
-            } => {
-                self.transport[index(*part)].add(*bytes, *server);
-                if let (TransportPart::Event, Some(name)) = (part, event) {
-                    self.events.entry(name).or_default().add(*bytes, *server);
-                }
-            }
-            _ => {}
-        }
-        if let Some(request) = request {
-            self.lines.line(request).add(charge, factor);
-        }
-        // A wakeup's group is known when it is blamed.
-        let wakeup = matches!(
-            charge,
-            Charge::Transport {
-                part: TransportPart::Wakeup,
-                ..
-            }
-        );
-        if let Some(groups) = &mut self.groups
-            && !wakeup
-        {
-            groups.add(charge, factor);
-        }
-    }
-
-    /// A charge for a request that is left out.
-    fn left_out(&mut self, charge: &Charge<'_>) {
-        match charge {
-            Charge::Request { operation, .. } => self.scales.count(operation.request),
-            Charge::Blame {
-                connection, server, ..
-            } => self.unclaimed = Some((*connection, *server)),
-            _ => {}
-        }
-    }
-
-    /// The batch is over: a wakeup that only requests which are left out had caused was none.
-    fn unclaimed_of(&mut self, connection: ConnectionId) {
-        if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| *of == connection) {
-            let wakeups = &mut self.transport[index(TransportPart::Wakeup)];
-            wakeups.count = wakeups.count.saturating_sub(1);
-            wakeups.server = less(wakeups.server, server);
-        }
-    }
-}
-
-/// The request that a charge is for.
-fn request(charge: &Charge<'_>) -> Option<Symbol> {
-    match charge {
-        Charge::Request { operation, .. } => Some(operation.request),
-        Charge::Failed { request, .. }
-        | Charge::Pipelined { request, .. }
-        | Charge::Blame { request, .. } => Some(*request),
-        Charge::Transport { request, .. } => *request,
     }
 }
 

@@ -1,0 +1,186 @@
+//! Runs of a few microseconds with exact shares.
+
+use std::collections::BTreeMap;
+
+use x11prof_cost_model::Micros;
+use x11prof_protocol::SequenceNumber;
+use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
+
+use super::{Came, Divided, Division, Source, Work};
+use crate::measured::share::Share;
+
+const SERVER: u32 = 7;
+const WAKEUP: char = 'w';
+
+impl Divided for char {
+    /// One kind: prices alone divide.
+    fn kind(self) -> char {
+        'k'
+    }
+}
+
+/// A division of runs from and to these microseconds, the first of which is preceded by a wait.
+fn with(runs: &[(u64, u64)]) -> Division<char> {
+    let mut division = Division::of(SERVER);
+    division.captured(true);
+    let switch = |micros: u64, kind| Switch {
+        time: Timestamp::from_nanos(micros * 1000),
+        pid: SERVER,
+        tid: SERVER,
+        cpu: 0,
+        kind,
+    };
+    for &(from, to) in runs {
+        division.switches(&[
+            switch(from, SwitchKind::In),
+            switch(to, SwitchKind::Blocked),
+        ]);
+    }
+    division
+}
+
+impl Division<char> {
+    fn request(&mut self, micros: u64, key: char, price: f64) {
+        self.one(micros, Came::In, Some(key), Some(Micros(price)));
+    }
+
+    fn one(&mut self, micros: u64, came: Came, key: Option<char>, price: Option<Micros>) {
+        self.work(Work {
+            at: micros * 1000,
+            came,
+            key,
+            price,
+            question: None,
+        });
+    }
+
+    /// A request to be answered, or its answer.
+    fn question(&mut self, micros: u64, came: Came, key: char) {
+        self.work(Work {
+            at: micros * 1000,
+            came,
+            key: Some(key),
+            price: Some(Micros(5.0)),
+            question: Some((ConnectionId(1), SequenceNumber(1))),
+        });
+    }
+
+    /// What each key has by `now`, in microseconds; a wakeup weighs 5.
+    fn settled(&mut self, micros: u64) -> BTreeMap<char, f64> {
+        let mut all = BTreeMap::new();
+        let wakeup = |_| Micros(5.0);
+        self.settle(
+            micros * 1000,
+            wakeup,
+            |_| WAKEUP,
+            |key, share: Share| {
+                *all.entry(key).or_default() += share.time.0;
+            },
+        );
+        self.finish(|key, share: Share| {
+            *all.entry(key).or_default() += share.time.0;
+        });
+        all
+    }
+}
+
+#[test]
+fn a_run_is_divided_in_proportion_to_prices() {
+    let mut division = with(&[(100, 140), (10_000, 10_030)]);
+    division.request(90, 'a', 10.0);
+    division.request(95, 'b', 5.0);
+    assert_eq!(
+        division.settled(1000),
+        BTreeMap::from([('a', 20.0), ('b', 10.0), (WAKEUP, 10.0)])
+    );
+    division.request(9_990, 'b', 5.0);
+    assert_eq!(
+        division.settled(20_000),
+        BTreeMap::from([('b', 15.0), (WAKEUP, 15.0)])
+    );
+}
+
+#[test]
+fn what_nobody_called_for_is_nobodys() {
+    let mut division = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
+    division.request(90, 'a', 15.0);
+    // Written by the first run, read late.
+    division.one(150, Came::Answer, Some('r'), Some(Micros(20.0)));
+    // It came while the second run went on; the third, which nothing else explains, is for it.
+    division.request(9_990, 'a', 5.0);
+    division.request(10_025, 'b', 5.0);
+    let settled = division.settled(20_000);
+    assert_eq!(settled[&'r'], 20.0);
+    assert_eq!(settled[&'b'], 5.0);
+    assert_eq!(division.uncalled().runs, 0);
+
+    let mut division = with(&[(100, 140), (10_000, 10_030)]);
+    division.request(90, 'a', 15.0);
+    division.settled(20_000);
+    let own = division.uncalled();
+    assert_eq!((own.runs, own.share.time), (1, Micros(30.0)));
+}
+
+#[test]
+fn what_came_late_is_the_runs_own_where_something_explains_the_next() {
+    let mut division = with(&[(100, 400), (410, 420)]);
+    division.request(90, 'a', 5.0);
+    division.request(390, 'b', 5.0);
+    division.request(405, 'c', 5.0);
+    let settled = division.settled(1000);
+    assert_eq!((settled[&'b'], settled[&'c']), (100.0, 5.0));
+}
+
+#[test]
+fn the_beginning_of_a_long_request_is_carried_to_its_end() {
+    let mut division = with(&[(100, 140), (1_000, 1_010)]);
+    division.one(90, Came::In, None, None);
+    division.request(990, 'a', 5.0);
+    let settled = division.settled(2_000);
+    assert_eq!(settled[&'a'] + settled[&WAKEUP], 50.0);
+}
+
+#[test]
+fn a_server_that_owes_an_answer_goes_on() {
+    // It waits for a disk twice before it answers.
+    let mut division = with(&[(100, 110), (1_000, 1_040), (2_000, 2_010), (9_000, 9_030)]);
+    division.question(90, Came::In, 'a');
+    division.question(2_005, Came::Answer, 'r');
+    let settled = division.settled(20_000);
+    assert_eq!(settled[&'a'], 5.0 + 40.0 + 5.0);
+    assert_eq!((settled[&'r'], settled[&WAKEUP]), (5.0, 5.0));
+    let own = division.uncalled();
+    assert_eq!((own.runs, own.share.time), (1, Micros(30.0)));
+}
+
+#[test]
+fn what_has_no_price_weighs_as_much_as_others() {
+    let mut division = with(&[(100, 150)]);
+    division.request(80, 'a', 2.0);
+    division.request(81, 'a', 8.0);
+    division.one(82, Came::In, Some('u'), None);
+    let settled = division.settled(1000);
+    assert_eq!((settled[&'a'], settled[&'u']), (25.0, 12.5));
+}
+
+#[test]
+fn a_clock_alone_is_divided_as_one_run() {
+    let mut division: Division<char> = Division::of(SERVER);
+    division.captured(false);
+    assert_eq!(division.source(), Source::Clock);
+    division.clock(0, 1_000_000);
+    division.request(90, 'a', 10.0);
+    division.request(91, 'b', 30.0);
+    let settled = division.settled(1000);
+    division.clock(2_000_000, 1_080_000);
+    let credited = Share {
+        time: Micros(settled.values().sum()),
+        stretches: 0.0,
+    };
+    let rate = division.rate(credited).unwrap();
+    let b = Share {
+        time: Micros(settled[&'b']),
+        ..credited
+    };
+    assert_eq!(rate.time(b), Micros(60.0));
+}
