@@ -9,7 +9,7 @@ use crate::{Host, Measured, Micros, Reference, ServerParameters, TransportCosts}
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
-    /// So many times as long, in the middle of the loads.
+    /// How many times as long the middle one of the loads takes.
     pub times: f64,
     /// The least of them.
     pub low: f64,
