@@ -110,7 +110,9 @@ fn the_kernels_own_figures_stand_beside_the_estimate() {
         .as_f64()
         .expect("the kernel's figure");
     let estimate = total["server_ms"].as_f64().expect("an estimate");
-    assert!(measured > 1.0 && estimate > 0.0, "{total}");
+    // Both clocks are the kernel's: switches add up to what the process's clock says.
+    assert!(measured > 1.0, "{total}");
+    assert!((0.8..1.25).contains(&(estimate / measured)), "{total}");
     assert!(total["client_cpu_ms"].as_f64() > Some(1.0), "{total}");
     assert!(total["wall_ms"].as_f64() > Some(10.0), "{total}");
     assert_eq!(report["server"]["clock"], "cpu");
@@ -179,9 +181,17 @@ fn compare_prices_two_servers_side_by_side() {
 #[test]
 fn dump_prints_a_line_a_message() {
     let place = Place::new();
-    let text = place.ok(["dump", &xterm_trace().to_string_lossy()]);
-    for name in ["CreateGC", "ImageText8", "QueryExtension", "Expose"] {
-        assert!(text.contains(name), "{name} is missing");
+    let trace = xterm_trace().to_string_lossy();
+    let text = place.ok(["dump", &trace]);
+    let counted = place.json(["stats", "--format", "json", &trace]);
+    let requests = counted["categories"][0]["by_message"].as_array();
+    let requests = requests.expect("the requests");
+    assert!(requests.len() > 10, "{counted:#}");
+    for row in requests {
+        let name = row["name"].as_str().expect("a name");
+        let word = format!(" -> {name} ");
+        let lines = text.lines().filter(|line| line.contains(&word)).count();
+        assert_eq!(Some(lines as u64), row["count"].as_u64(), "{name}");
     }
 }
 

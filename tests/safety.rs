@@ -13,9 +13,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use harness::raw::{Client, Order, cookie, setup};
+use harness::raw::{Client, Order, cookie};
 use harness::{Place, Ran, Recording, Server, needs};
 use rustix::process::Signal;
 use x11prof_trace::{Control, Direction, Reader, Record};
@@ -54,78 +53,6 @@ fn troubles(records: &[Record]) -> Vec<&str> {
             _ => None,
         })
         .collect()
-}
-
-#[test]
-fn killed_at_any_moment_all_but_the_last_quarter_second_is_there() {
-    let server = Server::xvfb(&[]);
-    // Moments spread over two periods of the recorder's flush, an irrational step apart.
-    for n in 0..24_u32 {
-        let place = Place::new();
-        let trace = place.path("trace.mcap");
-        let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
-        let mut client = recording.raw(Order::Little);
-        let moment = Duration::from_millis(260 + u64::from(n) * 618 % 400);
-        let setup_len = setup(Order::Little, &[0; 16]).len() as u64;
-        let (start, mut sent) = (Instant::now(), vec![(Instant::now(), setup_len)]);
-        while start.elapsed() < moment {
-            client.sync();
-            // As often as a busy program does; a recorder without optimisation keeps up with that.
-            std::thread::sleep(Duration::from_millis(1));
-            let before = sent.last().map_or(0, |&(_, bytes)| bytes);
-            sent.push((Instant::now(), before + 4));
-        }
-        let killed = Instant::now();
-        recording.signal(Signal::KILL);
-        let (records, complete) = read(&trace);
-        assert!(!complete);
-        let safe = sent
-            .iter()
-            .rev()
-            .find(|(at, _)| killed - *at > Duration::from_millis(250));
-        let safe = safe.map_or(0, |&(_, bytes)| bytes);
-        let there = requested(&records);
-        assert!(
-            there >= safe,
-            "killed after {moment:?}: {there} of {safe} bytes"
-        );
-        let whole = place.path("whole.mcap");
-        place.ok([Path::new("recover"), &trace, Path::new("-o"), &whole]);
-        let (recovered, complete) = read(&whole);
-        assert!(complete);
-        assert_eq!(requested(&recovered), there);
-    }
-}
-
-#[test]
-fn killed_while_a_client_floods_all_but_the_last_quarter_second_is_there() {
-    let server = Server::xvfb(&[]);
-    for n in 0..4_u32 {
-        let place = Place::new();
-        let trace = place.path("trace.mcap");
-        let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
-        let mut client = recording.raw(Order::Little);
-        let moment = Duration::from_millis(700 + u64::from(n) * 61);
-        let mut bytes = setup(Order::Little, &[0; 16]).len() as u64;
-        let (start, mut sent) = (Instant::now(), Vec::new());
-        // NoOperations without a pause; what was answered has crossed the recorder.
-        while start.elapsed() < moment {
-            for _ in 0..1000 {
-                client.request(127, 0, &[0; 15]);
-            }
-            client.sync();
-            bytes += 1000 * 64 + 4;
-            sent.push((Instant::now(), bytes));
-        }
-        let killed = Instant::now();
-        recording.signal(Signal::KILL);
-        let (records, complete) = read(&trace);
-        assert!(!complete);
-        let old = |&&(at, _): &&(Instant, u64)| killed - at > Duration::from_millis(250);
-        let safe = sent.iter().rev().find(old).map_or(0, |&(_, bytes)| bytes);
-        let there = requested(&records);
-        assert!(safe > 0 && there >= safe, "{there} of {safe} bytes");
-    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod carried;
 mod coverage;
 mod division;
 mod episodes;
+mod killed;
 mod long_trace;
 mod measure;
 mod memory;
@@ -28,6 +29,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("coverage") => coverage::validate(),
         Some("division") => division::validate(&arguments[1..]),
         Some("episodes") => episodes::validate(&arguments[1..]),
+        Some("killed") => killed::validate(),
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
@@ -36,6 +38,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate coverage\n       \
              cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|idle|screen]\n       \
+             cargo xtask validate killed\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate resources"
