@@ -3,10 +3,10 @@
 use x11rb_protocol::protocol::{composite, damage, dri3, shm, xfixes};
 
 use crate::body::Body;
-use crate::drawables::Pixmap;
 use crate::ids::By;
-use crate::names::ExtensionKind;
+use crate::operations::names::ExtensionKind;
 use crate::session::State;
+use crate::windows::drawables::Pixmap;
 
 impl State {
     /// Does what a request of an extension does; gives the id of what it makes.
@@ -35,7 +35,7 @@ impl State {
             }
             _ => None,
         };
-        own.or_else(|| self.extras.extension(by, extension, minor, body))
+        own.or_else(|| self.opaque.extension(by, extension, minor, body))
     }
 
     /// Pixmaps from buffers of the graphics card.

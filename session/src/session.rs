@@ -6,25 +6,24 @@ use x11prof_protocol::{
 };
 use x11rb_protocol::protocol::xproto;
 
-use crate::asked::Asked;
-use crate::atoms::Atoms;
 use crate::body::Body;
-use crate::clients::{Clients, Deed};
 use crate::definitions::Definitions;
-use crate::drawables::{Drawable, Drawables};
-use crate::extras::Extras;
-use crate::fonts::{FontMetrics, Fonts};
-use crate::gc::{Gc, Gcs, Known};
+use crate::geometry::target::Target;
 use crate::ids::{By, ClientId};
-use crate::names::{ExtensionKind, Names};
-use crate::operation::{Effect, Operation};
-use crate::regions::Regions;
-use crate::render::Render;
+use crate::operations::names::{ExtensionKind, Names};
+use crate::operations::operation::{Effect, Operation};
+use crate::operations::{compositing, drawing, images, plain, text, window_requests};
+use crate::rendering::gc::{Gc, Gcs, Known};
+use crate::rendering::render::Render;
+use crate::replies::AwaitedReplies;
+use crate::resources::atoms::Atoms;
+use crate::resources::clients::{Clients, Deed};
+use crate::resources::fonts::{FontMetrics, Fonts};
+use crate::resources::opaque::OpaqueResources;
+use crate::resources::regions::Regions;
 use crate::setup::{PixmapFormat, Setup};
-use crate::target::Target;
-use crate::{
-    compositing, drawing, images, other, text, window_events, window_messages, window_operations,
-};
+use crate::windows::drawables::{Drawable, Drawables};
+use crate::windows::{events, requests};
 
 /// Major opcodes from here on are extensions' (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
@@ -53,11 +52,11 @@ pub struct Session {
 /// What requests find on the server.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    pub(crate) asked: Asked,
+    pub(crate) awaited: AwaitedReplies,
     pub(crate) atoms: Atoms,
     pub(crate) clients: Clients,
     pub(crate) drawables: Drawables,
-    pub(crate) extras: Extras,
+    pub(crate) opaque: OpaqueResources,
     pub(crate) fonts: Fonts,
     pub(crate) gcs: Gcs,
     pub(crate) pixmap_formats: Vec<PixmapFormat>,
@@ -105,7 +104,7 @@ impl Session {
                 Observed::Failed(error.sequence)
             }
             Message::Event(event) => {
-                window_events::event(&mut self.state.drawables, client, event);
+                events::event(&mut self.state.drawables, client, event);
                 Observed::Nothing
             }
             Message::ServerSetup(setup) => {
@@ -226,11 +225,11 @@ impl Session {
                     _ => false,
                 };
                 if !drawn {
-                    other::extension(operation, names, kind, request);
+                    plain::extension(operation, names, kind, request);
                 }
                 if let Some(kind) = kind {
                     let by = By::request(client, request);
-                    state.asked.request(by, request, Some(kind), &body);
+                    state.awaited.request(by, request, Some(kind), &body);
                     if let Some(made) = state.extension(by, kind, request.minor, &body) {
                         state
                             .clients
@@ -246,9 +245,9 @@ impl Session {
                         | xproto::REPARENT_WINDOW_REQUEST
                         ..=xproto::CIRCULATE_WINDOW_REQUEST
                 ) {
-                    window_operations::operation(operation, names, state, client, request, &body);
+                    window_requests::operation(operation, names, state, client, request, &body);
                 } else {
-                    other::operation(operation, names, state, request, &body);
+                    plain::operation(operation, names, state, request, &body);
                 }
                 state.apply(By::request(client, request), request, &body);
             }
@@ -280,9 +279,7 @@ impl State {
     fn apply(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
         let drawables = &mut self.drawables;
         let made = match request.major {
-            xproto::CREATE_WINDOW_REQUEST => {
-                window_messages::create(drawables, by, request.minor, body)?
-            }
+            xproto::CREATE_WINDOW_REQUEST => requests::create(drawables, by, request.minor, body)?,
             xproto::CREATE_PIXMAP_REQUEST => drawables.create_pixmap(by, request.minor, body)?,
             xproto::CREATE_GC_REQUEST => {
                 let fonts = &self.fonts;
@@ -292,7 +289,7 @@ impl State {
             xproto::CREATE_COLORMAP_REQUEST
             | xproto::COPY_COLORMAP_AND_FREE_REQUEST
             | xproto::CREATE_CURSOR_REQUEST
-            | xproto::CREATE_GLYPH_CURSOR_REQUEST => self.extras.core(by, request.major, body)?,
+            | xproto::CREATE_GLYPH_CURSOR_REQUEST => self.opaque.core(by, request.major, body)?,
             _ => return self.change(by, request, body),
         };
         self.clients.did(by.client, by.sequence, Deed::Made(made));
@@ -303,7 +300,7 @@ impl State {
     fn change(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
         match request.major {
             xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => {
-                window_messages::change_attributes(&mut self.drawables.windows, by, body)?;
+                requests::change_attributes(&mut self.drawables.windows, by, body)?;
             }
             xproto::CHANGE_SAVE_SET_REQUEST => {
                 let insert = request.minor == 0;
@@ -313,7 +310,7 @@ impl State {
             xproto::DESTROY_WINDOW_REQUEST
             | xproto::DESTROY_SUBWINDOWS_REQUEST
             | xproto::REPARENT_WINDOW_REQUEST..=xproto::CIRCULATE_WINDOW_REQUEST => {
-                window_messages::request(&mut self.drawables, by, request, body)?;
+                requests::request(&mut self.drawables, by, request, body)?;
             }
             xproto::SET_SELECTION_OWNER_REQUEST => {
                 self.atoms.own(body.u32(4)?, body.u32(0)?, Some(by));
@@ -336,7 +333,7 @@ impl State {
             }
             xproto::FREE_GC_REQUEST => self.gcs.free(body.u32(0)?),
             xproto::FREE_COLORMAP_REQUEST | xproto::FREE_CURSOR_REQUEST => {
-                self.extras.core(by, request.major, body);
+                self.opaque.core(by, request.major, body);
             }
             xproto::SET_CLOSE_DOWN_MODE_REQUEST => {
                 self.clients.set_close_down(by.client, request.minor);
@@ -346,7 +343,7 @@ impl State {
                     self.remove_client(client);
                 }
             }
-            _ => self.asked.request(by, request, None, body),
+            _ => self.awaited.request(by, request, None, body),
         }
         Some(())
     }
@@ -372,7 +369,7 @@ impl State {
         match self.clients.failed(client, error.sequence) {
             Some(Deed::Made(id)) => {
                 self.drawables.undo(id, by);
-                self.extras.undo(id, by);
+                self.opaque.undo(id, by);
                 self.fonts.undo(id, by);
                 self.gcs.undo(id, by);
                 self.regions.undo(id, by);
@@ -385,7 +382,7 @@ impl State {
 
     /// The connection of a client has ended.
     fn closed(&mut self, client: ClientId) {
-        self.asked.remove_client(client);
+        self.awaited.remove_client(client);
         self.atoms.remove_client(client);
         let saved = self.clients.take_save_set(client);
         self.drawables.windows.save(client, &saved);
@@ -396,7 +393,7 @@ impl State {
 
     fn remove_client(&mut self, client: ClientId) {
         self.drawables.remove_client(client);
-        self.extras.remove_client(client);
+        self.opaque.remove_client(client);
         self.fonts.remove_client(client);
         self.gcs.remove_client(client);
         self.regions.remove_client(client);

@@ -1,0 +1,155 @@
+//! The user's own operations: what decides the cost of requests that a session does not know, or
+//! that the user wants counted otherwise (the paper's action templates).
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use x11prof_protocol::{Extensions, Request, Symbol};
+
+use crate::body::Body;
+use crate::definitions::expression::{Bytes, Expression};
+use crate::definitions::file::DefinitionError;
+use crate::ids::IdHasher;
+use crate::operations::operation::{Attribute, Attributes, Effect, Operation, Value};
+
+/// Definitions of operations, by the requests that they are about.
+#[derive(Debug, Clone, Default)]
+pub struct Definitions {
+    pub(crate) all: Vec<Definition>,
+    pub(crate) by_name: HashMap<Symbol, usize, BuildHasherDefault<IdHasher>>,
+    pub(crate) by_opcode: HashMap<(Symbol, u8), usize>,
+}
+
+/// What one kind of request is as an operation. What is not given stays as a session has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Definition {
+    pub(crate) op_size: Option<Expression>,
+    pub(crate) items: Option<Items>,
+    pub(crate) attributes: Option<Vec<(Attribute, Chosen)>>,
+}
+
+/// A list at the end of a request, of which each element is an item.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Items {
+    /// Where it begins, counted as fields are.
+    pub(crate) from: usize,
+    /// Bytes of an element; not 0.
+    pub(crate) every: usize,
+    /// The size of an item.
+    pub(crate) size: Expression,
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chosen {
+    pub(crate) value: Expression,
+    /// Names of values, where they are not numbers.
+    pub(crate) names: Option<Vec<(i64, Symbol)>>,
+}
+
+/// Bytes of a request's header.
+pub(crate) const HEADER: usize = 4;
+
+impl Definitions {
+    /// Reads definitions in TOML (docs/OPERATIONS.md).
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no such file; the error says where and why.
+    pub fn parse(text: &str) -> Result<Definitions, DefinitionError> {
+        crate::definitions::file::parse(text)
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Changes an operation into what the user's definition of its request says, if there is one.
+    pub(crate) fn redefine(
+        &self,
+        operation: &mut Operation,
+        request: &Request<'_>,
+        extensions: &Extensions,
+    ) {
+        if let Some(definition) = self.find(request, extensions) {
+            definition.apply(operation, request);
+        }
+    }
+
+    fn find(&self, request: &Request<'_>, extensions: &Extensions) -> Option<&Definition> {
+        let by_opcode = || {
+            let extension = extensions.by_major(request.major)?;
+            self.by_opcode.get(&(extension.name, request.minor))
+        };
+        let index = self.by_name.get(&request.name).or_else(by_opcode)?;
+        self.all.get(*index)
+    }
+}
+
+impl Definition {
+    fn apply(&self, operation: &mut Operation, request: &Request<'_>) {
+        let body = Body::of(request);
+        let bytes = Bytes::Request(request, body);
+        let mut known = true;
+        let mut size_of = |expression: &Expression, bytes: &Bytes<'_>| {
+            let value = expression.value(bytes).and_then(size);
+            known &= value.is_some();
+            value.unwrap_or(0.0)
+        };
+        let op_size = self
+            .op_size
+            .as_ref()
+            .map(|op_size| size_of(op_size, &bytes));
+        if let Some(items) = &self.items {
+            operation.items.clear();
+            for element in body.list(items.from - HEADER, items.every) {
+                let element = Bytes::Element(request, element);
+                operation.items.push(size_of(&items.size, &element));
+            }
+            operation.op_size = operation.items.iter().sum();
+            known &= body.is_whole();
+        }
+        if let Some(op_size) = op_size {
+            if self.items.is_none() {
+                operation.items.clear();
+                operation.items.push(op_size);
+            }
+            operation.op_size = op_size;
+        }
+        if self.items.is_some() || op_size.is_some() {
+            operation.blanks = 0;
+            operation.rows.clear();
+            operation.surroundings = None;
+            operation.effect = if known { Effect::Full } else { Effect::Unknown };
+        }
+        if let Some(attributes) = &self.attributes {
+            set(&mut operation.attributes, attributes, &bytes);
+        }
+    }
+}
+
+fn set(attributes: &mut Attributes, chosen: &[(Attribute, Chosen)], bytes: &Bytes<'_>) {
+    attributes.clear();
+    for (name, chosen) in chosen {
+        let Some(number) = chosen.value.value(bytes) else {
+            continue;
+        };
+        let value = match &chosen.names {
+            None => u32::try_from(number).ok().map(Value::Number),
+            Some(names) => names
+                .iter()
+                .find(|(known, _)| *known == number)
+                .map(|(_, name)| Value::Name(*name)),
+        };
+        if let Some(value) = value {
+            attributes.set(*name, value);
+        }
+    }
+}
+
+/// A number as an op-size: not negative, and small enough to be exact.
+fn size(number: i64) -> Option<f64> {
+    const EXACT: i64 = 1 << 53;
+    (0..EXACT).contains(&number).then_some(number as f64)
+}

@@ -1,0 +1,91 @@
+//! Where lines go. A horizontal line is a run of a scanline's pixels, a vertical one has each of its
+//! pixels in another scanline, a sloped one is stepped along pixel by pixel.
+
+use x11prof_protocol::Symbol;
+
+use crate::geometry::clip::Point;
+
+/// The names of directions.
+#[derive(Debug)]
+pub(crate) struct Directions {
+    horizontal: Symbol,
+    vertical: Symbol,
+    sloped: Symbol,
+}
+
+impl Directions {
+    pub(crate) fn new() -> Directions {
+        Directions {
+            horizontal: Symbol::new("horizontal"),
+            vertical: Symbol::new("vertical"),
+            sloped: Symbol::new("sloped"),
+        }
+    }
+}
+
+/// How long the lines of a request are in each direction, after clipping.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lengths {
+    all: f64,
+    horizontal: f64,
+    vertical: f64,
+}
+
+impl Lengths {
+    /// Adds a line of which `length` is left.
+    pub(crate) fn add(&mut self, from: Point, to: Point, length: f64) {
+        self.all += length;
+        if from.1 == to.1 {
+            self.horizontal += length;
+        } else if from.0 == to.0 {
+            self.vertical += length;
+        }
+    }
+
+    /// The direction of three quarters of their length and more; where neither has that, they are
+    /// priced as sloped ones, which lie between. A line of no length is a run of one pixel.
+    pub(crate) fn direction(&self, names: &Directions) -> Symbol {
+        let most = 0.75 * self.all;
+        if self.horizontal >= most {
+            names.horizontal
+        } else if self.vertical >= most {
+            names.vertical
+        } else {
+            names.sloped
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Directions, Lengths};
+    use crate::geometry::clip::Point;
+
+    fn direction(lines: &[(Point, Point)]) -> &'static str {
+        let mut lengths = Lengths::default();
+        for &(from, to) in lines {
+            let (dx, dy) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
+            lengths.add(from, to, dx.hypot(dy));
+        }
+        lengths.direction(&Directions::new()).as_str()
+    }
+
+    #[test]
+    fn most_of_the_length_decides() {
+        assert_eq!(direction(&[((0, 0), (9, 0))]), "horizontal");
+        assert_eq!(direction(&[((3, 9), (3, 2))]), "vertical");
+        assert_eq!(direction(&[((0, 0), (9, 1))]), "sloped");
+        assert_eq!(
+            direction(&[((0, 0), (90, 0)), ((90, 0), (90, 9))]),
+            "horizontal"
+        );
+        // The outline of a square.
+        assert_eq!(direction(&[((0, 0), (9, 0)), ((9, 0), (9, 9))]), "sloped");
+    }
+
+    #[test]
+    fn points_are_horizontal() {
+        assert_eq!(direction(&[((4, 4), (4, 4))]), "horizontal");
+        assert_eq!(direction(&[]), "horizontal");
+    }
+}

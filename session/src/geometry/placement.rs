@@ -1,0 +1,34 @@
+//! Where drawables are, and how large.
+
+use crate::geometry::clip::{Area, Point};
+
+/// Where a drawable is and how large, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Geometry {
+    /// Of its outer upper left corner in its parent; 0 for a pixmap.
+    pub x: i16,
+    /// As `x`.
+    pub y: i16,
+    /// Without the border.
+    pub width: u16,
+    /// As `width`.
+    pub height: u16,
+    /// The border's width; 0 for a pixmap.
+    pub border_width: u16,
+}
+
+impl Geometry {
+    /// The window with its border, in its parent.
+    pub(crate) fn outer(self) -> Area {
+        let (x, y) = (i32::from(self.x), i32::from(self.y));
+        let borders = 2 * i32::from(self.border_width);
+        let (width, height) = (i32::from(self.width), i32::from(self.height));
+        Area::between(x, y, x + width + borders, y + height + borders)
+    }
+
+    /// Where the window itself begins in its parent.
+    pub(crate) fn inner_origin(self) -> Point {
+        let border = i32::from(self.border_width);
+        (i32::from(self.x) + border, i32::from(self.y) + border)
+    }
+}

@@ -1,0 +1,111 @@
+//! What a request draws on, and what of its shapes is left there after clipping.
+
+use crate::geometry::clip::{Area, Point};
+use crate::geometry::region::Region;
+use crate::operations::operation::Effect;
+
+/// The clip of a GC or a picture, relative to its clip origin.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) enum Clip {
+    /// Nothing is clipped.
+    #[default]
+    None,
+    /// To these pixels. A bitmap counts as all of its rectangle, for its bits are not followed.
+    Region(Box<Region>),
+    /// To what is not known.
+    Unknown,
+}
+
+impl Clip {
+    /// To a region that may not be known.
+    pub(crate) fn to(region: Option<Region>) -> Clip {
+        region.map_or(Clip::Unknown, |region| Clip::Region(Box::new(region)))
+    }
+}
+
+/// A drawable as the target of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// What drawing is clipped to: everywhere, where that is not known.
+    pub(crate) area: Area,
+    pub(crate) depth: Option<u8>,
+    /// What drawing on it comes to, before clipping.
+    pub(crate) effect: Effect,
+    /// The rectangles of a clip that has several, and what to move them by.
+    pieces: Option<(&'a [Area], Point)>,
+}
+
+impl<'a> Target<'a> {
+    /// A drawable that the session does not know.
+    pub(crate) const UNKNOWN: Target<'static> = Target {
+        area: Area::EVERYWHERE,
+        depth: None,
+        effect: Effect::Unknown,
+        pieces: None,
+    };
+
+    pub(crate) fn new(area: Area, depth: Option<u8>, effect: Effect) -> Target<'static> {
+        Target {
+            area,
+            depth,
+            effect,
+            pieces: None,
+        }
+    }
+
+    /// The same, clipped.
+    pub(crate) fn clipped<'b>(self, clip: &'b Clip, origin: Point) -> Target<'b>
+    where
+        'a: 'b,
+    {
+        match clip {
+            Clip::None => self,
+            Clip::Unknown => self.doubted(),
+            Clip::Region(region) => Target {
+                area: self
+                    .area
+                    .intersection(region.bounds().moved(origin.0, origin.1)),
+                pieces: match region.pieces() {
+                    [] | [_] => self.pieces,
+                    pieces => Some((pieces, origin)),
+                },
+                ..self
+            },
+        }
+    }
+
+    /// The same, where something that decides what is drawn is not known.
+    pub(crate) fn doubted(self) -> Target<'a> {
+        Target {
+            effect: match self.effect {
+                Effect::Full => Effect::Unknown,
+                effect => effect,
+            },
+            ..self
+        }
+    }
+
+    /// The rectangles that are left of one.
+    pub(crate) fn left(&self, area: Area) -> impl Iterator<Item = Area> {
+        let inside = area.intersection(self.area);
+        let (pieces, (dx, dy)) = self.pieces.unwrap_or_default();
+        let whole = pieces.is_empty().then_some(inside);
+        let cut = pieces
+            .iter()
+            .map(move |piece| piece.moved(dx, dy).intersection(inside));
+        whole.into_iter().chain(cut.filter(|it| !it.is_empty()))
+    }
+
+    /// The pixels of a rectangle that are left.
+    #[inline]
+    pub(crate) fn pixels(&self, area: Area) -> f64 {
+        let inside = area.intersection(self.area);
+        match self.pieces {
+            None => inside.pixels(),
+            Some((pieces, (dx, dy))) => pieces
+                .iter()
+                .map(|piece| piece.moved(dx, dy).intersection(inside).pixels())
+                .sum(),
+        }
+    }
+}

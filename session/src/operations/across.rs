@@ -1,0 +1,147 @@
+//! What cannot cross a network: images in memory that is shared with the server (MIT-SHM), and buffers of the
+//! graphics card (DRI3). A program there sends each as a PutImage, and asks for it by a GetImage.
+
+use x11prof_protocol::{Extensions, Request, Symbol};
+use x11rb_protocol::protocol::{present, render, shm, xproto};
+
+use crate::body::Body;
+use crate::operations::names::ExtensionKind;
+use crate::operations::operation::{Effect, Operation, Value};
+use crate::session::Session;
+use crate::setup::PixmapFormat;
+
+/// Bytes of a PutImage before its pixels (protocol, encoding of PutImage).
+const PUT_IMAGE: u64 = 24;
+/// ZPixmap as the protocol numbers it.
+const Z_PIXMAP: u8 = 2;
+
+/// What a program does in place of a request that shares memory, where there is a network in between.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Across {
+    /// The PutImage or GetImage.
+    pub operation: Operation,
+    /// Bytes of that request.
+    pub bytes: u64,
+    /// Bytes of the image that its reply has behind its head.
+    pub reply_bytes: u64,
+    /// Whether it takes the place of the request, which is done beside it otherwise: the copy of what was
+    /// sent before.
+    pub instead: bool,
+}
+
+impl Session {
+    /// What stands for `request`, which was observed last and is `operation`, across a network; `None` where it is
+    /// sent as it is, or its image is not known.
+    pub fn across(
+        &self,
+        request: &Request<'_>,
+        operation: &Operation,
+        extensions: &Extensions,
+    ) -> Option<Across> {
+        let body = Body::of(request);
+        let kind = || {
+            self.names()
+                .extension(extensions.by_major(request.major)?.name)
+        };
+        let operation = |name: &str| Operation {
+            request: Symbol::new(name),
+            ..operation.clone()
+        };
+        match request.major {
+            xproto::COPY_AREA_REQUEST | xproto::COPY_PLANE_REQUEST => {
+                self.copied(body.u32(0)?, operation("PutImage"), false)
+            }
+            0..128 => None,
+            _ => match (kind()?, request.minor) {
+                (ExtensionKind::Shm, shm::PUT_IMAGE_REQUEST) => {
+                    let (width, height) = (body.u16(16)?, body.u16(18)?);
+                    let (depth, format) = (body.u8(24)?, body.u8(25)?);
+                    let bytes = self.image_bytes(format, depth, width, height)?;
+                    Some(Across {
+                        operation: operation("PutImage"),
+                        bytes: PUT_IMAGE + bytes,
+                        reply_bytes: 0,
+                        instead: true,
+                    })
+                }
+                (ExtensionKind::Shm, shm::GET_IMAGE_REQUEST) => {
+                    let (width, height) = (body.u16(8)?, body.u16(10)?);
+                    let depth = self.drawable(body.u32(0)?)?.depth?;
+                    Some(Across {
+                        operation: operation("GetImage"),
+                        bytes: 20,
+                        reply_bytes: self.image_bytes(body.u8(16)?, depth, width, height)?,
+                        instead: true,
+                    })
+                }
+                (ExtensionKind::Present, present::PIXMAP_REQUEST) => {
+                    self.copied(body.u32(4)?, operation("PutImage"), true)
+                }
+                (ExtensionKind::Render, render::COMPOSITE_REQUEST) => {
+                    let source = self.picture_drawable(body.u32(4)?)?;
+                    self.copied(source, operation("PutImage"), false)
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// The image that `operation` takes from the pixmap `id`, if that is shared: it was sent before, as large as
+    /// what is taken.
+    fn copied(&self, id: u32, mut operation: Operation, instead: bool) -> Option<Across> {
+        let pixmap = self.state().drawables.shared_pixmap(id)?;
+        let depth = pixmap.depth?;
+        let format = self.pixmap_format(depth)?;
+        let pixels = match operation.effect {
+            Effect::Unknown => f64::from(pixmap.width) * f64::from(pixmap.height),
+            _ => operation.op_size,
+        };
+        let names = self.names();
+        operation.attributes.clear();
+        let attributes = &mut operation.attributes;
+        attributes.set(names.depth, Value::Number(u32::from(depth)));
+        if let Some(format) = names.image_format(Z_PIXMAP) {
+            attributes.set(names.format, Value::Name(format));
+        }
+        if let Some(copy) = names.function(u32::from(xproto::GX::COPY)) {
+            attributes.set(names.gxmode, Value::Name(copy));
+        }
+        Some(Across {
+            operation,
+            bytes: PUT_IMAGE + (pixels * f64::from(format.bits) / 8.0).ceil() as u64,
+            reply_bytes: 0,
+            instead,
+        })
+    }
+
+    /// Bytes of an image, its rows padded (protocol, section "Images").
+    fn image_bytes(&self, format: u8, depth: u8, width: u16, height: u16) -> Option<u64> {
+        let (planes, bits, pad) = match format {
+            Z_PIXMAP => {
+                let format = self.pixmap_format(depth)?;
+                (1, format.bits, format.pad)
+            }
+            // Most servers pad rows of bitmaps to 32 bits.
+            _ => (u64::from(depth), 1, 32),
+        };
+        let row = (u64::from(width) * u64::from(bits)).next_multiple_of(u64::from(pad.max(8))) / 8;
+        Some(planes * row * u64::from(height))
+    }
+
+    /// How pixels of a depth are packed: as the server's setup says, or else as nearly all servers do.
+    fn pixmap_format(&self, depth: u8) -> Option<PixmapFormat> {
+        let known = self.state().pixmap_formats.iter();
+        let usual = || PixmapFormat {
+            depth,
+            bits: match depth {
+                1 => 1,
+                2..=8 => 8,
+                9..=16 => 16,
+                _ => 32,
+            },
+            pad: 32,
+        };
+        let found = known.copied().find(|format| format.depth == depth);
+        (depth > 0).then(|| found.unwrap_or_else(usual))
+    }
+}

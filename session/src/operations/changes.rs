@@ -1,0 +1,288 @@
+//! Which part of the screen a request changes: a box around what it draws on windows that are
+//! seen, or around a window that comes, goes or moves. Servers that show their screen elsewhere, to a
+//! viewer or in a window of another server, pay for that later.
+//!
+//! Where a window is covered is not followed. RENDER's glyphs, and windows whose place in the stack or
+//! whose parent changes, are not counted.
+
+use x11prof_protocol::{Extensions, Message, Request};
+use x11rb_protocol::protocol::{render, xproto};
+
+use crate::body::Body;
+use crate::geometry::clip::Area;
+use crate::geometry::placement::Geometry;
+use crate::geometry::target::Target;
+use crate::ids::ClientId;
+use crate::operations::compositing;
+use crate::operations::drawing::{absolute, rectangle_of};
+use crate::operations::images;
+use crate::operations::names::ExtensionKind;
+use crate::operations::operation::Effect;
+use crate::rendering::gc::Component;
+use crate::session::{Session, State};
+use crate::windows::requests::reshape;
+use crate::windows::tree::Windows;
+
+/// A box of pixels of the screen; `right` and `bottom` are the first column and row outside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Changed {
+    /// The first column.
+    pub left: u16,
+    /// The first row.
+    pub top: u16,
+    /// The column behind the last one.
+    pub right: u16,
+    /// The row behind the last one.
+    pub bottom: u16,
+}
+
+/// What one request changes on the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// A box of it.
+    pub first: Changed,
+    /// Others that do not overlap, where it draws through a clip of several rectangles.
+    pub more: Vec<Changed>,
+    /// How many parts a server takes each box for: what a window that is resized has of its own, and what it
+    /// leaves of its parent, are two.
+    pub parts: u8,
+    /// Whether one of them is a copy of what the screen shows elsewhere.
+    pub copied: bool,
+}
+
+impl From<Changed> for Change {
+    fn from(first: Changed) -> Change {
+        Change {
+            first,
+            more: Vec::new(),
+            parts: 1,
+            copied: false,
+        }
+    }
+}
+
+impl Change {
+    /// The boxes.
+    pub fn boxes(&self) -> impl Iterator<Item = Changed> + '_ {
+        std::iter::once(self.first).chain(self.more.iter().copied())
+    }
+}
+
+impl Session {
+    /// What `message` of `client`, which is yet to be observed, changes on the screen. `None` where it
+    /// changes nothing there, or that is not known.
+    pub fn changed(
+        &self,
+        client: ClientId,
+        message: &Message<'_>,
+        extensions: &Extensions,
+    ) -> Option<Change> {
+        let Message::Request(request) = message else {
+            return None;
+        };
+        let body = Body::of(request);
+        let state = self.state();
+        if (xproto::DESTROY_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST)
+            .contains(&request.major)
+        {
+            let (parent, area, how) = window(&state.drawables.windows, client, request, &body)?;
+            let area = state.on_screen(parent, area)?;
+            let Reshaped { parts, copied } = how;
+            return Some(Change {
+                parts,
+                copied,
+                ..area.into()
+            });
+        }
+        let (window, target, area) = match request.major {
+            xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST => {
+                drawn(state, request, &body)?
+            }
+            xproto::POLY_TEXT8_REQUEST..=xproto::IMAGE_TEXT16_REQUEST => {
+                text(state, request, &body)?
+            }
+            major => {
+                let extension = extensions.by_major(major);
+                let kind = extension.and_then(|it| self.names().extension(it.name));
+                match kind {
+                    Some(ExtensionKind::Render) => composited(state, request, &body)?,
+                    kind => images::changed(state, kind, request, &body)?,
+                }
+            }
+        };
+        match target.effect {
+            Effect::Nothing => None,
+            _ => {
+                let left = target.left(area);
+                let mut boxes = left.filter_map(|area| state.on_screen(window, area));
+                let first = boxes.next()?;
+                let more = boxes.collect();
+                let copied = request.major == xproto::COPY_AREA_REQUEST
+                    && state.shows(body.u32(0)?, images::source(&body)?);
+                Some(Change {
+                    more,
+                    copied,
+                    ..first.into()
+                })
+            }
+        }
+    }
+}
+
+/// How a window changes what is seen of its parent and itself.
+struct Reshaped {
+    parts: u8,
+    copied: bool,
+}
+
+impl Reshaped {
+    /// From one geometry to another. A window that moves is copied, and leaves a part of its parent; one
+    /// whose size changes loses what is in it (protocol, bit-gravity Forget). Each of both may paint its
+    /// background.
+    fn between(now: Geometry, then: Geometry, paints: bool, parent_paints: bool) -> Reshaped {
+        let (from, to) = (now.outer(), then.outer());
+        let moves = from.origin() != to.origin();
+        let sizes = |area: Area| (area.width(), area.height());
+        let (before, after) = (sizes(from), sizes(to));
+        let leaves = moves || after.0 < before.0 || after.1 < before.1;
+        let copied = moves && before == after;
+        let parts = u8::from(leaves && parent_paints) + u8::from(copied || paints);
+        Reshaped {
+            parts: parts.max(1),
+            copied,
+        }
+    }
+}
+
+/// What a request on a window changes of its parent: a box around it, and around where it goes.
+fn window(
+    windows: &Windows,
+    client: ClientId,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) -> Option<(u32, Area, Reshaped)> {
+    let id = body.u32(0)?;
+    let window = windows.get(id).filter(|window| !window.input_only)?;
+    let (parent, now) = (window.parent?, window.geometry);
+    let maps = request.major == xproto::MAP_WINDOW_REQUEST;
+    if maps == window.mapped || maps && !windows.paints(id) {
+        return None;
+    }
+    let mut how = Reshaped {
+        parts: 1,
+        copied: false,
+    };
+    let area = match request.major {
+        xproto::MAP_WINDOW_REQUEST | xproto::CONFIGURE_WINDOW_REQUEST
+            if windows.is_redirected(id, client) =>
+        {
+            return None;
+        }
+        xproto::MAP_WINDOW_REQUEST
+        | xproto::UNMAP_WINDOW_REQUEST
+        | xproto::DESTROY_WINDOW_REQUEST => now.outer(),
+        xproto::CONFIGURE_WINDOW_REQUEST => {
+            let mut then = now;
+            reshape(&mut then, body, u32::from(body.u16(4)?));
+            how = Reshaped::between(now, then, windows.paints(id), windows.paints(parent));
+            (then != now).then(|| now.outer().hull(then.outer()))?
+        }
+        _ => return None,
+    };
+    Some((parent, area, how))
+}
+
+/// Where a request draws: on which drawable, what it is clipped to, and a box around its shapes.
+type Place<'a> = (u32, Target<'a>, Area);
+
+fn hull(all: impl Iterator<Item = Area>) -> Area {
+    all.fold(Area::NOTHING, Area::hull)
+}
+
+/// The paper's graphics requests.
+fn drawn<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+    let window = body.u32(0)?;
+    let (target, gc) = state.with_gc(Some(window), body.u32(4));
+    let pixel = |(x, y): (i32, i32)| Area::between(x, y, x + 1, y + 1);
+    let relative = request.minor == 1;
+    let area = match request.major {
+        xproto::POLY_POINT_REQUEST | xproto::POLY_LINE_REQUEST => {
+            hull(absolute(body, 8, relative).map(pixel))
+        }
+        xproto::FILL_POLY_REQUEST => hull(absolute(body, 12, body.u8(9) == Some(1)).map(pixel)),
+        xproto::POLY_SEGMENT_REQUEST => hull(body.list(8, 4).map(|point| {
+            let at = |at| i32::from(point.i16(at).unwrap_or(0));
+            pixel((at(0), at(2)))
+        })),
+        xproto::POLY_ARC_REQUEST | xproto::POLY_FILL_ARC_REQUEST => {
+            hull(body.list(8, 12).map(|arc| rectangle_of(&arc)))
+        }
+        _ => hull(body.list(8, 8).map(|rectangle| rectangle_of(&rectangle))),
+    };
+    let width = gc.and_then(|gc| gc.get(Component::LineWidth)).unwrap_or(0);
+    Some((window, target, area.grown(width.div_ceil(2) as i32)))
+}
+
+/// Text, as wide as its font's widest character makes it.
+fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+    let window = body.u32(0)?;
+    let (target, gc) = state.with_gc(Some(window), body.u32(4));
+    let font = state.fonts.metrics(gc?.get(Component::Font)?)?;
+    let wide = [xproto::POLY_TEXT16_REQUEST, xproto::IMAGE_TEXT16_REQUEST];
+    let bytes = if wide.contains(&request.major) { 2 } else { 1 };
+    let characters = match request.major {
+        xproto::IMAGE_TEXT8_REQUEST | xproto::IMAGE_TEXT16_REQUEST => i32::from(request.minor),
+        // Text items: the length and the shift of each are counted as characters.
+        _ => i32::try_from(body.from(12).len() / bytes).ok()?,
+    };
+    let (x, y) = (i32::from(body.i16(8)?), i32::from(body.i16(10)?));
+    let area = Area::between(
+        x,
+        y - i32::from(font.ascent),
+        x.saturating_add(characters.saturating_mul(i32::from(font.max_width))),
+        y + i32::from(font.descent),
+    );
+    Some((window, target, area))
+}
+
+/// RENDER's requests, but for glyphs.
+fn composited<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+    let (picture, area) = match request.minor {
+        render::COMPOSITE_REQUEST => {
+            let size = (body.u16(28)?, body.u16(30)?);
+            (12, Area::new(body.i16(24)?, body.i16(26)?, size.0, size.1))
+        }
+        render::FILL_RECTANGLES_REQUEST => (
+            4,
+            hull(body.list(16, 8).map(|rectangle| rectangle_of(&rectangle))),
+        ),
+        render::TRAPEZOIDS_REQUEST => (
+            8,
+            hull(body.list(20, 40).map(|it| compositing::around(&it))),
+        ),
+        _ => return None,
+    };
+    let (target, _) = state.render.target(&state.drawables, body.u32(picture));
+    let window = state.render.drawable(body.u32(picture)?)?;
+    Some((window, target, area))
+}
+
+impl State {
+    /// Whether anything of `area` of a drawable is on the screen.
+    fn shows(&self, drawable: u32, area: Area) -> bool {
+        self.on_screen(drawable, area).is_some()
+    }
+
+    /// `area` of a window that is seen, on the screen; `None` where nothing of it is there.
+    fn on_screen(&self, window: u32, area: Area) -> Option<Changed> {
+        let seen = self.drawables.windows.on_screen(window, area)?;
+        let (left, top, right, bottom) = seen.edges();
+        let edge = |at: i32| u16::try_from(at).ok();
+        (!seen.is_empty()).then_some(Changed {
+            left: edge(left)?,
+            top: edge(top)?,
+            right: edge(right)?,
+            bottom: edge(bottom)?,
+        })
+    }
+}

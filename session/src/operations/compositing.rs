@@ -1,0 +1,331 @@
+//! RENDER's requests that draw: what they composite, and how much of it is left after clipping.
+
+use x11prof_protocol::Request;
+use x11rb_protocol::protocol::render;
+
+use crate::body::Body;
+use crate::geometry::clip::Area;
+use crate::geometry::shapes::Polygon;
+use crate::geometry::target::Target;
+use crate::operations::drawing::{push_area, rectangle_of, settle};
+use crate::operations::names::Names;
+use crate::operations::operation::{Effect, Operation, Value};
+use crate::operations::plain::pieces;
+use crate::rendering::glyphs::{self, GlyphSet};
+use crate::rendering::render::{Composition, Mask};
+use crate::session::State;
+
+/// Fills in the operation of a request of RENDER.
+pub(crate) fn operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) {
+    let done = match request.minor {
+        render::COMPOSITE_REQUEST => composite(operation, names, state, body),
+        render::TRAPEZOIDS_REQUEST
+        | render::TRIANGLES_REQUEST
+        | render::TRI_STRIP_REQUEST
+        | render::TRI_FAN_REQUEST => shapes(operation, names, state, request, body),
+        render::COMPOSITE_GLYPHS8_REQUEST => text(operation, names, state, 1, body),
+        render::COMPOSITE_GLYPHS16_REQUEST => text(operation, names, state, 2, body),
+        render::COMPOSITE_GLYPHS32_REQUEST => text(operation, names, state, 4, body),
+        render::FILL_RECTANGLES_REQUEST => fill(operation, names, state, body),
+        render::ADD_TRAPS_REQUEST => add_traps(operation, names, state, body),
+        render::ADD_GLYPHS_REQUEST => add_glyphs(operation, names, state, body),
+        _ => plain(operation, request, body),
+    };
+    if done.is_none() {
+        // Cut off before what decides it.
+        operation.effect = Effect::Unknown;
+    }
+}
+
+/// Requests that do not draw: gradients by their stops, clips by their rectangles.
+fn plain(operation: &mut Operation, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
+    operation.op_size = match request.minor {
+        render::CREATE_LINEAR_GRADIENT_REQUEST => f64::from(body.u32(20)?),
+        render::CREATE_RADIAL_GRADIENT_REQUEST => f64::from(body.u32(28)?),
+        render::CREATE_CONICAL_GRADIENT_REQUEST => f64::from(body.u32(16)?),
+        render::SET_PICTURE_CLIP_RECTANGLES_REQUEST => pieces(request, 8, 8),
+        _ => 0.0,
+    };
+    operation.items.push(operation.op_size);
+    Some(())
+}
+
+fn composite(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    body: &Body<'_>,
+) -> Option<()> {
+    let (width, height) = (body.u16(28)?, body.u16(30)?);
+    let area = |at: usize| Some(Area::new(body.i16(at)?, body.i16(at + 2)?, width, height));
+    let (source, mask, destination) = (area(16)?, area(20)?, area(24)?);
+    let (target, format) = state.render.target(&state.drawables, body.u32(12));
+    let paint = |at, used| {
+        state
+            .render
+            .paint(names, &state.drawables, body.u32(at), Some(used))
+    };
+    let composition = Composition {
+        operator: names.operator(body.u8(0)?),
+        source: Some(paint(4, source)),
+        mask: Some(match body.u32(8)? {
+            0 => Mask::None,
+            _ => Mask::Picture(paint(8, mask)),
+        }),
+        destination: format,
+        glyphs: None,
+    };
+    composition.describe(&mut operation.attributes, names);
+    let drawn = push_area(&mut operation.items, target.pixels(destination));
+    settle(operation, &target, body, drawn);
+    Some(())
+}
+
+fn fill(operation: &mut Operation, names: &Names, state: &State, body: &Body<'_>) -> Option<()> {
+    let (target, format) = state.render.target(&state.drawables, body.u32(4));
+    let composition = Composition {
+        operator: names.operator(body.u8(0)?),
+        source: None,
+        mask: None,
+        destination: format,
+        glyphs: None,
+    };
+    composition.describe(&mut operation.attributes, names);
+    let mut drawn = false;
+    for rectangle in body.list(16, 8) {
+        let pixels = target.pixels(rectangle_of(&rectangle));
+        drawn |= push_area(&mut operation.items, pixels);
+    }
+    settle(operation, &target, body, drawn);
+    Some(())
+}
+
+/// The beginning that these requests have in common: operator, source, destination, mask format.
+fn begin<'a>(
+    operation: &mut Operation,
+    names: &Names,
+    state: &'a State,
+    body: &Body<'_>,
+    glyphs: Option<&GlyphSet>,
+) -> Option<Target<'a>> {
+    let (target, format) = state.render.target(&state.drawables, body.u32(8));
+    let name_of = |id| state.render.formats.get(id).map(|format| format.name);
+    let composition = Composition {
+        operator: names.operator(body.u8(0)?),
+        source: Some(
+            state
+                .render
+                .paint(names, &state.drawables, body.u32(4), None),
+        ),
+        mask: Some(match body.u32(12)? {
+            0 => Mask::None,
+            id => Mask::Made(name_of(id)),
+        }),
+        destination: format,
+        glyphs: glyphs.and_then(|set| name_of(set.format)),
+    };
+    composition.describe(&mut operation.attributes, names);
+    Some(target)
+}
+
+/// A 16.16 fixed-point number.
+fn fixed(body: &Body<'_>, at: usize) -> f64 {
+    f64::from(body.u32(at).unwrap_or(0).cast_signed()) / 65536.0
+}
+
+/// The POINTFIX at `at`.
+fn point(body: &Body<'_>, at: usize) -> (f64, f64) {
+    (fixed(body, at), fixed(body, at + 4))
+}
+
+fn polygon(items: &mut Vec<f64>, area: Area, corners: &[(f64, f64)]) -> bool {
+    let mut polygon = Polygon::inside(area);
+    for (x, y) in corners {
+        polygon.corner(*x, *y);
+    }
+    push_area(items, polygon.pixels())
+}
+
+fn shapes(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) -> Option<()> {
+    let target = begin(operation, names, state, body, None)?;
+    let items = &mut operation.items;
+    // A mask is made of the whole shapes and then composited (RENDER, "Trapezoids"): what the clip
+    // leaves out is rasterised all the same, as long as anything can show.
+    let area = if target.area.is_empty() {
+        target.area
+    } else {
+        Area::EVERYWHERE
+    };
+    let mut drawn = false;
+    match request.minor {
+        render::TRAPEZOIDS_REQUEST => {
+            for trapezoid in body.list(20, 40) {
+                drawn |= polygon(items, area, &corners(&trapezoid));
+                let rows = fixed(&trapezoid, 4) - fixed(&trapezoid, 0);
+                operation.rows.push(rows.max(0.0));
+            }
+        }
+        render::TRIANGLES_REQUEST => {
+            for triangle in body.list(20, 24) {
+                let corners = [0, 8, 16].map(|at| point(&triangle, at));
+                drawn |= polygon(items, area, &corners);
+            }
+        }
+        minor => {
+            let mut points = body.list(20, 8).map(|one| point(&one, 0));
+            if let (Some(mut first), Some(mut second)) = (points.next(), points.next()) {
+                for third in points {
+                    drawn |= polygon(items, area, &[first, second, third]);
+                    if minor == render::TRI_STRIP_REQUEST {
+                        first = second;
+                    }
+                    second = third;
+                }
+            }
+        }
+    }
+    settle(operation, &target, body, drawn);
+    Some(())
+}
+
+/// A box around a TRAPEZOID.
+pub(crate) fn around(trapezoid: &Body<'_>) -> Area {
+    let corners = corners(trapezoid);
+    let pixels = corners.map(|(x, y)| {
+        let (x, y) = (x.floor() as i32, y.floor() as i32);
+        Area::between(x, y, x.saturating_add(1), y.saturating_add(1))
+    });
+    pixels.into_iter().fold(Area::NOTHING, Area::hull)
+}
+
+/// The corners of a TRAPEZOID: between two heights, and between two lines that run on.
+fn corners(trapezoid: &Body<'_>) -> [(f64, f64); 4] {
+    let (top, bottom) = (fixed(trapezoid, 0), fixed(trapezoid, 4));
+    let across = |line: usize, y: f64| {
+        let (from, to) = (point(trapezoid, line), point(trapezoid, line + 8));
+        let down = to.1 - from.1;
+        if down == 0.0 {
+            from.0
+        } else {
+            from.0 + (y - from.1) * (to.0 - from.0) / down
+        }
+    };
+    [
+        (across(8, top), top),
+        (across(24, top), top),
+        (across(24, bottom), bottom),
+        (across(8, bottom), bottom),
+    ]
+}
+
+fn add_traps(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    body: &Body<'_>,
+) -> Option<()> {
+    let (target, format) = state.render.target(&state.drawables, body.u32(0));
+    let (dx, dy) = (f64::from(body.i16(4)?), f64::from(body.i16(6)?));
+    if let Some(format) = format {
+        operation
+            .attributes
+            .append(names.dstformat, Value::Name(format));
+    }
+    let mut drawn = false;
+    for trap in body.list(8, 24) {
+        let at = |x, y| (fixed(&trap, x) + dx, fixed(&trap, y) + dy);
+        let corners = [at(0, 8), at(4, 8), at(16, 20), at(12, 20)];
+        drawn |= polygon(&mut operation.items, target.area, &corners);
+    }
+    settle(operation, &target, body, drawn);
+    Some(())
+}
+
+/// Each glyph is an item, of the pixels of its image; of one that is not known, of no pixels.
+fn text(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    bytes_per_glyph: usize,
+    body: &Body<'_>,
+) -> Option<()> {
+    /// The length that means that another glyph set follows.
+    const CHANGE: u8 = 255;
+    let mut set = state.render.glyphs.get(body.u32(16)?);
+    let mut target = begin(operation, names, state, body, set)?;
+    let (mut pen_x, mut pen_y) = (0_i32, 0_i32);
+    let (mut drawn, mut known) = (false, true);
+    let mut at = 24;
+    while let (Some(count), Some(dx), Some(dy)) = (body.u8(at), body.i16(at + 4), body.i16(at + 6))
+    {
+        at += 8;
+        pen_x = pen_x.saturating_add(i32::from(dx));
+        pen_y = pen_y.saturating_add(i32::from(dy));
+        if count == CHANGE {
+            set = body.u32(at).and_then(|id| state.render.glyphs.get(id));
+            at += 4;
+            continue;
+        }
+        for index in 0..usize::from(count) {
+            let place = at + index * bytes_per_glyph;
+            let id = match bytes_per_glyph {
+                1 => body.u8(place).map(u32::from),
+                2 => body.u16(place).map(u32::from),
+                _ => body.u32(place),
+            };
+            let glyph = id.zip(set).and_then(|(id, set)| set.glyph(id));
+            let Some(glyph) = glyph else {
+                known = false;
+                operation.items.push(0.0);
+                continue;
+            };
+            let image = Area::new(0, 0, glyph.width, glyph.height).moved(
+                pen_x.saturating_sub(i32::from(glyph.x)),
+                pen_y.saturating_sub(i32::from(glyph.y)),
+            );
+            drawn |= push_area(&mut operation.items, target.pixels(image));
+            pen_x = pen_x.saturating_add(i32::from(glyph.advance.0));
+            pen_y = pen_y.saturating_add(i32::from(glyph.advance.1));
+        }
+        at += (usize::from(count) * bytes_per_glyph).next_multiple_of(4);
+    }
+    if !known {
+        target = target.doubted();
+        drawn = true;
+    }
+    settle(operation, &target, body, drawn);
+    Some(())
+}
+
+/// AddGlyphs: each glyph is an item, of the pixels of its image.
+fn add_glyphs(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    body: &Body<'_>,
+) -> Option<()> {
+    let set = body.u32(0).and_then(|id| state.render.glyphs.get(id));
+    if let Some(format) = set.and_then(|set| state.render.formats.get(set.format)) {
+        operation
+            .attributes
+            .append(names.glyphformat, Value::Name(format.name));
+    }
+    let count = body.u32(4)? as usize;
+    let pixels =
+        glyphs::added(body)?.map(|(_, glyph)| f64::from(glyph.width) * f64::from(glyph.height));
+    operation.items.extend(pixels);
+    operation.op_size = operation.items.iter().sum();
+    (operation.items.len() == count).then_some(())
+}

@@ -1,0 +1,252 @@
+//! The paper's eight graphics requests: lines by their length, filled shapes by their area, in
+//! pixels.
+
+use x11prof_protocol::Request;
+use x11rb_protocol::protocol::xproto;
+
+use crate::body::Body;
+use crate::geometry::clip::{Area, Point};
+use crate::geometry::directions::Lengths;
+use crate::geometry::shapes::{Arc, Polygon};
+use crate::geometry::target::Target;
+use crate::operations::names::Names;
+use crate::operations::operation::{Attributes, Effect, Operation, Value};
+use crate::rendering::gc::{Component, Gc};
+use crate::session::State;
+
+/// Fills in the operation of one of the graphics requests.
+pub(crate) fn operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) {
+    let (target, gc) = state.with_gc(body.u32(0), body.u32(4));
+    if let Some(gc) = gc {
+        set_attributes(&mut operation.attributes, names, gc, request.major);
+    }
+    let width = gc.and_then(|gc| gc.get(Component::LineWidth)).unwrap_or(0);
+    let near = target.area.grown(width.div_ceil(2) as i32);
+    // The second byte, or FillPoly's own field: coordinates relative to the previous ones.
+    let relative = request.minor == 1;
+    let mut lengths = Lengths::default();
+    let items = &mut operation.items;
+    let drawn = match request.major {
+        xproto::POLY_POINT_REQUEST => points(items, target.area, body, relative),
+        xproto::POLY_LINE_REQUEST => polyline(items, &mut lengths, near, body, relative),
+        xproto::POLY_SEGMENT_REQUEST => segments(items, &mut lengths, near, body),
+        xproto::POLY_RECTANGLE_REQUEST => outlines(items, near, body),
+        xproto::POLY_ARC_REQUEST => arcs(items, near, body),
+        xproto::FILL_POLY_REQUEST => polygon(items, target.area, body),
+        xproto::POLY_FILL_RECTANGLE_REQUEST => rectangles(items, &target, body),
+        _ => {
+            let pie = gc.and_then(|gc| gc.get(Component::ArcMode)) != Some(0);
+            filled_arcs(items, target.area, body, pie)
+        }
+    };
+    if matches!(
+        request.major,
+        xproto::POLY_LINE_REQUEST | xproto::POLY_SEGMENT_REQUEST
+    ) {
+        let direction = lengths.direction(&names.directions);
+        operation
+            .attributes
+            .set(names.direction, Value::Name(direction));
+    }
+    settle(operation, &target, body, drawn);
+}
+
+/// Adds up the items, and says what the request does: `drawn` is whether anything is left of
+/// them after clipping.
+pub(crate) fn settle(operation: &mut Operation, target: &Target<'_>, body: &Body<'_>, drawn: bool) {
+    operation.op_size = operation.items.iter().sum();
+    operation.effect = match target.effect {
+        Effect::Full if !body.is_whole() => Effect::Unknown,
+        Effect::Full if !drawn => Effect::Nothing,
+        effect => effect,
+    };
+}
+
+/// The components that the request uses (protocol, "GC components" of each), of those that the
+/// paper prices by. What is not known is left out.
+fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8) {
+    let fills = major != xproto::POLY_POINT_REQUEST;
+    let strokes = (xproto::POLY_LINE_REQUEST..=xproto::POLY_ARC_REQUEST).contains(&major);
+    let of = |component| gc.get(component);
+    if fills && let Some(style) = of(Component::FillStyle).and_then(|v| names.fill_style(v)) {
+        attributes.append(names.fillstyle, Value::Name(style));
+    }
+    if let Some(function) = of(Component::Function).and_then(|v| names.function(v)) {
+        attributes.append(names.gxmode, Value::Name(function));
+    }
+    if strokes {
+        if let Some(style) = of(Component::LineStyle).and_then(|v| names.line_style(v)) {
+            attributes.append(names.linestyle, Value::Name(style));
+        }
+        if let Some(width) = of(Component::LineWidth) {
+            attributes.append(names.linewidth, Value::Number(width));
+        }
+    }
+}
+
+/// The points of a list at `at`, made absolute; the server counts in 16 bits.
+pub(crate) fn absolute(body: &Body<'_>, at: usize, relative: bool) -> impl Iterator<Item = Point> {
+    let (mut x, mut y) = (0_i16, 0_i16);
+    body.list(at, 4).map(move |point| {
+        let (px, py) = (point.i16(0).unwrap_or(0), point.i16(2).unwrap_or(0));
+        (x, y) = if relative {
+            (x.wrapping_add(px), y.wrapping_add(py))
+        } else {
+            (px, py)
+        };
+        (i32::from(x), i32::from(y))
+    })
+}
+
+fn points(items: &mut Vec<f64>, area: Area, body: &Body<'_>, relative: bool) -> bool {
+    let mut drawn = false;
+    for point in absolute(body, 8, relative) {
+        let inside = area.contains(point);
+        drawn |= inside;
+        items.push(f64::from(u8::from(inside)));
+    }
+    drawn
+}
+
+fn polyline(
+    items: &mut Vec<f64>,
+    lengths: &mut Lengths,
+    area: Area,
+    body: &Body<'_>,
+    relative: bool,
+) -> bool {
+    let mut points = absolute(body, 8, relative);
+    let Some(first) = points.next() else {
+        return false;
+    };
+    let mut drawn = false;
+    let mut last = first;
+    for point in points {
+        drawn |= line(items, lengths, area, (last, point));
+        last = point;
+    }
+    if items.is_empty() {
+        drawn = push(items, area.line_inside(first, first));
+    }
+    drawn
+}
+
+fn segments(items: &mut Vec<f64>, lengths: &mut Lengths, area: Area, body: &Body<'_>) -> bool {
+    let mut drawn = false;
+    for segment in body.list(8, 8) {
+        let at = |at| i32::from(segment.i16(at).unwrap_or(0));
+        let ends = ((at(0), at(2)), (at(4), at(6)));
+        drawn |= line(items, lengths, area, ends);
+    }
+    drawn
+}
+
+/// Adds the line between two points.
+fn line(
+    items: &mut Vec<f64>,
+    lengths: &mut Lengths,
+    area: Area,
+    (from, to): (Point, Point),
+) -> bool {
+    let inside = area.line_inside(from, to);
+    lengths.add(from, to, inside.unwrap_or(0.0));
+    push(items, inside)
+}
+
+fn outlines(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {
+    let mut drawn = false;
+    for rectangle in body.list(8, 8) {
+        let (left, top) = rectangle_of(&rectangle).origin();
+        let size = |at| i32::from(rectangle.u16(at).unwrap_or(0));
+        let (right, bottom) = (left + size(4), top + size(6));
+        let corners = [
+            (left, top),
+            (right, top),
+            (right, bottom),
+            (left, bottom),
+            (left, top),
+        ];
+        let mut length = None;
+        for side in corners.windows(2) {
+            if let [from, to] = side
+                && let Some(inside) = area.line_inside(*from, *to)
+            {
+                *length.get_or_insert(0.0) += inside;
+            }
+        }
+        drawn |= push(items, length);
+    }
+    drawn
+}
+
+fn arcs(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {
+    let mut drawn = false;
+    for arc in body.list(8, 12) {
+        drawn |= push(items, arc_of(&arc).length_inside(area));
+    }
+    drawn
+}
+
+fn polygon(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {
+    let mut polygon = Polygon::inside(area);
+    for (x, y) in absolute(body, 12, body.u8(9) == Some(1)) {
+        polygon.corner(f64::from(x), f64::from(y));
+    }
+    push_area(items, polygon.pixels())
+}
+
+fn rectangles(items: &mut Vec<f64>, target: &Target<'_>, body: &Body<'_>) -> bool {
+    let mut drawn = false;
+    for rectangle in body.list(8, 8) {
+        drawn |= push_area(items, target.pixels(rectangle_of(&rectangle)));
+    }
+    drawn
+}
+
+fn filled_arcs(items: &mut Vec<f64>, area: Area, body: &Body<'_>, pie: bool) -> bool {
+    let mut drawn = false;
+    for arc in body.list(8, 12) {
+        drawn |= push_area(items, arc_of(&arc).pixels_inside(area, pie));
+    }
+    drawn
+}
+
+/// Adds a length; a line of which nothing is left stays an item, of length 0.
+fn push(items: &mut Vec<f64>, length: Option<f64>) -> bool {
+    items.push(length.unwrap_or(0.0));
+    length.is_some()
+}
+
+/// Adds an area; nothing is drawn where it is 0.
+pub(crate) fn push_area(items: &mut Vec<f64>, pixels: f64) -> bool {
+    items.push(pixels);
+    pixels > 0.0
+}
+
+/// The RECTANGLE that `body` is.
+pub(crate) fn rectangle_of(body: &Body<'_>) -> Area {
+    Area::new(
+        body.i16(0).unwrap_or(0),
+        body.i16(2).unwrap_or(0),
+        body.u16(4).unwrap_or(0),
+        body.u16(6).unwrap_or(0),
+    )
+}
+
+/// The ARC that `body` is.
+fn arc_of(body: &Body<'_>) -> Arc {
+    Arc::new(
+        body.i16(0).unwrap_or(0),
+        body.i16(2).unwrap_or(0),
+        body.u16(4).unwrap_or(0),
+        body.u16(6).unwrap_or(0),
+        body.i16(8).unwrap_or(0),
+        body.i16(10).unwrap_or(0),
+    )
+}

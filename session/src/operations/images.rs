@@ -1,0 +1,259 @@
+//! Images and copies: PutImage, GetImage, their MIT-SHM kin, CopyArea, CopyPlane, ClearArea and
+//! Present's Pixmap, by the area in pixels that is left after clipping.
+
+use x11prof_protocol::{Request, Symbol};
+use x11rb_protocol::protocol::{present, shm, xproto};
+
+use crate::body::Body;
+use crate::geometry::clip::Area;
+use crate::geometry::target::Target;
+use crate::operations::drawing::push_area;
+use crate::operations::names::{ExtensionKind, Names};
+use crate::operations::operation::{Effect, Operation, Value};
+use crate::rendering::gc::{Component, Gc};
+use crate::session::State;
+
+/// What a request works on, how much of it, and what more decides its cost.
+struct Extent<'a> {
+    target: Target<'a>,
+    area: Area,
+    /// The image's format: a number of the protocol.
+    format: Option<u8>,
+    gc: Option<&'a Gc>,
+}
+
+/// Fills in the operation of a core request of these. All that decides it stands in the first 28
+/// bytes: that a recorder left out the pixels does not matter.
+pub(crate) fn operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) {
+    let extent = match request.major {
+        xproto::CLEAR_AREA_REQUEST => clear_area(state, body),
+        xproto::COPY_AREA_REQUEST | xproto::COPY_PLANE_REQUEST => copy(state, request, body),
+        xproto::PUT_IMAGE_REQUEST => put_image(state, request, body),
+        _ => get_image(state, body, Some(request.minor)),
+    };
+    fill_in(operation, names, extent);
+}
+
+/// The same for MIT-SHM; false for a request that carries no image.
+pub(crate) fn shm_operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    minor: u8,
+    body: &Body<'_>,
+) -> bool {
+    let extent = match minor {
+        shm::PUT_IMAGE_REQUEST => shm_put_image(state, body),
+        shm::GET_IMAGE_REQUEST => get_image(state, body, body.u8(16)),
+        _ => return false,
+    };
+    fill_in(operation, names, extent);
+    true
+}
+
+/// The same for Present.
+pub(crate) fn present_operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    minor: u8,
+    body: &Body<'_>,
+) -> bool {
+    if minor != present::PIXMAP_REQUEST {
+        return false;
+    }
+    fill_in(operation, names, present_pixmap(state, body));
+    true
+}
+
+/// Where such a request draws: on which drawable, what it is clipped to, and all of its rectangle.
+/// `None` for other requests.
+pub(crate) fn changed<'a>(
+    state: &'a State,
+    kind: Option<ExtensionKind>,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) -> Option<(u32, Target<'a>, Area)> {
+    let (drawable, extent) = match (kind, request.major, request.minor) {
+        (Some(ExtensionKind::Shm), _, shm::PUT_IMAGE_REQUEST) => (0, shm_put_image(state, body)?),
+        (Some(ExtensionKind::Present), _, present::PIXMAP_REQUEST) => {
+            (0, present_pixmap(state, body)?)
+        }
+        (None, xproto::CLEAR_AREA_REQUEST, _) => (0, clear_area(state, body)?),
+        (None, xproto::COPY_AREA_REQUEST | xproto::COPY_PLANE_REQUEST, _) => {
+            (4, copy(state, request, body)?)
+        }
+        (None, xproto::PUT_IMAGE_REQUEST, _) => (0, put_image(state, request, body)?),
+        _ => return None,
+    };
+    Some((body.u32(drawable)?, extent.target, extent.area))
+}
+
+/// The rectangle that CopyArea reads.
+pub(crate) fn source(body: &Body<'_>) -> Option<Area> {
+    Some(Area::new(
+        body.i16(12)?,
+        body.i16(14)?,
+        body.u16(20)?,
+        body.u16(22)?,
+    ))
+}
+
+fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>) {
+    let Some(extent) = extent else {
+        // Cut off before its size: nothing is known of it.
+        operation.effect = Effect::Unknown;
+        return;
+    };
+    let target = extent.target;
+    if let Some(depth) = target.depth {
+        operation
+            .attributes
+            .append(names.depth, Value::Number(u32::from(depth)));
+    }
+    let mut set = |name, value: Option<Symbol>| {
+        if let Some(value) = value {
+            operation.attributes.append(name, Value::Name(value));
+        }
+    };
+    set(
+        names.format,
+        extent.format.and_then(|format| names.image_format(format)),
+    );
+    let function = extent.gc.and_then(|gc| gc.get(Component::Function));
+    set(
+        names.gxmode,
+        function.and_then(|function| names.function(function)),
+    );
+    let pixels = target.pixels(extent.area);
+    let drawn = push_area(&mut operation.items, pixels);
+    operation.op_size = pixels;
+    operation.effect = match target.effect {
+        Effect::Full if !drawn => Effect::Nothing,
+        effect => effect,
+    };
+}
+
+/// The rectangle whose x, y, width and height stand at `at`.
+fn rectangle(body: &Body<'_>, at: usize) -> Option<Area> {
+    Some(Area::new(
+        body.i16(at)?,
+        body.i16(at + 2)?,
+        body.u16(at + 4)?,
+        body.u16(at + 6)?,
+    ))
+}
+
+fn put_image<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Extent<'a>> {
+    let (mut target, gc) = state.with_gc(body.u32(0), body.u32(4));
+    // The image's own depth: it is the drawable's too, but for a bitmap.
+    target.depth = body.u8(17);
+    Some(Extent {
+        target,
+        area: Area::new(body.i16(12)?, body.i16(14)?, body.u16(8)?, body.u16(10)?),
+        format: Some(request.minor),
+        gc,
+    })
+}
+
+fn shm_put_image<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
+    let (mut target, gc) = state.with_gc(body.u32(0), body.u32(4));
+    target.depth = body.u8(24);
+    Some(Extent {
+        target,
+        area: Area::new(body.i16(20)?, body.i16(22)?, body.u16(16)?, body.u16(18)?),
+        format: body.u8(25),
+        gc,
+    })
+}
+
+fn get_image<'a>(state: &'a State, body: &Body<'_>, format: Option<u8>) -> Option<Extent<'a>> {
+    Some(Extent {
+        target: state.drawables.target(body.u32(0)),
+        area: rectangle(body, 4)?,
+        format,
+        gc: None,
+    })
+}
+
+fn clear_area<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
+    let id = body.u32(0)?;
+    let mut target = state.drawables.target(Some(id));
+    match state.drawables.windows.has_background(id) {
+        // Without a background nothing is painted (protocol, ClearArea).
+        Some(false) => target.effect = Effect::Nothing,
+        Some(true) => {}
+        None => target = target.doubted(),
+    }
+    let (x, y) = (body.i16(4)?, body.i16(6)?);
+    let mut area = Area::new(x, y, body.u16(8)?, body.u16(10)?);
+    // A width or height of 0 reaches to the window's edge, which may not be known.
+    if let Some((width, height)) = state.drawables.size(id) {
+        area = area.or_to_the_edge(width, height);
+    }
+    Some(Extent {
+        target,
+        area,
+        format: None,
+        gc: None,
+    })
+}
+
+fn copy<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Extent<'a>> {
+    let source = state.drawables.target(body.u32(0));
+    let (mut target, gc) = state.with_gc(body.u32(4), body.u32(8));
+    let from = (i32::from(body.i16(12)?), i32::from(body.i16(14)?));
+    let to = (body.i16(16)?, body.i16(18)?);
+    let area = Area::new(to.0, to.1, body.u16(20)?, body.u16(22)?);
+    if request.major == xproto::COPY_AREA_REQUEST {
+        // Source and destination have one depth (protocol, CopyArea).
+        target.depth = target.depth.or(source.depth);
+    }
+    target.effect = both(source.effect, target.effect);
+    // What lies outside the source is not copied.
+    let source = source
+        .area
+        .moved(i32::from(to.0) - from.0, i32::from(to.1) - from.1);
+    Some(Extent {
+        target,
+        area: area.intersection(source),
+        format: None,
+        gc,
+    })
+}
+
+/// A pixmap shown in a window: all of it, or its valid part where a region tells.
+fn present_pixmap<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
+    let mut target = state.drawables.target(body.u32(0));
+    let pixmap = state.drawables.target(body.u32(4));
+    let (x, y) = (i32::from(body.i16(20)?), i32::from(body.i16(22)?));
+    let mut area = pixmap.area.moved(x, y);
+    match state.regions.as_clip(body.u32(16)?) {
+        None => {}
+        Some(Some(region)) => area = area.intersection(region.bounds().moved(x, y)),
+        Some(None) => target = target.doubted(),
+    }
+    target.depth = target.depth.or(pixmap.depth);
+    target.effect = both(pixmap.effect, target.effect);
+    Some(Extent {
+        target,
+        area,
+        format: None,
+        gc: None,
+    })
+}
+
+/// What comes of a request that reads the one drawable and draws on the other.
+fn both(source: Effect, target: Effect) -> Effect {
+    match (source, target) {
+        (Effect::Nothing, _) | (_, Effect::Nothing) => Effect::Nothing,
+        (Effect::Unknown, _) | (_, Effect::Unknown) => Effect::Unknown,
+        (Effect::Full, Effect::Full) => Effect::Full,
+    }
+}

@@ -1,0 +1,12 @@
+//! Each request as an operation: its kind, the attributes that decide its cost, its op-sizes.
+
+pub(crate) mod across;
+pub(crate) mod changes;
+pub(crate) mod compositing;
+pub(crate) mod drawing;
+pub(crate) mod images;
+pub(crate) mod names;
+pub(crate) mod operation;
+pub(crate) mod plain;
+pub(crate) mod text;
+pub(crate) mod window_requests;

@@ -1,0 +1,172 @@
+//! A request as an operation: its kind, the attributes that decide its cost, and its sizes.
+//!
+//! Calibration files costs under this and analysis looks them up with it: the one notion of an
+//! operation (DESIGN, section 1).
+
+use std::fmt;
+
+use x11prof_protocol::Symbol;
+
+use crate::windows::window_change::Surroundings;
+
+/// The name of an attribute, spelled as in the paper: `gxmode`, `linestyle`, `fontname`.
+pub type Attribute = Symbol;
+
+/// The value of an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Value {
+    /// A name: `GXcopy`, `FillSolid`, `6x13`.
+    Name(Symbol),
+    /// A number: a line width, a depth.
+    Number(u32),
+}
+
+impl Value {
+    /// What `text` means as a value: a number where it is one in decimal, else a name.
+    pub fn parse(text: &str) -> Value {
+        text.parse()
+            .map_or_else(|_| Value::Name(Symbol::new(text)), Value::Number)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Name(name) => name.fmt(f),
+            Value::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+/// The attributes of an operation, each name once, in the order of their names' text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
+pub struct Attributes(Vec<(Attribute, Value)>);
+
+impl Attributes {
+    /// No attributes.
+    pub fn new() -> Attributes {
+        Attributes::default()
+    }
+
+    /// Sets `name` to `value`.
+    pub fn set(&mut self, name: Attribute, value: Value) {
+        match self.0.binary_search_by(|(known, _)| known.cmp(&name)) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (name, value)),
+        }
+    }
+
+    /// Sets `name`, which comes behind all names that are set.
+    pub(crate) fn append(&mut self, name: Attribute, value: Value) {
+        debug_assert!(self.0.last().is_none_or(|(last, _)| *last < name));
+        self.0.push((name, value));
+    }
+
+    /// The value of `name`.
+    pub fn get(&self, name: Attribute) -> Option<Value> {
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
+    }
+
+    /// Removes `name`.
+    pub fn remove(&mut self, name: Attribute) {
+        self.0.retain(|(known, _)| *known != name);
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Attribute, Value)> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Forgets all, keeping the storage.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// `gxmode=GXcopy linewidth=0`, in the order of the names.
+impl fmt::Display for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, value)) in self.iter().enumerate() {
+            if index > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What an operation does on the server, as far as its cost goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Effect {
+    /// It does all its work.
+    #[default]
+    Full,
+    /// It draws on a window that is not viewable, or nothing is left after clipping: it costs
+    /// its fixed part only.
+    Nothing,
+    /// The session cannot know (the drawable was made before the recording).
+    Unknown,
+}
+
+/// One request as an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    /// The request's name.
+    pub request: Symbol,
+    /// The attributes that decide its cost.
+    pub attributes: Attributes,
+    /// The size of each item after clipping, in the request's own unit (pixels, characters,
+    /// bytes). Empty for a request that has no items: it costs its fixed part.
+    pub items: Vec<f64>,
+    /// The paper's op-size of the whole request (Table 1): area, line length, string length.
+    pub op_size: f64,
+    /// How many of the characters of a text request have no ink, as a space; 0 for all else.
+    pub blanks: u32,
+    /// How many rows of pixels each item of RENDER:Trapezoids reaches over; empty for all else.
+    pub rows: Vec<f64>,
+    /// What the window that a request changes stands among; `None` for all else, and where nothing
+    /// of it is seen.
+    pub surroundings: Option<Surroundings>,
+    /// Whether it does its work.
+    pub effect: Effect,
+}
+
+impl Operation {
+    /// An operation with no attributes and one item of size 0, which is what most requests are.
+    pub fn new(request: Symbol) -> Operation {
+        Operation {
+            request,
+            attributes: Attributes::new(),
+            items: vec![0.0],
+            op_size: 0.0,
+            blanks: 0,
+            rows: Vec::new(),
+            surroundings: None,
+            effect: Effect::Full,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Attributes, Value};
+
+    #[test]
+    fn attributes_keep_the_order_of_their_names() {
+        let mut attributes = Attributes::new();
+        attributes.set("linewidth".into(), Value::parse("0"));
+        attributes.set("gxmode".into(), Value::parse("GXcopy"));
+        attributes.set("linewidth".into(), Value::Number(3));
+        assert_eq!(attributes.to_string(), "gxmode=GXcopy linewidth=3");
+        assert_eq!(attributes.get("linewidth".into()), Some(Value::Number(3)));
+    }
+}

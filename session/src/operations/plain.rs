@@ -1,0 +1,191 @@
+//! All other requests: most cost the same each time; a few grow with what they carry.
+
+use x11prof_protocol::{Request, Symbol};
+use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
+
+use crate::body::{Body, latin1};
+use crate::operations::names::{ExtensionKind, Names};
+use crate::operations::operation::{Effect, Operation, Value};
+use crate::session::State;
+use crate::windows::drawables::pixmap_bytes;
+
+/// Fills in the operation of a core request that neither draws nor touches windows.
+pub(crate) fn operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) {
+    let size = match request.major {
+        xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => set_cursor(operation, names, body),
+        // Both clear or map and unmap memory.
+        xproto::CREATE_PIXMAP_REQUEST => created_bytes(request, body),
+        xproto::FREE_PIXMAP_REQUEST => body.u32(0).and_then(|id| state.drawables.bytes(id)),
+        xproto::CHANGE_PROPERTY_REQUEST => property_bytes(body),
+        xproto::INTERN_ATOM_REQUEST => body.u16(0).map(f64::from),
+        xproto::OPEN_FONT_REQUEST => set_reading(operation, names, state, body, (4, 8)),
+        xproto::LIST_FONTS_WITH_INFO_REQUEST => set_reading(operation, names, state, body, (2, 4)),
+        xproto::LIST_FONTS_REQUEST => body.u16(2).map(f64::from),
+        xproto::SET_CLIP_RECTANGLES_REQUEST => Some(pieces(request, 8, 8)),
+        xproto::QUERY_FONT_REQUEST => {
+            set_font(operation, names, state, body);
+            Some(0.0)
+        }
+        xproto::QUERY_TEXT_EXTENTS_REQUEST => {
+            set_font(operation, names, state, body);
+            // The second byte tells that the last CHAR2B is padding.
+            let odd = f64::from(request.minor & 1);
+            Some((pieces(request, 4, 2) - odd).max(0.0))
+        }
+        _ => Some(0.0),
+    };
+    settle(operation, size);
+}
+
+/// Fills in the operation of an extension's request that has none of its own.
+pub(crate) fn extension(
+    operation: &mut Operation,
+    names: &Names,
+    kind: Option<ExtensionKind>,
+    request: &Request<'_>,
+) {
+    if kind == Some(ExtensionKind::Xtest) && request.minor == xtest::FAKE_INPUT_REQUEST {
+        set_event(operation, names, &Body::of(request));
+    }
+    let size = match (kind, request.minor) {
+        (Some(ExtensionKind::Glx), glx::RENDER_REQUEST | glx::RENDER_LARGE_REQUEST) => {
+            request.wire_len as f64
+        }
+        (
+            Some(ExtensionKind::Xfixes),
+            xfixes::CREATE_REGION_REQUEST | xfixes::SET_REGION_REQUEST,
+        ) => pieces(request, 4, 8),
+        _ => 0.0,
+    };
+    settle(operation, Some(size));
+}
+
+/// The bytes of the pixmap that a CreatePixmap asks for.
+fn created_bytes(request: &Request<'_>, body: &Body<'_>) -> Option<f64> {
+    let (width, height) = (body.u16(8)?, body.u16(10)?);
+    // The second byte is the depth.
+    Some(pixmap_bytes(width, height, Some(request.minor)))
+}
+
+fn settle(operation: &mut Operation, size: Option<f64>) {
+    if size.is_none() {
+        operation.effect = Effect::Unknown;
+    }
+    operation.op_size = size.unwrap_or(0.0);
+    operation.items.push(operation.op_size);
+}
+
+/// How many structures of `size` bytes a request has from `at` in its body on, by its length.
+pub(crate) fn pieces(request: &Request<'_>, at: u64, size: u64) -> f64 {
+    let before = request.header_len as u64 + at;
+    (request.wire_len.saturating_sub(before) / size) as f64
+}
+
+/// The font that a request asks about; it may be a GC, which stands for the font in it.
+fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body<'_>) {
+    let name = body.u32(0).and_then(|id| {
+        let of_gc = || state.gcs.get(id)?.font_name();
+        state.fonts.name(id).or_else(of_gc)
+    });
+    if let Some(name) = name {
+        operation
+            .attributes
+            .append(names.fontname, Value::Name(name));
+    }
+}
+
+/// Whether a request that names a font (the name's length and the name at these places of the
+/// body) makes the server read that font's file, and which; gives the length. For
+/// ListFontsWithInfo a server reads each font that is not open, each time.
+fn set_reading(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    body: &Body<'_>,
+    (length, name): (usize, usize),
+) -> Option<f64> {
+    let length = body.u16(length)?;
+    let name = body.from(name).get(..usize::from(length))?;
+    let name = Symbol::new(&latin1(name).to_ascii_lowercase());
+    let loaded = state.fonts.is_loaded(name);
+    if !loaded && !name.as_str().contains(['*', '?']) {
+        operation
+            .attributes
+            .append(names.fontname, Value::Name(file_of(name)));
+    }
+    let value = if loaded { names.yes } else { names.no };
+    operation
+        .attributes
+        .append(names.loaded, Value::Name(value));
+    Some(f64::from(length))
+}
+
+/// The name of the font that is read for this one: one of no average width is made from another
+/// size, whatever its own (X Logical Font Description Conventions, section 4, "Scalable fonts"),
+/// and is named here without sizes and resolutions.
+fn file_of(name: Symbol) -> Symbol {
+    /// From the size in pixels to the vertical resolution.
+    const SIZES: std::ops::RangeInclusive<usize> = 7..=10;
+    const AVERAGE_WIDTH: usize = 12;
+    let fields = || name.as_str().split('-').enumerate();
+    if fields().count() != 15 || !fields().any(|field| field == (AVERAGE_WIDTH, "0")) {
+        return name;
+    }
+    let fields: Vec<&str> = fields()
+        .map(|(at, field)| if SIZES.contains(&at) { "0" } else { field })
+        .collect();
+    Symbol::new(&fields.join("-"))
+}
+
+/// Whether a ChangeWindowAttributes changes the cursor: where the pointer is in the window, the server
+/// shows the new one.
+fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Option<f64> {
+    /// A bit of the value mask.
+    const CURSOR: u32 = 1 << 14;
+    let value = match body.u32(4)? & CURSOR {
+        0 => names.no,
+        _ => names.yes,
+    };
+    operation
+        .attributes
+        .append(names.cursor, Value::Name(value));
+    Some(0.0)
+}
+
+/// What kind of event a FakeInput makes, where it is one of the core protocol's.
+fn set_event(operation: &mut Operation, names: &Names, body: &Body<'_>) {
+    let kind = match body.u8(0) {
+        Some(xproto::KEY_PRESS_EVENT | xproto::KEY_RELEASE_EVENT) => names.key,
+        Some(xproto::BUTTON_PRESS_EVENT | xproto::BUTTON_RELEASE_EVENT) => names.button,
+        Some(xproto::MOTION_NOTIFY_EVENT) => names.motion,
+        _ => return,
+    };
+    operation.attributes.append(names.event, Value::Name(kind));
+}
+
+/// The bytes that a ChangeProperty writes: as many values as it says, of 8, 16 or 32 bits.
+fn property_bytes(body: &Body<'_>) -> Option<f64> {
+    let (format, values) = (body.u8(12)?, body.u32(16)?);
+    Some(f64::from(values) * f64::from(format / 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_of;
+
+    #[test]
+    fn a_scaled_font_is_read_from_its_scalable_one() {
+        let scaled = "-jis-fixed-medium-r-normal--17-120-100-100-c-0-jisx0208.1983-0";
+        let from = "-jis-fixed-medium-r-normal--0-0-0-0-c-0-jisx0208.1983-0";
+        assert_eq!(file_of(scaled.into()).as_str(), from);
+        let plain = "-misc-fixed-bold-r-normal--13-120-75-75-c-70-iso10646-1";
+        assert_eq!(file_of(plain.into()).as_str(), plain);
+        assert_eq!(file_of("9x15".into()).as_str(), "9x15");
+    }
+}

@@ -1,0 +1,183 @@
+//! Text requests: each string is an item, its characters are its size, the font decides the cost.
+
+use x11prof_protocol::Request;
+use x11rb_protocol::protocol::xproto;
+
+use crate::body::Body;
+use crate::operations::drawing::settle;
+use crate::operations::names::Names;
+use crate::operations::operation::{Operation, Value};
+use crate::rendering::gc::Component;
+use crate::session::State;
+
+/// Fills in the operation of PolyText8, PolyText16, ImageText8 or ImageText16.
+///
+/// Fonts named by the text items of PolyText stay in the GC; the operation's font is the one
+/// of its first string.
+pub(crate) fn operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &mut State,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) {
+    let gc = body.u32(4);
+    let mut font = gc.and_then(|id| state.gcs.get(id)?.font_name());
+    let mut drawn = false;
+    let wide = [xproto::POLY_TEXT16_REQUEST, xproto::IMAGE_TEXT16_REQUEST];
+    let bytes_per_character = if wide.contains(&request.major) { 2 } else { 1 };
+    match request.major {
+        xproto::IMAGE_TEXT8_REQUEST | xproto::IMAGE_TEXT16_REQUEST => {
+            drawn = request.minor > 0;
+            operation.items.push(f64::from(request.minor));
+            let length = usize::from(request.minor) * bytes_per_character;
+            let string = body.from(12);
+            let codes = codes(string.get(..length).unwrap_or(string), bytes_per_character);
+            operation.blanks = state.fonts.blank_characters.blanks(font, codes);
+        }
+        _ => {
+            // The font of the string at hand.
+            let mut current = font;
+            let items = TextItems {
+                bytes: body.from(12),
+                bytes_per_character,
+            };
+            for item in items {
+                match item {
+                    TextItem::Font(id) => {
+                        if let Some(gc) = gc.and_then(|gc| state.gcs.get_mut(gc)) {
+                            gc.set_font(id, &state.fonts);
+                        }
+                        current = state.fonts.name(id);
+                        if !drawn {
+                            font = current;
+                        }
+                    }
+                    // An item without characters only moves the position.
+                    TextItem::String { count: 0, .. } => {}
+                    TextItem::String { count, bytes } => {
+                        drawn = true;
+                        operation.items.push(f64::from(count));
+                        let codes = codes(bytes, bytes_per_character);
+                        operation.blanks += state.fonts.blank_characters.blanks(current, codes);
+                    }
+                }
+            }
+        }
+    }
+    let (target, gc) = state.with_gc(body.u32(0), gc);
+    let attributes = &mut operation.attributes;
+    // ImageText takes neither from the GC (protocol, ImageText8).
+    let poly = request.major <= xproto::POLY_TEXT16_REQUEST;
+    let of = |component| gc.filter(|_| poly).and_then(|gc| gc.get(component));
+    if let Some(style) = of(Component::FillStyle).and_then(|v| names.fill_style(v)) {
+        attributes.append(names.fillstyle, Value::Name(style));
+    }
+    if let Some(font) = font {
+        attributes.append(names.fontname, Value::Name(font));
+    }
+    if let Some(function) = of(Component::Function).and_then(|v| names.function(v)) {
+        attributes.append(names.gxmode, Value::Name(function));
+    }
+    let drawn = drawn && !target.area.is_empty();
+    settle(operation, &target, body, drawn);
+}
+
+/// The codes of a string of bytes, or of CHAR2Bs, whose first byte is the high one whatever the
+/// client's order.
+fn codes(string: &[u8], bytes_per_character: usize) -> impl Iterator<Item = u16> {
+    let characters = string.chunks_exact(bytes_per_character);
+    characters.map(|bytes| {
+        bytes
+            .iter()
+            .fold(0, |high, low| high << 8 | u16::from(*low))
+    })
+}
+
+/// An element of a list of TEXTITEM8 or TEXTITEM16.
+#[derive(Debug, PartialEq)]
+enum TextItem<'a> {
+    /// A font to change to.
+    Font(u32),
+    /// So many characters, and of their bytes those that are there.
+    String { count: u8, bytes: &'a [u8] },
+}
+
+/// The text items in `bytes`; a string that is cut off is still one, for its length is known.
+struct TextItems<'a> {
+    bytes: &'a [u8],
+    bytes_per_character: usize,
+}
+
+impl<'a> Iterator for TextItems<'a> {
+    type Item = TextItem<'a>;
+
+    fn next(&mut self) -> Option<TextItem<'a>> {
+        /// The length that means a font follows.
+        const FONT_SHIFT: u8 = 255;
+        match *self.bytes {
+            // A font's id comes most significant byte first, whatever the client's order.
+            [FONT_SHIFT, a, b, c, d, ref rest @ ..] => {
+                self.bytes = rest;
+                Some(TextItem::Font(u32::from_be_bytes([a, b, c, d])))
+            }
+            [FONT_SHIFT, ..] => None,
+            // Two bytes or fewer at the end are padding.
+            [count, _delta, ref rest @ ..] if !rest.is_empty() => {
+                let length = usize::from(count) * self.bytes_per_character;
+                let (bytes, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+                self.bytes = rest;
+                Some(TextItem::String { count, bytes })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TextItem, TextItems, codes};
+
+    fn items(bytes: &[u8], bytes_per_character: usize) -> Vec<TextItem<'_>> {
+        TextItems {
+            bytes,
+            bytes_per_character,
+        }
+        .collect()
+    }
+
+    fn string(count: u8, bytes: &[u8]) -> TextItem<'_> {
+        TextItem::String { count, bytes }
+    }
+
+    #[test]
+    fn codes_are_bytes_or_pairs() {
+        assert!(codes(b"a ", 1).eq([0x61, 0x20]));
+        assert!(codes(&[0, 0x20, 0x30, 0x20, 7], 2).eq([0x20, 0x3020]));
+    }
+
+    #[test]
+    fn strings_and_fonts_follow_each_other() {
+        let bytes = [
+            3, 0, b'a', b'b', b'c', 255, 0x00, 0x20, 0x00, 0x07, 1, 9, b'd', 0, 0,
+        ];
+        let expected = [
+            string(3, b"abc"),
+            TextItem::Font(0x0020_0007),
+            string(1, b"d"),
+        ];
+        assert_eq!(items(&bytes, 1), expected);
+        assert_eq!(
+            items(&[2, 0, 0, b'a', 0, b'b', 0, 0], 2),
+            [string(2, &[0, b'a', 0, b'b'])]
+        );
+    }
+
+    #[test]
+    fn padding_and_cut_off_items_end_the_list() {
+        assert_eq!(items(&[0, 0, 0], 1), [string(0, &[])]);
+        assert_eq!(items(&[0, 0], 1), []);
+        assert_eq!(items(&[255, 1, 2], 1), []);
+        assert_eq!(items(&[200, 0, b'a'], 1), [string(200, b"a")]);
+    }
+}

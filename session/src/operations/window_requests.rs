@@ -1,0 +1,213 @@
+//! Requests on windows, by the number of windows that they touch.
+
+use x11prof_protocol::{Request, Symbol};
+use x11rb_protocol::protocol::xproto;
+
+use crate::body::Body;
+use crate::ids::ClientId;
+use crate::operations::names::Names;
+use crate::operations::operation::{Effect, Operation, Value};
+use crate::session::State;
+use crate::windows::requests::{lowers, reshape, restacked};
+use crate::windows::tree::{Window, Windows};
+use crate::windows::window_change::Surroundings;
+
+/// What a request does to windows: to how many, and whether they show.
+type Touched = (u32, Effect);
+
+/// Fills in the operation of a request that destroys, maps, unmaps, moves or configures windows,
+/// before it does so. One item of as many pieces as there are windows.
+pub(crate) fn operation(
+    operation: &mut Operation,
+    names: &Names,
+    state: &State,
+    client: ClientId,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) {
+    let windows = &state.drawables.windows;
+    if request.major == xproto::CIRCULATE_WINDOW_REQUEST {
+        circulate(operation, windows, client, lowers(request), body);
+        return;
+    }
+    let touched = body
+        .u32(0)
+        .and_then(|id| Some((id, windows.get(id)?)))
+        .map(|(id, window)| match request.major {
+            xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
+                (windows.count(id, true), Effect::Full)
+            }
+            xproto::MAP_WINDOW_REQUEST => map(windows, id, client, true),
+            xproto::UNMAP_WINDOW_REQUEST => map(windows, id, client, false),
+            xproto::CONFIGURE_WINDOW_REQUEST => {
+                configure(operation, names, windows, client, (id, window), body)
+            }
+            major => children(windows, id, client, major),
+        });
+    if let Some(viewable) = taken_away(windows, body.u32(0), request.major) {
+        let value = if viewable { names.yes } else { names.no };
+        operation
+            .attributes
+            .append(names.viewable, Value::Name(value));
+    }
+    if touched.is_none()
+        && request.major == xproto::CONFIGURE_WINDOW_REQUEST
+        && let Some(change) = body.u16(4).and_then(|mask| change(names, None, mask, body))
+    {
+        operation
+            .attributes
+            .append(names.change, Value::Name(change));
+    }
+    let (count, effect) = touched.unwrap_or((1, Effect::Unknown));
+    operation.effect = effect;
+    operation.op_size = f64::from(count);
+    operation.items.push(operation.op_size);
+    if effect == Effect::Full {
+        operation.surroundings = body.u32(0).and_then(|id| match request.major {
+            xproto::MAP_WINDOW_REQUEST => Surroundings::appearing(windows, id),
+            xproto::UNMAP_WINDOW_REQUEST => Surroundings::vanishing(windows, id),
+            xproto::DESTROY_WINDOW_REQUEST if windows.is_viewable(id)? => {
+                Surroundings::vanishing(windows, id)
+            }
+            xproto::CONFIGURE_WINDOW_REQUEST => {
+                let mask = u32::from(body.u16(4)?);
+                let mut geometry = windows.get(id)?.geometry;
+                reshape(&mut geometry, body, mask);
+                let place = restacked(windows, id, body, mask);
+                Surroundings::configured(windows, id, geometry, place)
+            }
+            _ => None,
+        });
+    }
+}
+
+/// CirculateWindow: at most one of the children changes its place in the stack.
+fn circulate(
+    operation: &mut Operation,
+    windows: &Windows,
+    client: ClientId,
+    lowers: bool,
+    body: &Body<'_>,
+) {
+    operation.items.push(0.0);
+    let parent = body.u32(0).filter(|parent| windows.get(*parent).is_some());
+    operation.effect = parent.map_or(Effect::Unknown, |parent| {
+        let Some((child, place)) = windows.circulated(parent, lowers) else {
+            return Effect::Nothing;
+        };
+        if windows.is_redirected(child, client) {
+            return Effect::Nothing;
+        }
+        let geometry = windows.get(child).map(|child| child.geometry);
+        operation.surroundings =
+            geometry.and_then(|it| Surroundings::configured(windows, child, it, Some(place)));
+        shown(windows, child)
+    });
+}
+
+/// Of a request that takes windows from where they are, whether any of them was to be seen
+/// there: what they hid has to be drawn then. `None` where that is not known, and for the others.
+fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
+    match major {
+        xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
+            windows.is_viewable(id?)
+        }
+        xproto::DESTROY_SUBWINDOWS_REQUEST => {
+            let is_mapped = |child: u32| windows.get(child).is_some_and(|child| child.mapped);
+            let viewable = windows.is_viewable(id?)?;
+            Some(viewable && windows.children(id?).into_iter().any(is_mapped))
+        }
+        _ => None,
+    }
+}
+
+/// Whether what is done to a window shows, which is what it costs.
+fn shown(windows: &Windows, id: u32) -> Effect {
+    match windows.is_viewable(id) {
+        Some(true) => Effect::Full,
+        Some(false) => Effect::Nothing,
+        None => Effect::Unknown,
+    }
+}
+
+/// MapWindow and UnmapWindow: the window and its mapped inferiors appear or vanish, if its parent
+/// is viewable.
+fn map(windows: &Windows, id: u32, client: ClientId, mapped: bool) -> Touched {
+    let Some(window) = windows.get(id) else {
+        return (1, Effect::Unknown);
+    };
+    let asked_only = mapped && windows.is_redirected(id, client);
+    match window.parent {
+        Some(parent) if window.mapped != mapped && !asked_only => {
+            (windows.count(id, false), shown(windows, parent))
+        }
+        _ => (1, Effect::Nothing),
+    }
+}
+
+/// The requests on all children.
+fn children(windows: &Windows, id: u32, client: ClientId, major: u8) -> Touched {
+    let mut all = (0_u32, Effect::Nothing);
+    for child in windows.children(id) {
+        let (count, effect) = match major {
+            xproto::DESTROY_SUBWINDOWS_REQUEST => (windows.count(child, true), Effect::Full),
+            xproto::MAP_SUBWINDOWS_REQUEST => map(windows, child, client, true),
+            _ => map(windows, child, client, false),
+        };
+        if effect != Effect::Nothing {
+            all = (all.0.saturating_add(count), effect);
+        }
+    }
+    all
+}
+
+fn configure(
+    operation: &mut Operation,
+    names: &Names,
+    windows: &Windows,
+    client: ClientId,
+    (id, window): (u32, &Window),
+    body: &Body<'_>,
+) -> Touched {
+    let Some(mask) = body.u16(4) else {
+        return (1, Effect::Unknown);
+    };
+    let change = change(names, Some(window), mask, body);
+    if let Some(change) = change {
+        operation
+            .attributes
+            .append(names.change, Value::Name(change));
+    }
+    let stays = || {
+        let place = restacked(windows, id, body, u32::from(mask));
+        place.is_some_and(|place| windows.place(id) == Some(place))
+    };
+    let is_restack = change == Some(names.changes.restack);
+    if change.is_none() || windows.is_redirected(id, client) || is_restack && stays() {
+        return (1, Effect::Nothing);
+    }
+    (windows.count(id, true), shown(windows, id))
+}
+
+/// What ConfigureWindow changes of the window; of one that is not known, what it may change.
+/// `None` where that is nothing.
+fn change(names: &Names, window: Option<&Window>, mask: u16, body: &Body<'_>) -> Option<Symbol> {
+    let mask = u32::from(mask);
+    let differs = |bit: u32, now: Option<u16>| {
+        body.value(8, mask, bit)
+            .is_some_and(|value| now != Some(value as u16))
+    };
+    let now = window.map(|window| window.geometry);
+    let moves = differs(1 << 0, now.map(|now| now.x.cast_unsigned()))
+        | differs(1 << 1, now.map(|now| now.y.cast_unsigned()));
+    let resizes =
+        differs(1 << 2, now.map(|now| now.width)) | differs(1 << 3, now.map(|now| now.height));
+    match (moves, resizes) {
+        (true, true) => Some(names.changes.move_and_resize),
+        (false, true) => Some(names.changes.resize),
+        (true, false) => Some(names.changes.move_only),
+        _ if differs(1 << 4, now.map(|now| now.border_width)) => Some(names.changes.border),
+        _ if mask & (1 << 6) != 0 => Some(names.changes.restack),
+        _ => None,
+    }
+}

@@ -1,0 +1,350 @@
+//! Graphics contexts: their components, and the requests that make and change them.
+
+use x11prof_protocol::Symbol;
+
+use crate::body::Body;
+use crate::geometry::clip::Point;
+use crate::geometry::region::Region;
+use crate::geometry::target::Clip;
+use crate::ids::{By, ClientId, IdMap};
+use crate::resources::fonts::Fonts;
+use crate::windows::drawables::Drawables;
+
+/// A component of a GC, in the order of the bits of CreateGC's value mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the protocol's own names of the components")]
+pub enum Component {
+    Function,
+    PlaneMask,
+    Foreground,
+    Background,
+    LineWidth,
+    LineStyle,
+    CapStyle,
+    JoinStyle,
+    FillStyle,
+    FillRule,
+    Tile,
+    Stipple,
+    TileStippleXOrigin,
+    TileStippleYOrigin,
+    Font,
+    SubwindowMode,
+    GraphicsExposures,
+    ClipXOrigin,
+    ClipYOrigin,
+    ClipMask,
+    DashOffset,
+    Dashes,
+    ArcMode,
+}
+
+impl Component {
+    fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}
+
+/// The number of components.
+const COMPONENTS: usize = 23;
+/// All of their bits.
+const ALL: u32 = (1 << COMPONENTS) - 1;
+
+/// The value of each component in a new GC (protocol, CreateGC): GXcopy, all planes,
+/// foreground 0, background 1, and so on.
+const DEFAULTS: [u32; COMPONENTS] = [
+    3,
+    u32::MAX,
+    0,
+    1,
+    0,
+    0,
+    1,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    1,
+    0,
+    0,
+    0,
+    0,
+    4,
+    1,
+];
+
+/// Components with no default that a session can know: the tile is a pixmap of unspecified
+/// size filled with the foreground, the stipple one filled with ones, the font the server's own.
+const WITHOUT_DEFAULT: u32 = (1 << Component::Tile as u32)
+    | (1 << Component::Stipple as u32)
+    | (1 << Component::Font as u32);
+
+/// The bits of each component's type: the rest of its 32-bit unit means nothing.
+const WIDTHS: [u32; COMPONENTS] = [
+    8, 32, 32, 32, 16, 8, 8, 8, 8, 8, 32, 32, 16, 16, 32, 8, 8, 16, 16, 32, 16, 8, 8,
+];
+
+/// A graphics context as its client's requests made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gc {
+    values: [u32; COMPONENTS],
+    known: u32,
+    font_name: Option<Symbol>,
+    clip: Clip,
+    pub(crate) by: By,
+}
+
+impl Gc {
+    fn new(by: By) -> Gc {
+        Gc {
+            values: DEFAULTS,
+            known: ALL & !WITHOUT_DEFAULT,
+            font_name: None,
+            clip: Clip::None,
+            by,
+        }
+    }
+
+    /// The value of a component; `None` where it is not known, or is a list (the dashes after
+    /// SetDashes, the clip mask after SetClipRectangles).
+    pub fn get(&self, component: Component) -> Option<u32> {
+        let value = self.values.get(component as usize)?;
+        (self.known & component.bit() != 0).then_some(*value)
+    }
+
+    /// The name that the GC's font was opened by; `None` for the server's default font.
+    pub fn font_name(&self) -> Option<Symbol> {
+        self.font_name
+    }
+
+    /// What drawing with it is clipped to, and where that begins in the drawable.
+    #[inline]
+    pub(crate) fn clip(&self) -> (&Clip, Point) {
+        let at = |component| {
+            let value = self.get(component).unwrap_or(0) as u16;
+            i32::from(value.cast_signed())
+        };
+        match &self.clip {
+            Clip::Region(_) => (
+                &self.clip,
+                (at(Component::ClipXOrigin), at(Component::ClipYOrigin)),
+            ),
+            clip => (clip, (0, 0)),
+        }
+    }
+
+    /// Puts the font of a text item into the GC (protocol, PolyText8: it stays there).
+    pub(crate) fn set_font(&mut self, font: u32, fonts: &Fonts) {
+        self.set(Component::Font as usize, Some(font));
+        // The name is taken down now: the GC keeps its font when the id is closed.
+        self.font_name = fonts.name(font);
+    }
+
+    fn set(&mut self, component: usize, value: Option<u32>) {
+        let (Some(slot), Some(width)) = (self.values.get_mut(component), WIDTHS.get(component))
+        else {
+            return;
+        };
+        match value {
+            Some(value) => {
+                *slot = value & (u32::MAX >> (32 - width));
+                self.known |= 1 << component;
+            }
+            None => self.known &= !(1 << component),
+        }
+    }
+
+    /// Sets the components in `mask` to the value list at `at`; what is cut off is not known.
+    fn change(&mut self, body: &Body<'_>, mask: u32, at: usize, known: &Known<'_>) {
+        let mut rest = mask & ALL;
+        while rest != 0 {
+            let component = rest.trailing_zeros();
+            rest &= rest - 1;
+            self.set(component as usize, body.value(at, mask, 1 << component));
+        }
+        if mask & Component::Font.bit() != 0 {
+            self.font_name = self
+                .get(Component::Font)
+                .and_then(|font| known.fonts.name(font));
+        }
+        if mask & Component::ClipMask.bit() != 0 {
+            self.clip = match self.get(Component::ClipMask) {
+                Some(0) => Clip::None,
+                Some(bitmap) => known.drawables.bitmap_clip(bitmap),
+                None => Clip::Unknown,
+            };
+        }
+    }
+
+    fn copy(&mut self, from: &Gc, mask: u32) {
+        for component in 0..COMPONENTS {
+            if mask & (1 << component) != 0 {
+                let known = from.known & (1 << component) != 0;
+                self.set(component, known.then(|| from.values[component]));
+            }
+        }
+        if mask & Component::Font.bit() != 0 {
+            self.font_name = from.font_name;
+        }
+        if mask & Component::ClipMask.bit() != 0 {
+            self.clip.clone_from(&from.clip);
+        }
+    }
+}
+
+/// What the values of components refer to.
+#[derive(Debug)]
+pub(crate) struct Known<'a> {
+    pub(crate) fonts: &'a Fonts,
+    pub(crate) drawables: &'a Drawables,
+}
+
+/// The GCs of a display.
+#[derive(Debug, Default)]
+pub(crate) struct Gcs(IdMap<Gc>);
+
+impl Gcs {
+    pub(crate) fn get(&self, id: u32) -> Option<&Gc> {
+        self.0.get(id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Gc> {
+        self.0.get_mut(id)
+    }
+
+    /// CreateGC; gives the id of the new GC.
+    pub(crate) fn create(&mut self, by: By, body: &Body<'_>, known: &Known<'_>) -> Option<u32> {
+        let (id, mask) = (body.u32(0)?, body.u32(8)?);
+        let mut gc = Gc::new(by);
+        gc.change(body, mask, 12, known);
+        self.0.insert(id, gc);
+        Some(id)
+    }
+
+    /// ChangeGC; gives the GC and the value mask. A GC from before the recording stays unknown.
+    pub(crate) fn change(&mut self, body: &Body<'_>, known: &Known<'_>) -> Option<(u32, u32)> {
+        let (id, mask) = (body.u32(0)?, body.u32(4)?);
+        let gc = self.0.get_mut(id)?;
+        gc.change(body, mask, 8, known);
+        Some((id, mask))
+    }
+
+    /// A request to change these components failed, perhaps after it had changed some.
+    pub(crate) fn doubt(&mut self, id: u32, mask: u32) {
+        let Some(gc) = self.0.get_mut(id) else { return };
+        gc.known &= !mask;
+        if mask & Component::Font.bit() != 0 {
+            gc.font_name = None;
+        }
+        if mask & Component::ClipMask.bit() != 0 {
+            gc.clip = Clip::Unknown;
+        }
+    }
+
+    /// CopyGC; gives the GC and what may have changed, as all of these do. What comes from a GC
+    /// that is not known is not known.
+    pub(crate) fn copy(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
+        let (from, to, mask) = (body.u32(0)?, body.u32(4)?, body.u32(8)?);
+        match self.0.get(from).cloned() {
+            Some(from) => self.0.get_mut(to)?.copy(&from, mask),
+            None => {
+                let gc = self.0.get_mut(to)?;
+                let unknown = Gc {
+                    known: 0,
+                    font_name: None,
+                    clip: Clip::Unknown,
+                    ..gc.clone()
+                };
+                gc.copy(&unknown, mask);
+            }
+        }
+        Some((to, mask))
+    }
+
+    /// SetDashes.
+    pub(crate) fn set_dashes(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
+        let id = body.u32(0)?;
+        let gc = self.0.get_mut(id)?;
+        gc.set(Component::DashOffset as usize, body.u16(4).map(u32::from));
+        gc.set(Component::Dashes as usize, None);
+        Some((id, Component::DashOffset.bit() | Component::Dashes.bit()))
+    }
+
+    /// SetClipRectangles.
+    pub(crate) fn set_clip_rectangles(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
+        let id = body.u32(0)?;
+        let gc = self.0.get_mut(id)?;
+        gc.set(Component::ClipXOrigin as usize, body.u16(4).map(u32::from));
+        gc.set(Component::ClipYOrigin as usize, body.u16(6).map(u32::from));
+        gc.set(Component::ClipMask as usize, None);
+        gc.clip = Clip::to(Region::read(body, 8));
+        let origin = Component::ClipXOrigin.bit() | Component::ClipYOrigin.bit();
+        Some((id, origin | Component::ClipMask.bit()))
+    }
+
+    /// XFIXES SetGCClipRegion: `None` is no clip, else a region, which may not be known.
+    pub(crate) fn set_clip_region(
+        &mut self,
+        id: u32,
+        region: Option<Option<Region>>,
+        (x, y): (u16, u16),
+    ) {
+        let Some(gc) = self.0.get_mut(id) else { return };
+        gc.set(Component::ClipXOrigin as usize, Some(u32::from(x)));
+        gc.set(Component::ClipYOrigin as usize, Some(u32::from(y)));
+        gc.set(Component::ClipMask as usize, region.is_none().then_some(0));
+        gc.clip = region.map_or(Clip::None, Clip::to);
+    }
+
+    /// FreeGC.
+    pub(crate) fn free(&mut self, id: u32) {
+        self.0.remove(id);
+    }
+
+    /// Forgets `id` if `by` made it: the request failed.
+    pub(crate) fn undo(&mut self, id: u32, by: By) {
+        if self.0.get(id).is_some_and(|gc| gc.by == by) {
+            self.0.remove(id);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Gc)> {
+        self.0.iter()
+    }
+
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        self.0.retain(|gc| gc.by.client != client);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::SequenceNumber;
+
+    use super::{Component, Gc};
+    use crate::ids::{By, ClientId};
+
+    #[test]
+    fn a_new_gc_has_the_defaults_of_the_protocol() {
+        let gc = Gc::new(By {
+            client: ClientId(1),
+            sequence: SequenceNumber(1),
+        });
+        assert_eq!(gc.get(Component::Function), Some(3));
+        assert_eq!(gc.get(Component::PlaneMask), Some(u32::MAX));
+        assert_eq!(gc.get(Component::Background), Some(1));
+        assert_eq!(gc.get(Component::CapStyle), Some(1));
+        assert_eq!(gc.get(Component::GraphicsExposures), Some(1));
+        assert_eq!(gc.get(Component::Dashes), Some(4));
+        assert_eq!(gc.get(Component::ArcMode), Some(1));
+        assert_eq!(gc.get(Component::ClipMask), Some(0));
+        assert_eq!(gc.get(Component::Font), None);
+        assert_eq!(gc.get(Component::Tile), None);
+        assert_eq!(gc.font_name(), None);
+    }
+}

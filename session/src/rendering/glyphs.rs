@@ -1,0 +1,205 @@
+//! RENDER's glyph sets, with the size of each glyph.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use x11rb_protocol::protocol::render;
+
+use crate::body::Body;
+use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::rendering::pict_formats::PictFormats;
+use crate::resources::resource::{Resource, ResourceKind};
+
+/// Glyphs kept at most, in all sets together.
+const MOST: usize = 1 << 20;
+
+/// A glyph (RENDER protocol, GLYPHINFO).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Glyph {
+    pub(crate) width: u16,
+    pub(crate) height: u16,
+    /// Its origin in its image.
+    pub(crate) x: i16,
+    /// As `x`.
+    pub(crate) y: i16,
+    /// What it moves the next one by.
+    pub(crate) advance: (i16, i16),
+}
+
+type GlyphMap = HashMap<u32, Glyph, BuildHasherDefault<IdHasher>>;
+
+/// A set of glyphs; several ids may refer to it.
+#[derive(Debug, Default)]
+pub(crate) struct GlyphSet {
+    /// The id of its picture format.
+    pub(crate) format: u32,
+    glyphs: GlyphMap,
+    /// Pixels of all glyphs.
+    pixels: u64,
+    ids: u32,
+}
+
+impl GlyphSet {
+    pub(crate) fn glyph(&self, id: u32) -> Option<&Glyph> {
+        self.glyphs.get(&id)
+    }
+}
+
+/// The glyph sets of a display.
+#[derive(Debug, Default)]
+pub(crate) struct Glyphs {
+    ids: IdMap<Id>,
+    sets: IdMap<GlyphSet>,
+    next: u32,
+    kept: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Id {
+    set: u32,
+    by: By,
+}
+
+impl Glyphs {
+    pub(crate) fn is_set(&self, id: u32) -> bool {
+        self.ids.get(id).is_some()
+    }
+
+    /// The glyph set `id`.
+    pub(crate) fn get(&self, id: u32) -> Option<&GlyphSet> {
+        self.sets.get(self.ids.get(id)?.set)
+    }
+
+    /// A request on glyph sets; gives the id that it makes.
+    pub(crate) fn apply(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
+        let id = body.u32(0)?;
+        match minor {
+            render::CREATE_GLYPH_SET_REQUEST => {
+                self.free(id);
+                let set = self.next;
+                self.next = self.next.wrapping_add(1);
+                let format = body.u32(4)?;
+                let new = GlyphSet {
+                    format,
+                    ids: 1,
+                    ..GlyphSet::default()
+                };
+                if self.sets.insert(set, new) {
+                    self.ids.insert(id, Id { set, by });
+                }
+                return Some(id);
+            }
+            render::REFERENCE_GLYPH_SET_REQUEST => {
+                self.free(id);
+                let set = self.ids.get(body.u32(4)?)?.set;
+                self.sets.get_mut(set)?.ids += 1;
+                self.ids.insert(id, Id { set, by });
+                return Some(id);
+            }
+            render::FREE_GLYPH_SET_REQUEST => self.free(id),
+            render::ADD_GLYPHS_REQUEST => self.add(id, body)?,
+            render::FREE_GLYPHS_REQUEST => self.free_glyphs(id, body)?,
+            _ => {}
+        }
+        None
+    }
+
+    /// AddGlyphs: the ids, then the infos, then the images, which do not matter here.
+    fn add(&mut self, id: u32, body: &Body<'_>) -> Option<()> {
+        let set = self.sets.get_mut(self.ids.get(id)?.set)?;
+        for (id, glyph) in added(body)? {
+            if self.kept >= MOST {
+                break;
+            }
+            let pixels = u64::from(glyph.width) * u64::from(glyph.height);
+            set.pixels += pixels;
+            match set.glyphs.insert(id, glyph) {
+                Some(old) => set.pixels -= u64::from(old.width) * u64::from(old.height),
+                None => self.kept += 1,
+            }
+        }
+        Some(())
+    }
+
+    fn free_glyphs(&mut self, id: u32, body: &Body<'_>) -> Option<()> {
+        let set = self.sets.get_mut(self.ids.get(id)?.set)?;
+        for glyph in body.list(4, 4) {
+            if let Some(old) = set.glyphs.remove(&glyph.u32(0)?) {
+                set.pixels -= u64::from(old.width) * u64::from(old.height);
+                self.kept -= 1;
+            }
+        }
+        Some(())
+    }
+
+    fn free(&mut self, id: u32) {
+        let Some(Id { set, .. }) = self.ids.remove(id) else {
+            return;
+        };
+        if let Some(shared) = self.sets.get_mut(set) {
+            shared.ids -= 1;
+            if shared.ids == 0 {
+                self.kept -= shared.glyphs.len();
+                self.sets.remove(set);
+            }
+        }
+    }
+
+    /// Forgets `id` if `by` made it: the request failed.
+    pub(crate) fn undo(&mut self, id: u32, by: By) {
+        if self.ids.get(id).is_some_and(|known| known.by == by) {
+            self.free(id);
+        }
+    }
+
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        let of_client = self
+            .ids
+            .iter()
+            .filter(|(_, known)| known.by.client == client);
+        let gone: Vec<u32> = of_client.map(|(id, _)| id).collect();
+        for id in gone {
+            self.free(id);
+        }
+    }
+
+    pub(crate) fn resources<'a>(
+        &'a self,
+        formats: &'a PictFormats,
+    ) -> impl Iterator<Item = Resource> + 'a {
+        self.ids.iter().map(|(id, known)| {
+            let set = self.sets.get(known.set);
+            let depth = set
+                .and_then(|set| formats.get(set.format))
+                .map(|format| format.depth);
+            let bits = depth.map(|depth| u64::from(depth).next_power_of_two());
+            Resource {
+                depth,
+                count: set.map(|set| set.glyphs.len() as u32),
+                bytes: set.zip(bits).map(|(set, bits)| set.pixels * bits / 8),
+                ..Resource::new(id, ResourceKind::GlyphSet, Some(known.by))
+            }
+        })
+    }
+}
+
+/// The glyphs that AddGlyphs adds. The number of them is the client's word.
+pub(crate) fn added<'a>(body: &Body<'a>) -> Option<impl Iterator<Item = (u32, Glyph)> + use<'a>> {
+    let count = body.u32(4)? as usize;
+    let infos = count.checked_mul(4)?.checked_add(8)?;
+    let glyph = |info: Body<'_>| {
+        Some(Glyph {
+            width: info.u16(0)?,
+            height: info.u16(2)?,
+            x: info.i16(4)?,
+            y: info.i16(6)?,
+            advance: (info.i16(8)?, info.i16(10)?),
+        })
+    };
+    let ids = body.list(8, 4).take(count);
+    let infos = body.list(infos, 12).take(count);
+    Some(
+        ids.zip(infos)
+            .filter_map(move |(id, info)| Some((id.u32(0)?, glyph(info)?))),
+    )
+}

@@ -1,0 +1,293 @@
+//! RENDER's pictures: what they draw from or on, and how.
+
+use x11rb_protocol::protocol::render;
+
+use crate::body::Body;
+use crate::geometry::clip::{Area, Point};
+use crate::geometry::region::Region;
+use crate::geometry::target::{Clip, Target};
+use crate::ids::{By, ClientId, IdMap};
+use crate::operations::operation::Effect;
+use crate::resources::resource::{Resource, ResourceKind};
+use crate::windows::drawables::Drawables;
+
+/// What a picture takes its pixels from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A window or a pixmap, and the picture's format.
+    Drawable {
+        /// Its id.
+        id: u32,
+        /// The id of the format.
+        format: u32,
+    },
+    /// One colour.
+    Solid,
+    /// Gradients, with their stops.
+    Linear(u32),
+    /// See `Linear`.
+    Radial(u32),
+    /// See `Linear`.
+    Conical(u32),
+}
+
+/// How a transform maps, as far as sampling depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Transform {
+    /// To the same place, or one that is whole pixels away.
+    #[default]
+    None,
+    /// To between the pixels.
+    Translate,
+    /// Larger or smaller.
+    Scale,
+    /// Turned or sheared.
+    Affine,
+    /// With a vanishing point.
+    Projective,
+}
+
+/// How pixels are sampled. Servers take `fast` for nearest, `good` and `best` for bilinear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Filter {
+    #[default]
+    Nearest,
+    Bilinear,
+    Convolution,
+    Other,
+}
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Picture {
+    pub(crate) source: Source,
+    /// 0 none, 1 normal, 2 pad, 3 reflect.
+    pub(crate) repeat: u32,
+    pub(crate) component_alpha: bool,
+    pub(crate) filter: Filter,
+    pub(crate) transform: Transform,
+    /// The size of the pixmap that it is of, which lives as long as the picture does, whatever
+    /// becomes of its id (protocol, FreePixmap).
+    pixmap: Option<(u16, u16)>,
+    clip: Clip,
+    clip_origin: (i16, i16),
+    by: By,
+}
+
+impl Picture {
+    fn new(source: Source, by: By) -> Picture {
+        Picture {
+            source,
+            repeat: 0,
+            component_alpha: false,
+            filter: Filter::default(),
+            transform: Transform::default(),
+            pixmap: None,
+            clip: Clip::None,
+            clip_origin: (0, 0),
+            by,
+        }
+    }
+
+    /// It as the destination of a request: nothing can be drawn on what is no drawable.
+    pub(crate) fn target(&self, drawables: &Drawables) -> Target<'_> {
+        let origin: Point = (i32::from(self.clip_origin.0), i32::from(self.clip_origin.1));
+        let target = match (self.source, self.pixmap) {
+            (_, Some((width, height))) => {
+                Target::new(Area::new(0, 0, width, height), None, Effect::Full)
+            }
+            (Source::Drawable { id, .. }, None) => drawables.target(Some(id)),
+            _ => return Target::UNKNOWN,
+        };
+        target.clipped(&self.clip, origin)
+    }
+
+    /// The width and height of what it is of, if that is known and no colour or gradient.
+    pub(crate) fn size(&self, drawables: &Drawables) -> Option<(u16, u16)> {
+        match self.source {
+            Source::Drawable { id, .. } => self.pixmap.or_else(|| drawables.size(id)),
+            _ => None,
+        }
+    }
+
+    /// The values in `mask` at `at` (RENDER protocol, CreatePicture).
+    fn change(&mut self, body: &Body<'_>, mask: u32, at: usize, drawables: &Drawables) {
+        let value = |bit| body.value(at, mask, bit);
+        if let Some(repeat) = value(1 << 0) {
+            self.repeat = repeat;
+        }
+        if let Some(x) = value(1 << 4) {
+            self.clip_origin.0 = (x as u16).cast_signed();
+        }
+        if let Some(y) = value(1 << 5) {
+            self.clip_origin.1 = (y as u16).cast_signed();
+        }
+        match value(1 << 6) {
+            Some(0) => self.clip = Clip::None,
+            Some(bitmap) => self.clip = drawables.bitmap_clip(bitmap),
+            None => {}
+        }
+        if let Some(component_alpha) = value(1 << 12) {
+            self.component_alpha = component_alpha != 0;
+        }
+    }
+}
+
+/// The pictures of a display.
+#[derive(Debug, Default)]
+pub(crate) struct Pictures(IdMap<Picture>);
+
+impl Pictures {
+    pub(crate) fn get(&self, id: u32) -> Option<&Picture> {
+        self.0.get(id)
+    }
+
+    /// A request that makes or changes a picture; gives the id of one that it makes.
+    pub(crate) fn apply(
+        &mut self,
+        by: By,
+        minor: u8,
+        body: &Body<'_>,
+        drawables: &Drawables,
+    ) -> Option<u32> {
+        let id = body.u32(0)?;
+        let stops = |at| body.u32(at);
+        let source = match minor {
+            render::CREATE_PICTURE_REQUEST => Source::Drawable {
+                id: body.u32(4)?,
+                format: body.u32(8)?,
+            },
+            render::CREATE_SOLID_FILL_REQUEST => Source::Solid,
+            render::CREATE_LINEAR_GRADIENT_REQUEST => Source::Linear(stops(20)?),
+            render::CREATE_RADIAL_GRADIENT_REQUEST => Source::Radial(stops(28)?),
+            render::CREATE_CONICAL_GRADIENT_REQUEST => Source::Conical(stops(16)?),
+            render::FREE_PICTURE_REQUEST => {
+                self.0.remove(id);
+                return None;
+            }
+            _ => {
+                self.change(id, minor, body, drawables);
+                return None;
+            }
+        };
+        let mut picture = Picture::new(source, by);
+        if minor == render::CREATE_PICTURE_REQUEST {
+            picture.change(body, body.u32(12)?, 16, drawables);
+            let drawable = body.u32(4).filter(|id| drawables.is_pixmap(*id));
+            picture.pixmap = drawable.and_then(|id| drawables.size(id));
+        }
+        self.0.insert(id, picture);
+        Some(id)
+    }
+
+    fn change(&mut self, id: u32, minor: u8, body: &Body<'_>, drawables: &Drawables) -> Option<()> {
+        let picture = self.0.get_mut(id)?;
+        match minor {
+            render::CHANGE_PICTURE_REQUEST => {
+                picture.change(body, body.u32(4)?, 8, drawables);
+            }
+            render::SET_PICTURE_CLIP_RECTANGLES_REQUEST => {
+                picture.clip = Clip::to(Region::read(body, 8));
+                picture.clip_origin = (body.i16(4)?, body.i16(6)?);
+            }
+            render::SET_PICTURE_TRANSFORM_REQUEST => {
+                let mut matrix = [0; 9];
+                for (index, value) in matrix.iter_mut().enumerate() {
+                    *value = body.u32(4 + 4 * index)?.cast_signed();
+                }
+                picture.transform = kind_of(matrix);
+            }
+            render::SET_PICTURE_FILTER_REQUEST => {
+                let length = usize::from(body.u16(4)?);
+                picture.filter = match body.from(8).get(..length)? {
+                    b"nearest" | b"fast" => Filter::Nearest,
+                    b"bilinear" | b"good" | b"best" => Filter::Bilinear,
+                    b"convolution" => Filter::Convolution,
+                    _ => Filter::Other,
+                };
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// XFIXES SetPictureClipRegion: `None` is no clip, else a region, which may not be known.
+    pub(crate) fn set_clip_region(
+        &mut self,
+        id: u32,
+        region: Option<Option<Region>>,
+        origin: (i16, i16),
+    ) {
+        if let Some(picture) = self.0.get_mut(id) {
+            picture.clip = region.map_or(Clip::None, Clip::to);
+            picture.clip_origin = origin;
+        }
+    }
+
+    /// Forgets `id` if `by` made it: the request failed.
+    pub(crate) fn undo(&mut self, id: u32, by: By) {
+        if self.0.get(id).is_some_and(|picture| picture.by == by) {
+            self.0.remove(id);
+        }
+    }
+
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        self.0.retain(|picture| picture.by.client != client);
+    }
+
+    pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> + '_ {
+        self.0.iter().map(|(id, picture)| Resource {
+            count: match picture.source {
+                Source::Linear(stops) | Source::Radial(stops) | Source::Conical(stops) => {
+                    Some(stops)
+                }
+                _ => None,
+            },
+            ..Resource::new(id, ResourceKind::Picture, Some(picture.by))
+        })
+    }
+}
+
+/// The kind of a transform: a matrix of 16.16 fixed-point numbers, row by row.
+fn kind_of([a, b, x, c, d, y, e, f, w]: [i32; 9]) -> Transform {
+    const ONE: i32 = 1 << 16;
+    let whole = |number: i32| number % ONE == 0;
+    match () {
+        () if (e, f, w) != (0, 0, ONE) => Transform::Projective,
+        () if (b, c) != (0, 0) => Transform::Affine,
+        () if (a, d) != (ONE, ONE) => Transform::Scale,
+        () if !whole(x) || !whole(y) => Transform::Translate,
+        () => Transform::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Transform, kind_of};
+
+    #[test]
+    fn transforms_are_told_apart() {
+        const ONE: i32 = 1 << 16;
+        assert_eq!(kind_of([ONE, 0, 0, 0, ONE, 0, 0, 0, ONE]), Transform::None);
+        assert_eq!(
+            kind_of([ONE, 0, 7 * ONE, 0, ONE, -ONE, 0, 0, ONE]),
+            Transform::None
+        );
+        assert_eq!(
+            kind_of([ONE, 0, ONE / 2, 0, ONE, 0, 0, 0, ONE]),
+            Transform::Translate
+        );
+        assert_eq!(
+            kind_of([2 * ONE, 0, 0, 0, ONE, 0, 0, 0, ONE]),
+            Transform::Scale
+        );
+        assert_eq!(
+            kind_of([0, ONE, 0, -ONE, 0, 0, 0, 0, ONE]),
+            Transform::Affine
+        );
+        assert_eq!(
+            kind_of([ONE, 0, 0, 0, ONE, 0, 9, 0, ONE]),
+            Transform::Projective
+        );
+    }
+}

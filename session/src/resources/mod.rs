@@ -1,0 +1,10 @@
+//! What lives on the server and is not drawn on: atoms, fonts, regions, cursors and the like, and
+//! the clients that own it.
+
+pub(crate) mod atoms;
+pub(crate) mod blank_characters;
+pub(crate) mod clients;
+pub(crate) mod fonts;
+pub(crate) mod opaque;
+pub(crate) mod regions;
+pub(crate) mod resource;

@@ -1,0 +1,164 @@
+//! The regions of XFIXES, as far as their rectangles can be known.
+
+use x11prof_protocol::Reply;
+use x11rb_protocol::protocol::xfixes;
+
+use crate::body::Body;
+use crate::geometry::clip::Area;
+use crate::geometry::region::Region;
+use crate::ids::{By, ClientId, IdMap};
+use crate::resources::resource::{Resource, ResourceKind};
+
+/// The regions of a display; `None` for one whose pixels are not known.
+#[derive(Debug, Default)]
+pub(crate) struct Regions(IdMap<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    region: Option<Region>,
+    by: By,
+    /// The request that last changed it.
+    changed: By,
+}
+
+impl Regions {
+    pub(crate) fn is_region(&self, id: u32) -> bool {
+        self.0.get(id).is_some()
+    }
+
+    /// The region `id`; `None` where it, or what is in it, is not known.
+    pub(crate) fn get(&self, id: u32) -> Option<&Region> {
+        self.0.get(id)?.region.as_ref()
+    }
+
+    /// A region as a clip: region 0 is no clip at all.
+    pub(crate) fn as_clip(&self, id: u32) -> Option<Option<Region>> {
+        (id != 0).then(|| self.get(id).cloned())
+    }
+
+    /// A request of XFIXES; gives the id of the region that it makes.
+    pub(crate) fn apply(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
+        let id = body.u32(0)?;
+        let made = match minor {
+            xfixes::CREATE_REGION_REQUEST => Region::read(body, 4),
+            // The bits of a bitmap and the shapes of windows are not followed.
+            xfixes::CREATE_REGION_FROM_BITMAP_REQUEST
+            | xfixes::CREATE_REGION_FROM_WINDOW_REQUEST
+            | xfixes::CREATE_REGION_FROM_GC_REQUEST
+            | xfixes::CREATE_REGION_FROM_PICTURE_REQUEST => None,
+            _ => {
+                self.change(by, id, minor, body);
+                return None;
+            }
+        };
+        self.0.insert(
+            id,
+            Entry {
+                region: made,
+                by,
+                changed: by,
+            },
+        );
+        Some(id)
+    }
+
+    fn change(&mut self, by: By, id: u32, minor: u8, body: &Body<'_>) -> Option<()> {
+        let of = |at| body.u32(at).and_then(|id| self.get(id));
+        let (target, region) = match minor {
+            xfixes::DESTROY_REGION_REQUEST => {
+                self.0.remove(id);
+                return Some(());
+            }
+            xfixes::SET_REGION_REQUEST => (id, Region::read(body, 4)),
+            xfixes::COPY_REGION_REQUEST => (body.u32(4)?, of(0).cloned()),
+            xfixes::UNION_REGION_REQUEST => (
+                body.u32(8)?,
+                of(0).zip(of(4)).map(|(one, two)| one.union(two)),
+            ),
+            xfixes::INTERSECT_REGION_REQUEST => (
+                body.u32(8)?,
+                of(0).zip(of(4)).map(|(one, two)| one.intersection(two)),
+            ),
+            xfixes::SUBTRACT_REGION_REQUEST => (
+                body.u32(8)?,
+                of(0).zip(of(4)).map(|(one, two)| one.without(two)),
+            ),
+            xfixes::INVERT_REGION_REQUEST => {
+                let bounds = Area::new(body.i16(4)?, body.i16(6)?, body.u16(8)?, body.u16(10)?);
+                (
+                    body.u32(12)?,
+                    of(0).map(|region| Region::of(bounds).without(region)),
+                )
+            }
+            xfixes::TRANSLATE_REGION_REQUEST => {
+                let (dx, dy) = (i32::from(body.i16(4)?), i32::from(body.i16(6)?));
+                (id, of(0).map(|region| region.moved(dx, dy)))
+            }
+            xfixes::REGION_EXTENTS_REQUEST => (
+                body.u32(4)?,
+                of(0).map(|region| Region::of(region.bounds())),
+            ),
+            xfixes::EXPAND_REGION_REQUEST => {
+                let side = |at| body.u16(at).map(i32::from);
+                let (left, right) = (side(8)?, side(10)?);
+                let (top, bottom) = (side(12)?, side(14)?);
+                (
+                    body.u32(4)?,
+                    of(0).map(|region| region.expanded(left, right, top, bottom)),
+                )
+            }
+            _ => return None,
+        };
+        let entry = self.0.get_mut(target)?;
+        (entry.region, entry.changed) = (region, by);
+        Some(())
+    }
+
+    /// A request wrote something into the region that cannot be known: DAMAGE's Subtract.
+    pub(crate) fn doubt(&mut self, id: u32, by: By) {
+        if let Some(entry) = self.0.get_mut(id) {
+            (entry.region, entry.changed) = (None, by);
+        }
+    }
+
+    /// The reply to FetchRegion of `id`, unless its client has changed the region since.
+    pub(crate) fn fetched(&mut self, id: u32, asked: By, reply: &Reply<'_>) -> Option<()> {
+        let (bytes, order) = (reply.bytes, reply.order);
+        let entry = self.0.get_mut(id)?;
+        if asked.is_before(Some(entry.changed)) {
+            return None;
+        }
+        let read = |area: &[u8]| {
+            Some(Area::new(
+                order.i16(area, 0)?,
+                order.i16(area, 2)?,
+                order.u16(area, 4)?,
+                order.u16(area, 6)?,
+            ))
+        };
+        let areas = bytes.get(32..)?.chunks_exact(8).filter_map(read);
+        entry.region = Some(Region::of_all(areas));
+        Some(())
+    }
+
+    /// Forgets `id` if `by` made it: the request failed.
+    pub(crate) fn undo(&mut self, id: u32, by: By) {
+        if self.0.get(id).is_some_and(|entry| entry.by == by) {
+            self.0.remove(id);
+        }
+    }
+
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        self.0.retain(|entry| entry.by.client != client);
+    }
+
+    pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> + '_ {
+        self.0.iter().map(|(id, entry)| Resource {
+            count: entry
+                .region
+                .as_ref()
+                .map(|region| region.pieces().len() as u32),
+            ..Resource::new(id, ResourceKind::Region, Some(entry.by))
+        })
+    }
+}

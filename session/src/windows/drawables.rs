@@ -1,0 +1,240 @@
+//! Windows and pixmaps as what is drawn on, and the pixmaps of a display.
+
+use crate::body::Body;
+use crate::geometry::clip::Area;
+use crate::geometry::placement::Geometry;
+use crate::geometry::region::Region;
+use crate::geometry::target::{Clip, Target};
+use crate::ids::{By, ClientId, IdMap};
+use crate::operations::operation::Effect;
+use crate::setup::Root;
+use crate::windows::earlier_drawables::EarlierDrawables;
+use crate::windows::tree::Windows;
+
+/// Whether a drawable is a window or a pixmap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrawableKind {
+    /// A screen's root window.
+    Root,
+    /// Another window.
+    Window,
+    /// A pixmap.
+    Pixmap,
+    /// One of both: it was made before the recording.
+    Unknown,
+}
+
+/// What a session knows of a drawable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawable {
+    /// Window or pixmap.
+    pub kind: DrawableKind,
+    /// Its place and size.
+    pub geometry: Geometry,
+    /// Bits of a pixel.
+    pub depth: Option<u8>,
+    /// A window's parent.
+    pub parent: Option<u32>,
+    /// Whether drawing on it shows: true for a pixmap; `None` where an ancestor is not known.
+    pub viewable: Option<bool>,
+}
+
+/// The windows and pixmaps of a display.
+#[derive(Debug, Default)]
+pub(crate) struct Drawables {
+    pub(crate) windows: Windows,
+    pub(crate) earlier: EarlierDrawables,
+    pixmaps: IdMap<Pixmap>,
+}
+
+/// A pixmap.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pixmap {
+    pub(crate) width: u16,
+    pub(crate) height: u16,
+    pub(crate) depth: Option<u8>,
+    /// Whether its pixels are in memory that is shared with the client.
+    pub(crate) shared: bool,
+    pub(crate) by: By,
+}
+
+impl Drawables {
+    pub(crate) fn add_root(&mut self, root: Root) {
+        self.windows.add_root(root);
+    }
+
+    /// What is known of `id`; a drawable from before the recording has to have a size.
+    pub(crate) fn get(&self, id: u32) -> Option<Drawable> {
+        if let Some(window) = self.windows.get(id) {
+            return Some(Drawable {
+                kind: if window.parent.is_some() {
+                    DrawableKind::Window
+                } else {
+                    DrawableKind::Root
+                },
+                geometry: window.geometry,
+                depth: window.depth,
+                parent: window.parent,
+                viewable: self.windows.is_viewable(id),
+            });
+        }
+        if let Some(pixmap) = self.pixmaps.get(id) {
+            return Some(Drawable {
+                kind: DrawableKind::Pixmap,
+                geometry: Geometry {
+                    width: pixmap.width,
+                    height: pixmap.height,
+                    ..Geometry::default()
+                },
+                depth: pixmap.depth,
+                parent: None,
+                viewable: Some(true),
+            });
+        }
+        let earlier = self.earlier.get(id)?;
+        Some(Drawable {
+            kind: if earlier.is_window {
+                DrawableKind::Window
+            } else {
+                DrawableKind::Unknown
+            },
+            geometry: earlier.geometry?,
+            depth: earlier.depth,
+            parent: None,
+            viewable: earlier.viewable,
+        })
+    }
+
+    /// The drawable whose id a request has, as a target; unknown where the id was cut off.
+    #[inline]
+    pub(crate) fn target(&self, id: Option<u32>) -> Target<'static> {
+        let Some(id) = id else {
+            return Target::UNKNOWN;
+        };
+        if let Some(window) = self.windows.get(id) {
+            let Geometry { width, height, .. } = window.geometry;
+            let effect = match self.windows.is_viewable(id) {
+                Some(true) => Effect::Full,
+                Some(false) => Effect::Nothing,
+                None => Effect::Unknown,
+            };
+            return Target::new(Area::new(0, 0, width, height), window.depth, effect);
+        }
+        match self.pixmaps.get(id) {
+            Some(pixmap) => Target::new(
+                Area::new(0, 0, pixmap.width, pixmap.height),
+                pixmap.depth,
+                Effect::Full,
+            ),
+            None => self.earlier.target(id),
+        }
+    }
+
+    /// The width and height of a drawable.
+    pub(crate) fn size(&self, id: u32) -> Option<(u16, u16)> {
+        let geometry = self.get(id)?.geometry;
+        Some((geometry.width, geometry.height))
+    }
+
+    /// A bitmap as a clip.
+    pub(crate) fn bitmap_clip(&self, id: u32) -> Clip {
+        let size = self.size(id);
+        Clip::to(size.map(|(width, height)| Region::of(Area::new(0, 0, width, height))))
+    }
+
+    pub(crate) fn pixmaps(&self) -> impl Iterator<Item = (u32, &Pixmap)> {
+        self.pixmaps.iter()
+    }
+
+    pub(crate) fn is_pixmap(&self, id: u32) -> bool {
+        self.pixmaps.get(id).is_some()
+    }
+
+    /// The pixmap `id`, if its pixels are in memory that is shared with its client.
+    pub(crate) fn shared_pixmap(&self, id: u32) -> Option<&Pixmap> {
+        self.pixmaps.get(id).filter(|pixmap| pixmap.shared)
+    }
+
+    /// CreatePixmap; gives the id of the pixmap.
+    pub(crate) fn create_pixmap(&mut self, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
+        let (id, width, height) = (body.u32(0)?, body.u16(8)?, body.u16(10)?);
+        let depth = Some(depth);
+        self.add_pixmap(
+            id,
+            Pixmap {
+                width,
+                height,
+                depth,
+                shared: false,
+                by,
+            },
+        )
+    }
+
+    /// A pixmap that this or an extension's request made; gives its id.
+    pub(crate) fn add_pixmap(&mut self, id: u32, pixmap: Pixmap) -> Option<u32> {
+        self.earlier.remove(id);
+        self.pixmaps.insert(id, pixmap);
+        Some(id)
+    }
+
+    /// COMPOSITE's NameWindowPixmap: the pixmap has the window's size with its border. Where the
+    /// window is not known, neither is the pixmap.
+    pub(crate) fn name_window_pixmap(&mut self, by: By, window: u32, id: u32) -> Option<u32> {
+        let known = self.get(window)?;
+        let borders = known.geometry.border_width.saturating_mul(2);
+        self.add_pixmap(
+            id,
+            Pixmap {
+                width: known.geometry.width.saturating_add(borders),
+                height: known.geometry.height.saturating_add(borders),
+                depth: known.depth,
+                shared: false,
+                by,
+            },
+        )
+    }
+
+    /// The bytes of a pixmap.
+    pub(crate) fn bytes(&self, id: u32) -> Option<f64> {
+        let pixmap = self.pixmaps.get(id)?;
+        Some(pixmap_bytes(pixmap.width, pixmap.height, pixmap.depth))
+    }
+
+    /// FreePixmap.
+    pub(crate) fn free_pixmap(&mut self, id: u32) {
+        self.pixmaps.remove(id);
+        self.earlier.remove(id);
+    }
+
+    /// Forgets `id` if `by` made it: the request failed.
+    pub(crate) fn undo(&mut self, id: u32, by: By) {
+        if self.pixmaps.get(id).is_some_and(|pixmap| pixmap.by == by) {
+            self.pixmaps.remove(id);
+        }
+        if self
+            .windows
+            .get(id)
+            .is_some_and(|window| window.by == Some(by))
+        {
+            self.windows.destroy(id);
+        }
+    }
+
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        self.windows.remove_client(client);
+        self.pixmaps.retain(|pixmap| pixmap.by.client != client);
+    }
+}
+/// The bytes that a server keeps a pixmap in: rows of whole 32-bit words, as all servers of today have
+/// them; 4 bytes a pixel where the depth is not known.
+pub(crate) fn pixmap_bytes(width: u16, height: u16, depth: Option<u8>) -> f64 {
+    let bits = match depth {
+        Some(1) => 1,
+        Some(2..=8) => 8,
+        Some(9..=16) => 16,
+        _ => 32,
+    };
+    let row = (u64::from(width) * bits).div_ceil(32) * 4;
+    (row * u64::from(height)) as f64
+}

@@ -1,0 +1,96 @@
+//! Drawables that were made before the recording, or by nobody in it, as far as replies and
+//! events tell of them.
+
+use crate::geometry::clip::Area;
+use crate::geometry::placement::Geometry;
+use crate::geometry::target::Target;
+use crate::ids::IdMap;
+use crate::operations::operation::Effect;
+
+/// What is known of such a drawable.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EarlierDrawable {
+    pub(crate) geometry: Option<Geometry>,
+    pub(crate) depth: Option<u8>,
+    /// Whether drawing on it shows; a pixmap's always does, and is not known to be one.
+    pub(crate) viewable: Option<bool>,
+    /// It is known to be a window.
+    pub(crate) is_window: bool,
+}
+
+/// These drawables by their ids.
+#[derive(Debug, Default)]
+pub(crate) struct EarlierDrawables(IdMap<EarlierDrawable>);
+
+impl EarlierDrawables {
+    pub(crate) fn get(&self, id: u32) -> Option<&EarlierDrawable> {
+        self.0.get(id)
+    }
+
+    /// Forgets `id`: it was destroyed or freed, or is made anew.
+    pub(crate) fn remove(&mut self, id: u32) {
+        self.0.remove(id);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &EarlierDrawable)> {
+        self.0.iter()
+    }
+
+    /// The reply to GetGeometry.
+    pub(crate) fn measured(&mut self, id: u32, geometry: Geometry, depth: u8) {
+        let known = self.0.get(id).copied().unwrap_or_default();
+        self.0.insert(
+            id,
+            EarlierDrawable {
+                geometry: Some(geometry),
+                depth: Some(depth),
+                ..known
+            },
+        );
+    }
+
+    /// The reply to GetWindowAttributes.
+    pub(crate) fn described(&mut self, id: u32, viewable: bool) {
+        let known = self.0.get(id).copied().unwrap_or_default();
+        self.0.insert(
+            id,
+            EarlierDrawable {
+                viewable: Some(viewable),
+                is_window: true,
+                ..known
+            },
+        );
+    }
+
+    /// A request or an event that changes a window: `None` where what comes of it depends on
+    /// what is not known.
+    pub(crate) fn mapped(&mut self, id: u32, viewable: Option<bool>) {
+        if let Some(drawable) = self.0.get_mut(id) {
+            drawable.viewable = viewable;
+            drawable.is_window = true;
+        }
+    }
+
+    /// Its geometry has changed.
+    pub(crate) fn configured(&mut self, id: u32, change: impl FnOnce(&mut Geometry)) {
+        if let Some(geometry) = self.0.get_mut(id).and_then(|one| one.geometry.as_mut()) {
+            change(geometry);
+        }
+    }
+
+    /// It as the target of a request.
+    pub(crate) fn target(&self, id: u32) -> Target<'static> {
+        let Some(drawable) = self.0.get(id) else {
+            return Target::UNKNOWN;
+        };
+        let area = drawable.geometry.map_or(Area::EVERYWHERE, |geometry| {
+            Area::new(0, 0, geometry.width, geometry.height)
+        });
+        let effect = match (drawable.viewable, drawable.geometry) {
+            (Some(false), _) => Effect::Nothing,
+            (Some(true), Some(_)) => Effect::Full,
+            _ => Effect::Unknown,
+        };
+        Target::new(area, drawable.depth, effect)
+    }
+}

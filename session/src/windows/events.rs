@@ -1,0 +1,118 @@
+//! Events that tell what became of windows: those of window managers outside the recording show
+//! by them alone.
+
+use x11prof_protocol::Event;
+use x11rb_protocol::protocol::xproto;
+
+use crate::geometry::placement::Geometry;
+use crate::ids::{By, ClientId};
+use crate::windows::drawables::Drawables;
+use crate::windows::tree::Window;
+
+/// Corrects the windows by what the server tells of them.
+pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'_>) -> Option<()> {
+    let (bytes, order) = (event.bytes, event.order);
+    let is_configure = event.code == xproto::CONFIGURE_NOTIFY_EVENT;
+    if event.sent && !is_configure {
+        return None;
+    }
+    let id = match event.code {
+        xproto::CREATE_NOTIFY_EVENT
+        | xproto::DESTROY_NOTIFY_EVENT
+        | xproto::UNMAP_NOTIFY_EVENT
+        | xproto::MAP_NOTIFY_EVENT
+        | xproto::REPARENT_NOTIFY_EVENT
+        | xproto::CONFIGURE_NOTIFY_EVENT => order.u32(bytes, 8)?,
+        _ => return None,
+    };
+    // An event tells what was so when the server had handled that request; what the same client
+    // asked for since then is still to come.
+    let is_late = |by: Option<By>| {
+        by.zip(event.sequence)
+            .is_some_and(|(by, seen)| by.client == client && seen < by.sequence)
+    };
+    if drawables.windows.get(id).is_none() {
+        return earlier(drawables, id, event);
+    }
+    let windows = &mut drawables.windows;
+    let window = windows.get_mut(id)?;
+    // The id may have been given to a new window since.
+    if is_late(window.by) {
+        return None;
+    }
+    match event.code {
+        xproto::DESTROY_NOTIFY_EVENT => windows.destroy(id),
+        xproto::UNMAP_NOTIFY_EVENT | xproto::MAP_NOTIFY_EVENT if !is_late(window.map_changed) => {
+            window.mapped = event.code == xproto::MAP_NOTIFY_EVENT;
+        }
+        xproto::CONFIGURE_NOTIFY_EVENT if !is_late(window.moved) => {
+            let geometry = &mut window.geometry;
+            let told = configured(event)?;
+            // One from a window manager counts from the root (ICCCM, section 4.1.5).
+            *geometry = if event.sent {
+                Geometry {
+                    width: told.width,
+                    height: told.height,
+                    ..*geometry
+                }
+            } else {
+                told
+            };
+        }
+        xproto::REPARENT_NOTIFY_EVENT if !is_late(window.moved) => {
+            let parent = order.u32(bytes, 12)?;
+            window.geometry.x = order.i16(bytes, 16)?;
+            window.geometry.y = order.i16(bytes, 18)?;
+            windows.reparent(id, parent);
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+/// The geometry that ConfigureNotify tells.
+fn configured(event: &Event<'_>) -> Option<Geometry> {
+    let (bytes, order) = (event.bytes, event.order);
+    Some(Geometry {
+        x: order.i16(bytes, 16)?,
+        y: order.i16(bytes, 18)?,
+        width: order.u16(bytes, 20)?,
+        height: order.u16(bytes, 22)?,
+        border_width: order.u16(bytes, 24)?,
+    })
+}
+
+/// An event of a window that no request in the recording made.
+fn earlier(drawables: &mut Drawables, id: u32, event: &Event<'_>) -> Option<()> {
+    let (bytes, order) = (event.bytes, event.order);
+    match event.code {
+        xproto::CREATE_NOTIFY_EVENT => {
+            let parent = order.u32(bytes, 4)?;
+            drawables.windows.get(parent)?;
+            let geometry = Geometry {
+                x: order.i16(bytes, 12)?,
+                y: order.i16(bytes, 14)?,
+                width: order.u16(bytes, 16)?,
+                height: order.u16(bytes, 18)?,
+                border_width: order.u16(bytes, 20)?,
+            };
+            let mut window = Window::told_of(parent, geometry);
+            window.override_redirect = *bytes.get(22)? != 0;
+            drawables.windows.add(id, window);
+            drawables.earlier.remove(id);
+        }
+        xproto::DESTROY_NOTIFY_EVENT => drawables.earlier.remove(id),
+        xproto::UNMAP_NOTIFY_EVENT => drawables.earlier.mapped(id, Some(false)),
+        xproto::MAP_NOTIFY_EVENT | xproto::REPARENT_NOTIFY_EVENT => {
+            drawables.earlier.mapped(id, None);
+        }
+        xproto::CONFIGURE_NOTIFY_EVENT if !event.sent => {
+            let told = configured(event)?;
+            drawables
+                .earlier
+                .configured(id, |geometry| *geometry = told);
+        }
+        _ => {}
+    }
+    Some(())
+}

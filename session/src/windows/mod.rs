@@ -1,0 +1,9 @@
+//! What is drawn on: the tree of windows, what requests and events make of it, and pixmaps.
+
+pub(crate) mod drawables;
+pub(crate) mod earlier_drawables;
+pub(crate) mod events;
+pub(crate) mod requests;
+pub(crate) mod stacking;
+pub(crate) mod tree;
+pub(crate) mod window_change;

@@ -1,0 +1,90 @@
+//! The stacking order of siblings, and what requests make of it (protocol, ConfigureWindow and
+//! CirculateWindow).
+
+use crate::windows::tree::{Window, Windows};
+
+/// Pairs of windows compared for one request at most: a trace cannot make one cost more than this.
+const MOST: usize = 1 << 12;
+
+/// Values of ConfigureWindow's stack-mode.
+const ABOVE: u32 = 0;
+const BELOW: u32 = 1;
+const TOP_IF: u32 = 2;
+const BOTTOM_IF: u32 = 3;
+const OPPOSITE: u32 = 4;
+
+impl Windows {
+    /// The place among its siblings, counted from the lowest, that a window has after being
+    /// stacked by `mode`, relative to `sibling` or to all; the place it has, where that changes
+    /// nothing. `None` where it is not known.
+    pub(crate) fn restacked(&self, id: u32, sibling: Option<u32>, mode: u32) -> Option<usize> {
+        let window = self.get(id)?;
+        let siblings = self.get(window.parent?)?.children();
+        let at = self.place(id)?;
+        let beside = match sibling {
+            Some(sibling) => {
+                let beside = siblings.iter().position(|it| *it == sibling);
+                Some(beside.filter(|beside| *beside != at)?)
+            }
+            None => None,
+        };
+        let (top, bottom) = (siblings.len() - 1, 0);
+        let among = |from: usize, to: usize| match beside {
+            Some(beside) if (from..to).contains(&beside) => &siblings[beside..=beside],
+            Some(_) => &[],
+            None => &siblings[from..to],
+        };
+        let overlaps = |others: &[u32]| {
+            let mut others = others.iter().take(MOST).filter_map(|it| self.get(*it));
+            others.any(|other| hides(other, window))
+        };
+        let is_hidden = || overlaps(among(at + 1, siblings.len()));
+        let is_hiding = || overlaps(among(0, at));
+        Some(match mode {
+            ABOVE => beside.map_or(top, |beside| beside + usize::from(beside < at)),
+            BELOW => beside.map_or(bottom, |beside| beside - usize::from(beside > at)),
+            TOP_IF | OPPOSITE if is_hidden() => top,
+            BOTTOM_IF | OPPOSITE if is_hiding() => bottom,
+            _ => at,
+        })
+    }
+
+    /// The place of a window among its siblings, counted from the lowest.
+    pub(crate) fn place(&self, id: u32) -> Option<usize> {
+        let siblings = self.get(self.get(id)?.parent?)?.children();
+        siblings.iter().position(|it| *it == id)
+    }
+
+    /// The child that CirculateWindow moves, and its new place: the lowest that another one hides
+    /// goes to the top, or the highest that hides another one to the bottom. `None` where there
+    /// is no such.
+    pub(crate) fn circulated(&self, parent: u32, lowers: bool) -> Option<(u32, usize)> {
+        let children = self.get(parent)?.children();
+        let mut compared = 0;
+        let mut overlaps = |at: usize, others: &[u32]| {
+            let Some(window) = self.get(children[at]).filter(|it| it.mapped) else {
+                return false;
+            };
+            let mut others = others.iter().filter_map(|it| self.get(*it));
+            others.any(|other| {
+                compared += 1;
+                compared <= MOST && hides(other, window)
+            })
+        };
+        if lowers {
+            let mut from_top = (0..children.len()).rev();
+            let at = from_top.find(|at| overlaps(*at, &children[..*at]))?;
+            Some((children[at], 0))
+        } else {
+            let mut from_bottom = 0..children.len();
+            let at = from_bottom.find(|at| overlaps(*at, &children[at + 1..]))?;
+            Some((children[at], children.len() - 1))
+        }
+    }
+}
+
+/// Whether a mapped window and another one lie over each other.
+fn hides(one: &Window, other: &Window) -> bool {
+    let common = one.geometry.outer().intersection(other.geometry.outer());
+    one.mapped && !common.is_empty()
+}

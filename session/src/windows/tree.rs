@@ -1,0 +1,438 @@
+//! The tree of windows, as far as drawing on them depends on it.
+
+use std::cell::Cell;
+
+use crate::geometry::clip::Area;
+use crate::geometry::placement::Geometry;
+use crate::ids::{By, ClientId, IdMap};
+use crate::setup::Root;
+
+/// What a window's background is, as far as clearing it depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Background {
+    /// None: clearing paints nothing.
+    Absent,
+    /// The parent's.
+    ParentRelative,
+    /// A pixmap or a pixel.
+    Present,
+    /// It was set before the recording, or by a client that is not in it.
+    Unknown,
+}
+
+/// Ancestors looked at: a tree that is deeper, or runs in a circle, is not known.
+const DEEPEST: usize = 256;
+
+/// Inferiors counted: a trace cannot make one request cost more than this.
+const MOST_COUNTED: u32 = 1 << 14;
+
+/// A window.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// `None` for a root.
+    pub(crate) parent: Option<u32>,
+    pub(crate) geometry: Geometry,
+    pub(crate) depth: Option<u8>,
+    pub(crate) input_only: bool,
+    pub(crate) background: Background,
+    /// Whether its pixels outlive a change of its size (its bit gravity is not Forget).
+    pub(crate) keeps_bits: bool,
+    pub(crate) mapped: bool,
+    pub(crate) override_redirect: bool,
+    /// The client that gets requests on children instead of the server (SubstructureRedirect).
+    pub(crate) redirected_to: Option<ClientId>,
+    /// The request that last mapped or unmapped it, and the one that last moved it: an event
+    /// from before that is out of date.
+    pub(crate) map_changed: Option<By>,
+    pub(crate) moved: Option<By>,
+    /// The request that made it; `None` for a root, and where it is not in the recording.
+    pub(crate) by: Option<By>,
+    /// From the lowest to the highest.
+    children: Vec<u32>,
+    /// Whether it was viewable, and the state of the tree in which it was.
+    viewable: Cell<(u64, Option<bool>)>,
+}
+
+impl Window {
+    /// A window as CreateWindow makes it: unmapped, without a background.
+    pub(crate) fn new(parent: u32, geometry: Geometry, by: By) -> Window {
+        Window {
+            by: Some(by),
+            background: Background::Absent,
+            ..Window::told_of(parent, geometry)
+        }
+    }
+
+    /// A window that an event tells of: nobody in the recording made it.
+    pub(crate) fn told_of(parent: u32, geometry: Geometry) -> Window {
+        Window {
+            parent: Some(parent),
+            geometry,
+            depth: None,
+            input_only: false,
+            background: Background::Unknown,
+            keeps_bits: false,
+            mapped: false,
+            override_redirect: false,
+            redirected_to: None,
+            map_changed: None,
+            moved: None,
+            by: None,
+            children: Vec::new(),
+            viewable: Cell::default(),
+        }
+    }
+
+    /// Its children that are known, from the lowest to the highest.
+    pub(crate) fn children(&self) -> &[u32] {
+        &self.children
+    }
+
+    /// Whether it is seen where its parent is.
+    pub(crate) fn shows(&self) -> bool {
+        self.mapped && !self.input_only
+    }
+}
+
+/// The windows of a display.
+#[derive(Debug, Default)]
+pub(crate) struct Windows {
+    known: IdMap<Window>,
+    /// Counts the changes of the tree: viewability is worked out once for each.
+    state: u64,
+}
+
+impl Windows {
+    pub(crate) fn get(&self, id: u32) -> Option<&Window> {
+        self.known.get(id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Window> {
+        self.state += 1;
+        self.known.get_mut(id)
+    }
+
+    /// Adds a root window, if it is not known yet.
+    pub(crate) fn add_root(&mut self, root: Root) {
+        if self
+            .known
+            .get(root.id)
+            .is_some_and(|known| known.parent.is_none())
+        {
+            return;
+        }
+        let window = Window {
+            parent: None,
+            geometry: Geometry {
+                width: root.width,
+                height: root.height,
+                ..Geometry::default()
+            },
+            depth: Some(root.depth),
+            input_only: false,
+            background: Background::Present,
+            keeps_bits: false,
+            mapped: true,
+            override_redirect: true,
+            redirected_to: None,
+            map_changed: None,
+            moved: None,
+            by: None,
+            children: Vec::new(),
+            viewable: Cell::default(),
+        };
+        self.state += 1;
+        self.destroy(root.id);
+        self.known.insert(root.id, window);
+    }
+
+    /// The roots.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.known
+            .iter()
+            .filter(|(_, window)| window.parent.is_none())
+            .map(|(id, _)| id)
+    }
+
+    /// Adds a window under its parent.
+    pub(crate) fn add(&mut self, id: u32, window: Window) {
+        // An id in use is one whose destruction was not seen: BadIDChoice undoes the new one.
+        self.destroy(id);
+        self.state += 1;
+        let parent = window.parent;
+        if self.known.insert(id, window) {
+            self.join(id, parent);
+        }
+    }
+
+    /// Moves a window under another parent.
+    pub(crate) fn reparent(&mut self, id: u32, parent: u32) {
+        let Some(old) = self.known.get(id).and_then(|window| window.parent) else {
+            return;
+        };
+        self.state += 1;
+        self.leave(id, old);
+        if let Some(window) = self.known.get_mut(id) {
+            window.parent = Some(parent);
+        }
+        self.join(id, Some(parent));
+    }
+
+    /// Moves a window to another place among its siblings, counted from the lowest.
+    pub(crate) fn restack(&mut self, id: u32, place: usize) {
+        let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
+            return;
+        };
+        self.leave(id, parent);
+        if let Some(parent) = self.known.get_mut(parent) {
+            let place = place.min(parent.children.len());
+            parent.children.insert(place, id);
+        }
+    }
+
+    /// Forgets a window and its inferiors. A root stays.
+    pub(crate) fn destroy(&mut self, id: u32) {
+        let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
+            return;
+        };
+        self.state += 1;
+        self.leave(id, parent);
+        let mut doomed = vec![id];
+        while let Some(id) = doomed.pop() {
+            if let Some(window) = self.known.remove(id) {
+                doomed.extend(window.children);
+            }
+        }
+    }
+
+    /// The children of a window that are known.
+    pub(crate) fn children(&self, id: u32) -> Vec<u32> {
+        self.known
+            .get(id)
+            .map(|window| window.children.clone())
+            .unwrap_or_default()
+    }
+
+    /// How many windows a request on all of `id` and its inferiors is about; of those that are
+    /// not mapped, and what is under them, only where `unmapped`.
+    pub(crate) fn count(&self, id: u32, unmapped: bool) -> u32 {
+        let mut count = 0_u32;
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            let Some(window) = self.known.get(id) else {
+                continue;
+            };
+            if count > MOST_COUNTED {
+                break;
+            }
+            count += 1;
+            pending.extend(window.children.iter().filter(|child| {
+                unmapped || self.known.get(**child).is_some_and(|child| child.mapped)
+            }));
+        }
+        count
+    }
+
+    /// A client is gone: the windows of its save set that are under its own go to the nearest
+    /// ancestor that is not, and all of them are mapped (protocol, ChangeSaveSet).
+    pub(crate) fn save(&mut self, client: ClientId, save_set: &[u32]) {
+        let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
+        for id in save_set {
+            let old = self.known.get(*id).and_then(|window| window.parent);
+            let mut parent = old;
+            for _ in 0..DEEPEST {
+                match parent.and_then(|parent| self.known.get(parent)) {
+                    Some(window) if is_own(window) => parent = window.parent,
+                    _ => break,
+                }
+            }
+            if let Some(parent) = parent.filter(|_| parent != old) {
+                self.reparent(*id, parent);
+            }
+            if let Some(window) = self.get_mut(*id)
+                && !is_own(window)
+            {
+                window.mapped = true;
+            }
+        }
+    }
+
+    /// Forgets what a client made and what it asked to be redirected to it.
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
+        let doomed: Vec<u32> = self
+            .known
+            .iter()
+            .filter(|(_, window)| is_own(window))
+            .map(|(id, _)| id)
+            .collect();
+        for id in doomed {
+            self.destroy(id);
+        }
+        self.state += 1;
+        for window in self.known.values_mut() {
+            window.redirected_to = window.redirected_to.filter(|to| *to != client);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Window)> {
+        self.known.iter()
+    }
+
+    /// Whether it and all its ancestors are mapped; `None` where one that would decide it is
+    /// not known.
+    #[inline]
+    pub(crate) fn is_viewable(&self, id: u32) -> Option<bool> {
+        let window = self.known.get(id)?;
+        let (state, viewable) = window.viewable.get();
+        if state == self.state {
+            return viewable;
+        }
+        let viewable = self.walk_up(window);
+        window.viewable.set((self.state, viewable));
+        viewable
+    }
+
+    /// An area of a window where it is on the screen, clipped to all that it is in; `None` where it
+    /// is not viewable, or where it is is not known.
+    pub(crate) fn on_screen(&self, id: u32, area: Area) -> Option<Area> {
+        if self.is_viewable(id) != Some(true) {
+            return None;
+        }
+        let (mut at, mut area) = (self.known.get(id)?, area);
+        for _ in 0..DEEPEST {
+            let Geometry { width, height, .. } = at.geometry;
+            area = area.intersection(Area::new(0, 0, width, height));
+            let Some(parent) = at.parent else {
+                return Some(area);
+            };
+            let (x, y) = at.geometry.inner_origin();
+            area = area.moved(x, y);
+            at = self.known.get(parent)?;
+        }
+        None
+    }
+
+    fn walk_up(&self, window: &Window) -> Option<bool> {
+        let mut at = window;
+        for _ in 0..DEEPEST {
+            if !at.mapped {
+                return Some(false);
+            }
+            match at.parent {
+                None => return Some(true),
+                Some(parent) => at = self.known.get(parent)?,
+            }
+        }
+        None
+    }
+
+    /// Whether clearing it paints anything; `None` where that is not known.
+    pub(crate) fn has_background(&self, id: u32) -> Option<bool> {
+        let mut at = id;
+        for _ in 0..DEEPEST {
+            let window = self.known.get(at)?;
+            match (window.background, window.parent) {
+                (Background::Absent, _) => return Some(false),
+                (Background::Present, _) => return Some(true),
+                (Background::Unknown, _) => return None,
+                (Background::ParentRelative, parent) => at = parent?,
+            }
+        }
+        None
+    }
+
+    /// Whether its background is painted where it comes into sight, as far as is known.
+    pub(crate) fn paints(&self, id: u32) -> bool {
+        self.has_background(id) != Some(false)
+    }
+
+    /// Whether a request of `client` to map or move a window goes to a window manager instead
+    /// (protocol, SubstructureRedirect).
+    pub(crate) fn is_redirected(&self, id: u32, client: ClientId) -> bool {
+        let Some(window) = self.known.get(id) else {
+            return false;
+        };
+        let to = window
+            .parent
+            .and_then(|parent| self.known.get(parent)?.redirected_to);
+        !window.override_redirect && to.is_some_and(|to| to != client)
+    }
+
+    fn join(&mut self, id: u32, parent: Option<u32>) {
+        if let Some(parent) = parent.and_then(|parent| self.known.get_mut(parent)) {
+            parent.children.push(id);
+        }
+    }
+
+    fn leave(&mut self, id: u32, parent: u32) {
+        if let Some(parent) = self.known.get_mut(parent)
+            && let Some(at) = parent.children.iter().position(|child| *child == id)
+        {
+            parent.children.remove(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::SequenceNumber;
+
+    use super::{Window, Windows};
+    use crate::geometry::placement::Geometry;
+    use crate::ids::{By, ClientId};
+    use crate::setup::Root;
+
+    fn tree(edges: &[(u32, u32)]) -> Windows {
+        let mut windows = Windows::default();
+        windows.add_root(Root {
+            id: 1,
+            width: 100,
+            height: 100,
+            depth: 24,
+        });
+        for (id, parent) in edges {
+            let by = By {
+                client: ClientId(1),
+                sequence: SequenceNumber(1),
+            };
+            let window = Window {
+                mapped: true,
+                ..Window::new(*parent, Geometry::default(), by)
+            };
+            windows.add(*id, window);
+        }
+        windows
+    }
+
+    #[test]
+    fn a_window_is_viewable_if_all_its_ancestors_are_mapped() {
+        let mut windows = tree(&[(2, 1), (3, 2), (5, 4)]);
+        assert_eq!(windows.is_viewable(3), Some(true));
+        assert_eq!(windows.is_viewable(5), None, "its parent is not known");
+        windows.get_mut(2).unwrap().mapped = false;
+        assert_eq!(windows.is_viewable(3), Some(false));
+        windows.reparent(3, 1);
+        assert_eq!(windows.is_viewable(3), Some(true));
+        assert_eq!(windows.children(2), []);
+    }
+
+    #[test]
+    fn inferiors_are_destroyed_and_roots_are_not() {
+        let mut windows = tree(&[(2, 1), (3, 2), (4, 3), (5, 1)]);
+        windows.destroy(2);
+        windows.destroy(1);
+        assert!(windows.get(3).is_none() && windows.get(4).is_none());
+        assert_eq!(windows.children(1), [5]);
+    }
+
+    #[test]
+    fn circles_end() {
+        let mut windows = tree(&[(2, 1), (3, 2)]);
+        windows.reparent(2, 3);
+        assert_eq!(windows.is_viewable(3), None);
+        assert_eq!(windows.has_background(3), Some(false));
+        windows.destroy(3);
+        assert!(windows.get(2).is_none());
+    }
+}
