@@ -6,7 +6,6 @@
 //! `session`'s to say and what it costs is `cost-model`'s; here they are put together in the
 //! order of the trace, in bounded memory.
 
-mod body;
 mod comparison;
 mod csv_tables;
 mod dump;

@@ -7,6 +7,7 @@
 
 mod answers;
 mod assemble;
+mod body;
 mod byte_order;
 mod connection;
 mod counts;
@@ -27,6 +28,7 @@ mod symbol;
 mod walk;
 
 pub use assemble::Room;
+pub use body::Body;
 pub use byte_order::ByteOrder;
 pub use connection::{Connection, Input};
 pub use decode::DecodeError;

@@ -1,8 +1,8 @@
 //! What the requests of extensions do to the state of a session.
 
+use x11prof_protocol::Body;
 use x11rb_protocol::protocol::{composite, damage, dri3, shm, xfixes};
 
-use crate::body::Body;
 use crate::ids::By;
 use crate::operations::names::ExtensionKind;
 use crate::session::State;

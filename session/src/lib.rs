@@ -9,11 +9,11 @@
 //! What an operation is, which attributes and sizes each request has, and how a user can define
 //! them otherwise, is in docs/OPERATIONS.md.
 
-mod body;
 mod definitions;
 mod extension_requests;
 mod geometry;
 mod ids;
+mod latin1;
 mod operations;
 mod rendering;
 mod replies;

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use x11prof_protocol::{Reply, Request, SequenceNumber};
+use x11prof_protocol::{Body, Reply, Request, SequenceNumber};
 use x11rb_protocol::protocol::{render, xfixes, xproto};
 
-use crate::body::Body;
 use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId, IdMap};
 use crate::operations::names::ExtensionKind;

@@ -2,11 +2,10 @@
 //! request as an operation.
 
 use x11prof_protocol::{
-    ErrorMessage, Extensions, Message, Request, SequenceNumber, ServerSetup, Symbol,
+    Body, ErrorMessage, Extensions, Message, Request, SequenceNumber, ServerSetup, Symbol,
 };
 use x11rb_protocol::protocol::xproto;
 
-use crate::body::Body;
 use crate::definitions::Definitions;
 use crate::geometry::target::Target;
 use crate::ids::{By, ClientId};

@@ -6,11 +6,10 @@
 
 use std::collections::HashMap;
 
-use x11prof_protocol::{Message, Reply, SequenceNumber, Symbol};
+use x11prof_protocol::{Body, Message, Reply, SequenceNumber, Symbol};
 use x11prof_trace::ConnectionId;
 
 use super::keysyms::keysym_name;
-use crate::body::Body;
 use crate::pipeline::Seen;
 
 /// Questions kept until they are answered.

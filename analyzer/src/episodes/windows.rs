@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use x11prof_protocol::{Message, Request, Symbol};
+use x11prof_protocol::{Body, Message, Request, Symbol};
 use x11prof_session::Session;
 
-use crate::body::Body;
 use crate::pipeline::Seen;
 use crate::profile::target::{Target, target};
 

@@ -12,10 +12,9 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
-use x11prof_protocol::{Message, Reply, Request, SequenceNumber};
+use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::body::Body;
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Seen};
 use crate::profile::reporting::duration_ms;

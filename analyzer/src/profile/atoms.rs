@@ -1,9 +1,7 @@
 //! Which atom a request is about, by its name.
 
-use x11prof_protocol::{Request, Symbol};
+use x11prof_protocol::{Body, Request, Symbol};
 use x11prof_session::Session;
-
-use crate::body::Body;
 
 /// The name of `atom`, or its number where the trace does not tell.
 pub(crate) fn name(session: &Session, atom: u32) -> Symbol {

@@ -5,10 +5,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_protocol::{Body, Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
-use crate::body::Body;
 use crate::pipeline::{Observation, Seen};
 use crate::profile::atoms;
 use crate::profile::charges::Charge;

@@ -3,9 +3,7 @@
 //! Offsets are those of the protocol's and the extensions' encodings, from the first byte behind
 //! the header. A request with two drawables acts on its destination.
 
-use x11prof_protocol::{Event, Request};
-
-use crate::body::Body;
+use x11prof_protocol::{Body, Event, Request};
 
 /// What a request acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

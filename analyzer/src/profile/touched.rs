@@ -6,11 +6,10 @@
 //! drawn on its drawable since the server idled.
 
 use x11prof_cost_model::{FastMap, Micros};
-use x11prof_protocol::Request;
+use x11prof_protocol::{Body, Request};
 use x11prof_session::{DrawableKind, Operation, Session};
 
 use super::target::{Target, target};
-use crate::body::Body;
 
 /// Places known at most; beyond that all are forgotten.
 const MOST: usize = 1 << 14;

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use x11prof_protocol::Request;
-
-use crate::body::Body;
+use x11prof_protocol::{Body, Request};
 
 /// Glyphs in one request that are told apart at most.
 const MOST_GLYPHS: usize = 4096;

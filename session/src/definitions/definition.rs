@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use x11prof_protocol::{Extensions, Request, Symbol};
+use x11prof_protocol::{Body, Extensions, Request, Symbol};
 
-use crate::body::Body;
 use crate::definitions::expression::{Bytes, Expression};
 use crate::definitions::file::DefinitionError;
 use crate::ids::IdHasher;

@@ -3,9 +3,7 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-use x11prof_protocol::Request;
-
-use crate::body::Body;
+use x11prof_protocol::{Body, Request};
 
 /// Parentheses within each other at most.
 const DEEPEST: usize = 16;
@@ -259,10 +257,9 @@ fn single_or(
 
 #[cfg(test)]
 mod tests {
-    use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
+    use x11prof_protocol::{Body, ByteOrder, Request, SequenceNumber};
 
     use super::{Bytes, Expression};
-    use crate::body::Body;
 
     fn value(text: &str) -> Option<i64> {
         let bytes = [200, 3, 3, 0, 0x10, 0, 0xFF, 0xFF, 5, 0, 0, 0];

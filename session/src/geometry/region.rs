@@ -1,7 +1,7 @@
 //! Regions: sets of pixels as rectangles that do not overlap, for clips and for XFIXES.
 
-use crate::body::Body;
 use crate::geometry::clip::Area;
+use x11prof_protocol::Body;
 
 /// Rectangles of one region kept at most; those of one that has more give way to their bounds.
 const MOST: usize = 64;

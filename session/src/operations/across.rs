@@ -1,10 +1,9 @@
 //! What cannot cross a network: images in memory that is shared with the server (MIT-SHM), and buffers of the
 //! graphics card (DRI3). A program there sends each as a PutImage, and asks for it by a GetImage.
 
-use x11prof_protocol::{Extensions, Request, Symbol};
+use x11prof_protocol::{Body, Extensions, Request, Symbol};
 use x11rb_protocol::protocol::{present, render, shm, xproto};
 
-use crate::body::Body;
 use crate::operations::names::ExtensionKind;
 use crate::operations::operation::{Effect, Operation, Value};
 use crate::session::Session;

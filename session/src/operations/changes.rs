@@ -5,10 +5,9 @@
 //! Where a window is covered is not followed. RENDER's glyphs, and windows whose place in the stack or
 //! whose parent changes, are not counted.
 
-use x11prof_protocol::{Extensions, Message, Request};
+use x11prof_protocol::{Body, Extensions, Message, Request};
 use x11rb_protocol::protocol::{render, xproto};
 
-use crate::body::Body;
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
 use crate::geometry::target::Target;

@@ -1,9 +1,8 @@
 //! RENDER's requests that draw: what they composite, and how much of it is left after clipping.
 
-use x11prof_protocol::Request;
+use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::render;
 
-use crate::body::Body;
 use crate::geometry::clip::Area;
 use crate::geometry::shapes::Polygon;
 use crate::geometry::target::Target;

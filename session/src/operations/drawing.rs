@@ -1,10 +1,9 @@
 //! The paper's eight graphics requests: lines by their length, filled shapes by their area, in
 //! pixels.
 
-use x11prof_protocol::Request;
+use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
 
-use crate::body::Body;
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::directions::Lengths;
 use crate::geometry::shapes::{Arc, Polygon};

@@ -1,10 +1,9 @@
 //! Images and copies: PutImage, GetImage, their MIT-SHM kin, CopyArea, CopyPlane, ClearArea and
 //! Present's Pixmap, by the area in pixels that is left after clipping.
 
-use x11prof_protocol::{Request, Symbol};
+use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{present, shm, xproto};
 
-use crate::body::Body;
 use crate::geometry::clip::Area;
 use crate::geometry::target::Target;
 use crate::operations::drawing::push_area;

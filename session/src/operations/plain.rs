@@ -1,9 +1,9 @@
 //! All other requests: most cost the same each time; a few grow with what they carry.
 
-use x11prof_protocol::{Request, Symbol};
+use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
 
-use crate::body::{Body, latin1};
+use crate::latin1::latin1;
 use crate::operations::names::{ExtensionKind, Names};
 use crate::operations::operation::{Effect, Operation, Value};
 use crate::session::State;

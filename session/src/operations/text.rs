@@ -1,9 +1,8 @@
 //! Text requests: each string is an item, its characters are its size, the font decides the cost.
 
-use x11prof_protocol::Request;
+use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
 
-use crate::body::Body;
 use crate::operations::drawing::settle;
 use crate::operations::names::Names;
 use crate::operations::operation::{Operation, Value};

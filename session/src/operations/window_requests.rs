@@ -1,9 +1,8 @@
 //! Requests on windows, by the number of windows that they touch.
 
-use x11prof_protocol::{Request, Symbol};
+use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::xproto;
 
-use crate::body::Body;
 use crate::ids::ClientId;
 use crate::operations::names::Names;
 use crate::operations::operation::{Effect, Operation, Value};

@@ -1,8 +1,7 @@
 //! Graphics contexts: their components, and the requests that make and change them.
 
-use x11prof_protocol::Symbol;
+use x11prof_protocol::{Body, Symbol};
 
-use crate::body::Body;
 use crate::geometry::clip::Point;
 use crate::geometry::region::Region;
 use crate::geometry::target::Clip;

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use x11prof_protocol::Body;
 
 use x11rb_protocol::protocol::render;
 
-use crate::body::Body;
 use crate::ids::{By, ClientId, IdHasher, IdMap};
 use crate::rendering::pict_formats::PictFormats;
 use crate::resources::resource::{Resource, ResourceKind};

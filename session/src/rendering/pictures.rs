@@ -1,8 +1,8 @@
 //! RENDER's pictures: what they draw from or on, and how.
 
+use x11prof_protocol::Body;
 use x11rb_protocol::protocol::render;
 
-use crate::body::Body;
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
 use crate::geometry::target::{Clip, Target};

@@ -1,8 +1,7 @@
 //! RENDER's state, and what its pictures are as sources, masks and destinations.
 
-use x11prof_protocol::Symbol;
+use x11prof_protocol::{Body, Symbol};
 
-use crate::body::Body;
 use crate::geometry::clip::Area;
 use crate::geometry::target::Target;
 use crate::ids::{By, ClientId};

@@ -5,8 +5,8 @@ use std::hash::BuildHasherDefault;
 
 use x11prof_protocol::Reply;
 
-use crate::body::latin1;
 use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::latin1::latin1;
 
 /// Atoms kept at most: a name takes up to 64 KiB on the wire.
 const MOST: usize = 1 << 16;

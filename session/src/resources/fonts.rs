@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use x11prof_protocol::{Reply, Symbol};
+use x11prof_protocol::{Body, Reply, Symbol};
 
-use crate::body::{Body, latin1};
 use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::latin1::latin1;
 use crate::resources::blank_characters::BlankCharacters;
 
 /// What QueryFont and ListFontsWithInfo tell of a font.

@@ -1,10 +1,10 @@
 //! Resources of which a session follows no more than that they exist: cursors, colormaps,
 //! counters, segments and the like.
 
-use crate::body::Body;
 use crate::ids::{By, ClientId, IdMap};
 use crate::operations::names::ExtensionKind;
 use crate::resources::resource::ResourceKind;
+use x11prof_protocol::Body;
 
 /// What a request does to such a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

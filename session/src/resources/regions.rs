@@ -1,9 +1,8 @@
 //! The regions of XFIXES, as far as their rectangles can be known.
 
-use x11prof_protocol::Reply;
+use x11prof_protocol::{Body, Reply};
 use x11rb_protocol::protocol::xfixes;
 
-use crate::body::Body;
 use crate::geometry::clip::Area;
 use crate::geometry::region::Region;
 use crate::ids::{By, ClientId, IdMap};

@@ -1,6 +1,5 @@
 //! Windows and pixmaps as what is drawn on, and the pixmaps of a display.
 
-use crate::body::Body;
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
 use crate::geometry::region::Region;
@@ -10,6 +9,7 @@ use crate::operations::operation::Effect;
 use crate::setup::Root;
 use crate::windows::earlier_drawables::EarlierDrawables;
 use crate::windows::tree::Windows;
+use x11prof_protocol::Body;
 
 /// Whether a drawable is a window or a pixmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

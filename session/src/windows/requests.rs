@@ -3,10 +3,9 @@
 //! A request takes effect at once, unless a client of this session is known to redirect it (a
 //! window manager). A window manager outside the recording shows by the events alone.
 
-use x11prof_protocol::Request;
+use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
 
-use crate::body::Body;
 use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
 use crate::windows::drawables::Drawables;

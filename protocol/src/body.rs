@@ -1,25 +1,21 @@
 //! The body of a request, read field by field in the client's byte order and never past the
 //! end of what was kept.
 
-use x11prof_protocol::{ByteOrder, Request};
+use crate::byte_order::ByteOrder;
+use crate::message::Request;
 
-/// ISO Latin-1, in which the protocol writes the names of fonts and atoms: its codes are those
-/// of Unicode.
-pub(crate) fn latin1(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| char::from(*byte)).collect()
-}
-
-/// What follows a request's header. Offsets here are the protocol's encoding tables' less the
+/// What follows a request's header. Offsets are the protocol's encoding tables' less the
 /// 4 bytes of the header, so that they hold for BIG-REQUESTS as well.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Body<'a> {
+pub struct Body<'a> {
     bytes: &'a [u8],
     order: ByteOrder,
     whole: bool,
 }
 
 impl<'a> Body<'a> {
-    pub(crate) fn of(request: &Request<'a>) -> Body<'a> {
+    /// The body of a request.
+    pub fn of(request: &Request<'a>) -> Body<'a> {
         Body {
             bytes: request.bytes.get(request.header_len..).unwrap_or_default(),
             order: request.order,
@@ -28,34 +24,43 @@ impl<'a> Body<'a> {
     }
 
     /// False where the recorder left out the tail.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    pub(crate) fn u8(&self, at: usize) -> Option<u8> {
+    /// The byte at `at`; `None` past the end, as with all fields.
+    pub fn u8(&self, at: usize) -> Option<u8> {
         self.bytes.get(at).copied()
     }
 
-    pub(crate) fn u16(&self, at: usize) -> Option<u16> {
+    /// The unsigned 16-bit field at `at`.
+    pub fn u16(&self, at: usize) -> Option<u16> {
         self.order.u16(self.bytes, at)
     }
 
-    pub(crate) fn i16(&self, at: usize) -> Option<i16> {
+    /// The signed 16-bit field at `at`.
+    pub fn i16(&self, at: usize) -> Option<i16> {
         self.order.i16(self.bytes, at)
     }
 
-    pub(crate) fn u32(&self, at: usize) -> Option<u32> {
+    /// The unsigned 32-bit field at `at`.
+    pub fn u32(&self, at: usize) -> Option<u32> {
         self.order.u32(self.bytes, at)
     }
 
     /// The bytes kept from `at` on.
-    pub(crate) fn from(&self, at: usize) -> &'a [u8] {
+    pub fn from(&self, at: usize) -> &'a [u8] {
         self.bytes.get(at..).unwrap_or_default()
+    }
+
+    /// `len` bytes at `at`.
+    pub fn bytes(&self, at: usize, len: usize) -> Option<&'a [u8]> {
+        self.bytes.get(at..at.checked_add(len)?)
     }
 
     /// The structures of `size` bytes each from `at` on; a last one that is cut off is not
     /// among them.
-    pub(crate) fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> + use<'a> {
+    pub fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> + use<'a> {
         let (order, whole) = (self.order, self.whole);
         self.from(at).chunks_exact(size).map(move |bytes| Body {
             bytes,
@@ -66,7 +71,7 @@ impl<'a> Body<'a> {
 
     /// The value of `bit` in a value list at `at` that has the values of `mask` (protocol,
     /// LISTofVALUE: one 32-bit unit for each bit set, lowest first).
-    pub(crate) fn value(&self, at: usize, mask: u32, bit: u32) -> Option<u32> {
+    pub fn value(&self, at: usize, mask: u32, bit: u32) -> Option<u32> {
         if mask & bit == 0 {
             return None;
         }
@@ -77,9 +82,8 @@ impl<'a> Body<'a> {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
-
     use super::Body;
+    use crate::{ByteOrder, Request, SequenceNumber};
 
     fn request(bytes: &[u8], header_len: usize, wire_len: u64) -> Request<'_> {
         Request {
