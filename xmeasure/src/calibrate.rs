@@ -8,27 +8,29 @@ use x11prof_cost_model::{FORMAT, ServerParameters};
 use x11prof_session::Operation;
 
 use crate::error::MeasureError;
-use crate::executor::LiveServer;
-use crate::explore::Explorer;
-use crate::fonts::Fonts;
-use crate::loads::Loads;
-use crate::meter::Meter;
-use crate::mirror::Mirror;
-use crate::pictures::Pictures;
 use crate::plan::{Plan, Progress};
-use crate::process::Pinned;
-use crate::raw_connection::{Answers, RawConnection};
-use crate::reference::References;
-use crate::rest::{FirstUses, Rest};
-use crate::sampler::{self, Cut, Executor, Lone, Readings, Step};
-use crate::stage::Stage;
-use crate::steady::steady;
-use crate::target::Target;
-use crate::transport::{self, Transport};
-use crate::wanted::{self, Needs};
-use crate::watched::{DRAWINGS, drawing};
-use crate::workload::Workload;
-use crate::{fit, identity, workloads};
+use crate::probes::first_uses::FirstUses;
+use crate::probes::fonts::Fonts;
+use crate::probes::late_work::{DRAWINGS, drawing};
+use crate::probes::references::References;
+use crate::probes::requests::explorer::Explorer;
+use crate::probes::screen_updates::Pictures;
+use crate::probes::transport::{self, Transport};
+use crate::probes::wakeups::Rest;
+use crate::progress::Meter;
+use crate::sampling::live::LiveServer;
+use crate::sampling::sampler::{self, Cut, Executor, Lone, Readings, Step};
+use crate::sampling::steady::steady;
+use crate::server::client::Stage;
+use crate::server::connection::{Answers, RawConnection};
+use crate::server::identity;
+use crate::server::process::Pinned;
+use crate::server::target::Target;
+use crate::server::tracker::Mirror;
+use crate::workloads::loads::Loads;
+use crate::workloads::selection::{self, Needs};
+use crate::workloads::workload::Workload;
+use crate::{fit, workloads};
 
 /// The phases of a calibration, as its progress names them.
 const PREPARING: &str = "preparing";
@@ -311,9 +313,9 @@ impl Run<'_> {
             first.is_some_and(|size| wants(&(series.load)(*size)))
         });
         loads.candidates.retain(|candidate| wants(&candidate.probe));
-        wanted::tell_apart(&mut loads, mirror);
+        selection::tell_apart(&mut loads, mirror);
         if !plan.wanted.is_empty() {
-            wanted::narrow(&mut loads, plan, mirror);
+            selection::narrow(&mut loads, plan, mirror);
         }
         let meter = &mut self.meter;
         meter.begin(CHOOSING);

@@ -1,16 +1,20 @@
 //! From readings to the costs of a file.
 
+mod blanks;
+mod reply_length;
+pub(crate) mod rows;
+mod surroundings;
+
 use std::collections::BTreeMap;
 
 use x11prof_cost_model::{AttributeValue, Clock, Measured, Micros, Point, RequestCosts};
 use x11prof_session::{Effect, Operation, Value};
 
-use crate::raw_connection::Answers;
-use crate::sampler::{Reading, Readings};
-use crate::statistics::{Estimate, estimate};
-use crate::transport::{Transport, measured};
-use crate::workload::{Phase, Workload};
-use crate::{answers, rows, shares, surroundings};
+use crate::probes::transport::{Transport, measured};
+use crate::sampling::sampler::{Reading, Readings};
+use crate::sampling::statistics::{Estimate, estimate};
+use crate::server::connection::Answers;
+use crate::workloads::workload::{Phase, Workload};
 
 /// What one request of a phase costs beyond its transport.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,11 +117,11 @@ pub(crate) fn requests(samples: &[Sample]) -> Vec<RequestCosts> {
                 .partition(|it| rows::is_slender(&it.operation));
             let like = unmapped.as_deref().filter(|_| name == "DestroyWindow");
             let (surroundings, samples) = surroundings::apart(&samples, like);
-            let (reply_kilobyte, samples) = answers::apart(samples);
+            let (reply_kilobyte, samples) = reply_length::apart(samples);
             let samples: Vec<&Sample> = samples.iter().collect();
             let points = points(&samples);
             let row = slender.first().and_then(|it| rows::row(it, &points));
-            let blank = blank.first().and_then(|it| shares::blank(it, &points));
+            let blank = blank.first().and_then(|it| blanks::blank(it, &points));
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
@@ -258,7 +262,7 @@ fn from_items(several: &Sample, samples: &[&Sample]) -> Option<Measured> {
 #[cfg(test)]
 mod tests {
     use super::{Sample, requests};
-    use crate::statistics::Estimate;
+    use crate::sampling::statistics::Estimate;
     use x11prof_cost_model::Micros;
     use x11prof_session::{Effect, Operation, Value};
 

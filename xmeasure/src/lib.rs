@@ -29,49 +29,20 @@
 //! The crate prints nothing, kills nothing, and undoes what it does to a server: all that it
 //! makes goes with its connection.
 
-mod answers;
-mod boxes;
-mod bustle;
 mod calibrate;
-mod clock;
 mod error;
-mod executor;
-mod explore;
 mod fit;
-mod fonts;
-mod hosted;
-mod identity;
-mod loads;
-mod meter;
-mod mirror;
-mod motley;
-mod pace;
-mod pictures;
+mod machine;
 mod plan;
-mod probe;
-mod process;
-mod raw_connection;
-mod reference;
-mod rest;
-mod rows;
-mod sampler;
-mod shared_memory;
-mod shares;
-mod stage;
-mod statistics;
-mod steady;
-mod surroundings;
-mod target;
-mod transport;
-mod wanted;
-mod watched;
-mod wire;
-mod workload;
+mod probes;
+mod progress;
+mod sampling;
+mod server;
 mod workloads;
 
 pub use calibrate::measure;
 pub use error::MeasureError;
-pub use identity::{identify, this_machine};
+pub use machine::probe;
 pub use plan::{Pin, Plan, Progress};
-pub use probe::probe;
-pub use target::Target;
+pub use server::identity::{identify, this_machine};
+pub use server::target::Target;

@@ -6,7 +6,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use x11prof_cost_model::{RequestCosts, SurroundingCosts};
 use x11prof_session::Operation;
 
-use crate::rows;
+use crate::fit::rows;
 
 /// Half the width of the confidence interval, relative to the middle, that is aimed at.
 pub(crate) const AIM: f64 = 0.03;

@@ -1,11 +1,15 @@
 //! The loads of a calibration, by family.
 
+pub(crate) mod loads;
+pub(crate) mod selection;
+pub(crate) mod workload;
+
 mod areas;
 mod drawing;
 mod extensions;
 mod images;
 mod intrusive;
-mod ordered;
+mod made_to_order;
 mod properties;
 mod queries;
 mod resources;
@@ -19,11 +23,11 @@ mod windows;
 use x11rb_protocol::x11_utils::Request;
 
 use crate::error::MeasureError;
-use crate::loads::Loads;
 use crate::plan::Plan;
-use crate::stage::{SIDE, Stage};
-use crate::wire;
-use crate::workload::{Phase, Sync, Workload};
+use crate::server::client::{SIDE, Stage};
+use crate::server::wire;
+use crate::workloads::loads::Loads;
+use crate::workloads::workload::{Phase, Sync, Workload};
 
 pub(crate) use self::areas::copy;
 pub(crate) use self::extensions::{
@@ -40,7 +44,7 @@ const RESOURCES: usize = 1024;
 /// All loads that this server can be given.
 pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError> {
     let mut loads = Loads::default();
-    ordered::add(stage, plan, &mut loads)?;
+    made_to_order::add(stage, plan, &mut loads)?;
     drawing::add(stage, plan, &mut loads)?;
     areas::add(stage, plan, &mut loads)?;
     text::add(stage, plan, &mut loads)?;
@@ -106,7 +110,7 @@ fn cycle(loads: &mut Loads, ids: &[u32], requests: &[&dyn Fn(u32) -> Vec<u8>]) {
 #[cfg(test)]
 mod tests {
     use super::place;
-    use crate::stage::SIDE;
+    use crate::server::client::SIDE;
 
     #[test]
     fn places_never_leave_the_window() {

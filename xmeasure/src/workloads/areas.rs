@@ -8,11 +8,11 @@ use super::place;
 use super::shapes;
 use super::styles::{COMMON, Style, Styles};
 use crate::error::MeasureError;
-use crate::loads::{Loads, Series};
 use crate::plan::Plan;
-use crate::stage::{SIDE, Stage};
-use crate::wire::core;
-use crate::workload::{Sync, Workload};
+use crate::server::client::{SIDE, Stage};
+use crate::server::wire::core;
+use crate::workloads::loads::{Loads, Series};
+use crate::workloads::workload::{Sync, Workload};
 use x11rb_protocol::protocol::xproto::GX;
 
 /// Sides of squares to start from, in pixels.
@@ -133,7 +133,7 @@ fn copy_plane(source: u32, target: u32, gc: u32, side: u16) -> Workload {
 #[cfg(test)]
 mod tests {
     use super::both_places;
-    use crate::stage::SIDE;
+    use crate::server::client::SIDE;
 
     #[test]
     fn copies_never_read_the_lines_that_they_write_nor_leave_the_window() {

@@ -6,9 +6,9 @@ use x11prof_session::Value;
 use super::shapes::{Direction, Shape};
 use super::styles::{COMMON, Style, Styles};
 use crate::error::MeasureError;
-use crate::loads::{Candidate, Loads, Series};
 use crate::plan::Plan;
-use crate::stage::Stage;
+use crate::server::client::Stage;
+use crate::workloads::loads::{Candidate, Loads, Series};
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {

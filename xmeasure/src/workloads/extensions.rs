@@ -6,8 +6,8 @@ mod edges;
 mod gl;
 mod glyphs;
 mod input;
+pub(super) mod made_to_order;
 mod memory;
-pub(super) mod ordered;
 mod regions;
 mod render;
 mod screen;
@@ -23,11 +23,11 @@ pub(crate) use self::render::{TRANSLUCENT, root_format};
 
 use super::RESOURCES;
 use crate::error::MeasureError;
-use crate::loads::Loads;
 use crate::plan::Plan;
-use crate::stage::Stage;
-use crate::wire::extension;
-use crate::workload::{Sync, Workload};
+use crate::server::client::Stage;
+use crate::server::wire::extension;
+use crate::workloads::loads::Loads;
+use crate::workloads::workload::{Sync, Workload};
 
 /// Adds the loads of all extensions.
 pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {

@@ -6,11 +6,11 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::place;
 use crate::error::MeasureError;
-use crate::loads::{Loads, Series};
 use crate::plan::Plan;
-use crate::stage::Stage;
-use crate::wire::core;
-use crate::workload::{Sync, Workload};
+use crate::server::client::Stage;
+use crate::server::wire::core;
+use crate::workloads::loads::{Loads, Series};
+use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels.
 const SIDES: [u16; 5] = [1, 10, 50, 200, 500];
@@ -110,7 +110,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             continue;
         }
         if let Some(image) = Image::new(stage, ImageFormat::Z_PIXMAP, depth) {
-            let pixmap = stage.pixmap(depth, crate::stage::SIDE)?;
+            let pixmap = stage.pixmap(depth, crate::server::client::SIDE)?;
             let gc = stage.gc(pixmap, CreateGCAux::new())?;
             let sides = plan.sizes(&SIDES).copied();
             loads

@@ -11,10 +11,10 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::plain;
 use crate::error::MeasureError;
-use crate::loads::Loads;
-use crate::stage::Stage;
-use crate::wire::core;
-use crate::workload::Workload;
+use crate::server::client::Stage;
+use crate::server::wire::core;
+use crate::workloads::loads::Loads;
+use crate::workloads::workload::Workload;
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {

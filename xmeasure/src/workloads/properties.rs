@@ -8,11 +8,11 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::plain;
 use crate::error::MeasureError;
-use crate::loads::Loads;
 use crate::plan::Plan;
-use crate::stage::Stage;
-use crate::wire::core;
-use crate::workload::{Phase, Sync, Workload};
+use crate::server::client::Stage;
+use crate::server::wire::core;
+use crate::workloads::loads::Loads;
+use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// Bytes of a property's value.
 const LENGTHS: [u32; 5] = [4, 32, 256, 2048, 16384];

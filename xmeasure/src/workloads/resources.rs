@@ -11,9 +11,9 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::{RESOURCES, costly, cycle, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
-use crate::stage::Stage;
-use crate::wire::core;
+use crate::server::client::Stage;
+use crate::server::wire::core;
+use crate::workloads::loads::Loads;
 
 /// Pixels along a pixmap's side, and how many of them there are at once.
 const PIXMAPS: [(u16, usize); 5] = [

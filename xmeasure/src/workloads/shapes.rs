@@ -9,9 +9,9 @@ use x11rb_protocol::protocol::xproto::{
 };
 
 use super::{place, scattered};
-use crate::stage::SIDE;
-use crate::wire::core;
-use crate::workload::{Sync, Workload};
+use crate::server::client::SIDE;
+use crate::server::wire::core;
+use crate::workloads::workload::{Sync, Workload};
 
 /// Where lines go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::{of_either, shapes};
 use crate::error::MeasureError;
-use crate::stage::Stage;
+use crate::server::client::Stage;
 
 /// The attributes of a GC that decide costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use super::windows::{
     side_for, unmap,
 };
 use crate::error::MeasureError;
-use crate::loads::Loads;
-use crate::stage::{ARENA, Stage};
-use crate::wire::core;
+use crate::server::client::{ARENA, Stage};
+use crate::server::wire::core;
+use crate::workloads::loads::Loads;
 
 /// Siblings of a window among many, and windows under one that covers them: as many as a panel of
 /// buttons or an icon view of a toolkit has windows.

@@ -8,11 +8,11 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::place;
 use crate::error::MeasureError;
-use crate::loads::{Loads, Series};
 use crate::plan::Plan;
-use crate::stage::{SIDE, Stage};
-use crate::wire::core;
-use crate::workload::{Sync, Workload};
+use crate::server::client::{SIDE, Stage};
+use crate::server::wire::core;
+use crate::workloads::loads::{Loads, Series};
+use crate::workloads::workload::{Sync, Workload};
 
 /// Fonts that most servers have: those of xterm, of the paper, and a proportional one. Those that
 /// are not there are left out.

@@ -10,10 +10,10 @@ use x11rb_protocol::protocol::xproto::{
 };
 
 use super::plain;
-use crate::loads::Loads;
-use crate::stage::Stage;
-use crate::wire::core;
-use crate::workload::{Phase, Sync, Workload};
+use crate::server::client::Stage;
+use crate::server::wire::core;
+use crate::workloads::loads::Loads;
+use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// Grabs on one window, each of another button or key with other modifiers: as many as an xterm
 /// makes.

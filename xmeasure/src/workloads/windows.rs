@@ -13,10 +13,10 @@ use x11rb_protocol::protocol::xproto::{
 };
 
 use crate::error::MeasureError;
-use crate::loads::Loads;
-use crate::stage::{ARENA, Stage};
-use crate::wire::core;
-use crate::workload::{Phase, Sync, Workload};
+use crate::server::client::{ARENA, Stage};
+use crate::server::wire::core;
+use crate::workloads::loads::Loads;
+use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// Side of the smallest window, in pixels, and of the place it has.
 pub(super) const SIDE: u16 = 8;

@@ -11,11 +11,11 @@ use super::super::{of_either, place};
 use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
 use super::{edges, glyphs};
 use crate::error::MeasureError;
-use crate::loads::{Candidate, Loads, Series};
 use crate::plan::Plan;
-use crate::stage::{SIDE, Stage};
-use crate::wire::extension;
-use crate::workload::{Sync, Workload};
+use crate::server::client::{SIDE, Stage};
+use crate::server::wire::extension;
+use crate::workloads::loads::{Candidate, Loads, Series};
+use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];

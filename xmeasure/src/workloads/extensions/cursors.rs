@@ -14,9 +14,9 @@ use x11rb_protocol::protocol::xproto::FreeCursorRequest;
 use super::input::POINTER;
 use super::{RESOURCES, costly, cycle, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
-use crate::stage::Stage;
-use crate::wire::{core, extension};
+use crate::server::client::Stage;
+use crate::server::wire::{core, extension};
+use crate::workloads::loads::Loads;
 use crate::workloads::resources::cursor_of;
 
 /// Pictures of an animated cursor, as a theme's busy one may have.

@@ -10,11 +10,11 @@ use super::super::scattered;
 use super::super::shapes::boxes;
 use super::composite::{ITEM, ITEMS, Pictures};
 use super::render::{ONE, Render};
-use crate::loads::{Loads, Series};
 use crate::plan::Plan;
-use crate::stage::SIDE;
-use crate::wire::extension;
-use crate::workload::{Sync, Workload};
+use crate::server::client::SIDE;
+use crate::server::wire::extension;
+use crate::workloads::loads::{Loads, Series};
+use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels; most shapes are small, and a row or two high.
 const SIDES: [u16; 5] = [1, 2, 4, 20, 100];

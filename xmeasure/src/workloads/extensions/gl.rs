@@ -11,9 +11,9 @@ use x11rb_protocol::protocol::{dri2, dri3};
 
 use super::{RESOURCES, costly, cycle, major, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
-use crate::stage::Stage;
-use crate::wire::extension;
+use crate::server::client::Stage;
+use crate::server::wire::extension;
+use crate::workloads::loads::Loads;
 
 /// Names of a server's strings: vendor, version, extensions (glx.h).
 const STRINGS: [u32; 3] = [1, 2, 3];

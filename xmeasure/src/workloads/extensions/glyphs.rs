@@ -7,11 +7,11 @@ use x11rb_protocol::protocol::render::{
 use super::super::place;
 use super::render::Render;
 use crate::error::MeasureError;
-use crate::loads::{Loads, Series};
 use crate::plan::Plan;
-use crate::stage::{SIDE, Stage};
-use crate::wire::extension;
-use crate::workload::{Sync, Workload};
+use crate::server::client::{SIDE, Stage};
+use crate::server::wire::extension;
+use crate::workloads::loads::{Loads, Series};
+use crate::workloads::workload::{Sync, Workload};
 
 /// Glyphs in a text to start from, and the sides of glyphs.
 const GLYPHS: [u16; 3] = [1, 8, 32];

@@ -19,10 +19,10 @@ use x11rb_protocol::protocol::xtest;
 
 use super::{costly, major, pair, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
 use crate::plan::Plan;
-use crate::stage::Stage;
-use crate::wire::extension;
+use crate::server::client::Stage;
+use crate::server::wire::extension;
+use crate::workloads::loads::Loads;
 
 /// What stands for all devices (XI2proto).
 const ALL_DEVICES: u16 = 0;

@@ -16,12 +16,12 @@ use super::super::images::Image;
 use super::super::place;
 use super::{RESOURCES, cycle, major, plain};
 use crate::error::MeasureError;
-use crate::loads::{Loads, Series};
 use crate::plan::Plan;
-use crate::shared_memory::Segment;
-use crate::stage::{SIDE, Stage};
-use crate::wire::{core, extension};
-use crate::workload::{CARRYING, Phase, Sync, Workload};
+use crate::server::client::{SIDE, Stage};
+use crate::server::shared_memory::Segment;
+use crate::server::wire::{core, extension};
+use crate::workloads::loads::{Loads, Series};
+use crate::workloads::workload::{CARRYING, Phase, Sync, Workload};
 
 /// The version from which on memory is shared by descriptor.
 const BY_DESCRIPTOR: (u16, u16) = (1, 2);

@@ -14,9 +14,9 @@ use x11rb_protocol::protocol::xproto::{AtomEnum, CreateGCAux, Rectangle};
 
 use super::{RESOURCES, costly, cycle, major, pair, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
-use crate::stage::Stage;
-use crate::wire::extension;
+use crate::server::client::Stage;
+use crate::server::wire::extension;
+use crate::workloads::loads::Loads;
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {

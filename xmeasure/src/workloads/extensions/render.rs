@@ -15,10 +15,10 @@ use x11rb_protocol::protocol::xproto::{FreeCursorRequest, Rectangle};
 
 use super::{RESOURCES, composite, costly, cycle, major, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
 use crate::plan::Plan;
-use crate::stage::Stage;
-use crate::wire::{core, extension};
+use crate::server::client::Stage;
+use crate::server::wire::{core, extension};
+use crate::workloads::loads::Loads;
 
 /// RENDER's 16.16 fixed point: one.
 pub(super) const ONE: i32 = 1 << 16;
@@ -315,8 +315,8 @@ fn pictures(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), 
         plain(loads, clip, major);
     }
     let again = |loads: &mut Loads, bytes: Vec<u8>| {
-        let sync = crate::workload::Sync::RoundTrip;
-        loads.push(crate::workload::Workload::repeated(&bytes, sync));
+        let sync = crate::workloads::workload::Sync::RoundTrip;
+        loads.push(crate::workloads::workload::Workload::repeated(&bytes, sync));
     };
     again(loads, render.filter(spare, b"good"));
     again(loads, render.transform(spare, ONE));

@@ -6,9 +6,9 @@ use x11rb_protocol::protocol::{dpms, ge, randr, res, screensaver, xc_misc, xiner
 
 use super::{costly, major, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
 use crate::plan::Plan;
-use crate::stage::Stage;
+use crate::server::client::Stage;
+use crate::workloads::loads::Loads;
 
 /// Adds the loads.
 pub(super) fn add(stage: &mut Stage, _: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {

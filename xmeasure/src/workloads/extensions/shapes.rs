@@ -8,8 +8,8 @@ use x11rb_protocol::protocol::xproto::{ClipOrdering, Rectangle};
 
 use super::{major, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
-use crate::stage::Stage;
+use crate::server::client::Stage;
+use crate::workloads::loads::Loads;
 
 /// Adds the loads. The window is not mapped: what is beneath is not drawn anew.
 pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {

@@ -5,11 +5,11 @@ use x11rb_protocol::protocol::{composite, damage, dbe, present, xfixes};
 
 use super::{RESOURCES, cycle, major, pair, plain};
 use crate::error::MeasureError;
-use crate::loads::Loads;
 use crate::plan::Plan;
-use crate::stage::{SIDE, Stage};
-use crate::wire::{core, extension};
-use crate::workload::{Sync, Workload};
+use crate::server::client::{SIDE, Stage};
+use crate::server::wire::{core, extension};
+use crate::workloads::loads::Loads;
+use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of the part that Present updates, in pixels.
 const SIDES: [u16; 3] = [10, 100, 500];

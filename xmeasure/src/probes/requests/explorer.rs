@@ -1,0 +1,209 @@
+//! Which sizes and which combinations of attributes need a measurement of their own, found by
+//! short measurements: sizes where interpolation between the neighbours errs, combinations whose
+//! cost does not follow from the attributes one by one.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use x11prof_cost_model::{Basis, CostTable, FORMAT, ServerParameters, Substitutions};
+use x11prof_session::Operation;
+
+use crate::fit::{self, Sample};
+use crate::sampling::sampler::{Executor, repetitions};
+use crate::sampling::statistics::Estimate;
+use crate::workloads::loads::{Candidate, Loads, Series};
+use crate::workloads::workload::Workload;
+
+/// A relative error above this is worth a measurement.
+const WORTH: f64 = 0.03;
+/// Short measurements of a load; their median counts and their range is the noise.
+const LOOKS: usize = 3;
+
+/// What exploring needs.
+pub(crate) struct Explorer<'a> {
+    pub(crate) executor: &'a mut dyn Executor,
+    /// What a load's first request is as an operation.
+    pub(crate) describe: &'a mut dyn FnMut(&Workload) -> Option<Operation>,
+    /// How long one look is to take at least.
+    pub(crate) batch: Duration,
+    /// When to stop looking; what has not been looked at by then gets the sizes it started with.
+    pub(crate) until: Instant,
+    /// Told of every look; answers whether to go on.
+    pub(crate) step: &'a mut dyn FnMut(&'static str) -> bool,
+}
+
+/// One look at a load: time of a request and how far the looks were apart, in microseconds.
+#[derive(Debug, Clone)]
+struct Look {
+    operation: Operation,
+    time: f64,
+    noise: f64,
+}
+
+impl Explorer<'_> {
+    /// The loads to measure, in order.
+    pub(crate) fn choose(&mut self, loads: Loads) -> io::Result<Vec<Workload>> {
+        let mut chosen = loads.single;
+        let mut seen: Vec<Sample> = Vec::new();
+        for series in &loads.series {
+            self.refine(series, &mut chosen, &mut seen)?;
+        }
+        let mut table = table(&seen);
+        for candidate in loads.candidates {
+            self.consider(candidate, &mut table, &mut chosen, &mut seen)?;
+        }
+        Ok(chosen)
+    }
+
+    /// Adds the loads of a series at sizes between which a straight line will do.
+    fn refine(
+        &mut self,
+        series: &Series,
+        chosen: &mut Vec<Workload>,
+        seen: &mut Vec<Sample>,
+    ) -> io::Result<()> {
+        let mut known: Vec<(u16, Option<Look>)> = Vec::new();
+        for &size in &series.sizes {
+            known.push((size, self.look(&(series.load)(size))?));
+        }
+        let mut depths = vec![0; known.len()];
+        let mut at = 1_usize;
+        while let (Some((low, Some(below))), Some((high, Some(above)))) =
+            (known.get(at.wrapping_sub(1)), known.get(at))
+        {
+            let depth = depths.get(at).copied().unwrap_or(series.deepest);
+            let middle = between(*low, *high).filter(|_| depth < series.deepest);
+            let found = match middle {
+                Some(middle) => self
+                    .look(&(series.load)(middle))?
+                    .map(|look| (middle, look)),
+                None => None,
+            };
+            match found.filter(|(_, look)| look.strays(below, above)) {
+                Some((middle, look)) => {
+                    known.insert(at, (middle, Some(look)));
+                    if let Some(depth) = depths.get_mut(at) {
+                        *depth += 1;
+                    }
+                    depths.insert(at, depth + 1);
+                }
+                None => at += 1,
+            }
+        }
+        for (size, look) in known {
+            chosen.push((series.load)(size));
+            seen.extend(look.map(Look::sample));
+        }
+        Ok(())
+    }
+
+    /// Adds the loads of a combination of attributes if what the others cost does not say what
+    /// it costs.
+    fn consider(
+        &mut self,
+        candidate: Candidate,
+        table: &mut CostTable,
+        chosen: &mut Vec<Workload>,
+        seen: &mut Vec<Sample>,
+    ) -> io::Result<()> {
+        let Some(look) = self.look(&candidate.probe)? else {
+            return Ok(());
+        };
+        let price = table.price(&look.operation);
+        let expected = price.server.time.0;
+        let error = (look.time - expected).abs();
+        if price.basis == Basis::Unpriced || error > (WORTH * look.time).max(look.noise) {
+            self.refine(&candidate.series, chosen, seen)?;
+            chosen.extend(candidate.single);
+        }
+        Ok(())
+    }
+
+    /// Looks at a load; `None` where the server refuses it or the time is over.
+    fn look(&mut self, load: &Workload) -> io::Result<Option<Look>> {
+        let Some(operation) = (self.describe)(load) else {
+            return Ok(None);
+        };
+        if Instant::now() > self.until || !(self.step)(operation.request.as_str()) {
+            return Ok(None);
+        }
+        let answers = self.executor.rehearse(load)?;
+        if answers.iter().any(|answers| answers.errors > 0) {
+            return Ok(None);
+        }
+        let times = repetitions(self.executor, load, &answers, self.batch)?;
+        let mut looks = Vec::new();
+        for _ in 0..LOOKS {
+            let readings = self.executor.run(load, &answers, times)?;
+            looks.extend(readings.first().map(|reading| {
+                reading.cpu.unwrap_or(reading.wall) / reading.requests.max(1) as f64
+            }));
+        }
+        looks.sort_by(f64::total_cmp);
+        let (Some(least), Some(most)) = (looks.first(), looks.last()) else {
+            return Ok(None);
+        };
+        let time = looks.get(looks.len() / 2).copied().unwrap_or(*most);
+        let noise = most - least;
+        Ok(Some(Look {
+            operation,
+            time,
+            noise,
+        }))
+    }
+}
+
+impl Look {
+    /// The size of its item.
+    fn size(&self) -> f64 {
+        self.operation.items.first().copied().unwrap_or(0.0)
+    }
+
+    /// True where the time lies off the line between two others by more than is tolerated and
+    /// more than the looks themselves are apart.
+    fn strays(&self, below: &Look, above: &Look) -> bool {
+        let width = above.size() - below.size();
+        if width <= 0.0 || self.size() <= below.size() || self.size() >= above.size() {
+            return false;
+        }
+        let along = (self.size() - below.size()) / width;
+        let line = below.time + (above.time - below.time) * along;
+        let noise = self
+            .noise
+            .max(below.noise * (1.0 - along))
+            .max(above.noise * along);
+        (self.time - line).abs() > (WORTH * self.time).max(noise)
+    }
+
+    fn sample(self) -> Sample {
+        Sample {
+            operation: self.operation,
+            cpu: Some(Estimate {
+                centre: self.time,
+                half_width: None,
+            }),
+            wall: None,
+            busy: None,
+            answer: 0.0,
+        }
+    }
+}
+
+/// The size half way between two on a logarithmic scale, where there is one.
+fn between(low: u16, high: u16) -> Option<u16> {
+    let middle = (f64::from(low.max(1)) * f64::from(high)).sqrt().round() as u16;
+    (middle > low && middle < high).then_some(middle)
+}
+
+/// What has been seen, as prices.
+fn table(seen: &[Sample]) -> CostTable {
+    let parameters = ServerParameters {
+        format: FORMAT,
+        requests: fit::requests(seen),
+        ..ServerParameters::default()
+    };
+    CostTable::new(&parameters, &Substitutions::default())
+}
+
+#[cfg(test)]
+mod tests;

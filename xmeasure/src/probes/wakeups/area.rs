@@ -1,0 +1,33 @@
+//! A large area that is filled behind a sleep, to see what cold pixels cost: its rows lie far apart in memory,
+//! as those of most windows do.
+
+use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
+
+use crate::error::MeasureError;
+use crate::probes::batch::{Batch, Repeated};
+use crate::server::client::Stage;
+use crate::server::wire;
+
+/// The side of a square that fills a second-level cache, or half of one, in pixels.
+const SIDE: u16 = 500;
+/// Millions of pixels of it.
+pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
+
+/// It is filled on a drawable as wide as the screen that nobody sees: what a server does for its screen falls
+/// into some of the measurements and not into others.
+pub(super) fn area(stage: &mut Stage) -> Result<Repeated, MeasureError> {
+    let drawable = stage.like_the_screen()?;
+    let gc = stage.gc(drawable, CreateGCAux::new())?;
+    let square = [Rectangle {
+        x: 0,
+        y: 0,
+        width: SIDE,
+        height: SIDE,
+    }];
+    let fill = PolyFillRectangleRequest {
+        drawable,
+        gc,
+        rectangles: square.as_slice().into(),
+    };
+    Ok(Repeated::new(Batch::once(wire::core(fill), 1, 0)))
+}

@@ -1,0 +1,402 @@
+//! Running loads on a real server, and reading the clocks.
+
+mod after_answers;
+mod paced;
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use x11rb_protocol::protocol::xproto::{GetImageRequest, GetInputFocusRequest, ImageFormat};
+
+use crate::plan::Pin;
+use crate::sampling::pace::{Looks, PaceWatch};
+use crate::sampling::sampler::{Executor, Place, Reading, Settled};
+use crate::server::clock::ProcessClock;
+use crate::server::connection::{Answers, Load, RawConnection, Until};
+use crate::server::process::{self, Pinned};
+use crate::server::wire;
+use crate::workloads::workload::{Phase, Sync, Workload};
+
+/// How long the server is given to fall asleep; one that never does is read as it is.
+const SETTLE: Duration = Duration::from_millis(50);
+/// The pause between two looks at whether it sleeps.
+const LOOK: Duration = Duration::from_micros(20);
+/// How long a sender on another processor looks for room before it sleeps. A server that reads large
+/// images empties the rest of a socket in less time than it takes to wake a process there; one that
+/// takes longer over its requests is at work meanwhile.
+const EAGER: Duration = Duration::from_micros(50);
+/// The pause between requests sent alone: the server falls asleep in it.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// What the kernel says of a server that sleeps.
+#[derive(Debug, Clone, Copy)]
+struct Asleep {
+    /// Its processor time.
+    time: Duration,
+    /// How often it has gone to sleep; `None` where it did not settle.
+    sleeps: Option<u64>,
+}
+
+/// A server, the connection to it, and its clocks.
+pub(crate) struct LiveServer {
+    raw: RawConnection,
+    clock: Option<ProcessClock>,
+    /// This process's.
+    own: Option<ProcessClock>,
+    /// How long after it fell asleep the server may still go on with what it has drawn.
+    lingers: Duration,
+    read_back: Vec<u8>,
+    round_trip: Vec<u8>,
+    pin: Option<Pin>,
+    place: Place,
+    /// Who looks how fast the server's processor is while batches run, and the looks between them.
+    watch: Option<PaceWatch>,
+    looks: Looks,
+    /// What a look takes at the pace that all figures are brought to, in microseconds; `None` where
+    /// they stay as they are. And what they are multiplied by then.
+    at_us: Option<f64>,
+    level: f64,
+}
+
+impl LiveServer {
+    /// The server behind `raw`; `window` is read back from.
+    pub(crate) fn new(raw: RawConnection, window: u32, pin: Option<Pin>) -> LiveServer {
+        let read_back = wire::core(GetImageRequest {
+            format: ImageFormat::Z_PIXMAP,
+            drawable: window,
+            x: 0,
+            y: 0,
+            width: 1,
+            height: 1,
+            plane_mask: !0,
+        });
+        LiveServer {
+            clock: raw.pid.and_then(ProcessClock::of),
+            own: ProcessClock::of(std::process::id().cast_signed()),
+            lingers: Duration::ZERO,
+            watch: None,
+            looks: Looks::new(),
+            at_us: None,
+            level: 1.0,
+            raw,
+            read_back,
+            round_trip: wire::core(GetInputFocusRequest),
+            pin,
+            place: Place::Usual,
+        }
+    }
+
+    /// Moves the sender, where both processes are pinned and there is a place to move to.
+    fn move_to(&mut self, place: Place) -> io::Result<()> {
+        self.raw.eager = match (self.pin.and_then(|pin| pin.other), place) {
+            (Some(_), Place::Other) => EAGER,
+            // On the server's processor it would keep the server from it.
+            _ => Duration::ZERO,
+        };
+        match (self.pin, place) {
+            (Some(pin), Place::Usual) => Pinned::move_sender(pin.both),
+            (
+                Some(Pin {
+                    other: Some(other), ..
+                }),
+                Place::Other,
+            ) => Pinned::move_sender(other),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the sender is apart from the server, if they are pinned and can be.
+    fn apart(&self) -> Option<bool> {
+        self.pin?.other.map(|_| self.place == Place::Other)
+    }
+
+    fn sync(&self, sync: Sync) -> Vec<u8> {
+        match sync {
+            Sync::ReadBack => self.read_back.clone(),
+            Sync::RoundTrip | Sync::Turns => self.round_trip.clone(),
+        }
+    }
+
+    /// The server's processor time, read once it sleeps: only then is it exact.
+    fn processor_time(&self) -> Option<Asleep> {
+        let clock = self.clock?;
+        let sleeps = self.wait_for_sleep();
+        let time = clock.now()?;
+        Some(Asleep { time, sleeps })
+    }
+
+    /// Waits until the server sleeps, and tells how often it has gone to sleep by then.
+    fn wait_for_sleep(&self) -> Option<u64> {
+        let start = Instant::now();
+        loop {
+            let sleeps = self.raw.pid.and_then(process::asleep);
+            if sleeps.is_some() || start.elapsed() >= SETTLE {
+                return sleeps;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// Sends a load with a synchronisation behind it, and reads the clocks.
+    fn timed(
+        &mut self,
+        load: Load<'_>,
+        sync: Sync,
+        until: Until,
+    ) -> io::Result<(Reading, Answers)> {
+        let (tail, requests) = (self.sync(sync), load.requests);
+        let load = Load {
+            tail: &tail,
+            requests: requests + 1,
+            ..load
+        };
+        let before = self.processor_time();
+        let others = self.kept_and_own();
+        let start = Instant::now();
+        let answers = self.raw.exchange(&load, until)?;
+        let wall = start.elapsed();
+        let others = others.zip(self.kept_and_own());
+        let others = others.map(|(before, after)| {
+            let (kept, own) = after;
+            (kept.saturating_sub(before.0), own.saturating_sub(before.1))
+        });
+        if sync == Sync::ReadBack && !self.lingers.is_zero() {
+            self.wait_for_sleep();
+            thread::sleep(self.lingers);
+        }
+        let mut reading = self.since(before, wall);
+        reading.lost = self.lost(wall, reading.cpu, others);
+        (reading.requests, reading.syncs) = (requests, 1);
+        reading.apart = self.apart();
+        Ok((reading, answers))
+    }
+
+    /// For how long the server could have run but had no processor, and the sender's processor time.
+    fn kept_and_own(&self) -> Option<(Duration, Duration)> {
+        Some((process::kept_waiting(self.raw.pid?)?, self.own?.now()?))
+    }
+
+    /// How much of `wall` somebody else had the processor for. Where the sender is apart, that is
+    /// for how long the server was kept waiting. Where both share one, one of them always has
+    /// work, and it is what neither ran for.
+    fn lost(
+        &self,
+        wall: Duration,
+        server: Option<f64>,
+        kept_and_own: Option<(Duration, Duration)>,
+    ) -> f64 {
+        let (Some((kept, own)), Some(server)) = (kept_and_own, server) else {
+            return 0.0;
+        };
+        match self.apart() {
+            Some(true) => micros(kept),
+            _ => (micros(wall) - server - micros(own)).max(0.0),
+        }
+    }
+
+    fn since(&self, before: Option<Asleep>, wall: Duration) -> Reading {
+        let both = before.zip(self.processor_time());
+        let sleeps =
+            both.and_then(|(before, after)| Some(after.sleeps?.saturating_sub(before.sleeps?)));
+        Reading {
+            cpu: both.map(|(before, after)| micros(after.time.saturating_sub(before.time))),
+            wall: micros(wall),
+            sleeps,
+            ..Reading::default()
+        }
+    }
+
+    fn set_the_scene(&mut self, workload: &Workload) -> io::Result<()> {
+        if !workload.before.is_empty() {
+            let until = Until::LastAnswered;
+            self.timed(Load::once(&workload.before, 1), Sync::RoundTrip, until)?;
+        }
+        Ok(())
+    }
+
+    /// The processor time that `requests` requests cost a server behind `pause`, in which it
+    /// sleeps, in microseconds; `None` where it cannot be read.
+    pub(crate) fn behind(
+        &mut self,
+        pause: impl FnOnce(),
+        bytes: &[u8],
+        requests: u64,
+        answers: u64,
+    ) -> io::Result<Option<f64>> {
+        let load = Load::once(bytes, requests);
+        let until = match answers {
+            0 => Until::Sent,
+            some => Until::Answered(some),
+        };
+        let before = self.processor_time();
+        pause();
+        self.raw.exchange(&load, until)?;
+        thread::sleep(PAUSE);
+        let time = self.just_now(before).cpu;
+        // Events are taken in, or the socket would fill up.
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
+        Ok(time)
+    }
+
+    /// A load so many times, each sent when the one before is answered.
+    fn in_turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
+        let before = self.processor_time();
+        let start = Instant::now();
+        for _ in 0..times {
+            self.raw.exchange(&load, Until::Answered(answers))?;
+        }
+        let mut reading = self.since(before, start.elapsed());
+        (reading.requests, reading.syncs) = (times * load.requests, times);
+        reading.apart = self.apart();
+        Ok(reading)
+    }
+
+    /// The processor time that `what` costs a server behind `pause`, in which it sleeps, in
+    /// microseconds; `None` where it cannot be read.
+    pub(crate) fn during<E>(
+        &mut self,
+        pause: impl FnOnce(),
+        what: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Option<f64>, E> {
+        let before = self.processor_time();
+        pause();
+        what()?;
+        thread::sleep(PAUSE);
+        Ok(self.just_now(before).cpu)
+    }
+
+    fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
+        if phase.sync == Sync::Turns {
+            return self.in_turns(phase.load(1), answers.answered(), times);
+        }
+        let until = Until::Answered(times * answers.answered() + 1);
+        Ok(self.timed(phase.load(times), phase.sync, until)?.0)
+    }
+
+    /// All phases of a load in turn, so many times.
+    fn cycles(
+        &mut self,
+        workload: &Workload,
+        answers: &[Answers],
+        times: u64,
+    ) -> io::Result<Vec<Reading>> {
+        let mut readings = vec![Reading::default(); workload.phases.len()];
+        for time in 0..times {
+            for ((phase, answers), total) in workload.phases.iter().zip(answers).zip(&mut readings)
+            {
+                let reading = self.phase(phase, answers, 1)?;
+                if time == 0 {
+                    *total = reading
+                } else {
+                    total.add(&reading)
+                }
+            }
+        }
+        Ok(readings)
+    }
+}
+
+impl Executor for LiveServer {
+    fn place(&mut self, place: Place) -> io::Result<()> {
+        self.move_to(place)?;
+        self.place = place;
+        Ok(())
+    }
+
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+        self.set_the_scene(workload)?;
+        let mut all = Vec::new();
+        for phase in &workload.phases {
+            let (_, mut answers) = self.timed(phase.load(1), phase.sync, Until::LastAnswered)?;
+            // The synchronisation's own reply is 32 bytes, and a pixel in 4 more where it reads back.
+            let own = if phase.sync == Sync::ReadBack { 36 } else { 32 };
+            answers.replies = answers.replies.saturating_sub(1);
+            answers.reply_bytes = answers.reply_bytes.saturating_sub(own);
+            all.push(answers);
+        }
+        Ok(all)
+    }
+
+    fn run(
+        &mut self,
+        workload: &Workload,
+        answers: &[Answers],
+        times: u64,
+    ) -> io::Result<Vec<Reading>> {
+        self.set_the_scene(workload)?;
+        if let ([phase], [answers]) = (workload.phases.as_slice(), answers) {
+            return Ok(vec![
+                self.paced(|server| server.phase(phase, answers, times))?,
+            ]);
+        }
+        let (readings, pace) = self.meanwhile(|server| server.cycles(workload, answers, times))?;
+        let readings = readings.into_iter();
+        Ok(readings.map(|it| self.brought(it, pace)).collect())
+    }
+
+    fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
+        if sync == Sync::Turns {
+            let question = self.round_trip.clone();
+            let load = Load::once(&question, 1);
+            let reading = self.paced(|server| server.in_turns(load, 1, times))?;
+            return Ok(Reading {
+                requests: 0,
+                ..reading
+            });
+        }
+        self.paced(|server| {
+            let mut total = Reading::default();
+            for time in 0..times {
+                let (reading, _) = server.timed(Load::default(), sync, Until::LastAnswered)?;
+                match time {
+                    0 => total = reading,
+                    _ => total.add(&reading),
+                }
+            }
+            Ok(total)
+        })
+    }
+
+    fn settle(&mut self, aim: Option<f64>) -> Option<Settled> {
+        self.settled(aim)
+    }
+
+    fn alone(
+        &mut self,
+        request: &[u8],
+        answered: bool,
+        count: u32,
+        place: Place,
+    ) -> io::Result<Reading> {
+        self.move_to(place)?;
+        let load = Load::once(request, 1);
+        let until = if answered {
+            Until::LastAnswered
+        } else {
+            Until::Sent
+        };
+        let (reading, pace) = self.meanwhile(|server| {
+            let before = server.processor_time();
+            let mut wall = Duration::ZERO;
+            for _ in 0..count {
+                thread::sleep(PAUSE);
+                let start = Instant::now();
+                server.raw.exchange(&load, until)?;
+                wall += start.elapsed();
+            }
+            thread::sleep(PAUSE);
+            Ok(server.since(before, wall))
+        })?;
+        let mut reading = self.brought(reading, pace);
+        reading.requests = u64::from(count);
+        self.move_to(self.place)?;
+        // Events that came meanwhile are taken in before anything else is measured.
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
+        Ok(reading)
+    }
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

@@ -1,0 +1,155 @@
+//! Loads of a server that goes on when it has done what it was sent: for its host, or for a viewer.
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{LiveServer, PAUSE, micros};
+use crate::plan::AIM;
+use crate::sampling::sampler::Reading;
+use crate::server::clock::ProcessClock;
+use crate::server::connection::{Load, RawConnection, Until};
+use crate::workloads::workload::Sync;
+
+/// In this time a server that was sent some requests has begun with what follows them.
+const BEGUN: Duration = Duration::from_micros(100);
+/// So soon after they were sent most of it is done, and it is looked how fast the processor is.
+const SOON: Duration = Duration::from_micros(500);
+
+/// How often and for how long the server is watched after it has drawn: longer than the pause
+/// between two updates of any viewer.
+const WATCHES: usize = 5;
+const WATCHED: Duration = Duration::from_millis(50);
+
+impl LiveServer {
+    /// Finds out how long the server goes on with `drawing` after it has answered and fallen
+    /// asleep, such as to encode what a viewer will be sent: what it does then is read as well, all
+    /// but as much as prices are unsure by. Gives that time; none of most servers.
+    pub(crate) fn watch(&mut self, drawing: &[u8], requests: u64) -> io::Result<Duration> {
+        let mut lasts = Vec::new();
+        for _ in 0..WATCHES {
+            thread::sleep(WATCHED);
+            let Some(before) = self.processor_time() else {
+                return Ok(Duration::ZERO);
+            };
+            let load = Load::once(drawing, requests);
+            self.timed(load, Sync::ReadBack, Until::LastAnswered)?;
+            let (start, mut seen) = (Instant::now(), Vec::new());
+            while start.elapsed() < WATCHED {
+                let now = self.clock.and_then(ProcessClock::now);
+                seen.push((
+                    start.elapsed(),
+                    now.unwrap_or(before.time).saturating_sub(before.time),
+                ));
+                thread::sleep(PAUSE);
+            }
+            let all = seen.last().map_or(Duration::ZERO, |(_, all)| *all);
+            let nearly = all.mul_f64(1.0 - AIM);
+            let done = seen.iter().find(|(_, time)| *time >= nearly);
+            // Done at the first look is done when it fell asleep.
+            let at = done.map_or(Duration::ZERO, |(at, _)| *at);
+            lasts.push(if at < PAUSE { Duration::ZERO } else { at });
+        }
+        lasts.sort();
+        self.lingers = lasts.get(WATCHES / 2).copied().unwrap_or_default();
+        Ok(self.lingers)
+    }
+
+    /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
+    /// `wait` afterwards included; `None` where it cannot be read.
+    pub(crate) fn with_what_follows(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        wait: Duration,
+    ) -> io::Result<Option<f64>> {
+        Ok(self.and_what_follows(bytes, requests, wait)?.cpu)
+    }
+
+    /// The same, and how often the server goes to sleep.
+    pub(crate) fn and_what_follows(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        wait: Duration,
+    ) -> io::Result<Reading> {
+        let before = self.processor_time();
+        self.raw
+            .exchange(&Load::once(bytes, requests), Until::Sent)?;
+        let pace = self.wait(wait);
+        let reading = self.since(before, Duration::ZERO);
+        Ok(self.brought(reading, pace))
+    }
+
+    /// Waits for so long; the pace soon after the beginning.
+    fn wait(&mut self, wait: Duration) -> Option<f64> {
+        let soon = wait.min(SOON);
+        thread::sleep(soon);
+        let pace = self.pace_now();
+        thread::sleep(wait - soon);
+        pace
+    }
+
+    /// The same, with a question that it takes once it has done what follows as far as that keeps it at work: on
+    /// the wall, until that is answered.
+    pub(crate) fn and_its_end(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        wait: Duration,
+    ) -> io::Result<Reading> {
+        let (before, start) = (self.processor_time(), Instant::now());
+        self.raw
+            .exchange(&Load::once(bytes, requests), Until::Sent)?;
+        thread::sleep(BEGUN);
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
+        let wall = start.elapsed();
+        let pace = self.wait(wait);
+        let reading = self.since(before, Duration::ZERO);
+        // How long it waits for its host is not this processor's.
+        Ok(Reading {
+            wall: micros(wall),
+            ..self.brought(reading, pace)
+        })
+    }
+
+    /// `bytes` of so many requests without answers, in the midst of which another connection sends a request:
+    /// both have some for the server to take.
+    pub(crate) fn shared(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        (other, request): (&mut RawConnection, &[u8]),
+    ) -> io::Result<()> {
+        let load = Load::once(bytes, requests);
+        self.raw.exchange(&load, Until::Sent)?;
+        other.exchange(&Load::once(request, 1), Until::Sent)?;
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
+        Ok(())
+    }
+
+    /// `bytes` of so many requests without answers, so many times in one stream.
+    pub(crate) fn stream(
+        &mut self,
+        bytes: &[u8],
+        requests: u64,
+        times: u64,
+    ) -> io::Result<Reading> {
+        let load = Load {
+            unit: bytes,
+            times,
+            requests: times * requests,
+            ..Load::default()
+        };
+        self.watch_pace();
+        let mut wall = 0.0;
+        let reading = self.paced(|server| {
+            let (reading, _) = server.timed(load, Sync::RoundTrip, Until::Answered(1))?;
+            wall = reading.wall;
+            Ok(reading)
+        });
+        self.end_watch();
+        // How often it does what it does by the clock goes by the wall as it is.
+        Ok(Reading { wall, ..reading? })
+    }
+}

@@ -1,0 +1,123 @@
+//! How fast the server's processor is while it is measured, and figures brought to one pace.
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use x11prof_cost_model::{Micros, Pace};
+
+use super::{Asleep, LiveServer, micros};
+use crate::probes::transport::rounded;
+use crate::sampling::pace::{Looked, OF_FEW_LOOKS, OF_MANY_LOOKS, PaceWatch};
+use crate::sampling::sampler::{Place, Reading, Settled};
+
+/// How often it is looked how fast the processor is.
+const LOOKS: Duration = Duration::from_micros(500);
+/// For how long it is looked at first, with such pauses: what others do on the core goes on for up to a tenth of a
+/// second at a time.
+const FINDING: Duration = Duration::from_secs(1);
+const BETWEEN: Duration = Duration::from_micros(100);
+/// How many looks behind single requests make one.
+const AT_ONCE: u32 = 3;
+
+impl LiveServer {
+    /// Finds out how fast the server's processor is, where this thread is pinned there with it, and brings all
+    /// figures to that until they are settled.
+    pub(crate) fn find_pace(&mut self) {
+        if self.pin.is_none() {
+            return;
+        }
+        let start = Instant::now();
+        while start.elapsed() < FINDING {
+            self.looks.look();
+            thread::sleep(BETWEEN);
+        }
+        self.at_us = self.looks.pace().map(|pace| pace.mean_us.0);
+    }
+
+    /// Looks from now on how fast the server's processor is, where both are pinned there.
+    pub(crate) fn watch_pace(&mut self) {
+        self.watch = self.pin.map(|pin| PaceWatch::start(pin.both, LOOKS));
+    }
+
+    /// Ends that; how fast it was meanwhile.
+    pub(super) fn end_watch(&mut self) -> Option<Pace> {
+        self.watch.take()?.finish()
+    }
+
+    /// Ends looking while batches run, and brings figures from now on to the mean pace since that began, or to
+    /// the one that is `aim` times as slow as the fastest.
+    pub(super) fn settled(&mut self, aim: Option<f64>) -> Option<Settled> {
+        let pace = self.end_watch()?;
+        let before = self.at_us?;
+        let mean = pace.mean_us.0;
+        let at = aim.map_or(mean, |aim| pace.fastest_us.0 * aim);
+        self.at_us = Some(mean);
+        self.level = (at / mean).powf(OF_MANY_LOOKS);
+        Some(Settled {
+            pace: Pace {
+                at_us: Some(Micros(rounded(at, 5))),
+                ..pace
+            },
+            mean_us: mean,
+            factor: (mean / before).powf(OF_FEW_LOOKS) * self.level,
+        })
+    }
+
+    /// How much has been looked so far.
+    fn looked(&self) -> Option<Looked> {
+        self.watch.as_ref().map(PaceWatch::so_far)
+    }
+
+    /// What a look takes in this moment, where this thread is on the server's processor.
+    pub(super) fn pace_now(&mut self) -> Option<f64> {
+        if self.at_us.is_none() || self.place != Place::Usual {
+            return None;
+        }
+        let all: Duration = (0..AT_ONCE).map(|_| self.looks.look()).sum();
+        Some(micros(all) / f64::from(AT_ONCE))
+    }
+
+    /// What comes of `what`, and what a look takes meanwhile: while it runs where the processor is watched, or
+    /// else right before and behind it.
+    pub(super) fn meanwhile<T>(
+        &mut self,
+        what: impl FnOnce(&mut LiveServer) -> io::Result<T>,
+    ) -> io::Result<(T, Option<f64>)> {
+        if let Some(before) = self.looked() {
+            let all = what(self)?;
+            let pace = self.looked().and_then(|looked| looked.since(before));
+            return Ok((all, pace));
+        }
+        let before = self.pace_now();
+        let all = what(self)?;
+        let pace = before.zip(self.pace_now());
+        Ok((all, pace.map(|(before, behind)| (before + behind) / 2.0)))
+    }
+
+    /// A reading at the pace that figures are brought to.
+    pub(super) fn paced(
+        &mut self,
+        what: impl FnOnce(&mut LiveServer) -> io::Result<Reading>,
+    ) -> io::Result<Reading> {
+        let (reading, pace) = self.meanwhile(what)?;
+        Ok(self.brought(reading, pace))
+    }
+
+    /// A reading during which a look took `pace`, at the pace that figures are brought to.
+    pub(super) fn brought(&self, reading: Reading, pace: Option<f64>) -> Reading {
+        let factor = pace.zip(self.at_us);
+        let factor = factor.map_or(1.0, |(pace, at)| (at / pace).powf(OF_FEW_LOOKS));
+        Reading {
+            pace,
+            ..reading.times(factor * self.level)
+        }
+    }
+
+    /// What the server has done since `before`, at the pace of this moment, right behind it.
+    pub(super) fn just_now(&mut self, before: Option<Asleep>) -> Reading {
+        let reading = self.since(before, Duration::ZERO);
+        let pace = self.pace_now();
+        self.brought(reading, pace)
+    }
+}

@@ -1,0 +1,165 @@
+//! Readings at one pace. Where others have a part in the processor's core, a batch takes now so long and now half
+//! as long again, by how much they do meanwhile; a piece of work that is always the same, looked at during each
+//! batch, tells. Each reading was brought to one pace by the usual power of that; some loads go with it by
+//! more and some by less, which is seen in their own readings.
+
+use crate::sampling::sampler::{Reading, Readings, Settled};
+use crate::sampling::statistics::estimate;
+
+/// How much it weighs beside the readings that a load goes with the pace as usual: as much as this sum of squared
+/// deviations of the logarithm of the pace, that of two readings three tenths apart.
+const WEIGHT: f64 = 0.045;
+/// No load goes by so much more or less than usual.
+const MOST: f64 = 1.0;
+/// A reading that is so many times as far off as usual says nothing of how a load goes with the pace.
+const ASTRAY: f64 = 3.0;
+
+/// Brings all readings to the pace of the whole calibration.
+pub(crate) fn steady(readings: &mut Readings, settled: &Settled) {
+    let loads = readings.loads.iter_mut().flatten();
+    for all in loads.chain(&mut readings.syncs).chain(&mut readings.lone) {
+        let factors = factors(all, settled.mean_us);
+        for (reading, factor) in all.iter_mut().zip(factors) {
+            *reading = reading.times(factor * settled.factor);
+        }
+    }
+}
+
+/// What each of these readings, of one load, is to be multiplied by to be that at the pace `at_us`: 1 for one
+/// during which it was not looked.
+pub(crate) fn factors(readings: &[Reading], at_us: f64) -> Vec<f64> {
+    let points: Vec<Option<Point>> = readings.iter().map(Point::of).collect();
+    let power = power(&points);
+    let factor = |it: &Point| (power * (at_us.ln() - it.pace)).exp();
+    let factors = points.iter().map(|it| it.as_ref().map_or(1.0, factor));
+    factors.collect()
+}
+
+/// A reading's pace and time of a request, by their logarithms.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    pace: f64,
+    time: f64,
+    apart: Option<bool>,
+}
+
+impl Point {
+    fn of(reading: &Reading) -> Option<Point> {
+        let apart = reading.apart;
+        let time = match apart {
+            Some(true) => reading.wall,
+            _ => reading.cpu.unwrap_or(reading.wall),
+        };
+        let each = time / (reading.requests + reading.syncs).max(1) as f64;
+        let pace = reading.pace?;
+        (each > 0.0 && pace > 0.0).then(|| Point {
+            pace: pace.ln(),
+            time: each.ln(),
+            apart,
+        })
+    }
+}
+
+/// To what power of the pace the times still go, the clocks each by itself: by least squares, those far off left
+/// out.
+fn power(points: &[Option<Point>]) -> f64 {
+    let mut apart: Vec<Point> = points.iter().flatten().copied().collect();
+    apart.sort_by_key(|it| it.apart);
+    let (mut products, mut squares) = (0.0, WEIGHT);
+    for alike in apart.chunk_by(|one, other| one.apart == other.apart) {
+        let kept = without_strays(alike);
+        let count = kept.len() as f64;
+        let mean = |of: fn(&Point) -> f64| kept.iter().map(of).sum::<f64>() / count;
+        let (pace, time) = (mean(|it| it.pace), mean(|it| it.time));
+        for point in &kept {
+            products += (point.pace - pace) * (point.time - time);
+            squares += (point.pace - pace).powi(2);
+        }
+    }
+    (products / squares).clamp(-MOST, MOST)
+}
+
+/// Those whose time is not far from that of the others.
+fn without_strays(points: &[Point]) -> Vec<Point> {
+    let all: Vec<f64> = points.iter().map(|it| it.time).collect();
+    let Some(centre) = estimate(&all).map(|it| it.centre) else {
+        return Vec::new();
+    };
+    let off = |it: &Point| (it.time - centre).abs();
+    let usual = estimate(&points.iter().map(off).collect::<Vec<_>>());
+    let most = usual.map_or(f64::INFINITY, |it| it.centre * ASTRAY);
+    let kept = points.iter().filter(|it| off(it) <= most);
+    kept.copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Pace;
+
+    use super::{Readings, Settled, factors, steady};
+    use crate::sampling::sampler::Reading;
+
+    fn reading(cpu: f64, pace: f64, apart: bool) -> Reading {
+        Reading {
+            cpu: Some(cpu),
+            wall: cpu,
+            requests: 10,
+            apart: Some(apart),
+            pace: Some(pace),
+            ..Reading::default()
+        }
+    }
+
+    /// Eight readings at two paces, of a load that takes `slower` times as long at the second.
+    fn load(slower: f64) -> Vec<Reading> {
+        let both = [
+            reading(100.0, 10.0, false),
+            reading(100.0 * slower, 20.0, false),
+        ];
+        both.into_iter().cycle().take(8).collect()
+    }
+
+    #[test]
+    fn a_load_that_goes_more_with_the_pace_is_brought_back() {
+        let mut readings = Readings {
+            loads: vec![vec![load(1.2)]],
+            ..Readings::default()
+        };
+        let settled = Settled {
+            pace: Pace::default(),
+            mean_us: 10.0,
+            factor: 0.5,
+        };
+        steady(&mut readings, &settled);
+        let cpu = |at: usize| readings.loads[0][0][at].cpu.unwrap();
+        assert_eq!(cpu(0), 50.0);
+        // Not all of it: what is usual weighs as well.
+        assert!((50.0..51.0).contains(&cpu(1)), "{}", cpu(1));
+        assert_eq!(readings.loads[0][0][1].wall, cpu(1));
+    }
+
+    #[test]
+    fn what_lies_far_off_says_nothing_of_the_pace() {
+        let mut all = load(1.0);
+        all.push(reading(1e4, 20.0, false));
+        assert!(factors(&all, 10.0).iter().all(|it| (it - 1.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn each_clock_goes_by_itself() {
+        let mut all = load(1.0);
+        // Slower for it is the other clock, and not for its pace.
+        all.extend([reading(900.0, 20.0, true); 8]);
+        assert!(factors(&all, 10.0).iter().all(|it| (it - 1.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn readings_without_a_pace_stay() {
+        let unseen = Reading {
+            pace: None,
+            ..reading(100.0, 10.0, false)
+        };
+        assert_eq!(factors(&[unseen; 6], 10.0), [1.0; 6]);
+        assert_eq!(factors(&[], 10.0), []);
+    }
+}

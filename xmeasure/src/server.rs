@@ -1,0 +1,12 @@
+//! The server that is measured: the connection to it, its process, its clocks, and what a client
+//! makes on it.
+
+pub(crate) mod client;
+pub(crate) mod clock;
+pub(crate) mod connection;
+pub(crate) mod identity;
+pub(crate) mod process;
+pub(crate) mod shared_memory;
+pub(crate) mod target;
+pub(crate) mod tracker;
+pub(crate) mod wire;

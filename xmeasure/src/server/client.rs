@@ -1,0 +1,349 @@
+//! What the loads need on the server before they can run: a window, GCs, fonts, properties.
+//! All of it is made over the raw connection, so that the mirror sees it, and goes with it.
+
+use std::os::fd::OwnedFd;
+
+use x11rb_protocol::protocol::bigreq::EnableRequest;
+use x11rb_protocol::protocol::xproto::{
+    self, CreateWindowRequest, EventMask, GetInputFocusRequest, MapWindowRequest,
+    QueryExtensionRequest, Screen, Window, WindowClass,
+};
+use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
+
+use crate::error::MeasureError;
+use crate::server::connection::RawConnection;
+use crate::server::shared_memory::Segment;
+use crate::server::tracker::Mirror;
+use crate::server::wire;
+
+/// Side of the window that is drawn on, in pixels: x11perf's.
+pub(crate) const SIDE: u16 = 600;
+/// Side of the part of a window in which windows come and go; beyond it is room for others.
+pub(crate) const ARENA: u16 = 220;
+/// Side of a small window there, and of a small pixmap.
+const SMALL: u16 = 30;
+/// Side of a pixmap that is larger than all that a load makes the server allocate, in pixels.
+const LARGE: u16 = 2000;
+/// Small pixmaps that are as much as a load has at once.
+const MANY: usize = 2048;
+
+/// The connection and what has been made over it.
+pub(crate) struct Stage {
+    pub(crate) raw: RawConnection,
+    pub(crate) mirror: Mirror,
+    /// The window that is drawn on; it is mapped.
+    pub(crate) window: Window,
+    /// A mapped window beside it, for windows that come and go: children of the first would clip
+    /// what is drawn on it.
+    pub(crate) arena: Window,
+    /// A window that is not mapped, whose events nobody wants.
+    pub(crate) silent: Window,
+    /// A window that is not mapped; this connection is told of its properties' changes.
+    pub(crate) told: Window,
+    /// The screen's root, depth, visual and colormap.
+    pub(crate) screen: Screen,
+    /// Words of the longest request with BIG-REQUESTS, where the server has it.
+    pub(crate) longest_request: Option<u32>,
+    next_id: u32,
+    /// Memory shared with the server, kept until the end.
+    pub(crate) kept: Vec<Segment>,
+}
+
+impl Stage {
+    /// Connects nothing more: sets the stage on a connection that is set up.
+    pub(crate) fn new(raw: RawConnection) -> Result<Stage, MeasureError> {
+        let mut mirror = Mirror::new();
+        mirror.client(&raw.setup_bytes.0);
+        mirror.server(&raw.setup_bytes.1);
+        let screen = raw
+            .setup
+            .roots
+            .first()
+            .cloned()
+            .ok_or_else(|| MeasureError::Protocol {
+                what: "has no screen".into(),
+            })?;
+        let mut stage = Stage {
+            raw,
+            mirror,
+            window: 0,
+            arena: 0,
+            silent: 0,
+            told: 0,
+            screen,
+            longest_request: None,
+            next_id: 1,
+            kept: Vec::new(),
+        };
+        if let Some(major) = stage.extension("BIG-REQUESTS")? {
+            let reply = stage.ask_extension(EnableRequest, major)?;
+            stage.longest_request = reply.map(|reply| reply.maximum_request_length);
+        }
+        let shown = EventMask::STRUCTURE_NOTIFY | EventMask::EXPOSURE;
+        stage.window = stage.create_window(0, SIDE, shown)?;
+        stage.arena = stage.create_window(SIDE.cast_signed(), ARENA + SMALL, shown)?;
+        for window in [stage.window, stage.arena] {
+            stage.send(MapWindowRequest { window })?;
+            stage.synchronise()?;
+            // From here on its events would only disturb.
+            stage.select(window, EventMask::NO_EVENT)?;
+        }
+        stage.warm_up()?;
+        stage.silent = stage.create_window(0, 10, EventMask::NO_EVENT)?;
+        stage.told = stage.create_window(0, 10, EventMask::PROPERTY_CHANGE)?;
+        stage.synchronise()?;
+        Ok(stage)
+    }
+
+    fn create_window(
+        &mut self,
+        x: i16,
+        side: u16,
+        mask: EventMask,
+    ) -> Result<Window, MeasureError> {
+        let wid = self.id();
+        self.send(CreateWindowRequest {
+            depth: 0,
+            wid,
+            parent: self.screen.root,
+            x,
+            y: 0,
+            width: side,
+            height: side,
+            border_width: 0,
+            class: WindowClass::INPUT_OUTPUT,
+            visual: 0,
+            value_list: std::borrow::Cow::Owned(
+                xproto::CreateWindowAux::new()
+                    .background_pixel(self.screen.white_pixel)
+                    .override_redirect(1)
+                    .event_mask(mask),
+            ),
+        })?;
+        Ok(wid)
+    }
+
+    /// Brings the server's memory into the state of one that has served programs for a while.
+    /// glibc returns the top of its heap to the system when much is freed there, and gives
+    /// large blocks pages of their own, until the first such block is freed (mallopt(3),
+    /// M_MMAP_THRESHOLD): before that, what allocates pays for new pages time and again.
+    fn warm_up(&mut self) -> Result<(), MeasureError> {
+        let large = self.pixmap(self.screen.root_depth, LARGE)?;
+        self.send(xproto::FreePixmapRequest { pixmap: large })?;
+        let mut many = Vec::new();
+        for _ in 0..MANY {
+            many.push(self.pixmap(self.screen.root_depth, SMALL)?);
+        }
+        for pixmap in many {
+            self.send(xproto::FreePixmapRequest { pixmap })?;
+        }
+        self.synchronise()
+    }
+
+    fn select(&mut self, window: Window, mask: EventMask) -> Result<(), MeasureError> {
+        self.send(xproto::ChangeWindowAttributesRequest {
+            window,
+            value_list: std::borrow::Cow::Owned(
+                xproto::ChangeWindowAttributesAux::new().event_mask(mask),
+            ),
+        })
+    }
+
+    /// A new resource id.
+    pub(crate) fn id(&mut self) -> u32 {
+        let mask = self.raw.setup.resource_id_mask;
+        let id = self.raw.setup.resource_id_base
+            | (self.next_id.wrapping_shl(mask.trailing_zeros()) & mask);
+        self.next_id += 1;
+        id
+    }
+
+    /// `count` new resource ids.
+    pub(crate) fn ids(&mut self, count: usize) -> Vec<u32> {
+        (0..count).map(|_| self.id()).collect()
+    }
+
+    /// Sends a core request that has no reply.
+    pub(crate) fn send(&mut self, request: impl Request) -> Result<(), MeasureError> {
+        self.send_bytes(&wire::core(request))
+    }
+
+    /// Sends a request's bytes.
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), MeasureError> {
+        self.mirror.client(bytes);
+        self.raw.send_request(bytes)
+    }
+
+    /// Sends a core request and gives its reply; `None` where the server answered with an error.
+    pub(crate) fn ask<R: ReplyRequest>(
+        &mut self,
+        request: R,
+    ) -> Result<Option<R::Reply>, MeasureError> {
+        self.ask_extension(request, 0)
+    }
+
+    /// The same for a request of the extension with that major opcode.
+    pub(crate) fn ask_extension<R: ReplyRequest>(
+        &mut self,
+        request: R,
+        major: u8,
+    ) -> Result<Option<R::Reply>, MeasureError> {
+        self.send_bytes(&wire::extension(request, major))?;
+        loop {
+            let message = self.raw.next_message()?;
+            self.mirror.server(&message);
+            if self.raw.answers_last(&message) {
+                let reply = message.first() == Some(&1);
+                return Ok(if reply {
+                    R::Reply::try_parse(&message).ok().map(|(r, _)| r)
+                } else {
+                    None
+                });
+            }
+        }
+    }
+
+    /// Sends a request's bytes, and tells whether the server took it without an error.
+    pub(crate) fn try_bytes(&mut self, bytes: &[u8]) -> Result<bool, MeasureError> {
+        self.send_bytes(bytes)?;
+        self.was_taken()
+    }
+
+    /// The same with a descriptor sent along.
+    pub(crate) fn try_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<bool, MeasureError> {
+        self.mirror.client(bytes);
+        self.raw.send_with_fd(bytes, fd)?;
+        self.was_taken()
+    }
+
+    /// True where no error to the last request comes before the answer to another one.
+    fn was_taken(&mut self) -> Result<bool, MeasureError> {
+        self.send_bytes(&wire::core(GetInputFocusRequest))?;
+        let mut taken = true;
+        loop {
+            let message = self.raw.next_message()?;
+            self.mirror.server(&message);
+            if self.raw.answers_last(&message) {
+                return Ok(taken);
+            }
+            taken &= message.first() != Some(&0);
+        }
+    }
+
+    /// Keeps shared memory until the end.
+    pub(crate) fn keep(&mut self, segment: Segment) {
+        self.kept.push(segment);
+    }
+
+    /// A new mapped window of its own, in the arena.
+    pub(crate) fn small_window(&mut self) -> Result<Window, MeasureError> {
+        let wid = self.id();
+        self.send(CreateWindowRequest {
+            depth: 0,
+            wid,
+            parent: self.arena,
+            x: ARENA.cast_signed(),
+            y: ARENA.cast_signed(),
+            width: SMALL,
+            height: SMALL,
+            border_width: 0,
+            class: WindowClass::INPUT_OUTPUT,
+            visual: 0,
+            value_list: std::borrow::Cow::Owned(
+                xproto::CreateWindowAux::new().background_pixel(self.screen.white_pixel),
+            ),
+        })?;
+        self.send(MapWindowRequest { window: wid })?;
+        Ok(wid)
+    }
+
+    /// The major opcode of an extension; `None` where the server lacks it.
+    pub(crate) fn extension(&mut self, name: &'static str) -> Result<Option<u8>, MeasureError> {
+        let request = QueryExtensionRequest {
+            name: name.as_bytes().into(),
+        };
+        let reply = self.ask(request)?;
+        Ok(reply
+            .filter(|reply| reply.present)
+            .map(|reply| reply.major_opcode))
+    }
+
+    /// Waits until the server has done all that it was sent.
+    pub(crate) fn synchronise(&mut self) -> Result<(), MeasureError> {
+        self.ask(GetInputFocusRequest)?;
+        Ok(())
+    }
+
+    /// The atom of `name`.
+    pub(crate) fn atom(&mut self, name: &str) -> Result<u32, MeasureError> {
+        let request = xproto::InternAtomRequest {
+            only_if_exists: false,
+            name: name.as_bytes().into(),
+        };
+        Ok(self.ask(request)?.map_or(0, |reply| reply.atom))
+    }
+
+    /// A new colour in the default colormap; the white pixel where there is none left.
+    pub(crate) fn colour(&mut self, red: u16, green: u16, blue: u16) -> Result<u32, MeasureError> {
+        let cmap = self.screen.default_colormap;
+        let reply = self.ask(xproto::AllocColorRequest {
+            cmap,
+            red,
+            green,
+            blue,
+        })?;
+        Ok(reply.map_or(self.screen.white_pixel, |reply| reply.pixel))
+    }
+
+    /// A new square pixmap.
+    pub(crate) fn pixmap(&mut self, depth: u8, side: u16) -> Result<u32, MeasureError> {
+        self.pixmap_of(depth, side, side)
+    }
+
+    /// A new pixmap as high as the window, whose scanlines lie as far apart as the screen's.
+    pub(crate) fn like_the_screen(&mut self) -> Result<u32, MeasureError> {
+        let (depth, width) = (self.screen.root_depth, self.screen.width_in_pixels);
+        self.pixmap_of(depth, width, SIDE)
+    }
+
+    fn pixmap_of(&mut self, depth: u8, width: u16, height: u16) -> Result<u32, MeasureError> {
+        let pid = self.id();
+        let drawable = self.window;
+        self.send(xproto::CreatePixmapRequest {
+            depth,
+            pid,
+            drawable,
+            width,
+            height,
+        })?;
+        Ok(pid)
+    }
+
+    /// A new GC for `drawable`. Graphics exposures are off: an event each would be transport.
+    pub(crate) fn gc(
+        &mut self,
+        drawable: u32,
+        values: xproto::CreateGCAux,
+    ) -> Result<u32, MeasureError> {
+        let cid = self.id();
+        let values = values.graphics_exposures(0);
+        self.send(xproto::CreateGCRequest {
+            cid,
+            drawable,
+            value_list: std::borrow::Cow::Owned(values),
+        })?;
+        Ok(cid)
+    }
+
+    /// A font of that name; `None` where the server has none such.
+    pub(crate) fn font(&mut self, name: &str) -> Result<Option<u32>, MeasureError> {
+        let fid = self.id();
+        self.send(xproto::OpenFontRequest {
+            fid,
+            name: name.as_bytes().into(),
+        })?;
+        Ok(self
+            .ask(xproto::QueryFontRequest { font: fid })?
+            .map(|_| fid))
+    }
+}

@@ -1,0 +1,419 @@
+//! A connection over which prepared bytes are sent, and on which only what is needed of the
+//! answers is looked at: how many, and how long.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, send, sendmsg,
+};
+use x11rb_protocol::protocol::xproto::{Setup, SetupRequest};
+use x11rb_protocol::x11_utils::{Serialize, TryParse};
+
+use crate::error::MeasureError;
+use crate::server::target::{Target, Wire};
+use crate::workloads::workload::CARRYING;
+
+/// How long the server may stay silent before it counts as stuck.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest message that is taken in. A server that promises a longer one is broken, or means
+/// harm: the answers to what is sent here have a few MiB at most.
+const LONGEST: usize = 64 << 20;
+/// Bytes asked of the socket in one read.
+const READ: usize = 1 << 18;
+
+/// What came back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Answers {
+    pub(crate) replies: u64,
+    pub(crate) reply_bytes: u64,
+    pub(crate) events: u64,
+    pub(crate) errors: u64,
+    /// The code and the opcodes of the first error.
+    pub(crate) first_error: Option<(u8, u8, u16)>,
+}
+
+impl Answers {
+    fn count(&mut self, message: &[u8]) {
+        match message.first() {
+            Some(0) => {
+                self.errors += 1;
+                let at = |index: usize| message.get(index).copied().unwrap_or_default();
+                let minor = u16::from_ne_bytes([at(8), at(9)]);
+                self.first_error.get_or_insert((at(1), at(10), minor));
+            }
+            Some(1) => {
+                self.replies += 1;
+                self.reply_bytes += message.len() as u64;
+            }
+            _ => self.events += 1,
+        }
+    }
+
+    /// Replies and errors.
+    pub(crate) fn answered(&self) -> u64 {
+        self.replies + self.errors
+    }
+}
+
+/// Which answers end an exchange.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Until {
+    /// None is awaited.
+    Sent,
+    /// The answer to the last request sent, where fewer than 65536 requests are sent.
+    LastAnswered,
+    /// That many replies and errors.
+    Answered(u64),
+}
+
+/// Bytes to send: `unit` that many `times`, then `tail`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Load<'a> {
+    pub(crate) unit: &'a [u8],
+    pub(crate) times: u64,
+    pub(crate) tail: &'a [u8],
+    /// Requests in all of it.
+    pub(crate) requests: u64,
+    /// A descriptor to go along with each unit, that many times, with its first byte.
+    pub(crate) descriptors: Option<(&'a OwnedFd, usize)>,
+}
+
+impl<'a> Load<'a> {
+    /// These bytes of so many requests, and nothing behind them.
+    pub(crate) fn once(unit: &'a [u8], requests: u64) -> Load<'a> {
+        Load {
+            unit,
+            times: 1,
+            requests,
+            ..Load::default()
+        }
+    }
+}
+
+/// A connection to the server.
+pub(crate) struct RawConnection {
+    fd: OwnedFd,
+    /// The server's process, where it runs on this machine.
+    pub(crate) pid: Option<i32>,
+    pub(crate) setup: Setup,
+    /// The bytes of the setup, both ways, for the mirror; the authorization left out.
+    pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
+    /// How long a socket without room is looked at before this thread sleeps until it has some.
+    pub(crate) eager: Duration,
+    sequence: u64,
+    input: Vec<u8>,
+    /// Where reads go, made once: clearing it for each would take longer than a server's answer, and
+    /// empty the caches that it shares with the server.
+    room: Vec<u8>,
+}
+
+impl RawConnection {
+    /// Connects and sets the connection up.
+    pub(crate) fn open(target: &Target) -> Result<RawConnection, MeasureError> {
+        let Wire {
+            fd,
+            authorization: (name, data),
+            pid,
+        } = target.connect()?;
+        let mut request = SetupRequest {
+            byte_order: if cfg!(target_endian = "little") {
+                b'l'
+            } else {
+                b'B'
+            },
+            protocol_major_version: 11,
+            protocol_minor_version: 0,
+            authorization_protocol_name: name,
+            authorization_protocol_data: data,
+        };
+        let mut connection = RawConnection {
+            fd,
+            pid,
+            setup: Setup::default(),
+            setup_bytes: Default::default(),
+            eager: Duration::ZERO,
+            sequence: 0,
+            input: Vec::new(),
+            room: vec![0; READ],
+        };
+        let bytes = request.serialize();
+        connection.send_all(&bytes)?;
+        let answer = connection.message(|input| {
+            let words = u16::from_ne_bytes([*input.get(6)?, *input.get(7)?]);
+            Some(8 + usize::from(words) * 4)
+        })?;
+        if answer.first() != Some(&1) {
+            let length = usize::from(answer.get(1).copied().unwrap_or_default());
+            let reason = answer.get(8..).unwrap_or_default();
+            let reason = reason.get(..length).unwrap_or(reason);
+            let reason = String::from_utf8_lossy(reason).trim().to_owned();
+            return Err(MeasureError::Refused {
+                display: target.display_name().into(),
+                reason,
+            });
+        }
+        connection.setup = Setup::try_parse(&answer)
+            .map_err(|_| MeasureError::Protocol {
+                what: "sent a setup that cannot be read".into(),
+            })?
+            .0;
+        request.authorization_protocol_name.clear();
+        request.authorization_protocol_data.clear();
+        connection.setup_bytes = (request.serialize(), answer);
+        Ok(connection)
+    }
+
+    /// The low 16 bits of the last request's sequence number, as answers carry them.
+    fn last_sequence(&self) -> u16 {
+        self.sequence as u16
+    }
+
+    /// Sends `bytes` of one request, and does not wait.
+    pub(crate) fn send_request(&mut self, bytes: &[u8]) -> Result<(), MeasureError> {
+        self.send_all(bytes)?;
+        self.sequence += 1;
+        Ok(())
+    }
+
+    /// The same with a descriptor, which goes with the first byte.
+    pub(crate) fn send_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<(), MeasureError> {
+        self.wait(true)?;
+        let sent = self.send_with(bytes, fd, 1).map_err(io::Error::from)?;
+        self.send_all(bytes.get(sent..).unwrap_or_default())?;
+        self.sequence += 1;
+        Ok(())
+    }
+
+    /// The server's next message, whatever it is.
+    pub(crate) fn next_message(&mut self) -> Result<Vec<u8>, MeasureError> {
+        Ok(self.message(message_length)?)
+    }
+
+    /// True where `message` is the reply or the error to the last request.
+    pub(crate) fn answers_last(&self, message: &[u8]) -> bool {
+        answer_sequence(message) == Some(self.last_sequence())
+    }
+
+    /// Sends a load while taking in what comes back, until `until`.
+    pub(crate) fn exchange(&mut self, load: &Load<'_>, until: Until) -> io::Result<Answers> {
+        self.sequence += load.requests;
+        let last = self.last_sequence();
+        let mut answers = Answers::default();
+        let mut last_answered = false;
+        let mut part = (0_u64, 0_usize);
+        loop {
+            let rest = loop {
+                let whole = if part.0 < load.times {
+                    load.unit
+                } else {
+                    load.tail
+                };
+                match whole.get(part.1..) {
+                    Some(rest) if !rest.is_empty() => break rest,
+                    _ if part.0 < load.times => part = (part.0 + 1, 0),
+                    _ => break &[],
+                }
+            };
+            let done = match until {
+                Until::Sent => true,
+                Until::LastAnswered => last_answered,
+                Until::Answered(count) => last_answered && answers.answered() >= count,
+            };
+            if rest.is_empty() && done {
+                return Ok(answers);
+            }
+            let (readable, writable) = self.wait(!rest.is_empty())?;
+            if readable {
+                self.receive()?;
+                let mut taken = 0;
+                while let Some(message) = self.input.get(taken..).and_then(first_message) {
+                    answers.count(message);
+                    if let Some(sequence) = answer_sequence(message) {
+                        last_answered = sequence == last;
+                    }
+                    taken += message.len();
+                }
+                self.input.drain(..taken);
+            }
+            if writable {
+                let first = part.0 < load.times && part.1 == 0;
+                let sent = match load.descriptors.filter(|_| first) {
+                    Some((fd, count)) => self.send_with(rest, fd, count),
+                    None => send(&self.fd, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT),
+                };
+                match sent {
+                    Ok(sent) => part.1 += sent,
+                    Err(Errno::AGAIN | Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+    }
+
+    /// Sends what the socket takes of `bytes`, and `fd` with it `count` times.
+    fn send_with(&self, bytes: &[u8], fd: &OwnedFd, count: usize) -> rustix::io::Result<usize> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(CARRYING))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let fds = [fd.as_fd(); CARRYING];
+        let fds = fds.get(..count).ok_or(Errno::INVAL)?;
+        control.push(SendAncillaryMessage::ScmRights(fds));
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        sendmsg(&self.fd, &[IoSlice::new(bytes)], &mut control, flags)
+    }
+
+    fn send_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.wait(true)?;
+            match send(&self.fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
+                Err(Errno::AGAIN) => self.receive_if_any()?,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for input, or also for room to send.
+    fn wait(&self, to_send: bool) -> io::Result<(bool, bool)> {
+        let interest = if to_send {
+            PollFlags::IN | PollFlags::OUT
+        } else {
+            PollFlags::IN
+        };
+        let mut fds = [PollFd::new(&self.fd, interest)];
+        let start = Instant::now();
+        loop {
+            let gone = start.elapsed();
+            let looks = to_send && gone < self.eager;
+            let left = if looks {
+                Duration::ZERO
+            } else {
+                PATIENCE.saturating_sub(gone)
+            };
+            let left = Timespec::try_from(left).map_err(io::Error::other)?;
+            match poll(&mut fds, Some(&left)) {
+                Ok(0) if looks => continue,
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let ready = fds[0].revents();
+            let ended = ready.intersects(PollFlags::HUP | PollFlags::ERR);
+            // Reading tells what a hang-up means, and still gives what came before it.
+            return Ok((
+                ready.contains(PollFlags::IN) || ended,
+                ready.contains(PollFlags::OUT),
+            ));
+        }
+    }
+
+    fn receive_if_any(&mut self) -> io::Result<()> {
+        if self.wait(true)?.0 {
+            self.receive()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn receive(&mut self) -> io::Result<()> {
+        let result = recv(&self.fd, self.room.as_mut_slice(), RecvFlags::DONTWAIT);
+        let got = result.as_ref().map_or(0, |(got, _)| *got);
+        self.input
+            .extend_from_slice(self.room.get(..got).unwrap_or_default());
+        match result {
+            Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
+            // Whole messages are taken out as they come.
+            Ok(_) if self.input.len() > LONGEST => Err(overlong()),
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn message(&mut self, length: impl Fn(&[u8]) -> Option<usize>) -> io::Result<Vec<u8>> {
+        loop {
+            match length(&self.input) {
+                Some(length) if length > LONGEST => return Err(overlong()),
+                Some(length) if length <= self.input.len() => {
+                    return Ok(self.input.drain(..length).collect());
+                }
+                _ => {}
+            }
+            self.wait(false)?;
+            self.receive()?;
+        }
+    }
+}
+
+fn overlong() -> io::Error {
+    let why = "it announced an answer of over 64 MiB";
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// The length of the server's message that `input` starts with, once its header is there: 32
+/// bytes, and for replies and GenericEvents (code 35) the length field's words more.
+fn message_length(input: &[u8]) -> Option<usize> {
+    let header = input.get(..32)?;
+    let extra = match header[0] & 0x7F {
+        1 | 35 => u32::from_ne_bytes([header[4], header[5], header[6], header[7]]),
+        _ => 0,
+    };
+    usize::try_from(extra).ok()?.checked_mul(4)?.checked_add(32)
+}
+
+fn first_message(input: &[u8]) -> Option<&[u8]> {
+    input.get(..message_length(input)?)
+}
+
+/// The sequence number in a reply or an error.
+fn answer_sequence(message: &[u8]) -> Option<u16> {
+    match message {
+        [0 | 1, _, low, high, ..] => Some(u16::from_ne_bytes([*low, *high])),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answers, answer_sequence, message_length};
+
+    fn message(kind: u8, words: u32) -> Vec<u8> {
+        let mut bytes = vec![0; 32 + words as usize * 4];
+        bytes[0] = kind;
+        bytes[1] = 3;
+        bytes[2..4].copy_from_slice(&0x1234_u16.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&words.to_ne_bytes());
+        bytes[10] = 53;
+        bytes
+    }
+
+    #[test]
+    fn only_replies_and_generic_events_are_longer_than_32_bytes() {
+        assert_eq!(message_length(&message(1, 2)), Some(40));
+        assert_eq!(message_length(&message(35 | 0x80, 1)), Some(36));
+        assert_eq!(message_length(&message(12, 9)), Some(32));
+        assert_eq!(message_length(&[1; 31]), None);
+    }
+
+    #[test]
+    fn answers_are_told_from_events_and_the_first_error_is_kept() {
+        let mut answers = Answers::default();
+        for (kind, words) in [(1, 2), (12, 0), (0, 0), (1, 0)] {
+            answers.count(&message(kind, words));
+        }
+        assert_eq!(
+            (answers.replies, answers.reply_bytes, answers.events),
+            (2, 72, 1)
+        );
+        assert_eq!(answers.first_error, Some((3, 53, 0)));
+        assert_eq!(answers.answered(), 3);
+        assert_eq!(answer_sequence(&message(1, 0)), Some(0x1234));
+        assert_eq!(answer_sequence(&message(12, 0)), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! Which server, which machine, and when.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use x11prof_cost_model::{Host, Method, ServerIdentity};
+
+use crate::error::MeasureError;
+use crate::plan::Plan;
+use crate::server::client::Stage;
+use crate::server::connection::RawConnection;
+use crate::server::process;
+use crate::server::target::Target;
+
+/// Which server the display `target` is, and on which machine.
+///
+/// # Errors
+///
+/// Where the display cannot be reached or refuses.
+pub fn identify(target: &Target) -> Result<(ServerIdentity, Host), MeasureError> {
+    let stage = Stage::new(RawConnection::open(target)?)?;
+    Ok((server(&stage, target), host(&stage)))
+}
+
+/// The server's identity, from its setup and its process.
+pub(crate) fn server(stage: &Stage, target: &Target) -> ServerIdentity {
+    let setup = &stage.raw.setup;
+    let command = stage.raw.pid.map(process::command_line).unwrap_or_default();
+    let executable = stage.raw.pid.and_then(process::executable);
+    let depth = stage.screen.root_depth;
+    let name = target.name().map(str::to_owned).unwrap_or_else(|| {
+        let kind = executable
+            .as_deref()
+            .unwrap_or("server")
+            .to_ascii_lowercase();
+        format!("{kind}-{depth}")
+    });
+    ServerIdentity {
+        name,
+        executable,
+        arguments: without_secrets(command.into_iter().skip(1)),
+        vendor: Some(String::from_utf8_lossy(&setup.vendor).into_owned()),
+        release: Some(setup.release_number),
+        depth: Some(depth),
+        screen: Some((stage.screen.width_in_pixels, stage.screen.height_in_pixels)),
+        viewed: target.is_viewed(),
+    }
+}
+
+/// Arguments without what differs from run to run or names files of the user: the display's
+/// number, and every path with the option that it belongs to.
+fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for argument in arguments {
+        if argument.starts_with(':') {
+            continue;
+        }
+        let option = kept.last().filter(|last| last.starts_with(['-', '+']));
+        let is_path = argument.contains('/');
+        // A descriptor's number is as good as a path.
+        if is_path || option.is_some_and(|option| option == "-displayfd") {
+            if option.is_some() {
+                kept.pop();
+            }
+            continue;
+        }
+        kept.push(argument);
+    }
+    kept
+}
+
+/// The machine: this one, if the server runs on it.
+pub(crate) fn host(stage: &Stage) -> Host {
+    if stage.raw.pid.is_none() {
+        return Host::default();
+    }
+    this_machine()
+}
+
+/// The machine that this program runs on.
+pub fn this_machine() -> Host {
+    Host {
+        cpu_model: process::cpu_model(),
+        cpus: process::cpus(),
+        kernel: process::kernel(),
+    }
+}
+
+/// How the figures were had.
+pub(crate) fn method(plan: &Plan, pinned: bool, notes: &[String]) -> Method {
+    let place = match plan.pin.filter(|_| pinned) {
+        Some(pin) => format!("server and sender on processor {}", pin.both),
+        None => "not pinned".to_owned(),
+    };
+    let kind = if plan.quick { "quick" } else { "whole" };
+    let least = plan.least_passes();
+    let passes = match plan.most_passes() {
+        most if most > least => format!("{least} to {most} passes"),
+        _ => format!("{least} passes"),
+    };
+    let mut text = format!("{kind} plan, {passes}, {place}");
+    for note in notes {
+        text.push_str("; ");
+        text.push_str(note);
+    }
+    Method {
+        source: Some(format!("x11prof measure {}", env!("CARGO_PKG_VERSION"))),
+        date: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .ok()
+            .map(|since| civil_date(since.as_secs() / 86_400)),
+        notes: Some(text),
+        references: Vec::new(),
+        unmeasured: Vec::new(),
+        pace: None,
+        brought: None,
+    }
+}
+
+/// The date of a day counted from 1970-01-01, in the Gregorian calendar, years of 400-year eras
+/// starting in March so that the leap day comes last.
+fn civil_date(day: u64) -> String {
+    let day = day + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 {
+        (year, month + 3)
+    } else {
+        (year + 1, month - 9)
+    };
+    format!("{:04}-{month:02}-{of_month:02}", era * 400 + year)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{civil_date, without_secrets};
+
+    #[test]
+    fn days_become_dates() {
+        assert_eq!(civil_date(0), "1970-01-01");
+        assert_eq!(civil_date(11_016), "2000-02-29");
+        assert_eq!(civil_date(11_017), "2000-03-01");
+        assert_eq!(civil_date(20_818), "2026-12-31");
+    }
+
+    #[test]
+    fn arguments_keep_what_tells_servers_apart() {
+        let arguments = [
+            ":7",
+            "-screen",
+            "0",
+            "640x480x24",
+            "-auth",
+            "/home/u/.Xauthority",
+            "-displayfd",
+            "5",
+            "-rfbauth=/home/u/.vnc/passwd",
+            "-config",
+            "/tmp/private/xorg.conf",
+            "-noreset",
+        ];
+        let kept = without_secrets(arguments.into_iter().map(String::from));
+        assert_eq!(kept, ["-screen", "0", "640x480x24", "-noreset"]);
+    }
+}

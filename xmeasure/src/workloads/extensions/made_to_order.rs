@@ -1,0 +1,463 @@
+//! RENDER's loads made to order: pictures of the formats, transforms and repetitions that a recording has.
+
+use std::sync::Arc;
+
+use x11prof_session::Operation;
+use x11rb_protocol::protocol::render::{
+    AddGlyphsRequest, CompositeRequest, CreateGlyphSetRequest, CreatePictureAux,
+    FillRectanglesRequest, FreeGlyphsRequest, Glyphinfo, PictOp, QueryPictFormatsRequest, Repeat,
+    TrapezoidsRequest,
+};
+use x11rb_protocol::protocol::xproto::Rectangle;
+
+use super::super::made_to_order::{LARGE, area, drawn, name, series};
+use super::super::scattered;
+use super::edges::{STEPS, bar};
+use super::glyphs::{Width, glyphs as composited};
+use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
+use crate::error::MeasureError;
+use crate::plan::Plan;
+use crate::server::client::Stage;
+use crate::server::wire::extension;
+use crate::workloads::loads::{Loads, Series};
+use crate::workloads::workload::{Phase, Sync, Workload};
+
+/// Items of a request of several.
+const ITEMS: usize = 16;
+/// The side of what repeats.
+const TILE: u16 = 16;
+/// Operators, as RENDER numbers them.
+const OPERATORS: [&str; 14] = [
+    "Clear",
+    "Src",
+    "Dst",
+    "Over",
+    "OverReverse",
+    "In",
+    "InReverse",
+    "Out",
+    "OutReverse",
+    "Atop",
+    "AtopReverse",
+    "Xor",
+    "Add",
+    "Saturate",
+];
+
+/// Adds loads of what `plan` wants of RENDER, as far as they can be made.
+pub(crate) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let mut wanted = plan.wanted.iter();
+    if !wanted.any(|it| it.request.as_str().starts_with("RENDER:")) {
+        return Ok(());
+    }
+    let Some(major) = stage.extension("RENDER")? else {
+        return Ok(());
+    };
+    let known = stage.ask_extension(QueryPictFormatsRequest, major)?;
+    let Some(render) = known.and_then(|known| Render::new(stage, major, &known)) else {
+        return Ok(());
+    };
+    for wanted in &plan.wanted {
+        let made = match wanted.request.as_str() {
+            "RENDER:Composite" => composite(stage, render, wanted)?,
+            "RENDER:FillRectangles" => fill(stage, render, wanted)?,
+            "RENDER:Trapezoids" => trapezoids(stage, render, wanted)?,
+            "RENDER:CompositeGlyphs8" => glyphs(stage, render, wanted, Width::One)?,
+            "RENDER:CompositeGlyphs16" => glyphs(stage, render, wanted, Width::Two)?,
+            "RENDER:CompositeGlyphs32" => glyphs(stage, render, wanted, Width::Four)?,
+            "RENDER:AddGlyphs" => add_glyphs(stage, render, wanted)?,
+            _ => None,
+        };
+        if let Some(made) = made {
+            loads.series.push(made.series);
+            loads.single.extend(made.several);
+        }
+    }
+    Ok(())
+}
+
+/// Loads of one operation.
+struct Made {
+    /// Of one item of each size.
+    series: Series,
+    /// Of one and of several items of a size between, which tell what the request costs whatever its items.
+    several: Vec<Workload>,
+}
+
+impl Made {
+    /// From what makes a load of so many items of such a size, the latter at least as large or at most.
+    fn new(
+        wanted: &Operation,
+        load: impl Fn(f64, bool, usize) -> Workload + Clone + 'static,
+    ) -> Option<Made> {
+        let between = wanted.items.get(wanted.items.len() / 2).copied()?;
+        let several = [1, ITEMS].map(|count| load(between, false, count));
+        let one = move |size, at_least| load(size, at_least, 1);
+        Some(Made {
+            series: series(wanted, one)?,
+            several: several.into(),
+        })
+    }
+
+    /// Of a request that has one item.
+    fn single(wanted: &Operation, load: impl Fn(f64, bool) -> Workload + 'static) -> Option<Made> {
+        Some(Made {
+            series: series(wanted, load)?,
+            several: Vec::new(),
+        })
+    }
+}
+
+fn operator(wanted: &Operation) -> Option<PictOp> {
+    let operator = name(wanted, "op")?;
+    let at = OPERATORS.iter().position(|known| *known == operator)?;
+    Some(PictOp::from(at as u8))
+}
+
+/// Depth and id of a format.
+fn format(render: Render, name: &str) -> Option<(u8, u32)> {
+    match name {
+        "a8r8g8b8" => Some((32, render.argb32)),
+        "x8r8g8b8" => Some((24, render.rgb24)),
+        "a8" => Some((8, render.a8)),
+        "a1" => Some((1, render.a1)),
+        _ => None,
+    }
+}
+
+/// A picture of a new pixmap, filled.
+fn picture(
+    stage: &mut Stage,
+    render: Render,
+    (depth, format): (u8, u32),
+    (side, values): (u16, &CreatePictureAux),
+) -> Result<u32, MeasureError> {
+    let (pixmap, picture) = (stage.pixmap(depth, side)?, stage.id());
+    stage.send_bytes(&render.picture_with(picture, pixmap, format, values))?;
+    let whole = [Rectangle {
+        x: 0,
+        y: 0,
+        width: side,
+        height: side,
+    }];
+    let fill = FillRectanglesRequest {
+        op: PictOp::SRC,
+        dst: picture,
+        color: TRANSLUCENT,
+        rects: (&whole).into(),
+    };
+    stage.send_bytes(&extension(fill, render.major))?;
+    Ok(picture)
+}
+
+/// The picture that is drawn on.
+fn destination(
+    stage: &mut Stage,
+    render: Render,
+    wanted: &Operation,
+) -> Result<Option<u32>, MeasureError> {
+    let found = name(wanted, "dstformat").and_then(|name| format(render, name));
+    let plain = CreatePictureAux::new();
+    found
+        .map(|format| picture(stage, render, format, (LARGE, &plain)))
+        .transpose()
+}
+
+/// A picture to composite from, or through, as the attributes with that beginning say.
+fn paint(
+    stage: &mut Stage,
+    render: Render,
+    wanted: &Operation,
+    (format_name, transform): (&str, &str),
+) -> Result<Option<u32>, MeasureError> {
+    let is_source = format_name == "srcformat";
+    let Some(kind) = name(wanted, format_name) else {
+        return Ok(None);
+    };
+    let id = stage.id();
+    let made = match kind {
+        "solid" => Some(render.solid(id, if is_source { OPAQUE } else { TRANSLUCENT })),
+        "linear" => Some(render.linear(id)),
+        "radial" => Some(render.radial(id)),
+        _ => None,
+    };
+    if let Some(made) = made {
+        stage.send_bytes(&made)?;
+        return Ok(Some(id));
+    }
+    let Some(format) = format(render, kind) else {
+        return Ok(None);
+    };
+    let plain = CreatePictureAux::new();
+    let repeat = name(wanted, "repeat").filter(|_| is_source);
+    let (side, values) = match repeat {
+        Some("normal") => (TILE, plain.repeat(Repeat::NORMAL)),
+        Some("pad") => (TILE, plain.repeat(Repeat::PAD)),
+        Some("reflect") => (TILE, plain.repeat(Repeat::REFLECT)),
+        _ => (LARGE, plain),
+    };
+    let alpha = name(wanted, "componentalpha").filter(|_| !is_source) == Some("yes");
+    let values = match alpha {
+        true => values.componentalpha(1),
+        false => values,
+    };
+    let picture = picture(stage, render, format, (side, &values))?;
+    match name(wanted, transform) {
+        None | Some("none") => {}
+        Some("scale") => stage.send_bytes(&render.transform(picture, ONE * 3 / 5))?,
+        Some("affine") => stage.send_bytes(&render.turn(picture))?,
+        _ => return Ok(None),
+    }
+    if is_source {
+        match name(wanted, "filter") {
+            None => {}
+            Some("nearest") => stage.send_bytes(&render.filter(picture, b"nearest"))?,
+            Some("bilinear") => stage.send_bytes(&render.filter(picture, b"bilinear"))?,
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(picture))
+}
+
+const SOURCE: (&str, &str) = ("srcformat", "transform");
+const MASK: (&str, &str) = ("maskformat", "masktransform");
+
+fn composite(
+    stage: &mut Stage,
+    render: Render,
+    wanted: &Operation,
+) -> Result<Option<Made>, MeasureError> {
+    let (Some(op), Some(dst)) = (operator(wanted), destination(stage, render, wanted)?) else {
+        return Ok(None);
+    };
+    let Some(src) = paint(stage, render, wanted, SOURCE)? else {
+        return Ok(None);
+    };
+    let mask = match name(wanted, MASK.0) {
+        None | Some("none") => 0,
+        Some(_) => match paint(stage, render, wanted, MASK)? {
+            Some(mask) => mask,
+            None => return Ok(None),
+        },
+    };
+    Ok(Made::single(wanted, move |pixels, at_least| {
+        let (width, height) = area(pixels, at_least);
+        drawn(pixels * 4.0, || {
+            let request = CompositeRequest {
+                op,
+                src,
+                mask,
+                dst,
+                src_x: 0,
+                src_y: 0,
+                mask_x: 0,
+                mask_y: 0,
+                dst_x: 0,
+                dst_y: 0,
+                width,
+                height,
+            };
+            extension(request, render.major)
+        })
+    }))
+}
+
+fn fill(
+    stage: &mut Stage,
+    render: Render,
+    wanted: &Operation,
+) -> Result<Option<Made>, MeasureError> {
+    let (Some(op), Some(dst)) = (operator(wanted), destination(stage, render, wanted)?) else {
+        return Ok(None);
+    };
+    Ok(Made::new(wanted, move |pixels, at_least, count| {
+        let (width, height) = area(pixels, at_least);
+        drawn(pixels * 2.0 * count as f64, || {
+            let rectangle = Rectangle {
+                x: 0,
+                y: 0,
+                width,
+                height,
+            };
+            let rectangles = vec![rectangle; count];
+            let request = FillRectanglesRequest {
+                op,
+                dst,
+                color: TRANSLUCENT,
+                rects: (&rectangles).into(),
+            };
+            extension(request, render.major)
+        })
+    }))
+}
+
+/// The mask that shapes or glyphs are put together in: 0 for none.
+fn made_mask(render: Render, wanted: &Operation) -> Option<u32> {
+    match name(wanted, "maskformat") {
+        None | Some("none") => Some(0),
+        Some(name) => format(render, name).map(|(_, id)| id),
+    }
+}
+
+fn trapezoids(
+    stage: &mut Stage,
+    render: Render,
+    wanted: &Operation,
+) -> Result<Option<Made>, MeasureError> {
+    let (Some(op), Some(dst)) = (operator(wanted), destination(stage, render, wanted)?) else {
+        return Ok(None);
+    };
+    let (Some(src), Some(mask_format)) = (
+        paint(stage, render, wanted, SOURCE)?,
+        made_mask(render, wanted),
+    ) else {
+        return Ok(None);
+    };
+    Ok(Made::new(wanted, move |pixels, at_least, count| {
+        let steps = pixels.sqrt() * f64::from(STEPS);
+        let steps = if at_least {
+            steps.ceil()
+        } else {
+            steps.floor()
+        };
+        let side = (steps as u16).clamp(1, 500 * STEPS);
+        let rows = usize::from(side / STEPS + 1);
+        let work = (rows * rows).max(rows * 32) * 4 * count;
+        Workload::varied(Sync::ReadBack, work, |index| {
+            let form = |at| scattered((index % 64 * count + at) % 64);
+            let traps = (0..count).map(|at| bar((0, 0), (side, side), form(at)));
+            let request = TrapezoidsRequest {
+                op,
+                src,
+                dst,
+                mask_format,
+                src_x: 0,
+                src_y: 0,
+                traps: traps.collect(),
+            };
+            extension(request, render.major)
+        })
+    }))
+}
+
+/// A glyph of so many pixels, in shades of grey.
+fn glyph(pixels: f64, at_least: bool) -> (Glyphinfo, Vec<u8>) {
+    let (width, height) = match pixels < 1.0 {
+        true => (0, 0),
+        false => area(pixels, at_least),
+    };
+    let info = Glyphinfo {
+        width,
+        height,
+        x: 0,
+        y: height.cast_signed(),
+        x_off: width.cast_signed(),
+        y_off: 0,
+    };
+    let line = usize::from(width).next_multiple_of(4);
+    let data = (0..line * usize::from(height)).map(|at| (at * 7) as u8);
+    (info, data.collect())
+}
+
+fn added(render: Render, glyphset: u32, id: u32, (info, data): &(Glyphinfo, Vec<u8>)) -> Vec<u8> {
+    let request = AddGlyphsRequest {
+        glyphset,
+        glyphids: vec![id].into(),
+        glyphs: vec![*info].into(),
+        data: data.into(),
+    };
+    extension(request, render.major)
+}
+
+fn glyph_set(stage: &mut Stage, render: Render) -> Result<u32, MeasureError> {
+    let (gsid, format) = (stage.id(), render.a8);
+    stage.send_bytes(&extension(
+        CreateGlyphSetRequest { gsid, format },
+        render.major,
+    ))?;
+    Ok(gsid)
+}
+
+/// One glyph of each size: a text of one.
+fn glyphs(
+    stage: &mut Stage,
+    render: Render,
+    wanted: &Operation,
+    width: Width,
+) -> Result<Option<Made>, MeasureError> {
+    if name(wanted, "glyphformat") != Some("a8") {
+        return Ok(None);
+    }
+    let (Some(op), Some(dst)) = (operator(wanted), destination(stage, render, wanted)?) else {
+        return Ok(None);
+    };
+    let (Some(src), Some(mask_format)) = (
+        paint(stage, render, wanted, SOURCE)?,
+        made_mask(render, wanted),
+    ) else {
+        return Ok(None);
+    };
+    let glyphset = glyph_set(stage, render)?;
+    let last = wanted.items.len().saturating_sub(1);
+    for (at, pixels) in wanted.items.iter().enumerate() {
+        let one = glyph(*pixels, at == last);
+        stage.send_bytes(&added(render, glyphset, at as u32, &one))?;
+    }
+    let sizes: Arc<[f64]> = wanted.items.as_slice().into();
+    Ok(Made::new(wanted, move |pixels, _, count| {
+        let id = sizes.iter().position(|size| *size == pixels).unwrap_or(0) as u32;
+        Workload::varied(Sync::ReadBack, pixels as usize * 40 * count, |index| {
+            let (x, y) = super::super::place(index, 40, 40);
+            let mut commands = vec![count as u8, 0, 0, 0];
+            commands.extend(x.to_ne_bytes());
+            commands.extend((y + 40).to_ne_bytes());
+            for _ in 0..count {
+                match width {
+                    Width::One => commands.push(id as u8),
+                    Width::Two => commands.extend((id as u16).to_ne_bytes()),
+                    Width::Four => commands.extend(id.to_ne_bytes()),
+                }
+            }
+            commands.resize(commands.len().next_multiple_of(4), 0);
+            let pictures = (op, src, dst);
+            composited(
+                render.major,
+                width,
+                pictures,
+                mask_format,
+                glyphset,
+                commands,
+            )
+        })
+    }))
+}
+
+/// A glyph at a time, as Xft and cairo add them, and out again.
+fn add_glyphs(
+    stage: &mut Stage,
+    render: Render,
+    wanted: &Operation,
+) -> Result<Option<Made>, MeasureError> {
+    if name(wanted, "glyphformat") != Some("a8") {
+        return Ok(None);
+    }
+    let glyphset = glyph_set(stage, render)?;
+    Ok(Made::single(wanted, move |pixels, at_least| {
+        let one = glyph(pixels, at_least);
+        let add = |id: u32| {
+            // Each glyph is another picture: the server shares equal ones.
+            let (info, mut data) = one.clone();
+            data.iter_mut()
+                .for_each(|byte| *byte = byte.wrapping_add((id * 31) as u8));
+            added(render, glyphset, id, &(info, data))
+        };
+        let free = |id: u32| {
+            let glyphs = vec![id].into();
+            extension(FreeGlyphsRequest { glyphset, glyphs }, render.major)
+        };
+        Workload::cycle([
+            Phase::new((1..65).map(add), Sync::RoundTrip),
+            Phase::new((1..65).map(free), Sync::RoundTrip),
+        ])
+    }))
+}

@@ -1,0 +1,67 @@
+//! The loads of a calibration: single ones, and series over a size, whose sizes are yet to be
+//! chosen.
+
+use crate::workloads::workload::Workload;
+
+/// The same load at any size.
+pub(crate) struct Series {
+    /// The sizes to start from, in ascending order; the first and the last bound the series.
+    pub(crate) sizes: Vec<u16>,
+    /// How often an interval between two sizes is halved at most.
+    pub(crate) deepest: usize,
+    /// The load of one item of that size.
+    pub(crate) load: Box<dyn Fn(u16) -> Workload>,
+}
+
+impl Series {
+    /// A series.
+    pub(crate) fn new(
+        sizes: impl IntoIterator<Item = u16>,
+        load: impl Fn(u16) -> Workload + 'static,
+    ) -> Series {
+        Series {
+            sizes: sizes.into_iter().collect(),
+            deepest: 2,
+            load: Box::new(load),
+        }
+    }
+}
+
+impl Series {
+    /// With intervals halved as often as this at most.
+    pub(crate) fn halved_to(mut self, deepest: usize) -> Series {
+        self.deepest = deepest;
+        self
+    }
+}
+
+/// Loads that are measured only if what they cost does not follow from the others: a combination
+/// of attributes.
+pub(crate) struct Candidate {
+    /// The one that tells.
+    pub(crate) probe: Workload,
+    pub(crate) series: Series,
+    pub(crate) single: Vec<Workload>,
+}
+
+/// All loads that a server can be given.
+#[derive(Default)]
+pub(crate) struct Loads {
+    pub(crate) single: Vec<Workload>,
+    pub(crate) series: Vec<Series>,
+    pub(crate) candidates: Vec<Candidate>,
+    /// What the server lacks, in words.
+    pub(crate) absent: Vec<String>,
+}
+
+impl Loads {
+    /// Adds a single load.
+    pub(crate) fn push(&mut self, load: Workload) {
+        self.single.push(load);
+    }
+
+    /// Notes that the server lacks something.
+    pub(crate) fn lacks(&mut self, what: impl Into<String>) {
+        self.absent.push(what.into());
+    }
+}

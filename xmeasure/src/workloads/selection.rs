@@ -1,0 +1,166 @@
+//! Which of the loads that there are serve a purpose: one for each set of attributes, and where a
+//! recording is measured for, those with the attributes of its operations, at its sizes.
+
+use x11prof_session::Operation;
+
+use crate::plan::Plan;
+use crate::server::tracker::Mirror;
+use crate::workloads::loads::{Loads, Series};
+use crate::workloads::workload::Workload;
+
+/// Leaves of the series and the combinations those that `plan` wants the attributes of, at the
+/// sizes that it wants. Where a request is wanted with attributes that no load has, all of its
+/// loads stay.
+pub(crate) fn narrow(loads: &mut Loads, plan: &Plan, mirror: &mut Mirror) {
+    let mut first = |load: &Workload| mirror.describe(load).into_iter().flatten().next();
+    let mut described = Vec::new();
+    for series in loads.series.drain(..) {
+        let operation = series.sizes.first().map(|size| (series.load)(*size));
+        described.push((operation.and_then(|load| first(&load)), series, None));
+    }
+    for candidate in loads.candidates.drain(..) {
+        let operation = first(&candidate.probe);
+        described.push((operation, candidate.series, Some(candidate.single)));
+    }
+    let all: Vec<Operation> = described.iter().filter_map(|it| it.0.clone()).collect();
+    let needs = Needs::new(plan, all.iter());
+    for (operation, mut series, single) in described {
+        let Some(operation) = operation.filter(|operation| needs.include(operation)) else {
+            continue;
+        };
+        if let Some(sizes) = needs.sizes(&operation) {
+            series = at_sizes(series, sizes, &mut |load| {
+                first(load).and_then(|it| it.items.first().copied())
+            });
+        }
+        loads.single.extend(single.into_iter().flatten());
+        loads.series.push(series);
+    }
+}
+
+/// Leaves out the series and combinations that the session does not tell from an earlier one: an
+/// entry's points are to be of one kind of load, whatever sizes are chosen.
+pub(crate) fn tell_apart(loads: &mut Loads, mirror: &mut Mirror) {
+    let mut seen: Vec<Operation> = Vec::new();
+    let mut is_new = |load: Option<Workload>| {
+        let operation = load.and_then(|load| mirror.describe(&load).into_iter().flatten().next());
+        operation.is_some_and(|operation| {
+            let new = seen.iter().all(|it| !is_alike(it, &operation));
+            seen.push(operation);
+            new
+        })
+    };
+    loads.series.retain(|series| {
+        let first = series.sizes.first();
+        is_new(first.map(|size| (series.load)(*size)))
+    });
+    loads
+        .candidates
+        .retain(|candidate| is_new(Some(candidate.probe.clone())));
+}
+
+/// The series at those op-sizes only, or as near to them as it gets; it is not refined.
+fn at_sizes(
+    series: Series,
+    sizes: &[f64],
+    size_of: &mut dyn FnMut(&Workload) -> Option<f64>,
+) -> Series {
+    let (least, most) = match (series.sizes.first(), series.sizes.last()) {
+        (Some(least), Some(most)) => (*least, *most),
+        _ => return series,
+    };
+    let mut found: Vec<u16> = sizes
+        .iter()
+        .map(|wanted| {
+            // The smallest that is as large as what is wanted; sizes grow with what they are made from.
+            let (mut low, mut high) = (least, most);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if size_of(&(series.load)(middle)).is_some_and(|size| size < *wanted) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            low
+        })
+        .collect();
+    // Below the smallest that is wanted as well: between two measured sizes it is priced best.
+    if let (Some(first), Some(wanted)) = (found.first().copied(), sizes.first())
+        && first > least
+        && size_of(&(series.load)(first)).is_some_and(|size| size > *wanted)
+    {
+        found.push(first - 1);
+    }
+    found.sort_unstable();
+    found.dedup();
+    Series {
+        sizes: found,
+        deepest: 0,
+        load: series.load,
+    }
+}
+
+/// What a plan needs of the operations that there are loads for.
+pub(crate) struct Needs<'a> {
+    plan: &'a Plan,
+    /// The wanted operations that no load has the attributes of: all of their request are taken.
+    out_of_reach: Vec<&'a Operation>,
+}
+
+impl<'a> Needs<'a> {
+    pub(crate) fn new<'b>(plan: &'a Plan, all: impl Iterator<Item = &'b Operation>) -> Needs<'a> {
+        let mut out_of_reach: Vec<&Operation> = plan.wanted.iter().collect();
+        for operation in all {
+            out_of_reach.retain(|wanted| !is_alike(wanted, operation));
+        }
+        Needs { plan, out_of_reach }
+    }
+
+    /// The sizes that are wanted of an operation with these attributes, where it is itself wanted.
+    fn sizes(&self, operation: &Operation) -> Option<&[f64]> {
+        let mut wanted = self.plan.wanted.iter();
+        let wanted = wanted.find(|wanted| is_alike(wanted, operation))?;
+        (!wanted.items.is_empty()).then_some(wanted.items.as_slice())
+    }
+
+    pub(crate) fn include(&self, operation: &Operation) -> bool {
+        let plan = self.plan;
+        if plan.wanted.is_empty() {
+            return plan.wants(operation.request.as_str());
+        }
+        let name = operation.request.as_str();
+        plan.only.iter().any(|only| only.eq_ignore_ascii_case(name))
+            || plan.wanted.iter().any(|wanted| is_alike(wanted, operation))
+            || self
+                .out_of_reach
+                .iter()
+                .any(|it| it.request == operation.request)
+    }
+}
+
+fn is_alike(one: &Operation, other: &Operation) -> bool {
+    one.request == other.request && one.attributes == other.attributes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_sizes;
+    use crate::workloads::loads::Series;
+    use crate::workloads::workload::{Sync, Workload};
+
+    #[test]
+    fn a_series_is_made_to_measure() {
+        // What it costs goes by the square of what it is made from.
+        let load = |side: u16| Workload::repeated(&side.to_ne_bytes(), Sync::RoundTrip);
+        let series = Series::new([1, 500], load);
+        let made = at_sizes(series, &[99.0, 101.0, 2500.0, 1e9], &mut |load| {
+            let side = f64::from(u16::from_ne_bytes([
+                load.phases[0].unit[0],
+                load.phases[0].unit[1],
+            ]));
+            Some(side * side)
+        });
+        assert_eq!((made.sizes, made.deepest), (vec![9, 10, 11, 50, 500], 0));
+    }
+}

@@ -1,0 +1,224 @@
+//! A load: requests of one kind, or a cycle of such, that can be repeated any number of times.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use crate::server::connection::Load;
+
+/// How the end of a batch is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Sync {
+    /// GetImage of one pixel of the window drawn on: it waits even for a server that draws later.
+    ReadBack,
+    /// GetInputFocus, for what does not draw.
+    RoundTrip,
+    /// The answers themselves: each unit is sent when those to the one before are in, as a program
+    /// does that asks and waits. Xorg's servers write the head of a reply and the data behind it
+    /// each by itself to a local client that takes them (os/io.c, WriteToClient), which a stream
+    /// of questions does not show: behind a full socket they gather what they could not write,
+    /// and move it within their own memory, the more the more is waiting.
+    Turns,
+}
+
+impl Sync {
+    /// All kinds.
+    pub(crate) const ALL: [Sync; 3] = [Sync::ReadBack, Sync::RoundTrip, Sync::Turns];
+}
+
+/// A descriptor that goes along with each request of a phase.
+#[derive(Debug, Clone)]
+pub(crate) struct Carried(pub(crate) Arc<OwnedFd>);
+
+impl PartialEq for Carried {
+    fn eq(&self, other: &Carried) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Carried {}
+
+/// Requests of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Phase {
+    /// Their bytes.
+    pub(crate) unit: Vec<u8>,
+    /// How many they are.
+    pub(crate) requests: u32,
+    /// How many kinds of them there are, which follow each other in turn.
+    pub(crate) kinds: u32,
+    /// How their end is told.
+    pub(crate) sync: Sync,
+    /// What goes along with each, if anything does; then they are [`CARRYING`] at most.
+    pub(crate) carried: Option<Carried>,
+}
+
+impl Phase {
+    /// The phase of these requests, all of one kind.
+    pub(crate) fn new(requests: impl IntoIterator<Item = Vec<u8>>, sync: Sync) -> Phase {
+        let mut phase = Phase {
+            unit: Vec::new(),
+            requests: 0,
+            kinds: 1,
+            sync,
+            carried: None,
+        };
+        for request in requests {
+            phase.unit.extend_from_slice(&request);
+            phase.requests += 1;
+        }
+        phase
+    }
+
+    /// The same with a descriptor that goes along with each request.
+    pub(crate) fn carrying(self, descriptor: &Arc<OwnedFd>) -> Phase {
+        Phase {
+            carried: Some(Carried(Arc::clone(descriptor))),
+            ..self
+        }
+    }
+
+    /// Its unit that many times.
+    pub(crate) fn load(&self, times: u64) -> Load<'_> {
+        let descriptor = self.carried.as_ref().map(|carried| &*carried.0);
+        Load {
+            unit: &self.unit,
+            times,
+            requests: times * u64::from(self.requests),
+            descriptors: descriptor.map(|fd| (fd, self.requests as usize)),
+            ..Load::default()
+        }
+    }
+
+    /// Bytes of one request, on the average.
+    pub(crate) fn bytes_each(&self) -> f64 {
+        self.unit.len() as f64 / f64::from(self.requests.max(1))
+    }
+}
+
+/// Descriptors that are under way at once at most, either way: libxcb sends no more with one
+/// message, and a server has room for not many more.
+pub(crate) const CARRYING: usize = 16;
+
+/// Phases that run one after the other, and again. A request that undoes what another one does
+/// (FreeGC and CreateGC) is the second phase of a cycle, so that both can be repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Workload {
+    /// A request that sets the scene for a batch of it and is not measured, if there is any.
+    pub(crate) before: Vec<u8>,
+    pub(crate) phases: Vec<Phase>,
+    /// It differs from another load of the same operation by how long its answer is.
+    pub(crate) is_answer: bool,
+}
+
+/// Bytes that a unit has about, so that the sender hands many requests over at once.
+const UNIT: usize = 1 << 15;
+/// Requests in a unit at most.
+const MOST: usize = 4096;
+/// Work of one unit at most, in pixels: a few milliseconds of any server.
+const LONG_WORK: usize = 500_000;
+
+impl Workload {
+    /// One request, again and again.
+    pub(crate) fn repeated(request: &[u8], sync: Sync) -> Workload {
+        Workload::varied(sync, 0, |_| request.to_vec())
+    }
+
+    /// Two requests in turn, of which the second undoes what the first does.
+    pub(crate) fn alternating(there: &[u8], back: &[u8]) -> Workload {
+        let both = [there, back].concat();
+        let count = (UNIT / both.len().max(4)).clamp(1, MOST / 2);
+        let mut phase = Phase::new((0..count).map(|_| both.clone()), Sync::RoundTrip);
+        phase.requests *= 2;
+        phase.kinds = 2;
+        Workload::cycle([phase])
+    }
+
+    /// One request that takes long, by itself.
+    pub(crate) fn costly(request: &[u8]) -> Workload {
+        Workload::varied(Sync::RoundTrip, LONG_WORK / 8, |_| request.to_vec())
+    }
+
+    /// Requests that differ in what does not matter for their cost, such as the place; `work`,
+    /// in about pixels, keeps units of long requests short.
+    pub(crate) fn varied(sync: Sync, work: usize, request: impl Fn(usize) -> Vec<u8>) -> Workload {
+        let length = request(0).len().max(4);
+        let most = (LONG_WORK / work.max(1)).clamp(1, MOST);
+        let count = (UNIT / length).clamp(1, most);
+        Workload::cycle([Phase::new((0..count).map(request), sync)])
+    }
+
+    /// One request, again and again, each sent when the reply to the one before is there.
+    pub(crate) fn answered(request: &[u8]) -> Workload {
+        Workload::cycle([Phase::new([request.to_vec()], Sync::Turns)])
+    }
+
+    /// Its first request in turns, where it is of one kind of request, again and again, and
+    /// nothing goes before or along with it.
+    pub(crate) fn in_turns(&self) -> Option<Workload> {
+        let [phase] = self.phases.as_slice() else {
+            return None;
+        };
+        let plain = phase.sync == Sync::RoundTrip && phase.kinds == 1 && phase.carried.is_none();
+        // The length in words, as in every request that needs no BIG-REQUESTS.
+        let words = u16::from_ne_bytes([*phase.unit.get(2)?, *phase.unit.get(3)?]);
+        let first = phase.unit.get(..usize::from(words) * 4)?;
+        let plain = plain && self.before.is_empty() && !first.is_empty();
+        plain.then(|| Workload {
+            is_answer: self.is_answer,
+            ..Workload::answered(first)
+        })
+    }
+
+    /// A cycle of phases.
+    pub(crate) fn cycle(phases: impl IntoIterator<Item = Phase>) -> Workload {
+        Workload {
+            before: Vec::new(),
+            phases: phases.into_iter().collect(),
+            is_answer: false,
+        }
+    }
+
+    /// The same, there for its answer, which is longer than another load's of the same operation.
+    pub(crate) fn for_answer(self) -> Workload {
+        Workload {
+            is_answer: true,
+            ..self
+        }
+    }
+
+    /// The same with a request sent before each batch.
+    pub(crate) fn after(self, before: Vec<u8>) -> Workload {
+        Workload { before, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sync, Workload};
+
+    #[test]
+    fn units_hold_many_short_requests_and_one_long_one() {
+        let short = Workload::repeated(&[127, 0, 1, 0], Sync::RoundTrip);
+        assert_eq!((short.phases[0].requests, short.phases[0].kinds), (4096, 1));
+        let turns = Workload::alternating(&[1, 0, 1, 0], &[2, 0, 1, 0]);
+        assert_eq!((turns.phases[0].requests, turns.phases[0].kinds), (4096, 2));
+        assert_eq!(turns.phases[0].bytes_each(), 4.0);
+        let long = Workload::repeated(&[0; 100_000], Sync::RoundTrip);
+        assert_eq!(long.phases[0].requests, 1);
+        assert_eq!(long.phases[0].bytes_each(), 100_000.0);
+    }
+
+    #[test]
+    fn what_is_asked_in_turns_is_one_request() {
+        let many = Workload::repeated(&[20, 0, 2, 0, 1, 2, 3, 4], Sync::RoundTrip);
+        let one = many.in_turns().unwrap();
+        assert_eq!(one.phases[0].unit, [20, 0, 2, 0, 1, 2, 3, 4]);
+        assert_eq!(
+            (one.phases[0].sync, one.phases[0].requests),
+            (Sync::Turns, 1)
+        );
+        assert_eq!(one.in_turns(), None);
+        let two = Workload::alternating(&[1, 0, 1, 0], &[2, 0, 1, 0]);
+        assert_eq!(two.in_turns(), None);
+    }
+}
