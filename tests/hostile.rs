@@ -48,6 +48,7 @@ fn trace(place: &Place, records: impl IntoIterator<Item = Record>) -> PathBuf {
         pid: Some(2),
         name: None,
         command: Vec::new(),
+        started_ns: None,
     };
     let first =
         [Control::Server(server), Control::Opened(opened)].map(|it| Record::Control(at(0), it));
@@ -219,6 +220,7 @@ fn hoarders(clients: u32, pixmaps: u32) -> impl Iterator<Item = Record> {
             pid: Some(client),
             name: None,
             command: Vec::new(),
+            started_ns: None,
         });
         let sent = (0..pixmaps).flat_map(|n| {
             let size = (n % 200 + 1) | (n / 200 + 1) << 16;

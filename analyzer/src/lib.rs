@@ -22,11 +22,13 @@ mod pipeline;
 mod profile;
 mod recorded;
 mod resources;
+mod start_up;
 mod statistics;
 mod switches_first;
 mod table;
 #[cfg(test)]
 mod testing;
+mod waits;
 mod warnings;
 
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
@@ -63,6 +65,7 @@ pub use resources::report::{
     RemainderReport, ResourceReport, SizeReport,
 };
 pub use resources::requests::ResourceKind;
+pub use start_up::{StartUpParts, StartUpReport, StartUps};
 pub use statistics::distribution::Distribution;
 pub use statistics::histogram::Cell;
 pub use statistics::report::{

@@ -57,6 +57,7 @@ impl Synthetic {
             pid: Some(CLIENT_PID),
             name: Some("xtex".to_owned()),
             command: vec!["xtex".to_owned(), "paper.dvi".to_owned()],
+            started_ns: None,
         }));
         trace.client_sends(&[client_setup()]);
         trace.server_sends(&[server_setup()]);

@@ -174,6 +174,7 @@ impl Recording {
             pid: Some(CLIENT_PID),
             name: Some("xtex".to_owned()),
             command: Vec::new(),
+            started_ns: None,
         }));
         recording.block(
             Direction::ToServer,

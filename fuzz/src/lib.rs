@@ -158,6 +158,7 @@ pub fn seed_trace() -> Vec<u8> {
         pid: Some(7),
         name: Some("x".to_owned()),
         command: vec!["x".to_owned()],
+        started_ns: None,
     });
     let switch = Switch {
         time: at(4),

@@ -184,6 +184,7 @@ impl Display {
                 pid,
                 name: process.name.clone(),
                 command: process.command,
+                started_ns: process.started_ns,
             }),
         );
         if let Some(pid) = pid {

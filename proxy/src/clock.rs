@@ -13,6 +13,11 @@ pub(crate) fn wall_clock_ns() -> u64 {
     nanos(clock_gettime(ClockId::Realtime))
 }
 
+/// CLOCK_BOOTTIME now, in nanoseconds: the monotonic clock and the time of sleep.
+pub(crate) fn since_boot_ns() -> u64 {
+    nanos(clock_gettime(ClockId::Boottime))
+}
+
 /// Nanoseconds of `time`; zero for a time before the clock's origin.
 pub(crate) fn nanos(time: Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

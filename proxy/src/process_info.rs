@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
+use crate::clock;
+
 /// The longest command line that is kept, in bytes.
 const LONGEST_COMMAND: u64 = 64 << 10;
 
@@ -17,6 +19,8 @@ pub(crate) struct ProcessInfo {
     pub(crate) name: Option<String>,
     /// Its command line; what follows `-auth` is blanked.
     pub(crate) command: Vec<String>,
+    /// When it started: monotonic nanoseconds, at the kernel's beat of some milliseconds.
+    pub(crate) started_ns: Option<u64>,
 }
 
 impl ProcessInfo {
@@ -29,8 +33,21 @@ impl ProcessInfo {
                 .ok()
                 .map(|name| String::from_utf8_lossy(name.trim_ascii_end()).into_owned()),
             command: command_line(pid),
+            started_ns: started(pid),
         }
     }
+}
+
+/// When a process started. The kernel counts in ticks, and the time of sleep as well (proc(5), stat, field 22).
+fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: u64 = fields.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    let now = clock::now().as_nanos();
+    let asleep = clock::since_boot_ns().saturating_sub(now);
+    Some(ticks.saturating_mul(tick).saturating_sub(asleep).min(now))
 }
 
 fn command_line(pid: u32) -> Vec<String> {

@@ -329,6 +329,7 @@ mod tests {
                 pid: None,
                 name: None,
                 command: vec!["x".repeat(1000); words],
+                started_ns: None,
             };
             Entry::Control(Timestamp::default(), Control::Opened(opened)).cost()
         };

@@ -249,6 +249,9 @@ pub struct Opened {
     /// Its command line.
     #[serde(default)]
     pub command: Vec<String>,
+    /// When the process started: monotonic nanoseconds, at the kernel's beat of some milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_ns: Option<u64>,
 }
 
 /// The kernel's figures for a process at a time.

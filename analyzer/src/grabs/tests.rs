@@ -28,6 +28,7 @@ fn from_another(trace: &mut Synthetic, setup: &Record) {
         pid: None,
         name: Some("other".to_owned()),
         command: Vec::new(),
+        started_ns: None,
     }));
     let Record::Block(setup) = setup else {
         panic!("{setup:?}")

@@ -50,6 +50,7 @@ pub(crate) fn records() -> Vec<Record> {
             pid: Some(42),
             name: Some("xterm".to_owned()),
             command: vec!["xterm".to_owned()],
+            started_ns: None,
         }),
         Control::CpuTime(CpuTime {
             pid: 41,

@@ -1,0 +1,132 @@
+//! The first frame that a client draws in one of its top-level windows.
+
+use x11prof_protocol::Request;
+use x11prof_session::{DrawableKind, Session};
+
+use crate::body::Body;
+use crate::pipeline::Seen;
+use crate::profile::target::{Target, target};
+
+/// Mapped windows remembered at most: start-up shows few.
+const WINDOWS: usize = 64;
+/// Ancestors looked at.
+const DEEPEST: usize = 64;
+
+/// How far the first frame has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Progress {
+    /// No top-level window has been mapped.
+    #[default]
+    Unmapped,
+    /// One is mapped, and nothing drawn in it.
+    Mapped,
+    /// It is being drawn since then, in nanoseconds.
+    Drawn(u64),
+    /// It has been drawn.
+    Over,
+}
+
+/// Follows one client until its first frame has been drawn.
+#[derive(Debug, Default)]
+pub(super) struct FirstFrame {
+    progress: Progress,
+    mapped: Vec<u32>,
+}
+
+impl FirstFrame {
+    pub(super) fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// The client rests, or has drawn for long.
+    pub(super) fn end(&mut self) {
+        self.progress = Progress::Over;
+    }
+
+    /// The client has waited until the server had done what came before.
+    pub(super) fn synchronised(&mut self) {
+        if matches!(self.progress, Progress::Drawn(_)) {
+            self.progress = Progress::Over;
+        }
+    }
+
+    /// Takes the client's next request.
+    pub(super) fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+        if !matches!(self.progress, Progress::Unmapped | Progress::Mapped) {
+            return;
+        }
+        let window = Body::of(request).u32(0);
+        match (request.name.as_str(), window) {
+            ("MapWindow", Some(window)) if is_top_level(seen.session, window) => {
+                if self.mapped.len() < WINDOWS && !self.mapped.contains(&window) {
+                    self.mapped.push(window);
+                }
+            }
+            ("UnmapWindow" | "DestroyWindow", Some(window)) => {
+                self.mapped.retain(|one| *one != window);
+            }
+            _ => {
+                if !self.mapped.is_empty()
+                    && drawn_on(seen.session, request)
+                        .is_some_and(|id| self.shows(seen.session, id))
+                {
+                    self.progress = Progress::Drawn(seen.time.as_nanos());
+                    return;
+                }
+            }
+        }
+        self.progress = match self.mapped.is_empty() {
+            true => Progress::Unmapped,
+            false => Progress::Mapped,
+        };
+    }
+
+    /// Whether a drawable is one of the mapped windows or in one, and may be on the screen.
+    fn shows(&self, session: &Session, drawable: u32) -> bool {
+        let viewable = session.drawable(drawable).and_then(|one| one.viewable);
+        let mut at = drawable;
+        for _ in 0..DEEPEST {
+            if self.mapped.contains(&at) {
+                return viewable != Some(false);
+            }
+            let Some(parent) = session.drawable(at).and_then(|one| one.parent) else {
+                return false;
+            };
+            at = parent;
+        }
+        false
+    }
+}
+
+fn is_top_level(session: &Session, window: u32) -> bool {
+    let parent = session.drawable(window).and_then(|one| one.parent);
+    let parent = parent.and_then(|parent| session.drawable(parent));
+    parent.is_some_and(|parent| parent.kind == DrawableKind::Root)
+}
+
+/// What a request draws on; `None` where it does not draw.
+fn drawn_on(session: &Session, request: &Request<'_>) -> Option<u32> {
+    // CopyArea to ImageText16 (protocol, appendix B): drawing, and among it only GetImage does not.
+    const CORE: std::ops::RangeInclusive<u8> = 62..=77;
+    const GET_IMAGE: u8 = 73;
+    let draws = match request.name.as_str() {
+        "MIT-SHM:PutImage"
+        | "Present:Pixmap"
+        | "RENDER:Composite"
+        | "RENDER:FillRectangles"
+        | "RENDER:Trapezoids"
+        | "RENDER:Triangles"
+        | "RENDER:TriStrip"
+        | "RENDER:TriFan"
+        | "RENDER:CompositeGlyphs8"
+        | "RENDER:CompositeGlyphs16"
+        | "RENDER:CompositeGlyphs32" => true,
+        // The context's tag is before the drawable (GLX, section "SwapBuffers").
+        "GLX:SwapBuffers" => return Body::of(request).u32(4),
+        _ => CORE.contains(&request.major) && request.major != GET_IMAGE,
+    };
+    match target(request).filter(|_| draws)? {
+        Target::Drawable(id) => Some(id),
+        Target::Picture(id) => session.picture_drawable(id),
+    }
+}

@@ -1,0 +1,275 @@
+//! Start-up of each client: from its process's start (its connection's, where that is unknown) to the end of
+//! the first frame drawn in its first mapped top-level window.
+//!
+//! The frame ends when the client rests (all its threads wait, and no reply is owed), when it has waited for its
+//! drawing with GetInputFocus, or after a second of drawing without a rest; with the server's work on it.
+
+mod first_frame;
+mod report;
+
+use x11prof_cost_model::FastMap;
+use x11prof_protocol::Message;
+use x11prof_trace::{ConnectionId, Control, Direction, Opened, Timestamp};
+
+use crate::pipeline::{Observation, Seen};
+use crate::waits::{Answer, How, Processes, Waits};
+use first_frame::{FirstFrame, Progress};
+pub use report::{StartUpParts, StartUpReport};
+
+/// Clients whose start-up is told at most.
+const CLIENTS: usize = 4096;
+/// A first frame takes no longer than this, in nanoseconds: a program that never rests has drawn many by then.
+const LONGEST_FRAME: u64 = 1_000_000_000;
+
+/// A client that is starting.
+#[derive(Debug)]
+struct Client {
+    opened: Timestamp,
+    /// When its process started, where that is known.
+    process: Option<u64>,
+    pid: Option<u32>,
+    name: Option<String>,
+    set_up: Option<u64>,
+    frame: FirstFrame,
+    /// When it last wrote, or got an answer.
+    wrote: u64,
+    last: u64,
+    round_trips: u64,
+    synchronisations: u64,
+    waited: u64,
+    requests: u64,
+    bytes: u64,
+}
+
+/// The start-ups of all clients.
+#[derive(Debug, Default)]
+pub struct StartUps {
+    waits: Waits,
+    starting: FastMap<ConnectionId, Client>,
+    done: Vec<StartUpReport>,
+    first: Option<Timestamp>,
+    now: u64,
+}
+
+impl StartUps {
+    /// Takes the next observation of a pass; switches ahead of their time serve it best.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.observe_with(observation, |_, _, _| {});
+    }
+
+    /// The same; hands out each answered question, and whether its client was starting.
+    pub(crate) fn observe_with(
+        &mut self,
+        observation: &Observation<'_>,
+        mut on: impl FnMut(&Answer<'_>, bool, &Processes),
+    ) {
+        if let Observation::BlockStart(block) = observation {
+            self.now = self.now.max(block.time.as_nanos());
+        }
+        let asks = match observation {
+            Observation::BlockStart(block) => self.waits.asks(block.connection),
+            _ => false,
+        };
+        let starting = &mut self.starting;
+        self.waits.observe(observation, |answer, processes| {
+            let client = starting.get_mut(&answer.client);
+            let counts = client.is_some_and(|client| {
+                let counts = client.frame.progress() != Progress::Over;
+                if counts {
+                    client.answered(answer);
+                }
+                counts
+            });
+            on(answer, counts, processes);
+        });
+        match observation {
+            Observation::BlockStart(block) => {
+                let processes = self.waits.processes();
+                let Some(client) = self.starting.get_mut(&block.connection) else {
+                    return;
+                };
+                let now = block.time.as_nanos();
+                if !asks && client.is_over(processes, now) {
+                    self.end(block.connection);
+                } else if block.direction == Direction::ToServer {
+                    (client.wrote, client.last) = (now, now);
+                }
+            }
+            Observation::Message(seen) => self.message(seen),
+            Observation::Control(time, control) => self.control(*time, control),
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        let Some(client) = self.starting.get_mut(&seen.connection) else {
+            return;
+        };
+        match seen.message {
+            Message::ServerSetup(_) => client.set_up = Some(seen.time.as_nanos()),
+            Message::Request(request) => {
+                client.requests += 1;
+                client.bytes = client.bytes.saturating_add(request.wire_len);
+                client.frame.request(seen, request);
+            }
+            _ if client.frame.progress() == Progress::Over => self.end(seen.connection),
+            _ => {}
+        }
+    }
+
+    fn control(&mut self, time: Timestamp, control: &Control) {
+        self.first.get_or_insert(time);
+        self.now = self.now.max(time.as_nanos());
+        match control {
+            Control::Opened(opened)
+                if self.starting.len() < CLIENTS && self.done.len() < CLIENTS =>
+            {
+                self.starting
+                    .insert(opened.connection, Client::new(time, opened));
+            }
+            Control::Closed { connection, .. } => self.end(*connection),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, id: ConnectionId) {
+        if let Some(client) = self.starting.remove(&id) {
+            let first = self.first.unwrap_or_default();
+            let processes = self.waits.processes();
+            self.done
+                .push(StartUpReport::of(id, &client, first, processes));
+        }
+    }
+
+    /// The trace has ended: the start-ups, in the order of the connections.
+    pub fn finish(mut self) -> Vec<StartUpReport> {
+        let left: Vec<ConnectionId> = self.starting.keys().copied().collect();
+        left.into_iter().for_each(|id| self.end(id));
+        self.done.sort_by_key(|one| one.connection);
+        self.done
+    }
+}
+
+impl Client {
+    fn new(time: Timestamp, opened: &Opened) -> Client {
+        Client {
+            opened: time,
+            process: opened
+                .started_ns
+                .filter(|started| *started <= time.as_nanos()),
+            pid: opened.pid,
+            name: opened.name.clone(),
+            set_up: None,
+            frame: FirstFrame::default(),
+            wrote: time.as_nanos(),
+            last: time.as_nanos(),
+            round_trips: 0,
+            synchronisations: 0,
+            waited: 0,
+            requests: 0,
+            bytes: 0,
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>) {
+        self.last = self.last.max(answer.time);
+        if answer.how.is_round_trip() {
+            self.round_trips += 1;
+            self.waited = self.waited.saturating_add(answer.waited());
+        }
+        if answer.how == How::Synchronised {
+            self.synchronisations += 1;
+            self.frame.synchronised();
+        }
+    }
+
+    /// Whether the first frame has been drawn, seen at `now`.
+    fn is_over(&mut self, processes: &Processes, now: u64) -> bool {
+        if let Progress::Drawn(since) = self.frame.progress()
+            && (processes.has_rested(self.pid, self.last, now)
+                || now.saturating_sub(since) >= LONGEST_FRAME)
+        {
+            self.frame.end();
+        }
+        self.frame.progress() == Progress::Over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{StartUpReport, StartUps};
+    use crate::pipeline::Pipeline;
+    use crate::testing::*;
+
+    const WINDOW: u32 = BASE + 9;
+
+    fn create_window() -> Vec<u8> {
+        let words = [WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0];
+        request(1, 8, &words)
+    }
+
+    fn fill() -> Vec<u8> {
+        request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16])
+    }
+
+    fn start_ups(trace: &Synthetic) -> Vec<StartUpReport> {
+        let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
+        for record in &trace.records {
+            pipeline.feed(record, |observation| start_ups.observe(observation));
+        }
+        start_ups.finish()
+    }
+
+    #[test]
+    fn from_the_connection_to_the_first_frame() {
+        let mut trace = Synthetic::new();
+        trace.wait(1000).client_sends(&[query_font()]);
+        trace.wait(200).server_sends(&[reply(1)]);
+        trace
+            .wait(300)
+            .client_sends(&[create_window(), map_window(WINDOW)]);
+        trace.wait(100).server_sends(&[expose(3)]);
+        trace.wait(400).client_sends(&[fill()]);
+        trace.wait(700).client_sends(&[fill()]);
+        // What it asks after a rest is not of its start.
+        trace.wait(90_000).client_sends(&[query_font()]);
+        trace.wait(100).server_sends(&[reply(6)]);
+        trace.end();
+        let found = start_ups(&trace);
+        let [one] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(one.since, "connection");
+        assert_eq!((one.round_trips, one.requests), (1, 5));
+        assert_eq!(one.latency_ms, Some(2.7));
+        let parts = one.parts.as_ref().unwrap();
+        assert_eq!((parts.waited_ms, parts.client_ms), (0.2, 2.5));
+        assert_eq!((parts.server_ms, parts.before_connection_ms), (None, None));
+    }
+
+    #[test]
+    fn a_client_that_waits_for_its_drawing_has_drawn() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[create_window(), map_window(WINDOW), fill()]);
+        trace.wait(100).client_sends(&[get_input_focus()]);
+        trace.wait(300).server_sends(&[reply(4)]);
+        trace.wait(100).client_sends(&[query_font()]);
+        trace.wait(300).server_sends(&[reply(5)]);
+        let found = start_ups(&trace);
+        assert_eq!(found[0].latency_ms, Some(0.4));
+        assert_eq!((found[0].round_trips, found[0].synchronisations), (1, 1));
+    }
+
+    #[test]
+    fn without_a_frame_there_is_a_reason() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[query_font()]);
+        trace.wait(100).server_sends(&[reply(1)]).end();
+        let found = start_ups(&trace);
+        assert_eq!((found[0].latency_ms, found[0].round_trips), (None, 1));
+        assert_eq!(
+            found[0].why_none.as_deref(),
+            Some("it mapped no top-level window")
+        );
+    }
+}

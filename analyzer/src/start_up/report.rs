@@ -1,0 +1,118 @@
+//! The start-up of a client as a result.
+
+use serde::{Deserialize, Serialize};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::Client;
+use super::first_frame::Progress;
+use crate::waits::Processes;
+
+/// The start-up of one client. Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StartUpReport {
+    /// The client, by its process's name and the number of its connection.
+    pub client: String,
+    /// The number of its connection.
+    pub connection: u32,
+    /// What it is counted from: `process` or `connection`.
+    pub since: String,
+    /// When that was, from the trace's first record on; negative before it.
+    pub start_ms: f64,
+    /// Until the first frame was drawn; `None` where none was.
+    pub latency_ms: Option<f64>,
+    /// Why there is none.
+    pub why_none: Option<String>,
+    /// Replies that the client waited for, one after the other; synchronisation as well.
+    pub round_trips: u64,
+    /// Of them those that only waited for the server (GetInputFocus, as XSync sends it).
+    pub synchronisations: u64,
+    /// How long it waited for replies.
+    pub waited_ms: f64,
+    /// Requests that it sent.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Where the time went; `None` where there is no latency. They add up to it.
+    pub parts: Option<StartUpParts>,
+}
+
+/// The parts of a start-up, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StartUpParts {
+    /// From the process's start to its connection: loading, and what it does first. `None` where the start is
+    /// unknown.
+    pub before_connection_ms: Option<f64>,
+    /// From the connection until the server has let it in.
+    pub setup_ms: f64,
+    /// Waiting for replies.
+    pub waited_ms: f64,
+    /// The client's own time: computing, files, other processes, waiting for events.
+    pub client_ms: f64,
+    /// From its last request until the server had done it; `None` where that is not known.
+    pub server_ms: Option<f64>,
+}
+
+impl StartUpReport {
+    pub(super) fn of(
+        id: ConnectionId,
+        client: &Client,
+        first: Timestamp,
+        processes: &Processes,
+    ) -> StartUpReport {
+        let opened = client.opened.as_nanos();
+        let start = client.process.unwrap_or(opened);
+        let drawn = match client.frame.progress() {
+            Progress::Unmapped => Err("it mapped no top-level window"),
+            Progress::Mapped => Err("it drew nothing in its top-level window"),
+            Progress::Drawn(_) | Progress::Over => Ok(client.last),
+        };
+        // Where an answer came last, the server had done what came before.
+        let asked = client.last > client.wrote;
+        let done = processes.server_done(client.wrote).filter(|_| !asked);
+        let end = drawn
+            .ok()
+            .map(|last| done.map_or(last, |done| done.max(last)));
+        let set_up = client.set_up.unwrap_or(opened).saturating_sub(opened);
+        let parts = end.map(|end| {
+            let server = done.map(|_| end.saturating_sub(client.last));
+            let theirs = [set_up, client.waited, server.unwrap_or(0)];
+            let own = theirs
+                .into_iter()
+                .fold(end.saturating_sub(opened), u64::saturating_sub);
+            StartUpParts {
+                before_connection_ms: client
+                    .process
+                    .map(|process| ms(opened.saturating_sub(process))),
+                setup_ms: ms(set_up),
+                waited_ms: ms(client.waited),
+                client_ms: ms(own),
+                server_ms: server.map(ms).or(asked.then_some(0.0)),
+            }
+        });
+        StartUpReport {
+            client: match &client.name {
+                Some(name) => format!("{name} (client {})", id.0),
+                None => format!("client {}", id.0),
+            },
+            connection: id.0,
+            since: match client.process {
+                Some(_) => "process",
+                None => "connection",
+            }
+            .to_owned(),
+            start_ms: (start as f64 - first.as_nanos() as f64) / 1e6,
+            latency_ms: end.map(|end| ms(end.saturating_sub(start))),
+            why_none: drawn.err().map(str::to_owned),
+            round_trips: client.round_trips,
+            synchronisations: client.synchronisations,
+            waited_ms: ms(client.waited),
+            requests: client.requests,
+            bytes: client.bytes,
+            parts,
+        }
+    }
+}
+
+fn ms(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}

@@ -1,0 +1,368 @@
+//! Who waited for a reply: the one place that tells a round trip from a question that was asked ahead.
+//!
+//! A client waits for a reply when it sent nothing after the question, owes the server no other
+//! question, and was off the processor before the reply came. Of questions that were sent together, it waits for
+//! the last: that is one round trip. Without context switches the first two conditions decide.
+
+mod arrival;
+mod processes;
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use x11prof_cost_model::FastMap;
+use x11prof_protocol::{ByteOrder, Message, Reply, Request, SequenceNumber, Symbol};
+use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
+
+use crate::pipeline::{Observation, Seen};
+use arrival::Arrival;
+pub(crate) use processes::Processes;
+
+/// Connections followed at most.
+const CLIENTS: usize = 4096;
+/// Open questions kept for each client; older ones are given up.
+const QUESTIONS: usize = 4096;
+/// Bytes of a question that are kept.
+const KEPT: usize = 512;
+
+/// How a client took an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It waited: a round trip.
+    Waited,
+    /// It waited for the server to have done all before: GetInputFocus, as XSync sends it. A round trip too.
+    Synchronised,
+    /// It had asked ahead, and did or sent something else meanwhile.
+    Ahead,
+}
+
+impl How {
+    /// Whether this was a round trip.
+    pub(crate) fn is_round_trip(self) -> bool {
+        self != How::Ahead
+    }
+}
+
+/// A request that the protocol answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) name: Symbol,
+    pub(crate) major: u8,
+    pub(crate) sequence: SequenceNumber,
+    /// When the relay had read it, in nanoseconds.
+    pub(crate) asked: u64,
+    pub(crate) order: ByteOrder,
+    /// What follows its header, up to a limit.
+    pub(crate) body: Box<[u8]>,
+    /// Equal for the same request, whatever its number.
+    pub(crate) same: u64,
+    /// Requests and bytes that the client sent between the last answer and this.
+    pub(crate) requests_ahead: u64,
+    pub(crate) bytes_ahead: u64,
+    write: u64,
+}
+
+impl Question {
+    /// A 32-bit field, by its offset after the header.
+    pub(crate) fn u32(&self, at: usize) -> Option<u32> {
+        self.order.u32(&self.body, at)
+    }
+
+    /// A 16-bit field.
+    pub(crate) fn u16(&self, at: usize) -> Option<u16> {
+        self.order.u16(&self.body, at)
+    }
+}
+
+/// A question with its answer.
+#[derive(Debug)]
+pub(crate) struct Answer<'a> {
+    pub(crate) client: ConnectionId,
+    pub(crate) question: &'a Question,
+    /// `None` where an error answered.
+    pub(crate) reply: Option<&'a Reply<'a>>,
+    /// When its first byte and its last were read, in nanoseconds.
+    pub(crate) began: u64,
+    pub(crate) time: u64,
+    pub(crate) how: How,
+}
+
+impl Answer<'_> {
+    /// How long the client waited for it, in nanoseconds; 0 where it did not.
+    pub(crate) fn waited(&self) -> u64 {
+        match self.how {
+            How::Ahead => 0,
+            _ => self.time.saturating_sub(self.question.asked),
+        }
+    }
+
+    /// Equal for the same answer to the same question.
+    pub(crate) fn same(&self) -> u64 {
+        let Some(reply) = self.reply else { return 0 };
+        let mut hasher = DefaultHasher::new();
+        // The number of the request is in it.
+        reply.bytes.get(1).hash(&mut hasher);
+        reply.bytes.get(4..).hash(&mut hasher);
+        reply.wire_len.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Client {
+    pid: Option<u32>,
+    /// Writes so far, the time of the last and of the one before.
+    writes: u64,
+    wrote: u64,
+    wrote_before: u64,
+    questions: VecDeque<Question>,
+    requests_ahead: u64,
+    bytes_ahead: u64,
+    arriving: Arrival,
+}
+
+/// Follows the questions of all clients.
+#[derive(Debug, Default)]
+pub(crate) struct Waits {
+    clients: FastMap<ConnectionId, Client>,
+    processes: Processes,
+}
+
+impl Waits {
+    /// Takes the next observation, and hands out the answer in it.
+    pub(crate) fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        on: impl FnMut(&Answer<'_>, &Processes),
+    ) {
+        match observation {
+            Observation::Switches(switches) => self.processes.take(switches),
+            Observation::Control(_, control) => self.control(control),
+            Observation::BlockStart(block) => {
+                self.processes.settle(block.time.as_nanos());
+                let Some(client) = self.clients.get_mut(&block.connection) else {
+                    return;
+                };
+                match block.direction {
+                    Direction::ToServer => {
+                        client.writes += 1;
+                        client.wrote_before = client.wrote;
+                        client.wrote = block.time.as_nanos();
+                    }
+                    Direction::ToClient => client.arriving.block(block),
+                }
+            }
+            Observation::Message(seen) => self.message(seen, on),
+            Observation::BlockEnd(block) => {
+                if let Some(client) = self.clients.get_mut(&block.connection)
+                    && block.direction == Direction::ToClient
+                {
+                    client.arriving.end();
+                }
+            }
+            Observation::Lost(_) => {}
+        }
+    }
+
+    /// Who ran when.
+    pub(crate) fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// Whether a client waits for an answer.
+    pub(crate) fn asks(&self, client: ConnectionId) -> bool {
+        let client = self.clients.get(&client);
+        client.is_some_and(|client| !client.questions.is_empty())
+    }
+
+    fn control(&mut self, control: &Control) {
+        match control {
+            Control::Server(server) => self.processes.set_server(server.pid),
+            Control::Opened(opened) if self.clients.len() < CLIENTS => {
+                let client = Client {
+                    pid: opened.pid,
+                    ..Client::default()
+                };
+                self.clients.insert(opened.connection, client);
+            }
+            Control::Closed { connection, .. } => {
+                self.clients.remove(connection);
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>, mut on: impl FnMut(&Answer<'_>, &Processes)) {
+        let Some(client) = self.clients.get_mut(&seen.connection) else {
+            return;
+        };
+        let (sequence, reply, began) = match seen.message {
+            Message::Request(request) => return client.sent(request, seen.time),
+            Message::Reply(reply) => {
+                let began = client.arriving.message(reply.wire_len);
+                if !reply.last {
+                    return;
+                }
+                (reply.sequence, Some(reply), began)
+            }
+            Message::Error(error) => (
+                error.sequence,
+                None,
+                client.arriving.message(error.bytes.len() as u64),
+            ),
+            Message::Event(event) => {
+                client.arriving.message(event.wire_len);
+                return;
+            }
+            Message::ServerSetup(setup) => {
+                client.arriving.message(setup.wire_len);
+                return;
+            }
+            Message::Malformed(bytes) => {
+                client.arriving.message(bytes.wire_len);
+                return;
+            }
+            Message::ClientSetup(_) => return,
+        };
+        let Some(question) = client.answered(sequence) else {
+            return;
+        };
+        let alone = client.questions.is_empty() && question.write == client.writes;
+        let how = if !alone || !self.processes.was_off(client.pid, client.wrote_before) {
+            How::Ahead
+        } else if question.name.as_str() == "GetInputFocus" {
+            How::Synchronised
+        } else {
+            How::Waited
+        };
+        let answer = Answer {
+            client: seen.connection,
+            question: &question,
+            reply,
+            began: began.map_or(seen.time, |began| began).as_nanos(),
+            time: seen.time.as_nanos(),
+            how,
+        };
+        on(&answer, &self.processes);
+    }
+}
+
+impl Client {
+    fn sent(&mut self, request: &Request<'_>, time: Timestamp) {
+        // Its replies go on until its connection ends (RECORD, section "EnableContext").
+        let endless = request.name.as_str() == "RECORD:EnableContext";
+        if !request.has_reply || endless {
+            self.requests_ahead += 1;
+            self.bytes_ahead = self.bytes_ahead.saturating_add(request.wire_len);
+            return;
+        }
+        let body = request.bytes.get(request.header_len..).unwrap_or_default();
+        let mut hasher = DefaultHasher::new();
+        (request.name.as_str(), request.minor, body).hash(&mut hasher);
+        if self.questions.len() >= QUESTIONS {
+            self.questions.pop_front();
+        }
+        self.questions.push_back(Question {
+            name: request.name,
+            major: request.major,
+            sequence: request.sequence,
+            asked: time.as_nanos(),
+            order: request.order,
+            body: body.get(..KEPT).unwrap_or(body).into(),
+            same: hasher.finish(),
+            requests_ahead: self.requests_ahead,
+            bytes_ahead: self.bytes_ahead,
+            write: self.writes,
+        });
+    }
+
+    /// The open question of this number; older ones were not answered, and never will be.
+    fn answered(&mut self, sequence: SequenceNumber) -> Option<Question> {
+        let at = self
+            .questions
+            .binary_search_by_key(&sequence, |one| one.sequence)
+            .ok()?;
+        let question = self.questions.drain(..=at).next_back();
+        (self.requests_ahead, self.bytes_ahead) = (0, 0);
+        question
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
+
+    use super::{How, Waits};
+    use crate::pipeline::Pipeline;
+    use crate::testing::*;
+
+    fn answers(trace: &Synthetic) -> Vec<(How, u64)> {
+        let (mut waits, mut pipeline, mut all) = (Waits::default(), Pipeline::new(), Vec::new());
+        for record in &trace.records {
+            pipeline.feed(record, |observation| {
+                waits.observe(observation, |answer, _| {
+                    all.push((answer.how, answer.waited() / 1000));
+                });
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn of_questions_sent_together_it_waits_for_the_last() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[query_font(), query_font(), no_operation(1)]);
+        trace.wait(30).server_sends(&[reply(1), reply(2)]);
+        trace.wait(5).client_sends(&[query_font()]);
+        trace.wait(20).server_sends(&[expose(4), reply(4)]);
+        trace.wait(5).client_sends(&[get_input_focus()]);
+        trace.wait(10).server_sends(&[reply(5)]);
+        let expected = [
+            (How::Ahead, 0),
+            (How::Waited, 30),
+            (How::Waited, 20),
+            (How::Synchronised, 10),
+        ];
+        assert_eq!(answers(&trace), expected);
+    }
+
+    #[test]
+    fn who_sends_more_does_not_wait() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[query_font()]);
+        trace.wait(10).client_sends(&[no_operation(1)]);
+        trace.wait(30).server_sends(&[reply(1)]);
+        // An error answers too.
+        trace.wait(10).client_sends(&[query_font()]);
+        trace.wait(30).server_sends(&[bad_window(3, 47)]);
+        assert_eq!(answers(&trace), [(How::Ahead, 0), (How::Waited, 30)]);
+    }
+
+    #[test]
+    fn who_goes_on_working_does_not_wait() {
+        let switch = |micros: u64, kind| Switch {
+            time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+            pid: CLIENT_PID,
+            tid: CLIENT_PID,
+            cpu: 0,
+            kind,
+        };
+        for (kind, how) in [
+            (SwitchKind::In, How::Ahead),
+            (SwitchKind::Blocked, How::Waited),
+        ] {
+            let mut trace = Synthetic::new();
+            trace.control(Control::Capture {
+                pid: CLIENT_PID,
+                capture: "switches".to_owned(),
+                why: None,
+            });
+            let switches = vec![switch(1, SwitchKind::In), switch(40, kind)];
+            trace.records.push(Record::Schedule(switches));
+            trace.wait(20).client_sends(&[query_font()]);
+            trace.wait(80).server_sends(&[reply(1)]);
+            let found = answers(&trace);
+            assert_eq!(found.first().map(|one| one.0), Some(how));
+        }
+    }
+}
