@@ -1,9 +1,8 @@
 //! The first frame that a client draws in one of its top-level windows.
 
-use x11prof_protocol::Request;
+use x11prof_protocol::{Body, Request};
 use x11prof_session::{DrawableKind, Session};
 
-use crate::body::Body;
 use crate::pipeline::Seen;
 use crate::profile::target::{Target, target};
 
