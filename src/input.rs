@@ -153,11 +153,8 @@ pub(crate) fn parameters(name: &str) -> Result<ServerParameters, CommandError> {
         .map_err(|error| CommandError::failed(format_args!("{name}: {error}")))
 }
 
-/// A session to make operations of requests, with the user's own in the file at `path`.
-pub(crate) fn session(path: Option<&Path>) -> Result<Session, CommandError> {
-    let Some(path) = path else {
-        return Ok(Session::new());
-    };
+/// A session that makes operations of requests as the user's file at `path` says.
+pub(crate) fn session(path: &Path) -> Result<Session, CommandError> {
     let text = text(path, "file of operations")?;
     let definitions = Definitions::parse(&text).map_err(|error| CommandError::file(path, error))?;
     Ok(Session::with_definitions(definitions))

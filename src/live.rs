@@ -14,6 +14,7 @@ use x11prof_analyzer::LiveProfile;
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_proxy::{Sight, Watch, Watched, watch};
 use x11prof_trace::{Control, Record, Server, Started};
+use x11prof_views as views;
 
 use crate::error::CommandError;
 use crate::input;
@@ -209,7 +210,7 @@ impl View {
         let mut said = String::new();
         if print {
             let path = self.trace.to_string_lossy();
-            said = profile.report(&path, &Network::NONE, true).text(None);
+            said = views::profile::text(&profile.report(&path, &Network::NONE, true), None);
         }
         if afresh {
             match self.prices.read() {

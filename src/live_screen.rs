@@ -14,7 +14,8 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 use ratatui::{Frame, Terminal};
-use x11prof_analyzer::{ProfileReport, plain};
+use x11prof_analyzer::ProfileReport;
+use x11prof_views::plain;
 
 /// The screen while it shows; dropped, it gives the terminal back.
 pub(crate) struct Screen {

@@ -14,6 +14,7 @@ mod live_screen;
 mod machine;
 mod names;
 mod output;
+mod pass;
 
 use std::process::ExitCode;
 use std::sync::Arc;

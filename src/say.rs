@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use x11prof_analyzer::plain_lines;
+use x11prof_views::plain_lines;
 
 /// Says what it formats on a line of its own, as the program.
 macro_rules! say {
@@ -33,6 +33,7 @@ mod tests {
             "cost-model",
             "proxy",
             "analyzer",
+            "views",
             "xmeasure",
         ] {
             folders.push(root.join(library).join("src"));

@@ -1,22 +1,16 @@
 //! From a trace to results: the one forward pass over its records, the prices of what is seen
-//! in it, the execution profile, the comparison of servers, the plain dump.
+//! in it, the execution profile, the comparison of servers. How results look is `views`' to say.
 //!
-//! Pure: it takes records and returns values, or writes to a writer that it is given. It opens
-//! no file, reads no clock and prints nothing. What a message means is `protocol`'s and
+//! Pure: it takes records and returns values. It opens no file, reads no clock and prints nothing. What a message means is `protocol`'s and
 //! `session`'s to say and what it costs is `cost-model`'s; here they are put together in the
 //! order of the trace, in bounded memory.
 
 mod comparison;
-mod csv_tables;
-mod dump;
 mod episodes;
-mod export;
 mod facts;
 mod grabs;
 mod live;
 mod measured;
-#[cfg(test)]
-mod paper_tests;
 mod pattern;
 mod pipeline;
 mod profile;
@@ -25,21 +19,18 @@ mod resources;
 mod start_up;
 mod statistics;
 mod switches_first;
-mod table;
 #[cfg(test)]
 mod testing;
 mod waits;
 mod warnings;
 
-pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer};
-pub use dump::{Dump, DumpError, DumpFilter, DumpFormat, dump};
+pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
 pub use episodes::{
-    ApartReport, Asked, BurstReport, Cause, CumulativeReport, DurationReport, Episode,
-    EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Findings, LandmarkReport, Owner,
-    Parts, PartsReport, SummaryReport, ThinkReport, ThresholdError, Thresholds, Timeline, Trigger,
+    ApartReport, Asked, BurstReport, Cause, CausesReport, CumulativeReport, DurationReport,
+    Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Findings, LandmarkReport,
+    Owner, Parts, PartsReport, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
     Unsure,
 };
-pub use export::pcapng::PcapNg;
 pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
@@ -55,6 +46,7 @@ pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
     RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
 };
+pub use profile::reporting::percent;
 pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::tally::Line;
 pub use profile::{Profile, TransportLine, Wanted, profile_session, profile_trace};
@@ -64,7 +56,7 @@ pub use resources::report::{
     ClientResources, HeldOverTime, KindResources, OtherClients, OtherKinds, PixelFormatReport,
     RemainderReport, ResourceReport, SizeReport,
 };
-pub use resources::requests::ResourceKind;
+pub use resources::requests::{ResourceKind, created};
 pub use start_up::{StartUpParts, StartUpReport, StartUps};
 pub use statistics::distribution::Distribution;
 pub use statistics::histogram::Cell;
@@ -73,5 +65,4 @@ pub use statistics::report::{
     StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
-pub use table::{plain, plain_lines};
 pub use warnings::{Warning, WarningKind, Warnings};

@@ -2,6 +2,7 @@
 //! hands in the records differs.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
@@ -152,7 +153,27 @@ impl Pipeline {
         reader: &mut Reader<R>,
         mut on: impl FnMut(&Observation<'_>),
     ) -> Result<(), TraceError> {
-        switches_first(reader, |record| self.feed(record, &mut on))
+        self.run_until(reader, |observation| {
+            on(observation);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same until `on` breaks off.
+    pub fn run_until<R: io::Read>(
+        &mut self,
+        reader: &mut Reader<R>,
+        mut on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
+    ) -> Result<(), TraceError> {
+        switches_first(reader, |record| {
+            let mut goes_on = ControlFlow::Continue(());
+            self.feed(record, |observation| {
+                if goes_on.is_continue() {
+                    goes_on = on(observation);
+                }
+            });
+            goes_on
+        })
     }
 
     fn control(&mut self, control: &Control) {

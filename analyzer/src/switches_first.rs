@@ -4,8 +4,10 @@
 //! behind the messages of that time. What wants to know who ran before a message is handed the
 //! others that much later; their own order stays.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
+use std::ops::ControlFlow;
 
 use x11prof_trace::{Reader, Record, TraceError};
 
@@ -17,13 +19,22 @@ const LATE: u64 = 50_000_000;
 const MOST_BYTES: usize = 4 << 20;
 const MOST_RECORDS: usize = 1 << 14;
 
-/// Hands all that `reader` has to `on`; on an error, what came before it.
+/// Hands all that `reader` has to `on`, until that breaks off; on an error, what came before it.
 pub(crate) fn switches_first<R: io::Read>(
     reader: &mut Reader<R>,
-    mut on: impl FnMut(&Record),
+    mut on: impl FnMut(&Record) -> ControlFlow<()>,
 ) -> Result<(), TraceError> {
     let mut held = SwitchesFirst::default();
+    let over = Cell::new(false);
+    let mut on = |record: &Record| {
+        if !over.get() {
+            over.set(on(record).is_break());
+        }
+    };
     let result = loop {
+        if over.get() {
+            return Ok(());
+        }
         match reader.next() {
             Ok(Some(record)) => held.put(record, &mut on),
             Ok(None) => break Ok(()),

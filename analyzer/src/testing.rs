@@ -5,9 +5,8 @@ use x11prof_trace::{
     Writer,
 };
 
-use crate::facts::Facts;
-use crate::pipeline::Pipeline;
-use crate::profile::Profile;
+// As both this crate's root and that of `views`, which uses this file as well, have them.
+use crate::{Facts, Pipeline, Profile};
 
 /// The root window of the synthetic server.
 pub(crate) const ROOT: u32 = 0x100;
@@ -209,18 +208,6 @@ pub(crate) fn poly_fill_rectangle(count: usize) -> Vec<u8> {
         words.extend([0, 10 | 10 << 16]);
     }
     request(70, 0, &words)
-}
-
-/// PolyText8 of one string of `length` characters: 16 bytes and the string with its 2, padded.
-pub(crate) fn poly_text8(length: u8) -> Vec<u8> {
-    let mut item = vec![length, 0];
-    item.resize(2 + usize::from(length), b'x');
-    item.resize(item.len().next_multiple_of(4), 0);
-    let text = item
-        .chunks_exact(4)
-        .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
-    let words: Vec<u32> = [ROOT, BASE + 2, 0].into_iter().chain(text).collect();
-    request(74, 0, &words)
 }
 
 /// A reply of 32 bytes to the request with this number.

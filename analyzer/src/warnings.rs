@@ -45,58 +45,6 @@ pub enum WarningKind {
     Trouble,
 }
 
-impl WarningKind {
-    /// What it means for the result and what the user can do about it.
-    pub fn advice(self) -> &'static str {
-        match self {
-            WarningKind::Unpriced => {
-                "no cost known, counted as no time; `x11prof measure --for TRACE` measures them"
-            }
-            WarningKind::Substituted => {
-                "another value's cost stood in; `x11prof measure --for TRACE` measures the real one"
-            }
-            WarningKind::Extrapolated => {
-                "sizes outside the measured ones; `x11prof measure --for TRACE` widens them"
-            }
-            WarningKind::OneItem => {
-                "several items priced as one of their total size; measure the server anew for the \
-                 fixed part"
-            }
-            WarningKind::OtherClock => {
-                "wall and CPU times are mixed in this result; measure the server anew for both"
-            }
-            WarningKind::NoTransport => {
-                "wakeups, bytes read, replies and events count as no server time; `x11prof measure` \
-                 measures them"
-            }
-            WarningKind::Uncorrected => {
-                "failed long after they were sent; they keep the price of success"
-            }
-            WarningKind::UnpairedReply => {
-                "replies to requests that are not in the trace; record from the client's start"
-            }
-            WarningKind::MissingRequest => {
-                "answers to requests that are not in the trace; please report this as a bug"
-            }
-            WarningKind::Malformed => {
-                "bytes that are no X11 messages were passed over; what they stood for is missing \
-                 here"
-            }
-            WarningKind::LostBytes => {
-                "bytes behind a hole in the trace were passed over; record again"
-            }
-            WarningKind::Incomplete => "the recording was cut off; its last moments may be missing",
-            WarningKind::SharedMemory => {
-                "no network shares memory; priced as the PutImage and GetImage that a program sends there"
-            }
-            WarningKind::OtherMachine => {
-                "times are that machine's; `x11prof measure` measures this one"
-            }
-            WarningKind::Trouble => "the recorder reported it",
-        }
-    }
-}
-
 /// What is counted together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key {

@@ -96,7 +96,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         &HistogramOptions::default(),
     ));
     drop(ResourceReport::new(&resources, &facts));
-    drop(GrabReport::new(&grabs, &facts).text());
+    drop(x11prof_views::grabs::text(&GrabReport::new(&grabs, &facts)));
     drop(EpisodesReport::new("fuzz", &facts, &episodes.finish()));
 });
 

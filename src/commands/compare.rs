@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use x11prof_analyzer::{
-    Blocking, Comparison, Profile, ProfileReport, Scales, Warning, profile_session,
-};
+use x11prof_analyzer::{Blocking, Comparison, Facts, Profile, ProfileReport, Scales, Warning};
 use x11prof_cost_model::Substitutions;
+use x11prof_views::comparison as views;
 
 use crate::args::{Compare, TableFormat};
-use crate::error::{CommandError, Outcome};
+use crate::error::Outcome;
 use crate::input;
 use crate::names;
 use crate::output::{emit_json, emit_text, refuse_input};
+use crate::pass::Pass;
 
 /// Prices the trace for every server and prints them side by side, each on every network.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
         arguments.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
-    let mut reader = input::trace(path)?;
+    let mut pass = Pass::open(path, arguments.operations.as_deref())?;
     let substitutions = Substitutions::default();
     let mut profiles = Vec::with_capacity(arguments.params.len());
     let mut elsewhere = Vec::with_capacity(arguments.params.len());
@@ -43,9 +43,15 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
         here.map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let carries = here.is_some();
     profiles.extend(here);
-    let session = input::session(arguments.operations.as_deref())?;
-    let facts = profile_session(session, &mut reader, &mut profiles)
-        .map_err(|error| CommandError::file(path, error))?;
+    let mut facts = Facts::default();
+    pass.follow_changes(profiles.iter().any(Profile::knows_updates));
+    pass.run(|observation| {
+        facts.observe(observation);
+        for profile in &mut profiles {
+            profile.observe(observation);
+        }
+    })?;
+    profiles.iter_mut().for_each(Profile::end);
     if let Some(here) = carries.then(|| profiles.pop()).flatten() {
         profiles.iter_mut().for_each(|profile| profile.carry(&here));
     }
@@ -72,8 +78,8 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     )?;
     let to = arguments.output.as_deref();
     match arguments.format {
-        TableFormat::Text => emit_text(to, &comparison.text(arguments.top)),
+        TableFormat::Text => emit_text(to, &views::text(&comparison, arguments.top)),
         TableFormat::Json => emit_json(to, &comparison),
-        TableFormat::Csv => emit_text(to, &comparison.csv()),
+        TableFormat::Csv => emit_text(to, &views::csv(&comparison)),
     }
 }

@@ -1,18 +1,20 @@
 //! `x11prof dump`: the messages of a recording.
 
-use x11prof_analyzer::{DumpError, DumpFilter, DumpFormat, dump};
+use std::ops::ControlFlow;
+
 use x11prof_trace::ConnectionId;
+use x11prof_views::dump::{self as views, DumpFilter, DumpFormat};
 
 use crate::args::{Dump, Format};
-use crate::error::{CommandError, Outcome};
-use crate::input;
+use crate::error::Outcome;
 use crate::names;
-use crate::output::{Emit, emit};
+use crate::output::emit;
+use crate::pass::Pass;
 
 /// Prints a line for each message.
 pub(crate) fn run(arguments: &Dump) -> Outcome {
     let path = &arguments.trace;
-    let mut reader = input::trace(path)?;
+    let pass = Pass::open(path, None)?;
     let format = match arguments.format {
         Format::Text => DumpFormat::Text,
         Format::Json => DumpFormat::Json,
@@ -23,14 +25,18 @@ pub(crate) fn run(arguments: &Dump) -> Outcome {
         from: arguments.from,
         to: arguments.to,
     };
-    let mut unmatched = Vec::new();
+    let mut dump = views::Dump::new(format, filter);
     let written = emit(None, |out| {
-        unmatched = dump(&mut reader, out, format, filter).map_err(|error| match error {
-            DumpError::Write(error) => Emit::Writing(error),
-            DumpError::Trace(error) => Emit::Command(CommandError::file(path, error)),
+        let mut written = Ok(());
+        pass.run_until(|observation| {
+            written = dump.observe(observation, out);
+            match written.is_err() || dump.is_over() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         })?;
-        Ok(())
+        Ok(written?)
     })?;
-    names::unmatched(unmatched.iter().map(String::as_str))?;
+    names::unmatched(dump.unmatched().iter().map(String::as_str))?;
     Ok(written)
 }

@@ -1,6 +1,6 @@
 //! `x11prof export`: a recording in another program's format.
 
-use x11prof_analyzer::PcapNg;
+use x11prof_views::export::pcapng::PcapNg;
 
 use crate::args::{Export, ExportFormat};
 use crate::error::{CommandError, Outcome};

@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, Facts, GrabReport, Grabs, Pipeline, Profile, ProfileReport, ResourceReport,
-    Resources, Scales, Warning,
+    Basis, Blocking, Facts, GrabReport, Grabs, Profile, ProfileReport, ResourceReport, Resources,
+    Scales, Warning,
 };
 use x11prof_cost_model::Substitutions;
+use x11prof_views::profile as views;
 
 use crate::args::{BasisChoice, Report, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
 use crate::output::{emit_json, emit_text, refuse_input};
+use crate::pass::Pass;
 
 /// Prices the trace and prints its profile.
 pub(crate) fn run(arguments: &Report) -> Outcome {
@@ -24,7 +26,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         arguments.operations.as_deref(),
     ];
     refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
-    let mut reader = input::trace(path)?;
+    let mut pass = Pass::open(path, arguments.operations.as_deref())?;
     let as_measured = arguments.as_measured;
     let prices = match &arguments.params {
         Some(name) => input::named_prices(name, path, as_measured)?,
@@ -55,21 +57,18 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut facts = Facts::default();
     let wanted = arguments.resources || arguments.format == TableFormat::Json;
     let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
-    let mut pipeline = Pipeline::with_session(input::session(arguments.operations.as_deref())?);
-    pipeline.follow_changes(profile.knows_updates());
-    pipeline
-        .run_switches_first(&mut reader, |observation| {
-            facts.observe(observation);
-            profile.observe(observation);
-            if let Some(here) = &mut here {
-                here.observe(observation);
-            }
-            if let Some((resources, grabs)) = &mut held {
-                resources.observe(observation);
-                grabs.observe(observation);
-            }
-        })
-        .map_err(|error| CommandError::file(path, error))?;
+    pass.follow_changes(profile.knows_updates());
+    pass.run(|observation| {
+        facts.observe(observation);
+        profile.observe(observation);
+        if let Some(here) = &mut here {
+            here.observe(observation);
+        }
+        if let Some((resources, grabs)) = &mut held {
+            resources.observe(observation);
+            grabs.observe(observation);
+        }
+    })?;
     profile.end();
     if let Some(here) = &mut here {
         here.end();
@@ -104,8 +103,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     )?;
     let to = arguments.output.as_deref();
     match arguments.format {
-        TableFormat::Text => emit_text(to, &report.text(arguments.top)),
+        TableFormat::Text => emit_text(to, &views::text(&report, arguments.top)),
         TableFormat::Json => emit_json(to, &report),
-        TableFormat::Csv => emit_text(to, &report.csv(arguments.top)),
+        TableFormat::Csv => emit_text(to, &views::csv(&report, arguments.top)),
     }
 }

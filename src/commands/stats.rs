@@ -1,23 +1,22 @@
 //! `x11prof stats`: the statistics of a recording's messages.
 
-use x11prof_analyzer::{HistogramOptions, Pipeline, Statistics, StatisticsReport};
+use x11prof_analyzer::{HistogramOptions, Statistics, StatisticsReport};
+use x11prof_views::statistics as views;
 
 use crate::args::{Stats, TableFormat};
-use crate::error::{CommandError, Outcome};
-use crate::input;
+use crate::error::Outcome;
 use crate::names;
 use crate::output::{emit_json, emit_text, refuse_input};
+use crate::pass::Pass;
 
 /// Prints the distributions of the four categories and of each kind of message.
 pub(crate) fn run(arguments: &Stats) -> Outcome {
     let path = &arguments.trace;
     let read = [Some(path.as_path()), arguments.operations.as_deref()];
     refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
-    let mut reader = input::trace(path)?;
+    let pass = Pass::open(path, arguments.operations.as_deref())?;
     let mut statistics = Statistics::new(arguments.message.clone());
-    Pipeline::with_session(input::session(arguments.operations.as_deref())?)
-        .run(&mut reader, |observation| statistics.observe(observation))
-        .map_err(|error| CommandError::file(path, error))?;
+    pass.run(|observation| statistics.observe(observation))?;
     let grains = arguments.grain.iter().map(|(name, _)| name.as_str());
     let unknown = grains.filter(|name| !statistics.knows(name));
     names::unmatched(statistics.missing().into_iter().chain(unknown))?;
@@ -28,8 +27,8 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     let report = StatisticsReport::new(&path.to_string_lossy(), &statistics, &histograms);
     let to = arguments.output.as_deref();
     match arguments.format {
-        TableFormat::Text => emit_text(to, &report.text()),
+        TableFormat::Text => emit_text(to, &views::text(&report)),
         TableFormat::Json => emit_json(to, &report),
-        TableFormat::Csv => emit_text(to, &report.csv()),
+        TableFormat::Csv => emit_text(to, &views::csv(&report)),
     }
 }

@@ -4,8 +4,6 @@
 //! total stands one over only those requests that every server here can price, and servers are
 //! ranked by that.
 
-pub(crate) mod text;
-
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
@@ -262,6 +260,6 @@ fn comparable_ms(
 }
 
 /// The share of `part` in a server's total, in percent.
-pub(crate) fn share(part: f64, server: &ComparedServer) -> f64 {
+pub fn share(part: f64, server: &ComparedServer) -> f64 {
     percent(part, server.total_ms)
 }

@@ -11,13 +11,11 @@ mod clock;
 mod collect;
 mod covered;
 mod crew;
-mod csv;
 mod cumulative;
 mod episode;
 mod findings;
 mod follower;
 mod further;
-mod further_text;
 mod happening;
 mod keyboard;
 mod keysyms;
@@ -33,10 +31,8 @@ mod states;
 mod stimulus;
 #[cfg(test)]
 mod tests;
-mod text;
 mod thread;
 mod thresholds;
-mod timeline;
 mod windows;
 
 use x11prof_cost_model::Network;
@@ -51,10 +47,10 @@ pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::Findings;
 pub use further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use report::{
-    CumulativeReport, EpisodeReport, EpisodesReport, LandmarkReport, PartsReport, SummaryReport,
+    CausesReport, CumulativeReport, EpisodeReport, EpisodesReport, LandmarkReport, PartsReport,
+    SummaryReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
-pub use timeline::Timeline;
 
 /// What a user can choose.
 #[derive(Debug, Clone)]

@@ -313,30 +313,4 @@ impl GrabReport {
             grabs: lines,
         }
     }
-
-    /// The section of a report; nothing where there were no grabs.
-    pub fn text(&self) -> String {
-        if self.count == 0 && self.refused == 0 {
-            return String::new();
-        }
-        let mut text = format!("\nGrabs: {}, {} refused\n", self.count, self.refused);
-        for grab in &self.grabs {
-            let client = crate::table::plain(&grab.client);
-            text.push_str(&format!(
-                "  {} by {client} at {:.3} s for {:.3} ms, until {}\n",
-                grab.what,
-                grab.since_ms / 1e3,
-                grab.held_ms,
-                grab.end
-            ));
-            for waiter in &grab.waited {
-                let client = crate::table::plain(&waiter.client);
-                text.push_str(&format!(
-                    "    {client} waited {:.3} ms with {} requests\n",
-                    waiter.waited_ms, waiter.requests
-                ));
-            }
-        }
-        text
-    }
 }

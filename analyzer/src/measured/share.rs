@@ -17,17 +17,6 @@ pub enum Basis {
     Modelled,
 }
 
-impl Basis {
-    /// In a line of a report.
-    pub(crate) fn for_people(self) -> &'static str {
-        match self {
-            Basis::Measured => "measured (the kernel's clock, divided by prices)",
-            Basis::Carried => "carried over (measured, times price there / price here)",
-            Basis::Modelled => "modelled (prices alone)",
-        }
-    }
-}
-
 /// A share of the server's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Share {

@@ -23,7 +23,6 @@ pub(crate) mod tally;
 pub(crate) mod target;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
 mod touched;
 #[cfg(test)]
 mod what_if_tests;

@@ -296,7 +296,7 @@ pub(crate) fn duration_ms(duration: Duration) -> f64 {
 }
 
 /// `part` of `whole` in percent; 0 of nothing.
-pub(crate) fn percent(part: f64, whole: f64) -> f64 {
+pub fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 {
         100.0 * part / whole
     } else {

@@ -13,7 +13,6 @@ pub(crate) mod report;
 pub(crate) mod requests;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -111,6 +111,14 @@ pub(crate) enum Action {
     CloseDownMode(u8),
 }
 
+/// What `request` creates, and under which id; `None` where it creates nothing.
+pub fn created(request: &Request<'_>) -> Option<(ResourceKind, u32)> {
+    match action(request)? {
+        Action::Create(kind, id, _) => Some((kind, id)),
+        _ => None,
+    }
+}
+
 /// What `request` does to resources; `None` where it does nothing, or its bytes were left out.
 pub(crate) fn action(request: &Request<'_>) -> Option<Action> {
     use ResourceKind::{

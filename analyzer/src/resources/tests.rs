@@ -124,11 +124,10 @@ fn steady_growth_is_said_with_what_makes_it() {
     trace.end();
     let report = run(&trace);
     assert!(kind(&report, "pixmap").grows);
-    let text = report.text();
-    assert!(
-        text.contains(
-            "steadily more of kind pixmap; the newest are of 200 pixmaps 4x4x8 by CreatePixmap"
-        ),
-        "{text}"
+    let newest = &kind(&report, "pixmap").remained[0];
+    assert_eq!(
+        (newest.count, newest.request.as_str()),
+        (200, "CreatePixmap")
     );
+    assert_eq!((newest.width, newest.height, newest.depth), (4, 4, 8));
 }

@@ -6,8 +6,6 @@ use crate::statistics::distribution::Distribution;
 
 /// Cells of a linear histogram where no grain is given: what a terminal shows at once.
 const CELLS: u64 = 16;
-/// The widest bar, in characters.
-const WIDEST: u64 = 40;
 
 /// One cell of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,36 +90,9 @@ fn gather(
     cells.into_iter().map(|(_, cell)| cell).collect()
 }
 
-/// The cells as lines with bars, each edge written by `edge`.
-pub(crate) fn bars(cells: &[Cell], edge: impl Fn(u64) -> String) -> String {
-    let most = cells.iter().map(|cell| cell.count).max().unwrap_or(0);
-    let labels: Vec<(String, String)> = cells
-        .iter()
-        .map(|cell| (edge(cell.from), edge(cell.to)))
-        .collect();
-    let width = labels
-        .iter()
-        .map(|(from, to)| from.len().max(to.len()))
-        .max()
-        .unwrap_or(0);
-    let mut text = String::new();
-    for (cell, (from, to)) in cells.iter().zip(&labels) {
-        // Something is never nothing.
-        let bar = (cell.count.saturating_mul(WIDEST))
-            .checked_div(most)
-            .unwrap_or(0)
-            .max(u64::from(cell.count > 0));
-        let bar = "#".repeat(bar as usize);
-        let line = format!("  {from:>width$} - {to:>width$} {:>9}  {bar}", cell.count);
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Cell, bars, linear, logarithmic};
+    use super::{Cell, linear, logarithmic};
     use crate::statistics::distribution::Distribution;
 
     fn of(values: &[u64]) -> Distribution {
@@ -159,17 +130,5 @@ mod tests {
         assert_eq!(linear(&of(&[0, 100]), None).0, 8);
         // Far apart, with nothing between.
         assert_eq!(linear(&of(&[0, 1 << 40]), Some(1)).1.len(), 2);
-    }
-
-    #[test]
-    fn bars_are_as_long_as_their_counts() {
-        let text = bars(&[cell(0, 4, 40), cell(4, 8, 1)], |edge| edge.to_string());
-        assert_eq!(
-            text,
-            format!(
-                "  0 - 4        40  {}\n  4 - 8         1  #\n",
-                "#".repeat(40)
-            )
-        );
     }
 }

@@ -8,7 +8,6 @@
 pub(crate) mod distribution;
 pub(crate) mod histogram;
 pub(crate) mod report;
-mod text;
 
 use std::collections::HashMap;
 

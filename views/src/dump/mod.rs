@@ -8,14 +8,13 @@ mod show;
 use std::io;
 
 use serde_json::{Value as Json, json};
-use thiserror::Error;
 use x11prof_protocol::{Message, SetupStatus, Value};
-use x11prof_trace::{ConnectionId, Control, Reader, Timestamp, TraceError};
+use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 pub use filter::DumpFilter;
 
-use crate::pattern::matches;
-use crate::pipeline::{Observation, Pipeline, Seen};
+use x11prof_analyzer::{Observation, Seen, name_matches};
+
 use crate::table::plain;
 use names::Names;
 use show::{LONGEST_READ, Show};
@@ -28,42 +27,6 @@ pub enum DumpFormat {
     Text,
     /// One JSON object a line.
     Json,
-}
-
-/// Why a dump ended early.
-#[derive(Debug, Error)]
-pub enum DumpError {
-    /// The trace could not be read on.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// The dump could not be written.
-    #[error("cannot write the dump: {0}")]
-    Write(#[from] io::Error),
-}
-
-/// Writes what `reader` has and `filter` lets through to `out`. Gives the patterns of names that no
-/// message matched.
-pub fn dump<R: io::Read>(
-    reader: &mut Reader<R>,
-    out: &mut dyn io::Write,
-    format: DumpFormat,
-    filter: DumpFilter,
-) -> Result<Vec<String>, DumpError> {
-    let mut pipeline = Pipeline::new();
-    let mut dump = Dump::new(format, filter);
-    while let Some(record) = reader.next()? {
-        let mut written = Ok(());
-        pipeline.feed(&record, |observation| {
-            if written.is_ok() {
-                written = dump.observe(observation, out);
-            }
-        });
-        written?;
-        if dump.past {
-            break;
-        }
-    }
-    Ok(dump.unmatched)
 }
 
 /// Writes each observation as a line. Times count from the first one.
@@ -98,6 +61,16 @@ impl Dump {
             filter,
             ..Dump::default()
         }
+    }
+
+    /// Whether nothing that follows can be shown: the time that the filter ends with has passed.
+    pub fn is_over(&self) -> bool {
+        self.past
+    }
+
+    /// The filter's patterns of names that no message has matched.
+    pub fn unmatched(&self) -> &[String] {
+        &self.unmatched
     }
 
     /// Writes the next observation of a pass.
@@ -181,7 +154,7 @@ impl Dump {
         // Most often empty after some messages.
         self.unmatched.retain(|pattern| {
             let mut names = names.iter().flatten();
-            !names.any(|name| matches(pattern, name))
+            !names.any(|name| name_matches(pattern, name))
         });
         if !self.filter.place(Some(seen.connection), seconds)
             || !self.filter.message(names.into_iter().flatten())
@@ -317,8 +290,8 @@ fn describe<'a>(message: &Message<'a>) -> Described<'a> {
 #[cfg(test)]
 mod tests {
     use super::{Dump, DumpFilter, DumpFormat};
-    use crate::pipeline::Pipeline;
     use crate::testing::*;
+    use x11prof_analyzer::Pipeline;
 
     fn dumped(trace: &Synthetic, format: DumpFormat) -> String {
         filtered(trace, format, DumpFilter::default())

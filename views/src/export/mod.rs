@@ -1,3 +1,3 @@
 //! A trace in the formats of other programs.
 
-pub(crate) mod pcapng;
+pub mod pcapng;

@@ -2,15 +2,29 @@
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 
-use crate::comparison::Comparison;
-use crate::pipeline::Pipeline;
-use crate::profile::Profile;
-use crate::profile::pricing::Blocking;
-use crate::profile::report::ProfileReport;
-use crate::profile::reporting::percent;
-use crate::statistics::Statistics;
-use crate::statistics::report::{HistogramOptions, StatisticsReport};
+use x11prof_analyzer::{
+    Blocking, Comparison, HistogramOptions, Pipeline, Profile, ProfileReport, Statistics,
+    StatisticsReport, percent,
+};
+
 use crate::testing::*;
+use crate::{comparison, profile, statistics};
+
+fn query_font() -> Vec<u8> {
+    request(47, 0, &[BASE + 1])
+}
+
+/// PolyText8 of one string of `length` characters: 16 bytes and the string with its 2, padded.
+fn poly_text8(length: u8) -> Vec<u8> {
+    let mut item = vec![length, 0];
+    item.resize(2 + usize::from(length), b'x');
+    item.resize(item.len().next_multiple_of(4), 0);
+    let text = item
+        .chunks_exact(4)
+        .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+    let words: Vec<u32> = [ROOT, BASE + 2, 0].into_iter().chain(text).collect();
+    request(74, 0, &words)
+}
 
 /// Tables 2 and 5: 508 PolyFillRectangle of 21368 bytes in all, 7389 PolyText8 of 168964,
 /// 5 MapSubwindows, 23 MapWindow, 16 QueryFont, in 8580 requests of 206548 bytes. What the paper
@@ -97,7 +111,7 @@ fn table_2_network_part_to_the_digit() {
 
 #[test]
 fn the_shares_of_the_messages_are_table_2s() {
-    let text = report(Blocking::ByType, "100KB/s,10ms").text(None);
+    let text = profile::text(&report(Blocking::ByType, "100KB/s,10ms"), None);
     assert!(
         text.contains("\nNetwork speed = 100.00 KBytes/sec, Latency = 10.00 ms\n"),
         "{text}"
@@ -129,7 +143,7 @@ fn table_3_network_part() {
 }
 
 /// The statistics of the same trace.
-fn statistics(only: &[&str]) -> StatisticsReport {
+fn of_messages(only: &[&str]) -> StatisticsReport {
     let mut statistics = Statistics::new(only.iter().map(|name| (*name).to_owned()).collect());
     let mut pipeline = Pipeline::new();
     for record in &xtex().records {
@@ -140,7 +154,7 @@ fn statistics(only: &[&str]) -> StatisticsReport {
 
 #[test]
 fn table_5_to_the_digit() {
-    let text = statistics(&["PolyText8"]).text();
+    let text = statistics::text(&of_messages(&["PolyText8"]));
     let lines = [
         ("PolyFillRectangle", "21368 bytes (10.35%)", "508 (5.92%)"),
         ("PolyText8", "168964 bytes (81.80%)", "7389 (86.12%)"),
@@ -162,11 +176,11 @@ fn table_5_to_the_digit() {
 /// messages and of bytes, so that number and mean of the sizes are the paper's as well.
 #[test]
 fn the_layout_of_tables_4_and_6() {
-    let report = statistics(&["PolyText8"]);
+    let report = of_messages(&["PolyText8"]);
     let requests = &report.categories[0].bytes;
     assert_eq!(requests.number, 8580);
     assert_eq!(format!("{:.2}", requests.mean.unwrap()), "24.07");
-    insta::assert_snapshot!("tables_4_and_6", report.text());
+    insta::assert_snapshot!("tables_4_and_6", statistics::text(&report));
 }
 
 #[test]
@@ -188,7 +202,7 @@ fn the_layout_of_table_7() {
     // The sizes of what Xtex drew are not published, so that only the layout can be the paper's.
     let total: u64 = comparison.requests.iter().map(|line| line.count).sum();
     assert_eq!(total, 8580);
-    insta::assert_snapshot!("table_7", comparison.text(Some(5)));
+    insta::assert_snapshot!("table_7", comparison::text(&comparison, Some(5)));
 }
 
 #[test]
@@ -210,6 +224,6 @@ fn a_comparison_shows_what_it_cannot_price() {
     assert_eq!(comparison.requests[0].name, "PolyText8");
     assert_eq!(comparison.requests[0].servers[0].time_ms, 1689.64);
     assert_eq!(comparison.requests[0].servers[1].time_ms, 0.0);
-    let text = comparison.text(None);
+    let text = comparison::text(&comparison, None);
     assert!(text.contains("Not priced"), "{text}");
 }

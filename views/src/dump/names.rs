@@ -7,8 +7,7 @@ use x11prof_protocol::{ByteOrder, Message, Request, ServerSetup, SetupStatus};
 use x11prof_session::Session;
 
 use super::kinds::Kind;
-use crate::pipeline::Seen;
-use crate::resources::requests::{Action, ResourceKind, action};
+use x11prof_analyzer::{ResourceKind, Seen, created};
 
 /// Core opcodes that give something a name.
 const CHANGE_PROPERTY: u8 = 18;
@@ -76,7 +75,7 @@ impl Names {
     }
 
     fn request(&mut self, session: &Session, request: &Request<'_>) -> Option<()> {
-        if let Some(Action::Create(kind, id, _)) = action(request) {
+        if let Some((kind, id)) = created(request) {
             let kind = Some(kind);
             put(&mut self.resources, id, Resource { kind, name: None });
         }

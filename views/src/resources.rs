@@ -1,45 +1,44 @@
 //! The resource profile for people.
 
-use crate::profile::text::counted;
-use crate::resources::report::{ClientResources, KindResources, RemainderReport, ResourceReport};
+use x11prof_analyzer::{ClientResources, KindResources, RemainderReport, ResourceReport};
+
 use crate::table::{Table, plain};
+use crate::units::counted;
 
 /// Clients shown one by one, at most: those that held most.
 const MOST_CLIENTS: usize = 20;
 /// Groups of what remained that are shown for each client.
 const SHOWN: usize = 5;
 
-impl ResourceReport {
-    /// The section of a report.
-    pub fn text(&self) -> String {
-        let most = |client: &ClientResources| -> (u64, u64) {
-            let kinds = client.kinds.iter();
-            kinds.fold((0, 0), |(bytes, count), of| {
-                (
-                    bytes.saturating_add(of.most_bytes),
-                    count.saturating_add(of.most),
-                )
-            })
-        };
-        let mut clients: Vec<&ClientResources> = self
-            .clients
-            .iter()
-            .filter(|client| !client.kinds.is_empty())
-            .collect();
-        let others = self.others.as_ref().map_or(0, |others| others.count);
-        let hidden = others + clients.len().saturating_sub(MOST_CLIENTS) as u64;
-        clients.sort_by_key(|client| std::cmp::Reverse(most(client)));
-        clients.truncate(MOST_CLIENTS);
-        clients.sort_by_key(|client| client.client);
-        let mut text: String = clients.into_iter().map(client_text).collect();
-        if hidden > 0 {
-            let hidden = counted(hidden, "more client");
-            text.push_str(&format!(
-                "\n{hidden} held less than these in the server; JSON tells of them\n"
-            ));
-        }
-        text
+/// The section of a report.
+pub fn text(report: &ResourceReport) -> String {
+    let most = |client: &ClientResources| -> (u64, u64) {
+        let kinds = client.kinds.iter();
+        kinds.fold((0, 0), |(bytes, count), of| {
+            (
+                bytes.saturating_add(of.most_bytes),
+                count.saturating_add(of.most),
+            )
+        })
+    };
+    let mut clients: Vec<&ClientResources> = report
+        .clients
+        .iter()
+        .filter(|client| !client.kinds.is_empty())
+        .collect();
+    let others = report.others.as_ref().map_or(0, |others| others.count);
+    let hidden = others + clients.len().saturating_sub(MOST_CLIENTS) as u64;
+    clients.sort_by_key(|client| std::cmp::Reverse(most(client)));
+    clients.truncate(MOST_CLIENTS);
+    clients.sort_by_key(|client| client.client);
+    let mut text: String = clients.into_iter().map(client_text).collect();
+    if hidden > 0 {
+        let hidden = counted(hidden, "more client");
+        text.push_str(&format!(
+            "\n{hidden} held less than these in the server; JSON tells of them\n"
+        ));
     }
+    text
 }
 
 fn client_text(client: &ClientResources) -> String {

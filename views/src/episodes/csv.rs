@@ -3,7 +3,8 @@
 use ::csv::Writer;
 use serde::Serialize;
 
-use super::report::{EpisodeReport, EpisodesReport};
+use x11prof_analyzer::{EpisodeReport, EpisodesReport};
+
 use crate::csv_tables::text;
 
 #[derive(Serialize)]
@@ -28,16 +29,14 @@ struct Row<'a> {
     events: u64,
 }
 
-impl EpisodesReport {
-    /// The table of episodes.
-    pub fn csv(&self) -> String {
-        let mut out = Writer::from_writer(Vec::new());
-        for episode in &self.episodes {
-            // Writing to memory does not fail.
-            let _ = out.serialize(row(episode));
-        }
-        text(out)
+/// The table of episodes.
+pub fn csv(report: &EpisodesReport) -> String {
+    let mut out = Writer::from_writer(Vec::new());
+    for episode in &report.episodes {
+        // Writing to memory does not fail.
+        let _ = out.serialize(row(episode));
     }
+    text(out)
 }
 
 fn row(of: &EpisodeReport) -> Row<'_> {

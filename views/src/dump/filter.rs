@@ -2,7 +2,7 @@
 
 use x11prof_trace::ConnectionId;
 
-use crate::pattern::matches;
+use x11prof_analyzer::name_matches;
 
 /// Which messages are shown; by default all.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,9 +39,11 @@ impl DumpFilter {
     /// Whether a message of one of these names is shown.
     pub(super) fn message<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> bool {
         self.messages.is_empty()
-            || names
-                .into_iter()
-                .any(|name| self.messages.iter().any(|pattern| matches(pattern, name)))
+            || names.into_iter().any(|name| {
+                self.messages
+                    .iter()
+                    .any(|pattern| name_matches(pattern, name))
+            })
     }
 }
 

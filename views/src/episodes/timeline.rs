@@ -1,9 +1,11 @@
 //! The messages of the worst episodes: a second reading of the trace, for their time only.
 
-use super::report::EpisodesReport;
-use crate::dump::{Dump, DumpError, DumpFilter, DumpFormat};
-use crate::pipeline::Observation;
+use std::io;
+
+use x11prof_analyzer::{EpisodesReport, Observation};
 use x11prof_trace::ConnectionId;
+
+use crate::dump::{Dump, DumpFilter, DumpFormat};
 
 /// Episodes whose messages are shown at most.
 const MOST_EPISODES: usize = 50;
@@ -34,7 +36,7 @@ impl Timeline {
     }
 
     /// Takes the next observation of the second pass.
-    pub fn observe(&mut self, observation: &Observation<'_>) -> Result<(), DumpError> {
+    pub fn observe(&mut self, observation: &Observation<'_>) -> io::Result<()> {
         for (dump, text) in &mut self.of {
             if text.len() < MOST_BYTES {
                 dump.observe(observation, text)?;

@@ -1,0 +1,227 @@
+//! Results as CSV: one table each, for spreadsheets. The columns are the JSON's fields.
+
+use csv::Writer;
+use serde::Serialize;
+
+use x11prof_analyzer::{
+    Comparison, DistributionReport, ProfileReport, RequestReport, StatisticsReport, percent,
+};
+
+use crate::profile::transport::transport_parts;
+use crate::table::plain_lines;
+
+/// A line of a profile: a request or a group, a part of transport, or the total.
+#[derive(Serialize)]
+struct ProfileRow<'a> {
+    kind: &'a str,
+    name: &'a str,
+    count: u64,
+    bytes: u64,
+    time_ms: f64,
+    server_ms: f64,
+    network_ms: f64,
+    percent_of_time: f64,
+    percent_of_count: Option<f64>,
+    low_ms: Option<f64>,
+    high_ms: Option<f64>,
+    blocking: Option<u64>,
+    failed: Option<u64>,
+    transport_ms: Option<f64>,
+    exact: Option<u64>,
+    interpolated: Option<u64>,
+    substituted: Option<u64>,
+    unpriced: Option<u64>,
+}
+
+/// The table of requests, or of groups where it was asked for them, then transport and total.
+pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
+    let (kind, lines) = match &report.groups {
+        Some(groups) => (groups.by.as_str(), &groups.lines),
+        None => ("request", &report.requests),
+    };
+    let mut out = Writer::from_writer(Vec::new());
+    for line in lines.iter().take(top.unwrap_or(usize::MAX)) {
+        row(&mut out, &profile_row(kind, line));
+    }
+    for part in transport_parts(report) {
+        let time_ms = part.server_ms + part.network_ms;
+        row(
+            &mut out,
+            &ProfileRow {
+                kind: "transport",
+                name: part.name,
+                count: part.count,
+                bytes: part.bytes,
+                time_ms,
+                server_ms: part.server_ms,
+                network_ms: part.network_ms,
+                percent_of_time: percent(time_ms, report.total.time_ms),
+                percent_of_count: None,
+                low_ms: None,
+                high_ms: None,
+                blocking: None,
+                failed: None,
+                transport_ms: None,
+                exact: None,
+                interpolated: None,
+                substituted: None,
+                unpriced: None,
+            },
+        );
+    }
+    let total = &report.total;
+    row(
+        &mut out,
+        &ProfileRow {
+            kind: "total",
+            name: "Grand Total",
+            count: total.count,
+            bytes: total.bytes,
+            time_ms: total.time_ms,
+            server_ms: total.server_ms,
+            network_ms: total.network_ms,
+            percent_of_time: 100.0,
+            percent_of_count: Some(100.0),
+            low_ms: Some(total.low_ms),
+            high_ms: Some(total.high_ms),
+            blocking: None,
+            failed: None,
+            transport_ms: None,
+            exact: None,
+            interpolated: None,
+            substituted: None,
+            unpriced: Some(total.unpriced),
+        },
+    );
+    text(out)
+}
+
+fn profile_row<'a>(kind: &'a str, line: &'a RequestReport) -> ProfileRow<'a> {
+    ProfileRow {
+        kind,
+        name: &line.name,
+        count: line.count,
+        bytes: line.bytes,
+        time_ms: line.time_ms,
+        server_ms: line.server_ms,
+        network_ms: line.network_ms,
+        percent_of_time: line.percent_of_time,
+        percent_of_count: Some(line.percent_of_count),
+        low_ms: Some(line.low_ms),
+        high_ms: Some(line.high_ms),
+        blocking: Some(line.blocking),
+        failed: Some(line.failed),
+        transport_ms: Some(line.transport_ms),
+        exact: Some(line.exact),
+        interpolated: Some(line.interpolated),
+        substituted: Some(line.substituted),
+        unpriced: Some(line.unpriced),
+    }
+}
+
+/// A request on a server of a comparison.
+#[derive(Serialize)]
+struct ComparisonRow<'a> {
+    request: &'a str,
+    count: u64,
+    server: &'a str,
+    bytes_per_second: Option<f64>,
+    rtt_ms: f64,
+    time_ms: f64,
+    server_ms: f64,
+    network_ms: f64,
+    percent_of_time: f64,
+    dominates: bool,
+    unpriced: u64,
+}
+
+/// A row for each request on each server.
+pub fn comparison(comparison: &Comparison) -> String {
+    let mut out = Writer::from_writer(Vec::new());
+    for request in &comparison.requests {
+        for (cell, server) in request.servers.iter().zip(&comparison.servers) {
+            row(
+                &mut out,
+                &ComparisonRow {
+                    request: &request.name,
+                    count: request.count,
+                    server: &server.name,
+                    bytes_per_second: server.network.bytes_per_second,
+                    rtt_ms: server.network.rtt_ms,
+                    time_ms: cell.time_ms,
+                    server_ms: cell.server_ms,
+                    network_ms: cell.network_ms,
+                    percent_of_time: cell.percent_of_time,
+                    dominates: cell.dominates,
+                    unpriced: cell.unpriced,
+                },
+            );
+        }
+    }
+    text(out)
+}
+
+/// One distribution of one kind of message.
+#[derive(Serialize)]
+struct DistributionRow<'a> {
+    category: &'a str,
+    message: &'a str,
+    quantity: &'a str,
+    number: u64,
+    min: Option<f64>,
+    max: Option<f64>,
+    mode: Option<f64>,
+    median: Option<f64>,
+    mean: Option<f64>,
+    standard_deviation: Option<f64>,
+    exact: bool,
+}
+
+/// A row for each distribution; a category's own have no message's name.
+pub fn statistics(report: &StatisticsReport) -> String {
+    let mut out = Writer::from_writer(Vec::new());
+    let mut add = |category: &str, message: &str, quantity: &str, of: &DistributionReport| {
+        row(
+            &mut out,
+            &DistributionRow {
+                category,
+                message,
+                quantity,
+                number: of.number,
+                min: of.min,
+                max: of.max,
+                mode: of.mode,
+                median: of.median,
+                mean: of.mean,
+                standard_deviation: of.standard_deviation,
+                exact: of.exact,
+            },
+        );
+    };
+    for of in &report.categories {
+        add(&of.name, "", "inter_arrival_ms", &of.inter_arrival_ms);
+        add(&of.name, "", "zeros_removed_ms", &of.zeros_removed_ms);
+        add(&of.name, "", "bytes", &of.bytes);
+    }
+    for of in &report.messages {
+        let mut add = |quantity, distribution| add(&of.category, &of.name, quantity, distribution);
+        add("inter_arrival_ms", &of.inter_arrival_ms);
+        add("zeros_removed_ms", &of.zeros_removed_ms);
+        add("bytes", &of.bytes);
+        if let Some(sizes) = &of.op_size {
+            add("op_size", sizes);
+        }
+    }
+    text(out)
+}
+
+fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
+    // Flat rows of numbers and text, into memory: there is nothing that can fail.
+    let _ = out.serialize(row);
+}
+
+/// What was written. Names in it may hold any bytes, and a terminal that shows it obeys some.
+pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
+    let bytes = out.into_inner().unwrap_or_default();
+    plain_lines(&String::from_utf8_lossy(&bytes)).into_owned()
+}

@@ -1,0 +1,98 @@
+//! What looks across episodes, for people.
+
+use x11prof_analyzer::EpisodesReport;
+
+use crate::table::Table;
+
+/// Lines of a table shown at most.
+const SHOWN: usize = 20;
+
+/// Bursts, think and wait time, the share by duration, how far apart long episodes are.
+pub(super) fn text(report: &EpisodesReport) -> String {
+    [
+        bursts_text(report),
+        think_text(report),
+        durations_text(report),
+        apart_text(report),
+    ]
+    .concat()
+}
+
+fn bursts_text(report: &EpisodesReport) -> String {
+    if report.bursts.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        "Burst", "Program", "At s", "For s", "Frames", "Per s", "Over", "Late", "Mean ms", "Max ms",
+    ]);
+    for of in report.bursts.iter().take(SHOWN) {
+        table.row([
+            of.landmark.clone(),
+            of.client.clone(),
+            format!("{:.3}", of.start_ms / 1000.0),
+            format!("{:.3}", of.duration_ms / 1000.0),
+            of.frames.to_string(),
+            format!("{:.1}", of.frames_per_second),
+            of.over_budget.to_string(),
+            of.late.to_string(),
+            format!("{:.2}", of.mean_ms),
+            format!("{:.2}", of.max_ms),
+        ]);
+    }
+    let more = match report.bursts.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("… {more} more\n"),
+    };
+    format!(
+        "\nBursts (over: frames that took longer than the budget; late: frames that came late):\n{table}{more}"
+    )
+}
+
+fn think_text(report: &EpisodesReport) -> String {
+    let of = &report.think_and_wait;
+    let mut table = Table::new(["Client", "Events waiting", "Reply outstanding", "ms"]);
+    for state in of.states.iter().filter(|state| state.time_ms > 0.0) {
+        let word = |is: bool| if is { "yes" } else { "no" }.to_owned();
+        let busy = if state.busy { "busy" } else { "idle" };
+        table.row([
+            busy.to_owned(),
+            word(state.events_waiting),
+            word(state.outstanding),
+            format!("{:.2}", state.time_ms),
+        ]);
+    }
+    format!(
+        "\nThe user waited {:.2} ms ({:.1} %) and thought {:.2} ms; all clients' time:\n{table}",
+        of.wait_ms, of.wait_percent, of.think_ms
+    )
+}
+
+fn durations_text(report: &EpisodesReport) -> String {
+    let mut table = Table::new(["From ms", "Episodes", "Total ms", "% of latency"]);
+    for of in &report.durations {
+        table.row([
+            of.from_ms.to_string(),
+            of.count.to_string(),
+            format!("{:.2}", of.total_ms),
+            format!("{:.1}", of.percent),
+        ]);
+    }
+    format!("\nLatency by duration:\n{table}")
+}
+
+fn apart_text(report: &EpisodesReport) -> String {
+    let some = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1}"));
+    if report.long_apart.iter().all(|of| of.mean_ms.is_none()) {
+        return String::new();
+    }
+    let mut table = Table::new(["Above ms", "Episodes", "Apart ms", "Std. Dev."]);
+    for of in &report.long_apart {
+        table.row([
+            of.above_ms.to_string(),
+            of.count.to_string(),
+            some(of.mean_ms),
+            some(of.standard_deviation_ms),
+        ]);
+    }
+    format!("\nBetween long episodes:\n{table}")
+}

@@ -1,0 +1,27 @@
+//! Typed results for people and for other programs: text, CSV, lines of JSON, other tools' formats.
+//!
+//! Pure, as the analyzer is: it takes results and returns text, or writes to a writer that it is given. It
+//! opens no file, asks no terminal and prints nothing. How a number, a time or a size is written is
+//! `units`' to say; how a table is laid out is `table`'s.
+
+pub mod comparison;
+mod csv_tables;
+pub mod dump;
+pub mod episodes;
+pub mod export;
+pub mod grabs;
+#[cfg(test)]
+mod paper_tests;
+pub mod profile;
+pub mod resources;
+pub mod statistics;
+mod table;
+#[cfg(test)]
+#[allow(dead_code, reason = "the analyzer's tests use all of it")]
+#[path = "../../analyzer/src/testing.rs"]
+mod testing;
+mod units;
+
+pub use table::{plain, plain_lines};
+#[cfg(test)]
+use x11prof_analyzer::{Facts, Pipeline, Profile};

@@ -1,0 +1,42 @@
+//! How the time is divided between clients and server, as Table 8 of the paper.
+
+use std::fmt::{self, Write};
+
+use x11prof_analyzer::PartitionReport;
+
+/// The line as Table 8 has it, and what there is to judge the estimate by.
+pub(crate) fn write_partition(f: &mut String, of: &PartitionReport) -> fmt::Result {
+    let ms = |value: Option<f64>| {
+        value.map_or_else(|| "not in the trace".to_owned(), |ms| format!("{ms:.3} ms"))
+    };
+    writeln!(f, "Client time (kernel): {}", ms(of.client_ms))?;
+    writeln!(
+        f,
+        "Server time: {:.3} ms; requests {:.3} ms, events {:.3} ms",
+        of.server_ms, of.requests_ms, of.events_ms
+    )?;
+    if let (Some(sum), Some(overlap), Some(idle)) = (of.sum_ms, of.overlap_ms, of.idle_ms) {
+        writeln!(
+            f,
+            "Total profile: {sum:.3} ms; overlap at least {overlap:.3} ms, idle at least \
+             {idle:.3} ms"
+        )?;
+    }
+    if let (Some(both), Some(wakeups), Some(events)) =
+        (of.measured_overlap_ms, of.event_wakeups, of.event_client_ms)
+    {
+        writeln!(
+            f,
+            "By context switches: both at once {both:.3} ms; clients woken by events alone \
+             {wakeups} times, and ran {events:.3} ms"
+        )?;
+    }
+    let part = of
+        .percent_of_wall
+        .map_or_else(String::new, |part| format!("; profile/actual {part:.1} %"));
+    writeln!(f, "Actual time (wall clock): {:.3} ms{part}", of.wall_ms)?;
+    let ratio = of
+        .estimate_ratio
+        .map_or_else(String::new, |ratio| format!("; reported/kernel {ratio:.2}"));
+    writeln!(f, "Server time (kernel): {}{ratio}", ms(of.server_cpu_ms))
+}

@@ -1,0 +1,29 @@
+//! The text of the reports whose JSON the analyzer's own tests hold fast.
+
+use serde::de::DeserializeOwned;
+use x11prof_analyzer::{Comparison, ProfileReport};
+
+/// What is in a snapshot below its head.
+fn of_snapshot<T: DeserializeOwned>(snapshot: &str) -> T {
+    let json = &snapshot[snapshot.find("\n{").unwrap()..];
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn the_text_of_a_profile() {
+    let report: ProfileReport = of_snapshot(include_str!(
+        "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__small_json.snap"
+    ));
+    insta::assert_snapshot!("small_text", super::text(&report, None));
+}
+
+#[test]
+fn the_text_of_a_comparison() {
+    let comparison: Comparison = of_snapshot(include_str!(
+        "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__comparison_json.snap"
+    ));
+    insta::assert_snapshot!(
+        "comparison_text",
+        crate::comparison::text(&comparison, None)
+    );
+}

@@ -1,0 +1,66 @@
+//! Transport by its parts, as text and CSV list it.
+
+use x11prof_analyzer::{ProfileReport, percent};
+
+/// A part of transport as a line of the table.
+pub(crate) struct TransportRow {
+    pub(crate) name: &'static str,
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+    pub(crate) server_ms: f64,
+    pub(crate) network_ms: f64,
+}
+
+/// The parts of transport that there are.
+pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = TransportRow> {
+    let transport = &report.transport;
+    let row = |name, count, bytes: u64, server_ms| {
+        let part = percent(bytes as f64, transport.bytes as f64) / 100.0;
+        TransportRow {
+            name,
+            count,
+            bytes,
+            server_ms,
+            network_ms: transport.network_ms * part,
+        }
+    };
+    let connections = report.trace.connection_count;
+    let answers = transport.replies + transport.errors;
+    [
+        row("wakeups", transport.wakeups, 0, transport.wakeup_ms),
+        row("bytes read", report.total.bytes, 0, transport.read_ms),
+        row(
+            "cold code and pixels",
+            transport.cold_requests,
+            0,
+            transport.cold_ms,
+        ),
+        row(
+            "replies",
+            answers,
+            transport.reply_bytes,
+            transport.reply_ms,
+        ),
+        row(
+            "events",
+            transport.events,
+            transport.event_bytes,
+            transport.event_ms,
+        ),
+        row(
+            "updates of the screen",
+            transport.updates.unwrap_or_default(),
+            0,
+            transport.update_ms.unwrap_or_default(),
+        ),
+        row(
+            "for nobody recorded",
+            transport.own.as_ref().map_or(0, |own| own.runs),
+            0,
+            transport.own.as_ref().map_or(0.0, |own| own.ms),
+        ),
+        row("setups", connections, transport.setup_bytes, 0.0),
+    ]
+    .into_iter()
+    .filter(|row| row.count > 0)
+}

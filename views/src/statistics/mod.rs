@@ -1,0 +1,7 @@
+//! Message statistics: text and CSV.
+
+mod bars;
+mod text;
+
+pub use crate::csv_tables::statistics as csv;
+pub use text::text;

@@ -1,0 +1,166 @@
+//! Message statistics for people, laid out as the paper's Tables 4, 5 and 6.
+
+use x11prof_analyzer::{
+    CategoryReport, Cell, DistributionReport, MessageReport, StatisticsReport, percent,
+};
+
+use super::bars::bars;
+use crate::table::{Table, plain};
+
+/// The statistics for people.
+pub fn text(report: &StatisticsReport) -> String {
+    let mut text = String::new();
+    for category in &report.categories {
+        text.push_str(&category_text(category));
+    }
+    for message in &report.messages {
+        text.push_str(&message_text(message));
+    }
+    let all = report
+        .categories
+        .iter()
+        .flat_map(|of| [&of.inter_arrival_ms, &of.zeros_removed_ms, &of.bytes]);
+    let all = all.chain(report.messages.iter().flat_map(|of| {
+        let sizes = of.op_size.as_ref().unwrap_or(&of.bytes);
+        [&of.inter_arrival_ms, &of.zeros_removed_ms, sizes]
+    }));
+    if all.into_iter().any(|distribution| !distribution.exact) {
+        text.push_str(
+            "~ of too many different values to keep them all: mode and median are a \
+             sketch's, right to a 128th\n",
+        );
+    }
+    text
+}
+
+fn category_text(of: &CategoryReport) -> String {
+    let mut text = statistics(&of.name, &of.inter_arrival_ms, &of.zeros_removed_ms);
+    text.push_str(&sizes("Size distribution (bytes):", &of.bytes));
+    if !of.by_message.is_empty() {
+        text.push_str(&bytes_by_message(of));
+        text.push('\n');
+    }
+    text
+}
+
+/// Table 5.
+fn bytes_by_message(of: &CategoryReport) -> String {
+    let heading = match of.name.as_str() {
+        "Requests" => "Request messages",
+        "Replies" => "Reply messages",
+        "Events" => "Event messages",
+        _ => "Error messages",
+    };
+    let mut table = Table::new([heading, "Total Bytes", "Number"]);
+    let count = of.bytes.number;
+    for line in &of.by_message {
+        let of_bytes = percent(line.total_bytes as f64, of.total_bytes as f64);
+        let of_count = percent(line.count as f64, count as f64);
+        table.row([
+            plain(&line.name).into_owned(),
+            format!("{} bytes ({of_bytes:.2}%)", line.total_bytes),
+            format!("{} ({of_count:.2}%)", line.count),
+        ]);
+    }
+    table.row([
+        "Grand Total".to_owned(),
+        format!("{} bytes", of.total_bytes),
+        count.to_string(),
+    ]);
+    table.to_string()
+}
+
+/// Table 6.
+fn message_text(of: &MessageReport) -> String {
+    let name = match of.category.as_str() {
+        "Replies" => format!("{} replies", of.name),
+        _ => of.name.clone(),
+    };
+    let mut text = statistics(&name, &of.inter_arrival_ms, &of.zeros_removed_ms);
+    match &of.op_size {
+        Some(op_size) => {
+            text.push_str(&sizes("Size distribution (op-size):", op_size));
+            text.push_str(&sizes("Size distribution (bytes):", &of.bytes));
+        }
+        None => text.push_str(&sizes("Size distribution (bytes):", &of.bytes)),
+    }
+    text
+}
+
+fn statistics(name: &str, all: &DistributionReport, zeros_removed: &DistributionReport) -> String {
+    let mut text = format!("***** Statistics for {} *****\n", plain(name));
+    text.push_str("Inter-arrival time distribution (ms):\n");
+    let mut table = Table::new(HEADINGS);
+    table.row(row("(All points)", all, time));
+    table.row(row("(Zeros removed)", zeros_removed, time));
+    text.push_str(&table.to_string());
+    if let Some(cells) = &all.histogram {
+        text.push_str(&histogram(cells, duration));
+    }
+    text.push('\n');
+    text
+}
+
+fn sizes(heading: &str, distribution: &DistributionReport) -> String {
+    let mut text = format!("{heading}\n");
+    let mut table = Table::new(HEADINGS);
+    table.row(row("(All points)", distribution, size));
+    text.push_str(&table.to_string());
+    if let Some(cells) = &distribution.histogram {
+        text.push_str(&histogram(cells, |edge| edge.to_string()));
+    }
+    text.push('\n');
+    text
+}
+
+const HEADINGS: [&str; 7] = ["", "Number", "Range", "Mode", "Median", "Mean", "Std. Dev."];
+
+fn row(name: &str, distribution: &DistributionReport, figure: fn(f64) -> String) -> [String; 7] {
+    let some = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
+    let two = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"));
+    let range = match (distribution.min, distribution.max) {
+        (Some(min), Some(max)) => format!("{}-{}", figure(min), figure(max)),
+        _ => "-".to_owned(),
+    };
+    let sketched = if distribution.exact { "" } else { "~" };
+    [
+        name.to_owned(),
+        distribution.number.to_string(),
+        range,
+        format!("{sketched}{}", some(distribution.mode)),
+        format!("{sketched}{}", some(distribution.median)),
+        two(distribution.mean),
+        two(distribution.standard_deviation),
+    ]
+}
+
+/// Milliseconds; the paper's clock counted tens of them, this one nanoseconds.
+fn time(ms: f64) -> String {
+    if ms == 0.0 {
+        "0".to_owned()
+    } else {
+        format!("{ms:.3}")
+    }
+}
+
+fn size(size: f64) -> String {
+    format!("{size:.0}")
+}
+
+fn histogram(cells: &[Cell], edge: impl Fn(u64) -> String) -> String {
+    if cells.is_empty() {
+        return String::new();
+    }
+    format!("\n{}", bars(cells, edge))
+}
+
+/// Nanoseconds in the largest unit that leaves a whole part.
+fn duration(nanos: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
+    for (unit, name) in units {
+        if nanos >= unit {
+            return format!("{:.2} {name}", nanos as f64 / unit as f64);
+        }
+    }
+    format!("{nanos} ns")
+}
