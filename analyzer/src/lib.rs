@@ -38,10 +38,9 @@ pub use live::LiveProfile;
 pub use measured::Basis;
 pub use pattern::matches as name_matches;
 pub use pipeline::{Observation, Pipeline, Seen};
-pub use profile::charges::{Charge, TransportPart};
 pub use profile::groups::By;
 pub use profile::partition::PartitionReport;
-pub use profile::pricing::{Blocking, Pricer};
+pub use profile::pricing::Pricer;
 pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
     RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
@@ -66,3 +65,4 @@ pub use statistics::report::{
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
 pub use warnings::{Warning, WarningKind, Warnings};
+pub use x11prof_server_model::{Blocking, Charge, TransportPart};

@@ -8,11 +8,11 @@ use crate::facts::Facts;
 use crate::grabs::{GrabReport, Grabs};
 use crate::pipeline::Pipeline;
 use crate::profile::Profile;
-use crate::profile::pricing::Blocking;
 use crate::profile::report::ProfileReport;
 use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
 use crate::switches_first::SwitchesFirst;
+use x11prof_server_model::Blocking;
 
 /// A profile that grows.
 pub struct LiveProfile {

@@ -99,6 +99,15 @@ impl Cost {
             high: self.high * by,
         }
     }
+
+    /// This cost without `part`, which was added to it before.
+    pub fn without(self, part: Cost) -> Cost {
+        Cost {
+            time: self.time - part.time,
+            low: self.low - part.low,
+            high: self.high - part.high,
+        }
+    }
 }
 
 impl Add for Cost {

@@ -1,5 +1,5 @@
 //! What operations cost a display server: parameter files, interpolation over op-sizes,
-//! substitution of attributes, transport costs, the server's clock, network models.
+//! substitution of attributes, transport costs, network models.
 //!
 //! Pure: it reads no file, measures nothing and prints nothing. It knows operations (from
 //! `session`), not traces and not the wire.
@@ -25,7 +25,6 @@ mod parameters;
 mod price;
 mod references;
 mod review;
-mod server_clock;
 mod substitute;
 mod substitutions;
 mod table;
@@ -52,7 +51,6 @@ pub use parameters::{
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};
 pub use review::{review, review_method};
-pub use server_clock::ServerClock;
 pub use substitutions::{SubstitutionError, Substitutions};
 pub use table::CostTable;
 pub use transport::TransportPrices;

@@ -3,9 +3,11 @@
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 
 use x11prof_analyzer::{
-    Blocking, Comparison, HistogramOptions, Pipeline, Profile, ProfileReport, Statistics,
-    StatisticsReport, percent,
+    Comparison, HistogramOptions, Pipeline, Profile, ProfileReport, Statistics, StatisticsReport,
+    percent,
 };
+
+use x11prof_server_model::Blocking;
 
 use crate::testing::*;
 use crate::{comparison, profile, statistics};

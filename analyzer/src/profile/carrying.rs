@@ -5,10 +5,10 @@
 use x11prof_cost_model::{Cost, FastMap, Micros};
 use x11prof_protocol::Symbol;
 
-use super::charges::TransportPart;
 use super::tally::{Line, Tally};
 use super::{PARTS, Profile, TransportLine, index};
 use crate::measured::Basis;
+use x11prof_server_model::TransportPart;
 
 /// Measured over priced, on the recorded server.
 pub(super) struct Carried {

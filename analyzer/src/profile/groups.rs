@@ -10,11 +10,11 @@ use x11prof_trace::{ConnectionId, Control};
 
 use crate::pipeline::{Observation, Seen};
 use crate::profile::atoms;
-use crate::profile::charges::Charge;
 use crate::profile::owners::Owners;
 use crate::profile::tally::{Line, Tally};
 use crate::profile::target::{Target, event_window, target};
 use crate::resources::pixel_formats::PixelFormats;
+use x11prof_server_model::Charge;
 
 /// Groups kept: when there are twice as many, the cheaper half is folded into one.
 const MOST: usize = 10_000;

@@ -4,11 +4,11 @@ use x11prof_cost_model::{Lapse, Micros, ServerIdentity, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::Control;
 
-use super::charges::{Charge, TransportPart};
 use super::groups::GroupKey;
 use crate::measured::{Came, Divided, Division, Question, Rate, Share, Source, Uncalled, Work};
 use crate::pipeline::{Observation, Seen};
 use crate::recorded::recorded_server;
+use x11prof_server_model::{Charge, TransportPart};
 
 /// What a charge's share of a run is added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,29 +1,21 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
 pub(crate) mod atoms;
-mod bands;
 mod carrying;
-pub(crate) mod charges;
-mod coldness;
-pub(crate) mod crossing;
-mod deferred;
 pub(crate) mod groups;
 mod measuring;
-pub(crate) mod others;
 pub(crate) mod owners;
 pub(crate) mod partition;
 pub(crate) mod pricing;
 pub(crate) mod report;
 pub(crate) mod reporting;
 pub(crate) mod scales;
-mod slices;
-mod streams;
+mod server_processor;
 mod sums;
 pub(crate) mod tally;
 pub(crate) mod target;
 #[cfg(test)]
 mod tests;
-mod touched;
 #[cfg(test)]
 mod what_if_tests;
 
@@ -31,6 +23,7 @@ use std::io;
 
 use x11prof_cost_model::{Brought, Clock, Cost, ServerParameters, Substitutions, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
+use x11prof_server_model::{Blocking, ClientId, TransportPart};
 use x11prof_session::Session;
 use x11prof_trace::{Reader, TraceError};
 
@@ -39,11 +32,10 @@ use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline};
 use crate::warnings::Warnings;
 use carrying::Carried;
-use charges::TransportPart;
 use groups::{By, GroupKey, Groups};
 use measuring::Measuring;
 pub use measuring::Wanted;
-use pricing::{Blocking, Pricer};
+use pricing::Pricer;
 use scales::Scales;
 use sums::Sums;
 use tally::{Line, measured};
@@ -166,7 +158,7 @@ impl Profile {
         });
         measuring.observe(observation, |key, share| sums.credit(key, share));
         if let Observation::BlockEnd(block) = observation {
-            sums.unclaimed_of(block.connection);
+            sums.unclaimed_of(ClientId(block.connection.0));
         }
     }
 

@@ -6,9 +6,7 @@ use x11prof_cost_model::{Cost, Micros, Network};
 
 use crate::facts::Facts;
 use crate::measured::Basis;
-use crate::profile::charges::TransportPart;
 use crate::profile::partition::PartitionReport;
-use crate::profile::pricing::Blocking;
 use crate::profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
     RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
@@ -16,6 +14,7 @@ use crate::profile::report::{
 use crate::profile::tally::Line;
 use crate::profile::{PARTS, Profile};
 use crate::warnings::{Warning, WarningKind};
+use x11prof_server_model::{Blocking, TransportPart};
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use x11prof_cost_model::{Clock, Cost};
 use x11prof_protocol::Symbol;
-use x11prof_trace::ConnectionId;
+use x11prof_server_model::{Charge, ClientId, TransportPart};
 
-use super::charges::{Charge, TransportPart};
 use super::groups::Groups;
 use super::measuring::Key;
 use super::scales::Scales;
-use super::tally::{Tally, less};
+use super::tally::Tally;
 use super::{TransportLine, index};
 use crate::measured::Share;
 use crate::warnings::Warnings;
@@ -25,7 +24,7 @@ pub(super) struct Sums {
     pub(super) scales: Scales,
     /// The wakeup that a request which is left out was charged: it is the next one's of its
     /// batch, or none.
-    pub(super) unclaimed: Option<(ConnectionId, Cost)>,
+    pub(super) unclaimed: Option<(ClientId, Cost)>,
     pub(super) warnings: Warnings,
     pub(super) clocks: Clocks,
     /// Runs of the server that were divided.
@@ -76,7 +75,7 @@ impl Sums {
         }
         match charge {
             Charge::Request {
-                connection,
+                client,
                 operation,
                 price,
                 ..
@@ -90,7 +89,7 @@ impl Sums {
                 for doubt in &price.doubts {
                     self.warnings.doubt(operation.request, doubt);
                 }
-                if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| of == connection) {
+                if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| of == client) {
                     self.lines.line(operation.request).transport += server;
                 }
             }
@@ -134,19 +133,17 @@ impl Sums {
     fn left_out(&mut self, charge: &Charge<'_>) {
         match charge {
             Charge::Request { operation, .. } => self.scales.count(operation.request),
-            Charge::Blame {
-                connection, server, ..
-            } => self.unclaimed = Some((*connection, *server)),
+            Charge::Blame { client, server, .. } => self.unclaimed = Some((*client, *server)),
             _ => {}
         }
     }
 
     /// The batch is over: a wakeup that only requests which are left out had caused was none.
-    pub(super) fn unclaimed_of(&mut self, connection: ConnectionId) {
-        if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| *of == connection) {
+    pub(super) fn unclaimed_of(&mut self, client: ClientId) {
+        if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| *of == client) {
             let wakeups = &mut self.transport[index(TransportPart::Wakeup)];
             wakeups.count = wakeups.count.saturating_sub(1);
-            wakeups.server = less(wakeups.server, server);
+            wakeups.server = wakeups.server.without(server);
         }
     }
 }

@@ -3,10 +3,9 @@
 use std::hash::Hash;
 
 use x11prof_cost_model::{Basis, Cost, FastMap, Micros, Network};
+use x11prof_server_model::{Charge, Crossing, TransportPart};
 
 use crate::measured::{Rate, Share};
-use crate::profile::charges::{Charge, TransportPart};
-use crate::profile::crossing::Crossing;
 
 /// What the requests under one key add up to.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +70,7 @@ impl Line {
             Charge::Failed { correction, .. } => {
                 self.failed += 1;
                 if let Some((was, now)) = correction {
-                    self.server = less(self.server, was.times(factor)) + now.times(factor);
+                    self.server = self.server.without(was.times(factor)) + now.times(factor);
                 }
             }
             Charge::Pipelined { .. } => self.blocking = self.blocking.saturating_sub(1),
@@ -146,15 +145,6 @@ pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
         time,
         low: price.low * part,
         high: price.high * part,
-    }
-}
-
-/// `all` without `part`, which was added to it before.
-pub(crate) fn less(all: Cost, part: Cost) -> Cost {
-    Cost {
-        time: all.time - part.time,
-        low: all.low - part.low,
-        high: all.high - part.high,
     }
 }
 

@@ -1,12 +1,11 @@
 //! Small traces with exact results.
 
 use x11prof_cost_model::{Clock, Micros, Network, ServerParameters, Substitutions};
+use x11prof_server_model::{Blocking, TransportPart};
 use x11prof_trace::{Direction, Reader};
 
 use crate::comparison::Comparison;
 use crate::facts::identity;
-use crate::profile::charges::TransportPart;
-use crate::profile::pricing::Blocking;
 use crate::profile::report::ProfileReport;
 use crate::profile::{Profile, profile_trace};
 use crate::testing::*;

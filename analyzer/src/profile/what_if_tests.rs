@@ -3,12 +3,11 @@
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 
 use crate::profile::Profile;
-use crate::profile::charges::TransportPart;
 use crate::profile::groups::By;
-use crate::profile::pricing::Blocking;
 use crate::profile::report::ProfileReport;
 use crate::profile::scales::{Scale, Scales};
 use crate::testing::*;
+use x11prof_server_model::{Blocking, TransportPart};
 
 const SERVER: &str = r#"
 format = 1

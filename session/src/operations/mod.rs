@@ -7,6 +7,7 @@ pub(crate) mod drawing;
 pub(crate) mod images;
 pub(crate) mod names;
 pub(crate) mod operation;
+pub(crate) mod pixel_access;
 pub(crate) mod plain;
 pub(crate) mod text;
 pub(crate) mod window_requests;

@@ -1,12 +1,34 @@
 //! The server's clock: whether a batch of requests finds the server asleep depends on how long
 //! that server, not the recorded one, took over the batches before (DESIGN, section 4).
 
-use crate::Micros;
+use x11prof_cost_model::Micros;
 
-/// Plays batches of requests on a server. Times are relative to any one origin; near the start
-/// of the trace they keep their digits.
+/// A time of the wall's clock: nanoseconds since an origin that all times have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(u64);
+
+impl Time {
+    /// From nanoseconds since the origin.
+    pub const fn from_nanos(nanos: u64) -> Time {
+        Time(nanos)
+    }
+
+    /// Nanoseconds since the origin.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// How long after `start` this is; no time where it is before.
+    pub(crate) fn since(self, start: Time) -> Micros {
+        Micros::from_nanos(self.0.saturating_sub(start.0) as f64)
+    }
+}
+
+/// Plays batches of requests on a server. The model's own times are relative to the first one that it
+/// is told: so they keep their digits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct ServerClock {
+pub(crate) struct ServerClock {
+    start: Option<Time>,
     /// When the server will have done all that has arrived; `None` before the first batch.
     busy_until: Option<Micros>,
     /// When it last wrote, as recorded.
@@ -14,15 +36,21 @@ pub struct ServerClock {
 }
 
 impl ServerClock {
-    /// A server that sleeps.
-    pub fn new() -> ServerClock {
-        ServerClock::default()
+    /// A time as the model counts it.
+    pub(crate) fn at(&mut self, time: Time) -> Micros {
+        time.since(*self.start.get_or_insert(time))
+    }
+
+    /// The wall's time at such a time of the model.
+    pub(crate) fn time_of(&self, at: Micros) -> Time {
+        let start = self.start.map_or(0, Time::as_nanos);
+        Time(start.saturating_add((at.0.max(0.0) * 1e3) as u64))
     }
 
     /// A batch arrives: where it wakes the server, how long that had slept, without end before
     /// the first batch; `None` where the server is still busy and will read it without sleeping
     /// in between.
-    pub fn arrive(&mut self, at: Micros) -> Option<Micros> {
+    pub(crate) fn arrive(&mut self, at: Micros) -> Option<Micros> {
         let asleep = match self.busy_until {
             Some(busy_until) if at < busy_until => return None,
             Some(busy_until) => {
@@ -38,24 +66,24 @@ impl ServerClock {
     }
 
     /// The recorded server wrote something at that time: it was not asleep yet.
-    pub fn wrote(&mut self, at: Micros) {
+    pub(crate) fn wrote(&mut self, at: Micros) {
         self.wrote = Some(at);
     }
 
     /// The server works for `time` on what has arrived.
-    pub fn serve(&mut self, time: Micros) {
+    pub(crate) fn serve(&mut self, time: Micros) {
         if let Some(busy_until) = &mut self.busy_until {
             *busy_until += time;
         }
     }
 
     /// When the server will have done all that has arrived; `None` before the first batch.
-    pub fn busy_until(&self) -> Option<Micros> {
+    pub(crate) fn busy_until(&self) -> Option<Micros> {
         self.busy_until
     }
 
     /// The server works for `time` of its own accord, at `at` or when it has done what came before.
-    pub fn serve_at(&mut self, at: Micros, time: Micros) {
+    pub(crate) fn serve_at(&mut self, at: Micros, time: Micros) {
         let busy = self.busy_until.map_or(at.0, |busy| busy.0.max(at.0));
         self.busy_until = Some(Micros(busy) + time);
     }
@@ -63,12 +91,13 @@ impl ServerClock {
 
 #[cfg(test)]
 mod tests {
+    use x11prof_cost_model::Micros;
+
     use super::ServerClock;
-    use crate::Micros;
 
     #[test]
     fn a_batch_wakes_a_server_that_is_done() {
-        let mut clock = ServerClock::new();
+        let mut clock = ServerClock::default();
         assert_eq!(clock.arrive(Micros(100.0)), Some(Micros(f64::INFINITY)));
         clock.serve(Micros(30.0));
         assert_eq!(clock.arrive(Micros(110.0)), None);
@@ -82,7 +111,7 @@ mod tests {
 
     #[test]
     fn it_fell_asleep_after_it_wrote() {
-        let mut clock = ServerClock::new();
+        let mut clock = ServerClock::default();
         clock.arrive(Micros(100.0));
         clock.serve(Micros(5.0));
         clock.wrote(Micros(140.0));
@@ -96,7 +125,7 @@ mod tests {
     #[test]
     fn the_same_batches_wake_a_faster_server_more_often() {
         let wakeups = |cost: f64| {
-            let mut clock = ServerClock::new();
+            let mut clock = ServerClock::default();
             let batch = |at: u32| {
                 let woke = clock.arrive(Micros(f64::from(at) * 10.0));
                 clock.serve(Micros(cost));

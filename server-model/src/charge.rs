@@ -2,10 +2,10 @@
 
 use x11prof_cost_model::{Cost, Price};
 use x11prof_protocol::{SequenceNumber, Symbol};
-use x11prof_session::Operation;
-use x11prof_trace::{ConnectionId, Timestamp};
+use x11prof_session::{ClientId, Operation};
 
-use super::crossing::Crossing;
+use crate::clock::Time;
+use crate::operation::across_network::Crossing;
 
 /// What makes up transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,12 +37,12 @@ pub enum TransportPart {
 pub enum Charge<'a> {
     /// A request.
     Request {
-        /// Its connection.
-        connection: ConnectionId,
+        /// Its client.
+        client: ClientId,
         /// Its number there.
         sequence: SequenceNumber,
         /// When it had been read.
-        time: Timestamp,
+        time: Time,
         /// What it does.
         operation: &'a Operation,
         /// Its bytes on the wire.
@@ -56,8 +56,8 @@ pub enum Charge<'a> {
     },
     /// A request that was charged before failed.
     Failed {
-        /// Its connection.
-        connection: ConnectionId,
+        /// Its client.
+        client: ClientId,
         /// Its number there.
         sequence: SequenceNumber,
         /// Its name.
@@ -68,17 +68,17 @@ pub enum Charge<'a> {
     },
     /// A request that was charged latency before turns out not to have blocked its client.
     Pipelined {
-        /// Its connection.
-        connection: ConnectionId,
+        /// Its client.
+        client: ClientId,
         /// Its name.
         request: Symbol,
     },
     /// What a message costs beside its operation.
     Transport {
-        /// The connection.
-        connection: ConnectionId,
+        /// The client.
+        client: ClientId,
         /// When.
-        time: Timestamp,
+        time: Time,
         /// What.
         part: TransportPart,
         /// Bytes on the wire that are not a request's.
@@ -91,8 +91,8 @@ pub enum Charge<'a> {
     },
     /// A wakeup that was charged before was for this request: the first to end behind it.
     Blame {
-        /// The connection.
-        connection: ConnectionId,
+        /// The client.
+        client: ClientId,
         /// The request.
         request: Symbol,
         /// The wakeup's cost.
@@ -102,14 +102,14 @@ pub enum Charge<'a> {
 
 impl Charge<'_> {
     /// What a server does beside messages.
-    pub(super) fn beside(
-        (connection, time): (ConnectionId, Timestamp),
+    pub(crate) fn beside(
+        (client, time): (ClientId, Time),
         part: TransportPart,
         server: Cost,
         request: Option<Symbol>,
     ) -> Self {
         Charge::Transport {
-            connection,
+            client,
             time,
             part,
             bytes: 0,

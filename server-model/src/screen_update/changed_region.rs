@@ -48,7 +48,7 @@ impl Band {
 
 /// Boxes that may overlap, as a region.
 #[derive(Debug, Default)]
-pub(super) struct Bands {
+pub(crate) struct ChangedRegion {
     /// From the top; they do not overlap.
     bands: Vec<Band>,
     boxes: usize,
@@ -56,20 +56,20 @@ pub(super) struct Bands {
     counted: (u64, u64),
 }
 
-impl Bands {
+impl ChangedRegion {
     /// How many boxes the region has.
-    pub(super) fn boxes(&self) -> u64 {
+    pub(crate) fn boxes(&self) -> u64 {
         self.counted.0 + self.boxes as u64
     }
 
     /// How many of them are in bands that begin above `row`.
-    pub(super) fn above(&self, row: u16) -> u64 {
+    pub(crate) fn above(&self, row: u16) -> u64 {
         let bands = self.bands.iter().take_while(|band| band.top < row);
         let boxes: usize = bands.map(|band| band.columns.len()).sum();
         self.counted.0 + boxes as u64
     }
 
-    pub(super) fn add(&mut self, area: Changed) {
+    pub(crate) fn add(&mut self, area: Changed) {
         if area.left >= area.right || area.top >= area.bottom {
             return;
         }
@@ -120,7 +120,7 @@ impl Bands {
     }
 
     /// How many boxes the region has, and how many pixels; forgets it.
-    pub(super) fn take(&mut self) -> (u64, u64) {
+    pub(crate) fn take(&mut self) -> (u64, u64) {
         self.count();
         std::mem::take(&mut self.counted)
     }
@@ -137,10 +137,10 @@ mod tests {
 
     use x11prof_session::Changed;
 
-    use super::{Bands, MOST};
+    use super::{ChangedRegion, MOST};
 
     fn bands(areas: &[(u16, u16, u16, u16)]) -> (u64, u64) {
-        let mut bands = Bands::default();
+        let mut bands = ChangedRegion::default();
         for &(left, top, right, bottom) in areas {
             bands.add(Changed {
                 left,
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn boxes_above_a_row() {
-        let mut bands = Bands::default();
+        let mut bands = ChangedRegion::default();
         let rows = [(0, 2), (4, 2), (8, 1)];
         for (top, boxes) in rows {
             for at in 0..boxes {
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn boxes_anywhere_are_what_they_are_by_the_pixel() {
-        let (mut bands, mut pixels) = (Bands::default(), HashSet::new());
+        let (mut bands, mut pixels) = (ChangedRegion::default(), HashSet::new());
         let mut lot = 1_u32;
         for _ in 0..300 {
             let mut any = |most: u32| {
@@ -231,7 +231,7 @@ mod tests {
             right: 2 * (at % 64) as u16 + 1,
             bottom: 2 * (at / 64) as u16 + 1,
         };
-        let mut bands = Bands::default();
+        let mut bands = ChangedRegion::default();
         for at in 0..2 * MOST {
             bands.add(apart(at));
         }

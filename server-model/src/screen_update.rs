@@ -1,18 +1,20 @@
-//! What a server does later for what has been drawn on its screen: Xvnc encodes for its viewer what
-//! has changed since the last picture, Xephyr copies it to its host. It counts by the picture and by
-//! the changed pixel, whatever was drawn there and how often.
+//! Screen update: what a nested, viewed or composited server does after a while for what has changed on its
+//! screen. Xvnc encodes it for its viewer, Xephyr copies it to its host. An update costs by the changed pixel,
+//! whatever was drawn there and how often.
+
+mod changed_region;
+mod time_slices;
 
 use x11prof_cost_model::{Cost, Deferred, Micros};
-use x11prof_session::{Change, Changed};
-use x11prof_trace::ConnectionId;
+use x11prof_session::{Change, Changed, ClientId};
 
-use super::bands::Bands;
-use super::slices::Slices;
+use changed_region::ChangedRegion;
+use time_slices::TimeSlices;
 
 /// What has changed since the last picture.
 #[derive(Debug, Default)]
 struct Changes {
-    region: Bands,
+    region: ChangedRegion,
     /// The last change: programs that draw on one place again and again change nothing more.
     last: Option<Changed>,
 }
@@ -40,7 +42,7 @@ impl Changes {
 
 /// The pictures that one server makes of what is drawn.
 #[derive(Debug)]
-pub(super) struct Pictures {
+pub(crate) struct ScreenUpdates {
     costs: Deferred,
     changes: Changes,
     /// When the next may be made, if anything has changed.
@@ -48,23 +50,23 @@ pub(super) struct Pictures {
     /// When the last one was.
     last: Option<Micros>,
     /// When a server at work looks whether one is to be made.
-    slices: Slices,
+    slices: TimeSlices,
 }
 
-impl Pictures {
-    pub(super) fn new(costs: Deferred) -> Pictures {
-        Pictures {
+impl ScreenUpdates {
+    pub(crate) fn new(costs: Deferred) -> ScreenUpdates {
+        ScreenUpdates {
             costs,
             changes: Changes::default(),
             due: None,
             last: None,
-            slices: Slices::new(costs.busy_us),
+            slices: TimeSlices::new(costs.busy_us),
         }
     }
 
     /// A `change` came at `now`; what that costs beside its request. The first change after a pause of an
     /// interval may wait, for what comes with it.
-    pub(super) fn change(&mut self, change: &Change, now: Micros) -> Micros {
+    pub(crate) fn change(&mut self, change: &Change, now: Micros) -> Micros {
         let mut joins = Micros::ZERO;
         if self.due.is_none() && self.slices.over(now) {
             self.slices.next(now);
@@ -92,12 +94,12 @@ impl Pictures {
     }
 
     /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
-    pub(super) fn pauses(&self, now: Micros) -> bool {
+    pub(crate) fn pauses(&self, now: Micros) -> bool {
         self.at_rest() && self.slices.over(now)
     }
 
     /// A client has requests at `now`, where the server was at work until `busy`.
-    pub(super) fn serves(&mut self, client: ConnectionId, now: Micros, busy: Micros) {
+    pub(crate) fn serves(&mut self, client: ClientId, now: Micros, busy: Micros) {
         self.slices.comes(client, now < busy);
         if now >= busy {
             self.slices.rests(busy, now);
@@ -107,7 +109,7 @@ impl Pictures {
     /// The picture that was made by `now`, if one was: when, and its cost, where the wakeup before
     /// cost `cold` more than one in a warm cache. One without an interval is made when the server
     /// has nothing else to do, or has been at work for long.
-    pub(super) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Made> {
+    pub(crate) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Update> {
         let over = self.pauses(now);
         let may = idle || !self.at_rest() || over;
         let due = self.due.take_if(|due| *due <= now && may);
@@ -117,7 +119,7 @@ impl Pictures {
             let (boxes, pixels) = self.changes.take();
             let wait = self.costs.wait_us.unwrap_or_default() * boxes as f64;
             let cost = self.costs.cost(pixels, boxes, cold);
-            Made { due, cost, wait }
+            Update { due, cost, wait }
         });
         if over && !idle {
             let took = made.map_or(Micros::ZERO, |made| made.cost.time + made.wait);
@@ -129,20 +131,19 @@ impl Pictures {
 
 /// A picture that was made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Made {
-    pub(super) due: Micros,
-    pub(super) cost: Cost,
+pub(crate) struct Update {
+    pub(crate) due: Micros,
+    pub(crate) cost: Cost,
     /// How long the server waited for its host.
-    pub(super) wait: Micros,
+    pub(crate) wait: Micros,
 }
 
 #[cfg(test)]
 mod tests {
     use x11prof_cost_model::{Deferred, Micros};
-    use x11prof_session::{Change, Changed};
-    use x11prof_trace::ConnectionId;
+    use x11prof_session::{Change, Changed, ClientId};
 
-    use super::{Changes, Pictures};
+    use super::{Changes, ScreenUpdates};
 
     fn area(left: u16, top: u16, right: u16, bottom: u16) -> Changed {
         Changed {
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn pictures_come_at_their_interval() {
-        let mut pictures = Pictures::new(costs(100.0));
+        let mut pictures = ScreenUpdates::new(costs(100.0));
         let all = area(0, 0, 10, 10);
         assert_eq!(pictures.made(Micros(1e9), true, Micros::ZERO), None);
         pictures.change(&all.into(), Micros(1000.0));
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn changes_are_joined_to_those_before() {
-        let mut pictures = Pictures::new(Deferred {
+        let mut pictures = ScreenUpdates::new(Deferred {
             join_us: Some(Micros(2.0)),
             join_box_us: Some(Micros(0.25)),
             copied_us: Some(Micros(1.0)),
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn without_an_interval_they_wait_for_rest() {
-        let mut pictures = Pictures::new(costs(0.0));
+        let mut pictures = ScreenUpdates::new(costs(0.0));
         pictures.change(&area(0, 0, 2, 1).into(), Micros(10.0));
         assert_eq!(pictures.made(Micros(20.0), false, Micros::ZERO), None);
         let made = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
@@ -234,14 +235,14 @@ mod tests {
 
     #[test]
     fn at_work_they_wait_for_a_pause() {
-        let mut pictures = Pictures::new(Deferred {
+        let mut pictures = ScreenUpdates::new(Deferred {
             busy_us: Some(Micros(50.0)),
             box_us: Some(Micros(2.0)),
             wait_us: Some(Micros(20.0)),
             chill: Some(3.0),
             ..costs(0.0)
         });
-        pictures.serves(ConnectionId(1), Micros(10.0), Micros::ZERO);
+        pictures.serves(ClientId(1), Micros(10.0), Micros::ZERO);
         pictures.change(&area(0, 0, 2, 1).into(), Micros(20.0));
         pictures.change(&area(4, 0, 6, 1).into(), Micros(30.0));
         assert!(!pictures.pauses(Micros(59.0)));

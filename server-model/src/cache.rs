@@ -1,0 +1,147 @@
+//! Cache: what a server has lost from its processor's caches. Code that has not run lately, pixels that
+//! have not been touched.
+
+mod pixels;
+
+use std::hash::BuildHasher;
+
+use x11prof_cost_model::{Cost, FastMap, Lapse, Micros, SleepPrices};
+use x11prof_protocol::{Request, Symbol};
+use x11prof_session::{Effect, Operation, Session};
+
+use pixels::TouchedPixels;
+
+/// Operations told apart by when they ran last; beyond that all count as not having run.
+const OPERATIONS_LIMIT: usize = 1 << 14;
+
+/// How far a server has come, by all that empties its caches.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Elapsed {
+    /// The server's clock.
+    pub(crate) now: Micros,
+    /// For how long others have run on the server's processor.
+    pub(crate) worked: Micros,
+    /// For how long the server has slept while nobody else ran on its processor.
+    pub(crate) idled: Micros,
+}
+
+/// What has run, and been touched, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Caches {
+    /// When each operation ran last, and for how long others had worked by then: by the request's name
+    /// and a hash of the attributes.
+    last_run: FastMap<(Symbol, u64), (Micros, Micros)>,
+    touched: TouchedPixels,
+}
+
+impl Caches {
+    /// What a request costs beyond its price for what is cold of it, where its first use is so many usual ones.
+    pub(crate) fn cost(
+        &mut self,
+        prices: &SleepPrices,
+        session: &Session,
+        request: &Request<'_>,
+        operation: Option<&Operation>,
+        (elapsed, first_uses): (Elapsed, f64),
+    ) -> Cost {
+        if !prices.is_known() {
+            return Cost::default();
+        }
+        let code = self.code(prices, request.name, operation, (elapsed, first_uses));
+        operation.map_or(code, |operation| {
+            code + self.pixels(prices, session, request, operation, elapsed)
+        })
+    }
+
+    /// For not having run for a while. One of other attributes is other code, and costs about as
+    /// much as one of another name.
+    fn code(
+        &mut self,
+        prices: &SleepPrices,
+        request: Symbol,
+        operation: Option<&Operation>,
+        (elapsed, first_uses): (Elapsed, f64),
+    ) -> Cost {
+        let Elapsed { now, worked, .. } = elapsed;
+        let attributes = operation.map(|operation| &operation.attributes);
+        let hash = self.last_run.hasher().hash_one(attributes);
+        if self.last_run.len() >= OPERATIONS_LIMIT {
+            self.last_run.clear();
+        }
+        let before = self.last_run.insert((request, hash), (now, worked));
+        let lapse = before.map_or(Lapse::EVER, |(then, worked_then)| Lapse {
+            slept: now - then,
+            worked: worked - worked_then,
+        });
+        prices.first(lapse, first_uses)
+    }
+
+    /// For pixels that were not touched since the server idled.
+    fn pixels(
+        &mut self,
+        prices: &SleepPrices,
+        session: &Session,
+        request: &Request<'_>,
+        operation: &Operation,
+        elapsed: Elapsed,
+    ) -> Cost {
+        let draws = operation.effect != Effect::Nothing;
+        let Some(least) = prices.warm_until().filter(|_| draws) else {
+            return Cost::default();
+        };
+        let Some(access) = session.pixel_access(request, operation) else {
+            return Cost::default();
+        };
+        let touched = self.touched.touch(access, elapsed.idled, least);
+        let [read, drawn] = touched.map(|cold| prices.pixel(cold.idle).times(cold.pixels));
+        read + drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Micros, ServerParameters, TransportPrices};
+    use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
+    use x11prof_session::Session;
+
+    use super::{Caches, Elapsed};
+
+    /// A first use of 4 µs.
+    fn prices() -> TransportPrices {
+        let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
+            wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
+            event = { cpu_us = 0 }\n\
+            after_sleep = [{ asleep_us = 100, wakeup_us = 6, first_us = 4, connection_us = 20 }]\n";
+        TransportPrices::new(&ServerParameters::from_toml(text).unwrap())
+    }
+
+    #[test]
+    fn a_first_use_is_as_many_usual_ones_as_its_request_has() {
+        let prices = prices();
+        let request = Request {
+            sequence: SequenceNumber(1),
+            name: "WarpPointer".into(),
+            major: 41,
+            minor: 0,
+            order: ByteOrder::Little,
+            bytes: &[0; 24],
+            wire_len: 24,
+            header_len: 4,
+            has_reply: false,
+        };
+        let mut caches = Caches::default();
+        let mut cost = |at: f64| {
+            let elapsed = Elapsed {
+                now: Micros(at),
+                ..Elapsed::default()
+            };
+            let (session, at) = (Session::new(), (elapsed, 2.5));
+            let cost = caches.cost(prices.sleep(), &session, &request, None, at);
+            cost.time.0
+        };
+        assert_eq!(cost(0.0), 10.0);
+        // It has run 50 µs ago.
+        assert_eq!(cost(50.0), 5.0);
+        assert_eq!(cost(1050.0), 10.0);
+    }
+}

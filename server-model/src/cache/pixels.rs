@@ -1,0 +1,216 @@
+//! Which pixels the server touches for the first time since it idled: they have left its
+//! processor's caches, whether its code has or not.
+//!
+//! Places are squares of a drawable, by where an operation begins: programs draw the same things
+//! at the same places. A pixmap is warm when it was made. What is read to be copied is mostly drawn just before;
+//! it is counted where nothing was drawn on its drawable since the server idled.
+
+use x11prof_cost_model::{FastMap, Micros};
+use x11prof_session::{PixelAccess, PixelArea};
+
+/// Places known at most; beyond that all are forgotten.
+const PLACES_LIMIT: usize = 1 << 14;
+/// The side of a place, in pixels.
+const SIDE: i16 = 256;
+
+/// A drawable with a place in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Known(u32, i16, i16),
+    /// All of a pixmap as it was made: the server clears its memory.
+    Made(u32),
+    /// All of a drawable.
+    All(u32),
+}
+
+/// What was touched at a place.
+#[derive(Debug, Clone, Copy)]
+struct Warm {
+    /// For how long the server had idled by then, in all.
+    idled: Micros,
+    pixels: f64,
+}
+
+/// What was touched, and when.
+#[derive(Debug, Default)]
+pub(crate) struct TouchedPixels {
+    places: FastMap<Place, Warm>,
+}
+
+/// Pixels that are touched after the server idled.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct ColdPixels {
+    pub(crate) pixels: f64,
+    /// For how long the server has idled since they were touched before; without end where it
+    /// was never seen to touch them.
+    pub(crate) idle: Micros,
+}
+
+impl TouchedPixels {
+    /// What a request reads and what it writes of what has not been touched since the server idled for
+    /// `least`; `idled` is for how long it has in all by now.
+    pub(crate) fn touch(
+        &mut self,
+        access: PixelAccess,
+        idled: Micros,
+        least: Micros,
+    ) -> [ColdPixels; 2] {
+        match access {
+            PixelAccess::Makes(pixmap) => {
+                let pixels = f64::INFINITY;
+                room(&mut self.places).insert(Place::Made(pixmap), Warm { idled, pixels });
+                Default::default()
+            }
+            PixelAccess::Writes {
+                reads,
+                writes,
+                from_client,
+            } => {
+                let read = match (from_client, reads) {
+                    // Its client has written them, on another processor or in another cache.
+                    (true, _) => ColdPixels {
+                        pixels: writes.pixels,
+                        idle: Micros(f64::INFINITY),
+                    },
+                    (false, Some(area)) => self.read(area, idled, least),
+                    (false, None) => ColdPixels::default(),
+                };
+                [read, self.write(writes, idled, least)]
+            }
+        }
+    }
+
+    /// What was not seen to be drawn on is not known to be anywhere.
+    fn read(&mut self, area: PixelArea, idled: Micros, least: Micros) -> ColdPixels {
+        let Some(all) = self.places.get_mut(&Place::All(area.drawable)) else {
+            return ColdPixels::default();
+        };
+        let idle = idled - all.idled;
+        all.idled = idled;
+        let pixels = if idle > least { area.pixels } else { 0.0 };
+        ColdPixels { pixels, idle }
+    }
+
+    fn write(&mut self, area: PixelArea, idled: Micros, least: Micros) -> ColdPixels {
+        let PixelArea {
+            drawable,
+            begin: (x, y),
+            pixels,
+        } = area;
+        let known = Place::Known(drawable, x / SIDE, y / SIDE);
+        let made = Place::Made(drawable);
+        let before = self.places.get(&known).or(self.places.get(&made)).copied();
+        let idle = before.map_or(Micros(f64::INFINITY), |before| idled - before.idled);
+        let warm = before.filter(|_| idle <= least);
+        let cold = (pixels - warm.map_or(0.0, |warm| warm.pixels)).max(0.0);
+        let now = Warm {
+            idled,
+            pixels: warm.map_or(pixels, |warm| warm.pixels.max(pixels)),
+        };
+        let places = room(&mut self.places);
+        for place in [known, Place::All(drawable)] {
+            places.insert(place, now);
+        }
+        ColdPixels { pixels: cold, idle }
+    }
+}
+
+fn room<K, V>(map: &mut FastMap<K, V>) -> &mut FastMap<K, V> {
+    if map.len() >= PLACES_LIMIT {
+        map.clear();
+    }
+    map
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+    use x11prof_session::{PixelAccess, PixelArea};
+
+    use super::{ColdPixels, TouchedPixels};
+
+    fn area(drawable: u32, x: i16, pixels: f64) -> PixelArea {
+        PixelArea {
+            drawable,
+            begin: (x, 0),
+            pixels,
+        }
+    }
+
+    fn touch(touched: &mut TouchedPixels, access: PixelAccess, idled: f64) -> [ColdPixels; 2] {
+        touched.touch(access, Micros(idled), Micros(200.0))
+    }
+
+    /// Draws at that place.
+    fn draw(touched: &mut TouchedPixels, writes: PixelArea, idled: f64) -> ColdPixels {
+        let access = PixelAccess::Writes {
+            reads: None,
+            writes,
+            from_client: false,
+        };
+        let [_, drawn] = touch(touched, access, idled);
+        drawn
+    }
+
+    #[test]
+    fn what_is_copied_from_is_cold_where_nothing_was_drawn_there() {
+        let mut touched = TouchedPixels::default();
+        let copy = |touched: &mut TouchedPixels, idled| {
+            let access = PixelAccess::Writes {
+                reads: Some(area(1, 0, 1000.0)),
+                writes: area(2, 0, 1000.0),
+                from_client: false,
+            };
+            let [read, _] = touch(touched, access, idled);
+            read.pixels
+        };
+        // Nobody knows what was drawn there.
+        assert_eq!(copy(&mut touched, 100.0), 0.0);
+        draw(&mut touched, area(1, 600, 10.0), 100.0);
+        assert_eq!(copy(&mut touched, 200.0), 0.0);
+        assert_eq!(copy(&mut touched, 5000.0), 1000.0);
+        assert_eq!(copy(&mut touched, 5100.0), 0.0);
+    }
+
+    #[test]
+    fn pixels_are_warm_until_the_server_idles() {
+        let mut touched = TouchedPixels::default();
+        let cold = |pixels, idle| ColdPixels {
+            pixels,
+            idle: Micros(idle),
+        };
+        let first = draw(&mut touched, area(1, 0, 1000.0), 100.0);
+        assert_eq!(first, cold(1000.0, f64::INFINITY));
+        assert_eq!(draw(&mut touched, area(1, 3, 1000.0), 150.0).pixels, 0.0);
+        // More of them: those beyond.
+        let more = draw(&mut touched, area(1, 0, 1500.0), 200.0);
+        assert_eq!(more, cold(500.0, 50.0));
+        let later = draw(&mut touched, area(1, 0, 1500.0), 5200.0);
+        assert_eq!(later, cold(1500.0, 5000.0));
+    }
+
+    #[test]
+    fn a_pixmap_is_warm_when_it_was_made() {
+        let mut touched = TouchedPixels::default();
+        touch(&mut touched, PixelAccess::Makes(7), 10.0);
+        assert_eq!(draw(&mut touched, area(7, 0, 1000.0), 20.0).pixels, 0.0);
+        assert_eq!(draw(&mut touched, area(8, 0, 1000.0), 20.0).pixels, 1000.0);
+        assert_eq!(
+            draw(&mut touched, area(7, 0, 1000.0), 5000.0).pixels,
+            1000.0
+        );
+    }
+
+    #[test]
+    fn what_a_client_wrote_in_shared_memory_is_cold() {
+        let mut touched = TouchedPixels::default();
+        let image = PixelAccess::Writes {
+            reads: None,
+            writes: area(1, 0, 1000.0),
+            from_client: true,
+        };
+        let twice = [10.0, 20.0].map(|idled| touch(&mut touched, image, idled));
+        assert_eq!(twice.map(|[read, _]| read.pixels), [1000.0; 2]);
+        assert_eq!(twice[1][1].pixels, 0.0);
+    }
+}

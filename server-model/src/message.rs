@@ -1,0 +1,54 @@
+//! Message: bytes read, replies and events written, clients that come and go.
+
+use x11prof_cost_model::{Cost, Lapse, TransportPrices};
+use x11prof_protocol::Message;
+use x11prof_session::{Change, ClientId, Operation, Session};
+
+use crate::clock::Time;
+
+/// A message that the server read or wrote, and what the session knows of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Traffic<'a> {
+    /// Whose it is.
+    pub client: ClientId,
+    /// When its last byte was read off the socket.
+    pub time: Time,
+    /// The message.
+    pub message: &'a Message<'a>,
+    /// A request as an operation; `None` for other messages.
+    pub operation: Option<&'a Operation>,
+    /// What a request changes on the screen, where that is known.
+    pub changed: Option<&'a Change>,
+    /// The extensions known so far.
+    pub extensions: &'a x11prof_protocol::Extensions,
+    /// The state of the display after the message.
+    pub session: &'a Session,
+}
+
+/// What a new client's setup of so many bytes costs, its end with it, where it woke the server after `lapse`.
+pub(crate) fn setup(prices: &TransportPrices, bytes: u64, lapse: Lapse) -> Cost {
+    let read = prices.byte_read().times(bytes as f64);
+    read + prices.sleep().connection(lapse)
+}
+
+/// What reading a request of so many bytes costs.
+pub(crate) fn read(prices: &TransportPrices, bytes: u64) -> Cost {
+    prices.byte_read().times(bytes as f64)
+}
+
+/// What a reply or an error of so many bytes costs; the first message of a write costs the write as well.
+pub(crate) fn answer(prices: &TransportPrices, bytes: u64, first: bool) -> Cost {
+    prices.reply(bytes) + write(prices, first)
+}
+
+/// The same of an event.
+pub(crate) fn event(prices: &TransportPrices, first: bool) -> Cost {
+    prices.event() + write(prices, first)
+}
+
+fn write(prices: &TransportPrices, first: bool) -> Cost {
+    match first {
+        true => prices.flush(),
+        false => Cost::default(),
+    }
+}

@@ -1,0 +1,68 @@
+//! Operation: a request's fixed part, and f(size) for each of its items.
+
+pub(crate) mod across_network;
+
+use x11prof_cost_model::{
+    Cost, CostTable, Price, ServerParameters, Substitutions, TransportPrices,
+};
+use x11prof_protocol::{Request, Symbol};
+use x11prof_session::{Across, Operation};
+
+use across_network::Crossing;
+
+/// The prices of requests.
+pub(crate) struct Operations {
+    costs: CostTable,
+    /// The last request's, used again.
+    pub(crate) price: Price,
+}
+
+impl Operations {
+    pub(crate) fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> Operations {
+        Operations {
+            costs: CostTable::new(parameters, substitutions),
+            price: Price::default(),
+        }
+    }
+
+    /// Looks up the price of `operation`, which then is `price`; its fixed part is given.
+    pub(crate) fn look_up(&mut self, operation: &Operation) -> Cost {
+        self.costs.price_into(operation, &mut self.price)
+    }
+
+    /// What the length of its answer adds to a request's price.
+    pub(crate) fn answered(&self, request: Symbol, bytes: u64) -> Cost {
+        self.costs.answered(request, bytes)
+    }
+
+    /// How many usual first uses that of `operation` is.
+    pub(crate) fn first_uses(&mut self, operation: Option<&Operation>) -> f64 {
+        operation.map_or(1.0, |operation| self.costs.first_uses(operation))
+    }
+
+    /// What `request`, which has the price looked up last, costs more across a network, where `across` takes its
+    /// place.
+    pub(crate) fn across_network(
+        &mut self,
+        request: &Request<'_>,
+        across: &Across,
+        transport: &TransportPrices,
+    ) -> Crossing {
+        let sent = if across.instead { request.wire_len } else { 0 };
+        let bytes = across.bytes.saturating_sub(sent);
+        let mut server = self.costs.price(&across.operation).server;
+        server += transport.byte_read().times(bytes as f64);
+        if across.reply_bytes > 0 {
+            let image = transport.reply(across.reply_bytes);
+            server += image.without(transport.reply(0));
+        }
+        if across.instead {
+            server = server.without(self.price.server);
+        }
+        Crossing {
+            count: 1,
+            bytes: bytes + across.reply_bytes,
+            server,
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A server put together: it takes batches of requests, and what it answered, and gives charges.
+
+use x11prof_cost_model::{Cost, FastMap, Micros, ServerParameters, Substitutions, TransportPrices};
+use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_session::{ClientId, Operation};
+
+use crate::cache::Caches;
+use crate::charge::{Charge, TransportPart};
+use crate::client::{Client, PricedRequest};
+use crate::clock::{ServerClock, Time};
+use crate::message::{self, Traffic};
+use crate::operation::Operations;
+use crate::screen_update::{ScreenUpdates, Update};
+use crate::wakeup::Wakeups;
+use crate::wakeup::shared_processor::Stretch;
+
+/// The events that a copy is answered by: GraphicsExposure, NoExposure.
+const COPIED: [u8; 2] = [13, 14];
+
+/// Which requests are charged the network's latency (equation 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Blocking {
+    /// All that the protocol answers with a reply, as the paper has it.
+    ByType,
+    /// Of those, the ones that were the last request of their client when the answer came; one
+    /// that was never answered counts by its type.
+    #[default]
+    Observed,
+}
+
+/// One display server, simulated. It is told all in the order of time: for each batch of requests `batch`, then its
+/// messages; for each write of the server `wrote`, then its messages.
+pub struct ServerModel {
+    operations: Operations,
+    transport: TransportPrices,
+    clock: ServerClock,
+    wakeups: Wakeups,
+    caches: Caches,
+    /// `None` where the server does nothing more for what has changed on its screen, or that is not known.
+    updates: Option<ScreenUpdates>,
+    clients: FastMap<ClientId, Client>,
+    blocking: Blocking,
+}
+
+impl ServerModel {
+    /// The server that `parameters` describe, asleep.
+    pub fn new(
+        parameters: &ServerParameters,
+        substitutions: &Substitutions,
+        blocking: Blocking,
+    ) -> ServerModel {
+        let transport = TransportPrices::new(parameters);
+        ServerModel {
+            operations: Operations::new(parameters, substitutions),
+            updates: transport.deferred().map(ScreenUpdates::new),
+            transport,
+            clock: ServerClock::default(),
+            wakeups: Wakeups::default(),
+            caches: Caches::default(),
+            clients: FastMap::default(),
+            blocking,
+        }
+    }
+
+    /// Whether the server's transport costs are known; else transport counts as no time.
+    pub fn knows_transport(&self) -> bool {
+        self.transport.is_known()
+    }
+
+    /// Whether it is known what the server does for what has changed on its screen.
+    pub fn knows_updates(&self) -> bool {
+        self.updates.is_some()
+    }
+
+    /// A thread that is not the server's ran on the server's processor. To be told before the first batch that comes
+    /// after the stretch began.
+    pub fn another_ran(&mut self, stretch: Stretch) {
+        self.wakeups.processor.take(stretch);
+    }
+
+    /// Bytes of `client` arrive; the messages that end in them follow.
+    pub fn batch(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
+        self.between_batches(client, time, on);
+        let answered = self.clients.get(&client).and_then(|known| known.awaited);
+        if self.wakeups.arrive(&mut self.clock, time, answered) {
+            let server = self.transport.wakeup(self.wakeups.lapse());
+            self.clock.serve(server.time);
+            let known = self.clients.entry(client).or_default();
+            known.unblamed = Some(known.unblamed.unwrap_or_default() + server);
+            let there = (client, time);
+            on(&Charge::beside(there, TransportPart::Wakeup, server, None));
+        }
+    }
+
+    /// The server wrote to `client`; the messages that end in that follow.
+    pub fn wrote(&mut self, client: ClientId, time: Time) {
+        let at = self.clock.at(time);
+        self.clock.wrote(at);
+        self.clients.entry(client).or_default().written = true;
+    }
+
+    /// A client's connection is closed.
+    pub fn closed(&mut self, client: ClientId) {
+        self.clients.remove(&client);
+    }
+
+    /// When the server will have done all that it was told of; `None` before the first batch.
+    pub(crate) fn busy_until(&self) -> Option<Time> {
+        let busy = self.clock.busy_until()?;
+        Some(self.clock.time_of(busy))
+    }
+
+    /// A message of the batch that was told last, or of the write.
+    pub fn message(&mut self, seen: &Traffic<'_>, on: &mut impl FnMut(&Charge<'_>)) {
+        use TransportPart::{Cold, Error, Event, Read, Reply, Setup};
+        let mut transport = |model: &mut ServerModel, part, bytes, server: Cost, request| {
+            model.clock.serve(server.time);
+            on(&Charge::Transport {
+                client: seen.client,
+                time: seen.time,
+                part,
+                bytes,
+                server,
+                request,
+            });
+        };
+        match seen.message {
+            Message::ClientSetup(setup) => {
+                let cost = message::setup(&self.transport, setup.wire_len, self.wakeups.lapse());
+                transport(self, Setup, setup.wire_len, cost, None);
+                // It was the setup that woke the server, not the first request.
+                if let Some(client) = self.clients.get_mut(&seen.client) {
+                    client.unblamed = None;
+                }
+            }
+            Message::ServerSetup(setup) => {
+                self.first_of_write(seen.client);
+                transport(self, Setup, setup.wire_len, Cost::default(), None);
+            }
+            Message::Request(request) => {
+                let read = message::read(&self.transport, request.wire_len);
+                let cold = self.cold(seen, request);
+                transport(self, Read, 0, read, Some(request.name));
+                if cold.time > Micros::ZERO {
+                    transport(self, Cold, 0, cold, Some(request.name));
+                }
+                if let Some(operation) = seen.operation {
+                    self.request(seen, request, operation, on);
+                }
+            }
+            Message::Reply(reply) => {
+                let bytes = reply.wire_len;
+                let first = self.first_of_write(seen.client);
+                let written = message::answer(&self.transport, bytes, first);
+                let work = reply.request.map(|it| self.operations.answered(it, bytes));
+                let cost = written + work.unwrap_or_default();
+                transport(self, Reply, reply.wire_len, cost, reply.request);
+                let client = self.clients.entry(seen.client).or_default();
+                client.answered(reply.sequence);
+                client.told = Some(seen.time);
+                let latest = client.latest == reply.sequence;
+                client.awaited = (reply.last && latest).then_some(seen.time);
+                if let Some(request) = reply.request
+                    && reply.last
+                    && !latest
+                    && self.blocking == Blocking::Observed
+                {
+                    let client = seen.client;
+                    on(&Charge::Pipelined { client, request });
+                }
+            }
+            Message::Event(event) => {
+                let first = self.first_of_write(seen.client);
+                let cost = message::event(&self.transport, first);
+                transport(self, Event, event.wire_len, cost, None);
+                if let Some(sequence) = event.sequence {
+                    let client = self.clients.entry(seen.client).or_default();
+                    client.answered(sequence);
+                    // A client may wait for an event as for a reply.
+                    client.awaited = Some(seen.time);
+                    if !event.sent && COPIED.contains(&event.code) {
+                        client.told = Some(seen.time);
+                    }
+                }
+            }
+            Message::Error(error) => {
+                // An error is written as a reply of 32 bytes is.
+                let bytes = error.bytes.len() as u64;
+                let first = self.first_of_write(seen.client);
+                let cost = message::answer(&self.transport, bytes, first);
+                transport(self, Error, bytes, cost, Some(error.request));
+                self.failed(seen.client, error.sequence, error.request, on);
+            }
+            Message::Malformed(_) => {}
+        }
+    }
+
+    /// Whether the message that is told now is the first of its write.
+    fn first_of_write(&mut self, client: ClientId) -> bool {
+        let client = self.clients.entry(client).or_default();
+        std::mem::take(&mut client.written)
+    }
+
+    /// What a request costs more because it finds code and pixels cold.
+    fn cold(&mut self, seen: &Traffic<'_>, request: &Request<'_>) -> Cost {
+        let now = self.clock.busy_until().unwrap_or_default();
+        let first_uses = self.operations.first_uses(seen.operation);
+        let at = (self.wakeups.elapsed(now), first_uses);
+        let prices = self.transport.sleep();
+        self.caches
+            .cost(prices, seen.session, request, seen.operation, at)
+    }
+
+    fn request(
+        &mut self,
+        seen: &Traffic<'_>,
+        request: &Request<'_>,
+        operation: &Operation,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        let fixed = self.operations.look_up(operation);
+        self.clock.serve(self.operations.price.server.time);
+        if let (Some(updates), Some(changed)) = (&mut self.updates, seen.changed) {
+            let busy = self.clock.busy_until().unwrap_or_default();
+            let join = updates.change(changed, busy);
+            self.operations.price.server += Cost::exact(join);
+            let busy = busy + join;
+            let pauses = updates.pauses(busy);
+            self.clock.serve(join);
+            if pauses {
+                self.update(seen.client, seen.time, (busy, false), on);
+            }
+        }
+
+        let across = seen.session.across(request, operation, seen.extensions);
+        let across = across.map(|across| {
+            self.operations
+                .across_network(request, &across, &self.transport)
+        });
+        let price = &self.operations.price;
+        let known = self.clients.entry(seen.client).or_default();
+        if let Some(server) = known.unblamed.take() {
+            on(&Charge::Blame {
+                client: seen.client,
+                request: request.name,
+                server,
+            });
+        }
+        known.asked(PricedRequest {
+            sequence: request.sequence,
+            request: request.name,
+            server: price.server,
+            fixed,
+            blocking: request.has_reply,
+        });
+        on(&Charge::Request {
+            client: seen.client,
+            sequence: request.sequence,
+            time: seen.time,
+            operation,
+            bytes: request.wire_len,
+            price,
+            blocking: request.has_reply,
+            across,
+        });
+    }
+
+    /// A request that failed costs its fixed part only (DESIGN, section 4).
+    fn failed(
+        &mut self,
+        client: ClientId,
+        sequence: SequenceNumber,
+        request: Symbol,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        let observed = self.blocking == Blocking::Observed;
+        let stream = self.clients.entry(client).or_default();
+        let known = stream.failed(sequence);
+        let pipelined = stream.latest != sequence;
+        let correction = known.as_ref().map(|known| (known.server, known.fixed));
+        let request = known.as_ref().map_or(request, |known| known.request);
+        on(&Charge::Failed {
+            client,
+            sequence,
+            request,
+            correction,
+        });
+        if known.is_some_and(|known| known.blocking) && pipelined && observed {
+            on(&Charge::Pipelined { client, request });
+        }
+    }
+
+    /// What the server did between its clients' requests, before a batch arrives at `time`. It does not
+    /// pause before that of a client that runs as soon as it is answered, and has the next one ready
+    /// before the server, whose processor it is on, looks for more.
+    fn between_batches(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
+        let at = self.clock.at(time);
+        if self.updates.is_none() {
+            return;
+        }
+        let busy = self.clock.busy_until().unwrap_or(at);
+        let ready = self.ready(client, time, busy);
+        let now = Micros(at.0.max(busy.0));
+        self.update(client, time, (now, at >= busy && !ready), on);
+        let busy = self.clock.busy_until().unwrap_or(at);
+        if let Some(updates) = &mut self.updates {
+            updates.serves(client, at, busy);
+        }
+    }
+
+    /// Whether the client of a batch has it ready before the server, at work until `busy`, looks for more.
+    fn ready(&mut self, client: ClientId, time: Time, busy: Micros) -> bool {
+        let Some(client) = self.clients.get_mut(&client) else {
+            return false;
+        };
+        let Some(since) = client.told.take() else {
+            return false;
+        };
+        let processor = &self.wakeups.processor;
+        let Some(ran) = processor.span(since, time) else {
+            return false;
+        };
+        client.runs_first(ran, self.wakeups.awake(busy)) && processor.at_once(since, time)
+    }
+
+    /// The screen update that the server makes by `now`, if it makes one; `idle`, if it has nothing else to do.
+    fn update(
+        &mut self,
+        client: ClientId,
+        time: Time,
+        (now, idle): (Micros, bool),
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        let Some(updates) = &mut self.updates else {
+            return;
+        };
+        let cold = self.transport.cold(self.wakeups.lapse());
+        if let Some(Update { due, cost, wait }) = updates.made(now, idle, cold) {
+            self.clock.serve_at(due, cost.time + wait);
+            let there = (client, self.clock.time_of(due).min(time));
+            on(&Charge::beside(there, TransportPart::Update, cost, None));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Wakeup: waking the server, by how long it slept, and how long others ran on its processor.
+
+pub(crate) mod shared_processor;
+
+use x11prof_cost_model::{Lapse, Micros};
+
+use crate::cache::Elapsed;
+use crate::clock::{ServerClock, Time};
+use shared_processor::SharedProcessor;
+
+/// When a server was woken, and after what.
+#[derive(Debug, Default)]
+pub(crate) struct Wakeups {
+    pub(crate) processor: SharedProcessor,
+    /// What went before the last wakeup.
+    lapse: Lapse,
+    /// For how long others had run on the server's processor when the last batch came.
+    worked: Micros,
+    /// For how long the server has slept so far while nobody else ran on its processor.
+    idled: Micros,
+    /// When the last batch came that found it asleep.
+    woken: Option<Micros>,
+}
+
+impl Wakeups {
+    /// A batch of requests arrives at `time`, of a client that was answered last at `answered`, if it waited for
+    /// that: whether it wakes the server.
+    pub(crate) fn arrive(
+        &mut self,
+        clock: &mut ServerClock,
+        time: Time,
+        answered: Option<Time>,
+    ) -> bool {
+        let at = clock.at(time);
+        let client = answered.and_then(|since| self.processor.span(since, time));
+        let worked = self.processor.worked(time);
+        let lately = worked - std::mem::replace(&mut self.worked, worked);
+        let Some(slept) = clock.arrive(at) else {
+            return false;
+        };
+        // The server waited for a client that had what it waited for: for as long as that
+        // client took. The recorder's ways there and back do not belong to the sleep.
+        let slept = client.map_or(slept, |client| Micros(slept.0.min(client.0)));
+        self.lapse = Lapse {
+            slept,
+            worked: lately,
+        };
+        let idle = (slept - lately).0.max(0.0);
+        // The first batch finds a server that slept for nobody knows how long.
+        if idle.is_finite() {
+            self.idled += Micros(idle);
+        }
+        self.woken = Some(at);
+        true
+    }
+
+    /// What went before the server's last wakeup.
+    pub(crate) fn lapse(&self) -> Lapse {
+        self.lapse
+    }
+
+    /// For how long the server, at work until `busy`, has been since it was woken.
+    pub(crate) fn awake(&self, busy: Micros) -> Micros {
+        self.woken.map_or(Micros::ZERO, |woken| busy - woken)
+    }
+
+    /// How far the server has come by `now`.
+    pub(crate) fn elapsed(&self, now: Micros) -> Elapsed {
+        Elapsed {
+            now,
+            worked: self.worked,
+            idled: self.idled,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The processor that the server shares with others: what they ran is what the server's caches have lost.
+
+use std::collections::VecDeque;
+
+use x11prof_cost_model::Micros;
+
+use crate::clock::Time;
+
+/// Stretches kept until the model has come that far; the oldest are counted at once beyond it.
+const STRETCHES_LIMIT: usize = 1 << 16;
+
+/// A thread that is not the server's ran on the server's processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// When it began.
+    pub from: Time,
+    /// When it ended.
+    pub to: Time,
+    /// Whether it ended because the thread had to wait for something.
+    pub waits: bool,
+}
+
+/// For how long others have run on the server's processor.
+#[derive(Debug, Default)]
+pub(crate) struct SharedProcessor {
+    /// From when to when they ran, in nanoseconds, in order.
+    stretches: VecDeque<(u64, u64)>,
+    /// When they had to wait for something, in order: of those stretches the ends.
+    waits: VecDeque<u64>,
+    /// What is counted already, in nanoseconds, and until when.
+    total: u64,
+    until: u64,
+}
+
+impl SharedProcessor {
+    /// Takes a stretch. All of the time up to which `worked` will be asked for are taken before.
+    pub(crate) fn take(&mut self, stretch: Stretch) {
+        if self.stretches.len() == STRETCHES_LIMIT
+            && let Some((since, until)) = self.stretches.pop_front()
+        {
+            self.total += until.saturating_sub(since.max(self.until));
+        }
+        let to = stretch.to.as_nanos();
+        self.stretches.push_back((stretch.from.as_nanos(), to));
+        if stretch.waits {
+            if self.waits.len() == STRETCHES_LIMIT {
+                self.waits.pop_front();
+            }
+            self.waits.push_back(to);
+        }
+    }
+
+    /// How long it took from when the first of them began between two times until the last ended;
+    /// `None` where nobody ran. To be asked before `worked` is for the later one.
+    pub(crate) fn span(&self, since: Time, until: Time) -> Option<Micros> {
+        let (since, until) = (since.as_nanos(), until.as_nanos());
+        let begun = self.stretches.iter().take_while(|(from, _)| *from < until);
+        let mut within = begun.filter(|(_, to)| *to > since);
+        let &(first, mut last) = within.next()?;
+        last = within.last().map_or(last, |&(_, to)| to);
+        let nanos = last.min(until).saturating_sub(first.max(since));
+        Some(Micros::from_nanos(nanos as f64))
+    }
+
+    /// Whether a client that the server woke on its own processor at `since` had its answer ready at
+    /// `until` before it waited for anything: others ran, and none of them ran again after it had
+    /// waited. To be asked before `worked` is for the later one.
+    pub(crate) fn at_once(&self, since: Time, until: Time) -> bool {
+        let (since, until) = (since.as_nanos(), until.as_nanos());
+        let begun = self.stretches.iter().take_while(|(from, _)| *from < until);
+        let last = begun.filter(|(_, to)| *to > since).last();
+        last.is_some_and(|(from, _)| !self.waits.iter().any(|at| since < *at && at <= from))
+    }
+
+    /// For how long they have run until `time`, from the beginning on. Asked for in the order of time;
+    /// what was not told by then is not in it.
+    pub(crate) fn worked(&mut self, time: Time) -> Micros {
+        let time = time.as_nanos();
+        while let Some(&(since, until)) = self.stretches.front()
+            && since < time
+        {
+            self.total += until.min(time).saturating_sub(since.max(self.until));
+            if until > time {
+                break;
+            }
+            self.stretches.pop_front();
+        }
+        while self.waits.front().is_some_and(|at| *at < time) {
+            self.waits.pop_front();
+        }
+        self.until = self.until.max(time);
+        Micros::from_nanos(self.total as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+
+    use super::{SharedProcessor, Stretch};
+    use crate::clock::Time;
+
+    fn at(micros: u64) -> Time {
+        Time::from_nanos(micros * 1000)
+    }
+
+    /// Others that ran from when to when, and whether they waited then.
+    fn shared(stretches: &[(u64, u64, bool)]) -> SharedProcessor {
+        let mut processor = SharedProcessor::default();
+        for &(from, to, waits) in stretches {
+            let (from, to) = (at(from), at(to));
+            processor.take(Stretch { from, to, waits });
+        }
+        processor
+    }
+
+    #[test]
+    fn what_others_ran_adds_up() {
+        let mut processor = shared(&[(20, 50, false), (70, 90, false)]);
+        let worked = [15, 30, 55, 100, 200].map(|micros| processor.worked(at(micros)));
+        assert_eq!(worked, [0.0, 10.0, 30.0, 50.0, 50.0].map(Micros));
+    }
+
+    #[test]
+    fn a_span_goes_from_the_first_to_the_last() {
+        let processor = shared(&[(25, 30, true), (40, 45, true), (90, 95, true)]);
+        assert_eq!(processor.span(at(20), at(50)), Some(Micros(20.0)));
+        assert_eq!(processor.span(at(27), at(42)), Some(Micros(15.0)));
+        assert_eq!(processor.span(at(50), at(80)), None);
+    }
+
+    #[test]
+    fn an_answer_at_once_is_not_waited_for() {
+        let processor = shared(&[(20, 30, false), (35, 40, true), (70, 80, true)]);
+        assert!(processor.at_once(at(15), at(45)));
+        assert!(!processor.at_once(at(15), at(90)));
+        // It waited before the answer, and not again.
+        assert!(processor.at_once(at(60), at(90)));
+        assert!(!processor.at_once(at(85), at(95)));
+    }
+}

@@ -1,0 +1,176 @@
+//! Which pixels a request reads and writes: what it brings into the processor's caches.
+//!
+//! An area is told by where it begins, and of several areas by where the first does. Requests that
+//! draw no areas (lines, text) are not told.
+
+use x11prof_protocol::{Body, Request};
+
+use crate::operations::operation::Operation;
+use crate::session::Session;
+use crate::windows::drawables::DrawableKind;
+
+/// Some pixels of a drawable.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PixelArea {
+    /// The window or pixmap.
+    pub drawable: u32,
+    /// Where they begin, in the drawable's coordinates: column and row.
+    pub begin: (i16, i16),
+    /// How many they are.
+    pub pixels: f64,
+}
+
+/// Which pixels a request reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PixelAccess {
+    /// It makes this pixmap, whose memory the server clears.
+    Makes(u32),
+    /// It writes pixels.
+    Writes {
+        /// What it reads of another drawable for that.
+        reads: Option<PixelArea>,
+        /// What it writes.
+        writes: PixelArea,
+        /// Whether it reads as many pixels that its client wrote in shared memory.
+        from_client: bool,
+    },
+}
+
+impl Session {
+    /// Which pixels `request` reads and writes, which was observed last and is `operation`; `None` where
+    /// that is not known, or it draws no areas.
+    pub fn pixel_access(
+        &self,
+        request: &Request<'_>,
+        operation: &Operation,
+    ) -> Option<PixelAccess> {
+        // Offsets of the protocol's and the extensions' encodings, without the header: of the drawable or
+        // picture that is drawn on, and of where drawing begins.
+        enum On {
+            Drawable(usize),
+            Picture(usize),
+        }
+        let body = Body::of(request);
+        let name = request.name.as_str();
+        let (on, begin) = match name {
+            "CreatePixmap" => return body.u32(0).map(PixelAccess::Makes),
+            "ClearArea" => (On::Drawable(0), 4),
+            "PolyFillRectangle" => (On::Drawable(0), 8),
+            "PutImage" => (On::Drawable(0), 12),
+            "CopyArea" => (On::Drawable(4), 16),
+            "MIT-SHM:PutImage" => (On::Drawable(0), 20),
+            "RENDER:FillRectangles" => (On::Picture(4), 16),
+            "RENDER:Composite" => (On::Picture(12), 24),
+            _ => return None,
+        };
+        let begin = (body.i16(begin)?, body.i16(begin + 2)?);
+        let drawable = match on {
+            On::Drawable(at) => body.u32(at)?,
+            On::Picture(at) => {
+                let picture = body.u32(at)?;
+                self.picture_drawable(picture).unwrap_or(picture)
+            }
+        };
+        let writes = PixelArea {
+            drawable,
+            begin,
+            pixels: operation.items.iter().sum(),
+        };
+        let source = match name {
+            "CopyArea" => body.u32(0),
+            // A picture of no drawable has no pixels.
+            "RENDER:Composite" => body.u32(4).and_then(|id| self.picture_drawable(id)),
+            _ => None,
+        };
+        let reads = source.map(|drawable| {
+            // A pixmap that is smaller is repeated.
+            let all = self.pixels_of_pixmap(drawable).unwrap_or(f64::INFINITY);
+            PixelArea {
+                drawable,
+                pixels: writes.pixels.min(all),
+                ..writes
+            }
+        });
+        Some(PixelAccess::Writes {
+            reads,
+            writes,
+            from_client: name == "MIT-SHM:PutImage",
+        })
+    }
+
+    /// How many pixels a pixmap has; `None` for windows and those that are not known.
+    fn pixels_of_pixmap(&self, id: u32) -> Option<f64> {
+        let drawable = self.drawable(id)?;
+        let pixels = f64::from(drawable.geometry.width) * f64::from(drawable.geometry.height);
+        (drawable.kind == DrawableKind::Pixmap).then_some(pixels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::{ByteOrder, Extensions, Message, Request, SequenceNumber};
+
+    use super::{PixelAccess, PixelArea};
+    use crate::ids::ClientId;
+    use crate::operations::operation::Operation;
+    use crate::session::Session;
+
+    fn request<'a>(name: &'static str, bytes: &'a [u8]) -> Request<'a> {
+        Request {
+            sequence: SequenceNumber(1),
+            name: name.into(),
+            major: bytes[0],
+            minor: 0,
+            order: ByteOrder::Little,
+            bytes,
+            wire_len: bytes.len() as u64,
+            header_len: 4,
+            has_reply: false,
+        }
+    }
+
+    fn words(opcode: u8, words: &[u32]) -> Vec<u8> {
+        let mut bytes = vec![opcode, 24, words.len() as u8 + 1, 0];
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes
+    }
+
+    fn access(session: &Session, name: &'static str, bytes: &[u8]) -> Option<PixelAccess> {
+        let mut operation = Operation::new(name.into());
+        operation.items = vec![9000.0];
+        session.pixel_access(&request(name, bytes), &operation)
+    }
+
+    #[test]
+    fn a_copy_reads_no_more_than_its_pixmap_has() {
+        let mut session = Session::new();
+        let create = words(53, &[7, 1, 500 | 10 << 16]);
+        let copy = words(62, &[7, 8, 3, 0, 20 | 30 << 16, 100 | 90 << 16]);
+        let area = |drawable, pixels| PixelArea {
+            drawable,
+            begin: (20, 30),
+            pixels,
+        };
+        let copied = |reads| {
+            Some(PixelAccess::Writes {
+                reads: Some(area(7, reads)),
+                writes: area(8, 9000.0),
+                from_client: false,
+            })
+        };
+        assert_eq!(access(&session, "CopyArea", &copy), copied(9000.0));
+        let message = Message::Request(request("CreatePixmap", &create));
+        session.observe(ClientId(1), &message, &Extensions::new());
+        assert_eq!(access(&session, "CopyArea", &copy), copied(5000.0));
+        let made = access(&session, "CreatePixmap", &create);
+        assert_eq!(made, Some(PixelAccess::Makes(7)));
+    }
+
+    #[test]
+    fn what_draws_no_areas_is_not_told() {
+        let session = Session::new();
+        assert_eq!(access(&session, "PolyLine", &words(65, &[8, 3])), None);
+        // Its place was cut off.
+        assert_eq!(access(&session, "ClearArea", &words(61, &[8])), None);
+    }
+}
