@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
-use x11prof_session::{Change, ClientId, Observed, Operation, Session};
+use x11prof_session::{Change, ClientId, Observed, Operation, Session, Target};
 use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Part, Reader, Record, Switch, Timestamp, TraceError,
 };
@@ -46,11 +46,14 @@ pub struct Seen<'a> {
     pub message: &'a Message<'a>,
     /// A request as an operation in the state of the session; `None` for other messages.
     pub operation: Option<&'a Operation>,
+    /// What a request acts on; `None` where it has no target that is known, and for other
+    /// messages.
+    pub target: Option<Target>,
     /// What a request changes on the screen, where the pass follows that and it is known.
     pub changed: Option<&'a Change>,
     /// The extensions known so far, to decode with.
     pub extensions: &'a Extensions,
-    /// The state of the display behind the message.
+    /// The state of the display after the message.
     pub session: &'a Session,
 }
 
@@ -233,6 +236,10 @@ impl Pipeline {
                 &mut self.extensions,
                 |message, extensions| {
                     let changed = follows.then(|| session.changed(id, &message, extensions));
+                    let target = match &message {
+                        Message::Request(request) => session.target(request),
+                        _ => None,
+                    };
                     let observed = session.observe(id, &message, extensions);
                     let priced = matches!(observed, Observed::Operation(_));
                     let session = &*session;
@@ -241,6 +248,7 @@ impl Pipeline {
                         time: block.time,
                         message: &message,
                         operation: priced.then(|| session.operation()),
+                        target,
                         changed: changed.flatten().as_ref(),
                         extensions,
                         session,

@@ -30,6 +30,7 @@ pub use operations::across::Across;
 pub use operations::changes::{Change, Changed};
 pub use operations::operation::{Attribute, Attributes, Effect, Operation, Value};
 pub use operations::pixel_access::{PixelAccess, PixelArea};
+pub use operations::subject::{Target, event_window};
 pub use rendering::gc::{Component, Gc};
 pub use resources::fonts::FontMetrics;
 pub use resources::resource::{Resource, ResourceKind};

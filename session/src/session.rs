@@ -11,6 +11,7 @@ use crate::geometry::target::Target;
 use crate::ids::{By, ClientId};
 use crate::operations::names::{ExtensionKind, Names};
 use crate::operations::operation::{Effect, Operation};
+use crate::operations::subject::{self, Targets};
 use crate::operations::{compositing, drawing, images, plain, text, window_requests};
 use crate::rendering::gc::{Gc, Gcs, Known};
 use crate::rendering::render::Render;
@@ -44,6 +45,7 @@ pub enum Observed<'a> {
 pub struct Session {
     state: State,
     names: Names,
+    targets: Targets,
     operation: Operation,
     definitions: Definitions,
 }
@@ -82,6 +84,7 @@ impl Session {
             definitions,
             state: State::default(),
             names: Names::new(),
+            targets: Targets::new(),
             operation: Operation::new(Symbol::new("NoOperation")),
         }
     }
@@ -142,7 +145,24 @@ impl Session {
 
     /// The drawable that the picture `id` is of; `None` where it is not known, or of none.
     pub fn picture_drawable(&self, id: u32) -> Option<u32> {
-        self.state.render.drawable(id)
+        self.state.render.pictures.drawable(id)
+    }
+
+    /// What a request that is yet to be observed acts on; `None` where it has no target that is
+    /// known.
+    pub fn target(&self, request: &Request<'_>) -> Option<subject::Target> {
+        self.targets.find(request, &self.state.render.pictures)
+    }
+
+    /// The property, selection or message type that a request is about, or the name that it
+    /// interns.
+    pub fn subject_atom(&self, request: &Request<'_>) -> Option<Symbol> {
+        subject::atom(&self.state.atoms, request)
+    }
+
+    /// The name of an atom, or `atom` and its number where the recording does not tell it.
+    pub fn atom_label(&self, atom: u32) -> Symbol {
+        subject::label(&self.state.atoms, atom)
     }
 
     /// The graphics context `id`; `None` where it is not known.
@@ -183,6 +203,7 @@ impl Session {
         let Session {
             state,
             names,
+            targets: _,
             operation,
             definitions,
         } = self;

@@ -14,7 +14,6 @@ use super::keyboard::Keyboard;
 use super::stimulus::{Detail, Shape, Stimulus};
 use super::windows::WindowNames;
 use crate::pipeline::{Observation, Seen};
-use crate::profile::atoms;
 
 /// How late switches may be, in nanoseconds.
 const SETTLING: u64 = 250_000_000;
@@ -176,7 +175,7 @@ impl Collector {
                 None => text.push_str(&format!(" keycode {code}")),
             },
             Detail::Button(button) => text.push_str(&format!(" button {button}")),
-            Detail::Atom(atom) => text.push_str(&format!(" {}", atoms::name(session, atom))),
+            Detail::Atom(atom) => text.push_str(&format!(" {}", session.atom_label(atom))),
         }
         if let Some(window) = stimulus.window.and_then(|id| self.windows.call(id)) {
             text.push_str(" in ");

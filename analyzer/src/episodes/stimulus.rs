@@ -2,9 +2,9 @@
 //! one to a person.
 
 use x11prof_protocol::{Event, SequenceNumber, Symbol};
+use x11prof_session::event_window;
 
 use super::episode::Trigger;
-use crate::profile::target::event_window;
 
 /// What a key or button event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use x11prof_protocol::{Body, Message, Request, Symbol};
-use x11prof_session::Session;
+use x11prof_session::{Session, Target};
 
 use crate::pipeline::Seen;
-use crate::profile::target::{Target, target};
 
 /// Windows known at most.
 const MOST: usize = 1 << 16;
@@ -124,11 +123,7 @@ impl WindowNames {
     }
 
     fn on_window(&self, session: &Session, request: &Request<'_>) -> bool {
-        let drawable = match target(request) {
-            Some(Target::Drawable(id)) => Some(id),
-            Some(Target::Picture(id)) => session.picture_drawable(id),
-            None => None,
-        };
+        let drawable = session.target(request).and_then(Target::drawable);
         drawable.is_some_and(|id| self.known.contains_key(&id))
     }
 

@@ -6,19 +6,18 @@
 use std::collections::{HashMap, VecDeque};
 
 use x11prof_protocol::{Body, Message, Request, SequenceNumber, Symbol};
+use x11prof_session::{Target, event_window};
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::pipeline::{Observation, Seen};
-use crate::profile::atoms;
 use crate::profile::owners::Owners;
 use crate::profile::tally::{Line, Tally};
-use crate::profile::target::{Target, event_window, target};
 use crate::resources::pixel_formats::PixelFormats;
 use x11prof_server_model::Charge;
 
 /// Groups kept: when there are twice as many, the cheaper half is folded into one.
 const MOST: usize = 10_000;
-/// Drawables and pictures remembered at most.
+/// Drawables remembered at most.
 const MOST_REMEMBERED: usize = 100_000;
 /// Requests of a connection whose groups are kept until they are answered.
 const RECENT: usize = 4096;
@@ -83,8 +82,6 @@ pub(crate) struct Groups {
     owners: Owners,
     /// Which windows are roots.
     formats: PixelFormats,
-    /// Pictures with their drawables, and whose they are.
-    pictures: HashMap<u32, (u32, ConnectionId)>,
     recent: HashMap<ConnectionId, VecDeque<(SequenceNumber, GroupKey)>>,
     current: GroupKey,
 }
@@ -97,7 +94,6 @@ impl Groups {
             descriptions: HashMap::new(),
             owners: Owners::default(),
             formats: PixelFormats::default(),
-            pictures: HashMap::new(),
             recent: HashMap::new(),
             current: GroupKey::None,
         }
@@ -129,7 +125,6 @@ impl Groups {
             }
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.recent.remove(connection);
-                self.pictures.retain(|_, (_, of)| of != connection);
             }
             _ => {}
         }
@@ -164,37 +159,29 @@ impl Groups {
                 self.owners.learn(seen.connection, setup);
                 GroupKey::None
             }
-            Message::Request(request) if self.by == By::Atom => {
-                atoms::of(seen.session, request).map_or(GroupKey::None, GroupKey::Atom)
-            }
-            Message::Request(request) => self.of_request(seen.connection, request),
+            Message::Request(request) if self.by == By::Atom => seen
+                .session
+                .subject_atom(request)
+                .map_or(GroupKey::None, GroupKey::Atom),
+            Message::Request(request) => self.of_request(seen, request),
             Message::Reply(reply) => self.of_answered(seen.connection, reply.sequence),
             Message::Error(error) => self.of_answered(seen.connection, error.sequence),
             Message::Event(event) if self.by != By::Atom => {
                 event_window(event).map_or(GroupKey::None, |id| self.of_drawable(id))
             }
-            // PropertyNotify: the atom stands behind the window.
+            // PropertyNotify: the atom is after the window.
             Message::Event(event) if event.code == 28 => {
                 let atom = event.order.u32(event.bytes, 8);
-                let name = atom.map(|atom| atoms::name(seen.session, atom));
+                let name = atom.map(|atom| seen.session.atom_label(atom));
                 name.map_or(GroupKey::None, GroupKey::Atom)
             }
             _ => GroupKey::None,
         }
     }
 
-    fn of_request(&mut self, connection: ConnectionId, request: &Request<'_>) -> GroupKey {
-        self.learn(connection, request);
-        let drawable = match target(request) {
-            Some(Target::Drawable(id)) => Some(id),
-            Some(Target::Picture(id)) => self.pictures.get(&id).map(|(drawable, _)| *drawable),
-            None => None,
-        };
-        if request.name.as_str() == "RENDER:FreePicture"
-            && let Some(picture) = Body::of(request).u32(0)
-        {
-            self.pictures.remove(&picture);
-        }
+    fn of_request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> GroupKey {
+        self.learn(request);
+        let drawable = seen.target.and_then(Target::drawable);
         drawable.map_or(GroupKey::None, |id| self.of_drawable(id))
     }
 
@@ -231,7 +218,7 @@ impl Groups {
     }
 
     /// Takes down what creations and titles tell of drawables, for their labels.
-    fn learn(&mut self, connection: ConnectionId, request: &Request<'_>) -> Option<()> {
+    fn learn(&mut self, request: &Request<'_>) -> Option<()> {
         let body = Body::of(request);
         let known = self.descriptions.len() < MOST_REMEMBERED;
         match request.name.as_str() {
@@ -262,10 +249,6 @@ impl Groups {
                 if let Some(window) = self.descriptions.get_mut(&key) {
                     window.title = Some(title);
                 }
-            }
-            "RENDER:CreatePicture" if self.pictures.len() < MOST_REMEMBERED => {
-                let drawable = (body.u32(4)?, connection);
-                self.pictures.insert(body.u32(0)?, drawable);
             }
             _ => {}
         }

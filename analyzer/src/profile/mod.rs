@@ -1,6 +1,5 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
-pub(crate) mod atoms;
 mod carrying;
 pub(crate) mod groups;
 mod measuring;
@@ -13,7 +12,6 @@ pub(crate) mod scales;
 mod server_processor;
 mod sums;
 pub(crate) mod tally;
-pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

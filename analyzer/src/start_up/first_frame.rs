@@ -1,10 +1,9 @@
 //! The first frame that a client draws in one of its top-level windows.
 
 use x11prof_protocol::{Body, Request};
-use x11prof_session::{DrawableKind, Session};
+use x11prof_session::{DrawableKind, Session, Target};
 
 use crate::pipeline::Seen;
-use crate::profile::target::{Target, target};
 
 /// Mapped windows remembered at most: start-up shows few.
 const WINDOWS: usize = 64;
@@ -66,8 +65,7 @@ impl FirstFrame {
             }
             _ => {
                 if !self.mapped.is_empty()
-                    && drawn_on(seen.session, request)
-                        .is_some_and(|id| self.shows(seen.session, id))
+                    && drawn_on(seen, request).is_some_and(|id| self.shows(seen.session, id))
                 {
                     self.progress = Progress::Drawn(seen.time.as_nanos());
                     return;
@@ -104,7 +102,7 @@ fn is_top_level(session: &Session, window: u32) -> bool {
 }
 
 /// What a request draws on; `None` where it does not draw.
-fn drawn_on(session: &Session, request: &Request<'_>) -> Option<u32> {
+fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     // CopyArea to ImageText16 (protocol, appendix B): drawing, and among it only GetImage does not.
     const CORE: std::ops::RangeInclusive<u8> = 62..=77;
     const GET_IMAGE: u8 = 73;
@@ -124,8 +122,5 @@ fn drawn_on(session: &Session, request: &Request<'_>) -> Option<u32> {
         "GLX:SwapBuffers" => return Body::of(request).u32(4),
         _ => CORE.contains(&request.major) && request.major != GET_IMAGE,
     };
-    match target(request).filter(|_| draws)? {
-        Target::Drawable(id) => Some(id),
-        Target::Picture(id) => session.picture_drawable(id),
-    }
+    seen.target.filter(|_| draws).and_then(Target::drawable)
 }

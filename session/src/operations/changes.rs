@@ -262,7 +262,7 @@ fn composited<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> O
         _ => return None,
     };
     let (target, _) = state.render.target(&state.drawables, body.u32(picture));
-    let window = state.render.drawable(body.u32(picture)?)?;
+    let window = state.render.pictures.drawable(body.u32(picture)?)?;
     Some((window, target, area))
 }
 

@@ -9,5 +9,6 @@ pub(crate) mod names;
 pub(crate) mod operation;
 pub(crate) mod pixel_access;
 pub(crate) mod plain;
+pub(crate) mod subject;
 pub(crate) mod text;
 pub(crate) mod window_requests;

@@ -138,6 +138,14 @@ impl Picture {
 pub(crate) struct Pictures(IdMap<Picture>);
 
 impl Pictures {
+    /// The drawable that the picture `id` is of.
+    pub(crate) fn drawable(&self, id: u32) -> Option<u32> {
+        match self.get(id)?.source {
+            Source::Drawable { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
     pub(crate) fn get(&self, id: u32) -> Option<&Picture> {
         self.0.get(id)
     }

@@ -77,14 +77,6 @@ impl Render {
         (picture.target(drawables), format)
     }
 
-    /// The drawable that the picture `id` is of.
-    pub(crate) fn drawable(&self, id: u32) -> Option<u32> {
-        match self.pictures.get(id)?.source {
-            Source::Drawable { id, .. } => Some(id),
-            _ => None,
-        }
-    }
-
     /// The picture `id` as a source or a mask, of which `sampled` is used.
     pub(crate) fn paint(
         &self,
