@@ -26,10 +26,11 @@ mod warnings;
 
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
 pub use episodes::{
-    ApartReport, Asked, BurstReport, Cause, CausesReport, CumulativeReport, DurationReport,
-    Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Findings, LandmarkReport,
-    Owner, Parts, PartsReport, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
-    Unsure,
+    ApartReport, Asked, BurstReport, Cause, CausesReport, ChildReport, CumulativeReport,
+    DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport,
+    ExclusiveReport, Findings, LandmarkReport, LocationReport, Owner, Parts, PartsReport,
+    PatternReport, PhasesReport, SeriesReport, SummaryReport, ThinkReport, ThresholdError,
+    Thresholds, Trigger, TriggerReport, Unsure,
 };
 pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};

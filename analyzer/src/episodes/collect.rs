@@ -11,6 +11,7 @@ use x11prof_trace::{Control, Direction, Timestamp};
 
 use super::happening::{About, Delivery, Happening, Place, Sent};
 use super::keyboard::Keyboard;
+use super::kinds::Kinds;
 use super::stimulus::{Detail, Shape, Stimulus};
 use super::windows::WindowNames;
 use crate::pipeline::{Observation, Seen};
@@ -30,6 +31,8 @@ pub(crate) struct Collector {
     keyboard: Keyboard,
     delivery: Delivery,
     sent: Sent,
+    /// The window that was drawn on last since a block began.
+    drawn: Option<u32>,
 }
 
 impl Collector {
@@ -43,12 +46,17 @@ impl Collector {
             Observation::BlockStart(_) => {
                 self.delivery = Delivery::default();
                 self.sent = Sent::default();
+                self.drawn = None;
             }
             Observation::Message(seen) => self.message(seen),
             Observation::BlockEnd(block) => {
                 let client = block.connection;
                 let happening = match block.direction {
-                    Direction::ToServer => Happening::Sent(client, std::mem::take(&mut self.sent)),
+                    Direction::ToServer => {
+                        let drawn = self.drawn.take().and_then(|id| self.windows.call(id));
+                        self.sent.drawn = drawn.map(|window| Symbol::new(&window));
+                        Happening::Sent(client, std::mem::take(&mut self.sent))
+                    }
                     Direction::ToClient => {
                         Happening::Delivered(client, std::mem::take(&mut self.delivery))
                     }
@@ -142,14 +150,18 @@ impl Collector {
                 sent.bytes = sent.bytes.saturating_add(request.wire_len);
                 sent.first.get_or_insert(request.sequence);
                 if request.has_reply {
-                    sent.questions.push(request.sequence);
+                    sent.questions.push((request.sequence, request.name));
                 }
                 match request.name.as_str() {
                     "GrabServer" => sent.grabs = Some(true),
                     "UngrabServer" => sent.grabs = Some(false),
                     _ => {}
                 }
-                sent.draws |= self.windows.shows(seen.session, request);
+                sent.kinds.add(Kinds::of(request.name));
+                if self.windows.shows(seen.session, request) {
+                    sent.draws = true;
+                    self.drawn = self.windows.on(seen.session, request).or(self.drawn);
+                }
             }
             Message::Reply(reply) if reply.last => self.delivery.answered.push(reply.sequence),
             Message::Error(error) => self.delivery.answered.push(error.sequence),

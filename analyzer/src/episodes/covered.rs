@@ -26,11 +26,11 @@ pub(crate) struct Covered {
 }
 
 impl Covered {
-    /// Adds the time from `start` to `end`.
-    pub(crate) fn add(&mut self, start: u64, end: u64) {
+    /// Adds the time from `start` to `end`; the stretch that is settled with that, if one is.
+    pub(crate) fn add(&mut self, start: u64, end: u64) -> Option<Stretch> {
         let (mut start, mut end) = (start.max(self.until), end);
         if start >= end {
-            return;
+            return None;
         }
         while let Some((&from, &to)) = self.open.range(..=end).next_back()
             && to >= start
@@ -46,12 +46,23 @@ impl Covered {
         {
             self.until = end;
             let length = end - start;
-            self.settled.push(Stretch { length, start });
+            let stretch = Stretch { length, start };
+            self.settled.push(stretch);
             if self.settled.len() > 2 * MOST_KEPT {
                 self.settled.sort_unstable_by(|a, b| b.cmp(a));
                 self.settled.truncate(MOST_KEPT);
             }
+            return Some(stretch);
         }
+        None
+    }
+
+    /// The stretches that are not settled.
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = Stretch> {
+        self.open.iter().map(|(&start, &end)| Stretch {
+            length: end - start,
+            start,
+        })
     }
 
     /// The nanoseconds that are covered.
@@ -61,11 +72,8 @@ impl Covered {
 
     /// The longest stretches, in the order of time.
     pub(crate) fn longest(&self) -> Vec<Stretch> {
-        let open = self.open.iter().map(|(&start, &end)| Stretch {
-            length: end - start,
-            start,
-        });
-        let mut all: Vec<Stretch> = self.settled.iter().copied().chain(open).collect();
+        let settled = self.settled.iter().copied();
+        let mut all: Vec<Stretch> = settled.chain(self.unsettled()).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
         all.truncate(MOST_KEPT);
         all.sort_unstable_by_key(|stretch| stretch.start);
@@ -100,7 +108,9 @@ mod tests {
     fn many_are_settled_and_still_counted() {
         let mut covered = Covered::default();
         let many = 3 * MOST_OPEN as u64;
-        (0..many).for_each(|n| covered.add(10 * n, 10 * n + 4));
+        (0..many).for_each(|n| {
+            covered.add(10 * n, 10 * n + 4);
+        });
         assert_eq!((covered.total(), covered.longest().len()), (4 * many, 1000));
     }
 }

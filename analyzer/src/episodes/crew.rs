@@ -176,6 +176,8 @@ impl Member {
         };
         let known = self.places.iter().any(Tried::is_for_work);
         let (wait, unsure) = match place.wait {
+            // No work comes from a file.
+            Wait::File => (Wait::File, false),
             _ if self.proven(place) => (Wait::Poll, false),
             // It waits for work elsewhere: this is in the middle of some.
             Wait::Poll if known => (Wait::Other, false),
@@ -229,7 +231,7 @@ impl Crew {
         }
         let waited = before.0 == Together::Blocked;
         // Who waits for another thread or for time does not read what comes.
-        let reads = |place: Place| !matches!(place.wait, Wait::Lock | Wait::Sleep);
+        let reads = |place: Place| !matches!(place.wait, Wait::Lock | Wait::Sleep | Wait::File);
         let may_read = waited && member.wait.is_none_or(reads);
         let came = self.unread.take_if(|_| may_read);
         if came.is_some() {

@@ -5,6 +5,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::states::Busy;
+use super::tree::Tree;
 
 /// What began an episode (thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,7 +56,9 @@ pub enum Cause {
     Sleeping,
     /// It waits for another of its threads: a lock, a condition.
     Synchronisation,
-    /// It waits for a file, a process, a timer, or for what the trace does not tell.
+    /// It waits for a file: a disk, or a page of it.
+    File,
+    /// It waits for a process, a pipe, or for what the trace does not tell.
     Elsewhere,
 }
 
@@ -72,16 +75,17 @@ pub enum Asked {
 
 /// Nanoseconds by owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Parts([u64; 10]);
+pub struct Parts([u64; 11]);
 
 impl Parts {
     /// Every owner.
-    pub const OWNERS: [Owner; 10] = [
+    pub const OWNERS: [Owner; 11] = [
         Owner::Waiting,
         Owner::Client,
         Owner::OffCpu(Cause::Processor),
         Owner::OffCpu(Cause::Sleeping),
         Owner::OffCpu(Cause::Synchronisation),
+        Owner::OffCpu(Cause::File),
         Owner::OffCpu(Cause::Elsewhere),
         Owner::Server(Asked::Reply),
         Owner::Server(Asked::Grabbed),
@@ -168,14 +172,22 @@ impl Parts {
 }
 
 /// A part of an episode's handling that an event of its own doing began.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Child {
     /// The event and its window.
     pub landmark: Symbol,
     /// When it was delivered.
     pub start: Timestamp,
-    /// From there to the next one, or to the last request of the episode, in nanoseconds.
+    /// From there to the next event that is not within it, or to the last request of the episode, in nanoseconds.
     pub latency: u64,
+    /// Events that its own requests led to.
+    pub children: Vec<Child>,
+}
+
+/// What is left of a latency without these children of it, in nanoseconds.
+pub(crate) fn without(latency: u64, children: &[Child]) -> u64 {
+    let children = children.iter().map(|child| child.latency);
+    latency.saturating_sub(children.fold(0, u64::saturating_add))
 }
 
 /// Why an episode may have ended elsewhere than it says.
@@ -235,6 +247,14 @@ pub struct Episode {
     /// What it had to handle of its own doing before its response was complete, such as the
     /// Expose of a window that it mapped.
     pub children: Vec<Child>,
+    /// Its intervals without their times: what its pattern is told by.
+    pub(crate) tree: Tree,
+    /// The number of its pattern, from 1; `None` before it has one, and where there are too many.
+    pub pattern: Option<u64>,
+    /// Nanoseconds in which it waited for replies, by request.
+    pub(crate) asked: Vec<(Symbol, u64)>,
+    /// The window that its last drawing was on, where that is known.
+    pub(crate) drawn: Option<Symbol>,
     /// Whether context switches told the parts, or the wire alone.
     pub scheduled: bool,
 }
@@ -247,9 +267,7 @@ impl Episode {
 
     /// Its latency without that of its children.
     pub fn exclusive(&self) -> u64 {
-        let children = self.children.iter().map(|child| child.latency);
-        self.latency()
-            .saturating_sub(children.fold(0, u64::saturating_add))
+        without(self.latency(), &self.children)
     }
 
     /// The same over a network: its requests' bytes, and the latency for each of its round trips

@@ -1,9 +1,9 @@
 //! Finished episodes added up, in bounded memory.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use x11prof_trace::{ConnectionId, Opened, Timestamp};
+use x11prof_trace::{ConnectionId, Opened, Switch, Timestamp};
 
 use super::EpisodeOptions;
 use super::bursts::Bursts;
@@ -11,6 +11,8 @@ use super::covered::Covered;
 use super::episode::{Episode, Owner, Parts, Trigger};
 use super::landmarks::Landmarks;
 use super::long::Long;
+use super::patterns::Patterns;
+use super::series::{Series, Whose};
 use super::states::Busy;
 use crate::statistics::distribution::Distribution;
 
@@ -48,6 +50,10 @@ pub struct Findings {
     pub(crate) triggers: [ByTrigger; 3],
     pub(crate) landmarks: Landmarks,
     pub(crate) groups: Landmarks,
+    pub(crate) patterns: Patterns,
+    series: Series,
+    /// The processes of clients that are wanted, and the server's.
+    processes: HashMap<u32, Whose>,
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
     pub(crate) long: Long,
@@ -81,6 +87,9 @@ impl Findings {
             triggers: Default::default(),
             landmarks: Landmarks::default(),
             groups: Landmarks::default(),
+            patterns: Patterns::default(),
+            series: Series::default(),
+            processes: HashMap::new(),
             unscheduled: 0,
             bursts: Bursts::new(options.frame()),
             long: Long::default(),
@@ -105,6 +114,36 @@ impl Findings {
             };
             self.names.insert(opened.connection, name);
         }
+        self.series.begin(time.as_nanos());
+        if let Some(pid) = opened.pid
+            && self.processes.len() < MOST_NAMES
+            && self.wanted_client(opened.connection)
+        {
+            self.processes.entry(pid).or_insert(Whose::Client);
+        }
+    }
+
+    /// The server's process.
+    pub(crate) fn set_server(&mut self, pid: Option<u32>) {
+        if let Some(pid) = pid {
+            self.processes.insert(pid, Whose::Server);
+        }
+    }
+
+    /// A switch of a thread of a client or of the server.
+    pub(crate) fn switch(&mut self, switch: &Switch) {
+        let of = &self.processes;
+        let whose = |pid: u32| of.get(&pid).copied().unwrap_or(Whose::Nobody);
+        self.series.switch(switch, whose);
+    }
+
+    /// Utilisation and latency over time.
+    pub(crate) fn series(&self) -> Series {
+        let mut series = self.series.clone();
+        for stretch in self.waits.unsettled() {
+            series.waited(stretch.start, stretch.start + stretch.length);
+        }
+        series
     }
 
     pub(crate) fn closed(&mut self, time: Timestamp, client: ConnectionId) {
@@ -120,6 +159,9 @@ impl Findings {
     pub(crate) fn ended(&mut self, time: Timestamp) {
         let clients: Vec<ConnectionId> = self.connected.keys().copied().collect();
         clients.into_iter().for_each(|one| self.closed(time, one));
+        let of = &self.processes;
+        let whose = |pid: u32| of.get(&pid).copied().unwrap_or(Whose::Nobody);
+        self.series.end(time.as_nanos(), whose);
     }
 
     /// A client's name and number.
@@ -155,18 +197,24 @@ impl Findings {
         }
         let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
         let recorded = episode.latency();
-        let episode = &episode.over(&self.options.net);
+        let mut episode = episode.over(&self.options.net);
         let latency = episode.latency();
         let added = latency - recorded;
         self.covered.add(start, end);
         self.added[0] = self.added[0].saturating_add(added);
         if episode.trigger == Trigger::Input {
-            self.waits.add(start, end);
+            if let Some(stretch) = self.waits.add(start, end) {
+                let end = stretch.start + stretch.length;
+                self.series.waited(stretch.start, end);
+            }
             self.added[1] = self.added[1].saturating_add(added);
         }
         self.busy.merge(&episode.busy);
         self.waited_idle = self.waited_idle.saturating_add(episode.waited_idle);
-        let perceptible = self.is_perceptible(episode);
+        let perceptible = self.is_perceptible(&episode);
+        episode.pattern = self.patterns.add(&episode, perceptible);
+        let episode = &episode;
+        self.series.episode(start, latency);
         self.number += 1;
         self.latencies.add(latency);
         self.total = self.total.saturating_add(latency);

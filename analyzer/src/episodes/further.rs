@@ -77,6 +77,8 @@ pub struct StateReport {
     pub events_waiting: bool,
     /// A reply was outstanding.
     pub outstanding: bool,
+    /// The client waited for a file.
+    pub file: bool,
     /// The time of all clients in it.
     pub time_ms: f64,
 }
@@ -98,6 +100,7 @@ impl ThinkReport {
             busy: true,
             events_waiting: state.events,
             outstanding: state.outstanding,
+            file: state.file,
             time_ms: nanos_ms(time),
         });
         let handled = findings.busy.total().saturating_add(findings.waited_idle);
@@ -109,6 +112,7 @@ impl ThinkReport {
                 busy: false,
                 events_waiting,
                 outstanding: false,
+                file: false,
                 time_ms: nanos_ms(time),
             });
         let waits = findings.waits.longest().into_iter();

@@ -3,6 +3,7 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Switch, Waiting};
 
+use super::kinds::Kinds;
 use super::stimulus::Stimulus;
 
 /// Something that happened.
@@ -41,6 +42,8 @@ pub(crate) enum Wait {
     Sleep,
     /// For another thread.
     Lock,
+    /// For a file: its bytes, its metadata, or a page of it.
+    File,
     /// Anything else.
     Other,
 }
@@ -69,7 +72,7 @@ impl Place {
         let at = match wait {
             Wait::Lock => argument(0).map_or(0, |address| address & SAME_CONDITION),
             Wait::Other => u64::try_from(waiting.syscall).unwrap_or(0),
-            Wait::Poll | Wait::Sleep => 0,
+            Wait::Poll | Wait::Sleep | Wait::File => 0,
         };
         Place { wait, at }
     }
@@ -87,6 +90,25 @@ fn descriptors(waiting: &Waiting) -> Option<u64> {
     waiting.arguments.get(at).copied()
 }
 
+/// Parts of the names of kernel functions in which a thread waits for a file: a page of the page cache, a
+/// block, a file system's journal, a file of another machine or of a FUSE process.
+const FILE_CHANNELS: [&str; 14] = [
+    "folio_",
+    "io_schedule",
+    "wait_on_page",
+    "wait_on_bit",
+    "wait_on_buffer",
+    "submit_bio",
+    "blk_",
+    "jbd2_",
+    "ext4_",
+    "xfs_",
+    "btrfs_",
+    "nfs",
+    "p9_client",
+    "request_wait_answer",
+];
+
 impl Wait {
     /// By the number of the system call on x86-64, or by the kernel's function.
     pub(crate) fn of(syscall: i64, channel: Option<&str>) -> Wait {
@@ -98,6 +120,8 @@ impl Wait {
             Wait::Sleep
         } else if has("futex") {
             Wait::Lock
+        } else if FILE_CHANNELS.iter().any(|part| has(part)) {
+            Wait::File
         } else if !channel.is_empty() {
             Wait::Other
         } else {
@@ -106,6 +130,9 @@ impl Wait {
                 7 | 23 | 232 | 270 | 271 | 281 | 441 => Wait::Poll,
                 35 | 230 => Wait::Sleep,
                 202 | 449 => Wait::Lock,
+                // pread64, pwrite64, fsync, fdatasync, getdents64, openat, newfstatat, statx. A read or a write
+                // may be one of a pipe.
+                17 | 18 | 74 | 75 | 217 | 257 | 262 | 332 => Wait::File,
                 _ => Wait::Other,
             }
         }
@@ -148,8 +175,11 @@ pub(crate) struct Sent {
     pub(crate) bytes: u64,
     /// The first of them.
     pub(crate) first: Option<SequenceNumber>,
-    /// Those that the protocol answers.
-    pub(crate) questions: Vec<SequenceNumber>,
+    /// Those that the protocol answers, with their names.
+    pub(crate) questions: Vec<(SequenceNumber, Symbol)>,
+    pub(crate) kinds: Kinds,
+    /// The window that is drawn on last, where it is known.
+    pub(crate) drawn: Option<Symbol>,
     /// Something is drawn on a window, or a window shown or moved.
     pub(crate) draws: bool,
     /// The server was grabbed (true) or let go.

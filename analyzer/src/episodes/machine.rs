@@ -9,11 +9,11 @@ mod messages;
 
 use std::collections::VecDeque;
 
-use x11prof_protocol::SequenceNumber;
+use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Switch};
 
 use super::crew::{Crew, Joint, Together, Woken};
-use super::episode::{Asked, Episode, Owner, Unsure};
+use super::episode::{Asked, Cause, Episode, Owner, Unsure};
 use super::happening::{About, Place, Wait};
 use super::open::Open;
 use super::queue::Queue;
@@ -53,7 +53,9 @@ pub(crate) struct Machine {
     crew: Crew,
     /// Those of the crew that speak for it, as one.
     thread: Thread,
-    outstanding: VecDeque<SequenceNumber>,
+    outstanding: VecDeque<(SequenceNumber, Symbol)>,
+    /// The request that was answered last.
+    answered: Option<Symbol>,
     open: Option<Open>,
     waiting: Queue,
     spans: Spans,
@@ -101,6 +103,7 @@ impl Machine {
             crew: Crew::default(),
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
+            answered: None,
             open: Some(Open::start_up(names.startup, time)),
             waiting: Queue::default(),
             spans,
@@ -133,10 +136,12 @@ impl Machine {
         let state = BusyState {
             events: self.waiting.has_input(),
             outstanding: asks,
+            file: owner == Owner::OffCpu(Cause::File),
         };
+        let first = self.outstanding.front().map(|(_, request)| *request);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
-            open.pass(time, owner, runnable, state);
+            open.pass(time, owner, runnable, state, first.or(self.answered));
             if asks && grabbed > 0 {
                 open.grabbed(grabbed);
             }

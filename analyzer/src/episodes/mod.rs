@@ -19,13 +19,18 @@ mod further;
 mod happening;
 mod keyboard;
 mod keysyms;
+mod kinds;
 mod landmarks;
+mod location;
 mod long;
 mod machine;
 mod open;
+mod outline;
+mod patterns;
 mod queue;
 mod report;
 mod runnable;
+mod series;
 mod server;
 mod states;
 mod stimulus;
@@ -33,6 +38,7 @@ mod stimulus;
 mod tests;
 mod thread;
 mod thresholds;
+mod tree;
 mod windows;
 
 use x11prof_cost_model::Network;
@@ -47,8 +53,9 @@ pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::Findings;
 pub use further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use report::{
-    CausesReport, CumulativeReport, EpisodeReport, EpisodesReport, LandmarkReport, PartsReport,
-    SummaryReport,
+    CausesReport, ChildReport, CumulativeReport, EpisodeReport, EpisodesReport, ExclusiveReport,
+    LandmarkReport, LocationReport, PartsReport, PatternReport, PhasesReport, SeriesReport,
+    SummaryReport, TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
 
@@ -122,11 +129,17 @@ impl Episodes {
         } = self;
         if let Observation::Control(time, control) = observation {
             match control {
-                Control::Server(server) => follower.set_server(server.pid),
+                Control::Server(server) => {
+                    follower.set_server(server.pid);
+                    findings.set_server(server.pid);
+                }
                 Control::Opened(opened) => findings.opened(*time, opened),
                 Control::Closed { connection, .. } => findings.closed(*time, *connection),
                 _ => {}
             }
+        }
+        if let Observation::Switches(switches) = observation {
+            switches.iter().for_each(|switch| findings.switch(switch));
         }
         collector.observe(observation, |time, happening| {
             follower.happened(time, &happening, &mut |episode| findings.add(&episode));

@@ -1,15 +1,13 @@
 //! An episode that goes on.
 
-use x11prof_protocol::Symbol;
+use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger, Unsure};
-use super::happening::About;
+use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
+use super::happening::{About, Sent};
+use super::outline::Outline;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
-
-/// Children kept of an episode.
-const MOST_CHILDREN: usize = 64;
 
 /// Time added up, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,7 +60,9 @@ pub(crate) struct Open {
     pub(crate) waited_idle: u64,
     /// Why it may have ended elsewhere.
     pub(crate) unsure: Option<Unsure>,
-    children: Vec<(Symbol, u64)>,
+    outline: Outline,
+    /// The window that was drawn on last.
+    drawn: Option<Symbol>,
 }
 
 impl Open {
@@ -93,7 +93,8 @@ impl Open {
             starts_up: false,
             waited_idle: 0,
             unsure: None,
-            children: Vec::new(),
+            outline: Outline::new(),
+            drawn: None,
         }
     }
 
@@ -106,9 +107,17 @@ impl Open {
     }
 
     /// Time passes until `time` with this owner, with so many threads that could run, while events wait
-    /// and a reply is outstanding, or not.
-    pub(crate) fn pass(&mut self, time: u64, owner: Owner, runnable: u64, state: BusyState) {
+    /// and a reply is outstanding, or not; `asks` is the request that a reply is awaited of.
+    pub(crate) fn pass(
+        &mut self,
+        time: u64,
+        owner: Owner,
+        runnable: u64,
+        state: BusyState,
+        asks: Option<Symbol>,
+    ) {
         let passed = time.saturating_sub(self.since);
+        self.outline.pass(owner, asks, passed);
         let tally = &mut self.since_sent;
         tally.parts.add(owner, passed);
         let threads = passed.saturating_mul(runnable);
@@ -129,10 +138,13 @@ impl Open {
     pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner) {
         let waited = Owner::OffCpu(Cause::Elsewhere);
         self.since_sent.parts.shift(waited, owner, nanos);
+        self.outline.on_the_way(nanos);
     }
 
     /// Something was sent at `time`: all until then belongs to the response.
-    pub(crate) fn sent(&mut self, time: u64) {
+    pub(crate) fn sent(&mut self, time: u64, sent: &Sent) {
+        self.outline.sent(sent.kinds, sent.first);
+        self.drawn = sent.drawn.or(self.drawn);
         self.last_sent = Some(time);
         let since = std::mem::take(&mut self.since_sent);
         self.until_sent.merge(&since);
@@ -140,11 +152,9 @@ impl Open {
         self.quiet_for = 0;
     }
 
-    /// It has to handle something of its own doing.
-    pub(crate) fn child(&mut self, landmark: Symbol, time: u64) {
-        if self.children.len() < MOST_CHILDREN {
-            self.children.push((landmark, time));
-        }
+    /// It has to handle something of its own doing, which answers the request of this number.
+    pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
+        self.outline.child(about, time, answers);
     }
 
     /// The client may be quiet since `time`, if it has not been since before: a wakeup in between that
@@ -209,21 +219,7 @@ impl Open {
                 self.since
             }
         };
-        let mut next = end;
-        let mut children: Vec<Child> = Vec::new();
-        for (landmark, start) in self.children.into_iter().rev() {
-            let latency = next.saturating_sub(start);
-            // One that nothing was done for, or that came with another.
-            if latency > 0 {
-                children.push(Child {
-                    landmark,
-                    start: Timestamp::from_nanos(start),
-                    latency,
-                });
-            }
-            next = next.min(start);
-        }
-        children.reverse();
+        let done = self.outline.finish(self.about.group, end);
         let episode = Episode {
             client,
             landmark: self.about.landmark,
@@ -239,7 +235,11 @@ impl Open {
             busy: self.until_sent.states,
             waited_idle: self.waited_idle,
             unsure: self.unsure,
-            children,
+            children: done.children,
+            tree: done.tree,
+            pattern: None,
+            asked: done.asked,
+            drawn: self.drawn,
             scheduled: self.scheduled,
         };
         (episode, end)

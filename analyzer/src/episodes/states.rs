@@ -1,5 +1,5 @@
 //! The states of the latency-benchmark paper's machine (its Figure 2): a client busy or idle, events of
-//! the user waiting or not, a synchronous request outstanding or not.
+//! the user waiting or not, synchronous input or output outstanding or not: a reply of the server, a file.
 //!
 //! A client is busy while an episode of it goes on: so the states are added up with the episodes' parts,
 //! and the two cannot contradict each other.
@@ -11,16 +11,20 @@ pub(crate) struct BusyState {
     pub(crate) events: bool,
     /// It waits for a reply.
     pub(crate) outstanding: bool,
+    /// It waits for a file.
+    pub(crate) file: bool,
 }
 
 /// Nanoseconds of a busy client by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Busy([u64; 4]);
+pub(crate) struct Busy([u64; 8]);
 
 impl Busy {
     /// Adds nanoseconds in a state.
     pub(crate) fn add(&mut self, state: BusyState, nanos: u64) {
-        let at = usize::from(state.events) | usize::from(state.outstanding) << 1;
+        let at = usize::from(state.events)
+            | usize::from(state.outstanding) << 1
+            | usize::from(state.file) << 2;
         self.0[at] = self.0[at].saturating_add(nanos);
     }
 
@@ -42,6 +46,7 @@ impl Busy {
             let state = BusyState {
                 events: n & 1 != 0,
                 outstanding: n & 2 != 0,
+                file: n & 4 != 0,
             };
             (state, time)
         })

@@ -7,7 +7,7 @@ mod threads;
 mod views;
 
 use x11prof_cost_model::Network;
-use x11prof_protocol::SequenceNumber;
+use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp, Waiting};
 
 use super::follower::Follower;
@@ -312,7 +312,10 @@ fn a_reply_that_another_clients_grab_holds_up() {
     });
     let sent = |grabs: Option<bool>, question: Option<u64>| Sent {
         requests: 1,
-        questions: question.map(SequenceNumber).into_iter().collect(),
+        questions: question
+            .map(|number| (SequenceNumber(number), Symbol::new("GetInputFocus")))
+            .into_iter()
+            .collect(),
         grabs,
         ..Sent::default()
     };

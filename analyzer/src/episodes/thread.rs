@@ -44,6 +44,7 @@ impl Thread {
             Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
                 Some(Wait::Sleep) => Cause::Sleeping,
                 Some(Wait::Lock) => Cause::Synchronisation,
+                Some(Wait::File) => Cause::File,
                 _ => Cause::Elsewhere,
             }),
         }

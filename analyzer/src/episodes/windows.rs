@@ -123,8 +123,13 @@ impl WindowNames {
     }
 
     fn on_window(&self, session: &Session, request: &Request<'_>) -> bool {
+        self.on(session, request).is_some()
+    }
+
+    /// The window that a request acts on.
+    pub(crate) fn on(&self, session: &Session, request: &Request<'_>) -> Option<u32> {
         let drawable = session.target(request).and_then(Target::drawable);
-        drawable.is_some_and(|id| self.known.contains_key(&id))
+        drawable.filter(|id| self.known.contains_key(id))
     }
 
     /// The class of the nearest of a window and its ancestors that has one.

@@ -29,8 +29,9 @@ impl Machine {
         self.crew.delivered(time, device, asked || !self.set_up);
         self.set_up = true;
         if let Some(latest) = delivery.answered.last() {
-            while self.outstanding.front().is_some_and(|one| one <= latest) {
-                self.outstanding.pop_front();
+            while let Some((_, request)) = self.outstanding.pop_front_if(|(one, _)| *one <= *latest)
+            {
+                self.answered = Some(request);
             }
         }
         if asked
@@ -88,7 +89,7 @@ impl Machine {
                 open.events += 1;
                 open.released |= release && open.quiet_since().is_some();
                 if own && stimulus.trigger == Trigger::Output {
-                    open.child(about.landmark, time);
+                    open.child(about, time, stimulus.sequence);
                 }
                 return;
             }
@@ -161,7 +162,7 @@ impl Machine {
         }
         // What follows a release and shows nothing is not the response to the press.
         if !open.released || open.draws || sent.draws {
-            open.sent(time);
+            open.sent(time, sent);
         }
         if self.crew.is_elsewhere() {
             open.unsure = Some(Unsure::AnotherProcess);

@@ -138,6 +138,41 @@ fn consistent(report: &EpisodesReport) {
     assert!(near(busy, handled.sum::<f64>() - network), "{think:?}");
     let landmarks: f64 = report.landmarks.iter().map(|one| one.total_ms).sum();
     assert!(near(landmarks, summary.latency_ms), "{summary:?}");
+    // Each episode is in one pattern, and each instant of it in one place.
+    let patterns = &report.patterns;
+    assert_eq!(
+        patterns.iter().map(|of| of.count).sum::<u64>(),
+        summary.count
+    );
+    let perceptible = patterns.iter().map(|of| of.perceptible).sum::<u64>();
+    assert_eq!(perceptible, summary.perceptible);
+    let total: f64 = patterns.iter().map(|of| of.total_ms).sum();
+    assert!(near(total, summary.latency_ms), "{patterns:?}");
+    for of in patterns {
+        let places: f64 = of.locations.iter().map(|one| one.ms).sum();
+        assert!(near(places, of.total_ms), "{of:?}");
+        let these = report
+            .episodes
+            .iter()
+            .filter(|one| one.pattern == of.pattern);
+        assert_eq!(these.count() as u64, of.count);
+        assert!(
+            of.min_ms <= of.median_ms && of.median_ms <= of.max_ms,
+            "{of:?}"
+        );
+        assert!(of.exclusive_ms <= of.total_ms, "{of:?}");
+    }
+    // Over time it is the same session; what a network would add has no place in it.
+    let series = &report.series;
+    assert_eq!(series.episodes.iter().sum::<u64>(), summary.count);
+    let longest = series.longest_ms.iter().copied().fold(0.0, f64::max);
+    let most = report.episodes.iter().map(|one| one.latency_ms);
+    assert!(near(longest, most.fold(0.0, f64::max)), "{longest}");
+    let waited: f64 = series.waiting_percent.iter().sum::<f64>() / 100.0 * series.step_ms;
+    assert!(waited <= think.wait_ms + 1e-3, "{waited} {think:?}");
+    if network == 0.0 {
+        assert!(near(waited, think.wait_ms), "{waited} {think:?}");
+    }
     assert!(summary.long_per_minute.is_none_or(|per_minute| {
         near(
             per_minute * summary.in_episode_ms / 60_000.0,
@@ -195,6 +230,6 @@ fn think_and_wait_are_of_the_landmark_that_is_asked_for() {
         .filter(|state| state.busy)
         .map(|state| state.time_ms)
         .collect();
-    assert_eq!(busy, [5.0, 0.0, 0.0, 0.0]);
+    assert_eq!(busy, [5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(of(Some("KeyPress")).wait_ms, of(None).wait_ms);
 }

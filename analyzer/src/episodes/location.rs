@@ -1,0 +1,106 @@
+//! Where the time of an episode was spent (the thesis, section 4.3.3), as closely as the wire and the
+//! kernel tell: in the client's code, in the round trips of a request, in drawing in a window.
+
+use std::fmt;
+
+use x11prof_protocol::Symbol;
+
+use super::episode::{Asked, Cause, Episode, Owner, Parts};
+
+/// Where time was spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Location {
+    /// Who owns it says enough.
+    Of(Owner),
+    /// In waiting for replies to a request of this name.
+    RoundTrips(Symbol),
+    /// In waiting until the server took what was written.
+    Writing,
+    /// In drawing on a window.
+    Drawing(Symbol),
+}
+
+impl Location {
+    /// Where an episode's time was spent, with nanoseconds that add up to its latency.
+    pub(crate) fn of(episode: &Episode) -> Vec<(Location, u64)> {
+        let mut all = Vec::new();
+        let mut replies = 0_u64;
+        for owner in Parts::OWNERS {
+            let nanos = episode.parts.of(owner);
+            match owner {
+                Owner::Server(Asked::Reply | Asked::Grabbed) => replies += nanos,
+                Owner::Server(Asked::Drawing) => {
+                    let on = episode.drawn.map(Location::Drawing);
+                    all.push((on.unwrap_or(Location::Of(owner)), nanos));
+                }
+                owner => all.push((Location::Of(owner), nanos)),
+            }
+        }
+        for (request, nanos) in &episode.asked {
+            let nanos = (*nanos).min(replies);
+            replies -= nanos;
+            all.push((Location::RoundTrips(*request), nanos));
+        }
+        all.push((Location::Writing, replies));
+        all.retain(|(_, nanos)| *nanos > 0);
+        all
+    }
+
+    /// The same without the request or the window.
+    pub(crate) fn like(self) -> Location {
+        match self {
+            Location::RoundTrips(_) => Location::Of(Owner::Server(Asked::Reply)),
+            Location::Drawing(_) => Location::Of(Owner::Server(Asked::Drawing)),
+            other => other,
+        }
+    }
+
+    /// Its kind, as results name it.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Location::Drawing(_) | Location::Of(Owner::Server(Asked::Drawing)) => "drawing",
+            Location::RoundTrips(_) | Location::Of(Owner::Server(_)) => "round_trips",
+            Location::Writing => "writing",
+            Location::Of(Owner::Waiting) => "waiting",
+            Location::Of(Owner::Client) => "client",
+            Location::Of(Owner::OffCpu(Cause::Processor)) => "processor",
+            Location::Of(Owner::OffCpu(Cause::Sleeping)) => "sleeping",
+            Location::Of(Owner::OffCpu(Cause::Synchronisation)) => "lock",
+            Location::Of(Owner::OffCpu(Cause::File)) => "file",
+            Location::Of(Owner::OffCpu(Cause::Elsewhere)) => "elsewhere",
+            Location::Of(Owner::Network) => "network",
+        }
+    }
+
+    /// The request or the window.
+    pub(crate) fn what(self) -> Option<Symbol> {
+        match self {
+            Location::RoundTrips(what) | Location::Drawing(what) => Some(what),
+            Location::Of(_) | Location::Writing => None,
+        }
+    }
+}
+
+/// For people.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::RoundTrips(request) => return write!(f, "round trips of {request}"),
+            Location::Drawing(window) => return write!(f, "drawing in {window}"),
+            _ => {}
+        }
+        f.write_str(match self.kind() {
+            "writing" => "writing requests",
+            "drawing" => "drawing",
+            "round_trips" => "other round trips",
+            "waiting" => "waiting to begin",
+            "client" => "client code",
+            "processor" => "waiting for a processor",
+            "sleeping" => "sleeping",
+            "lock" => "waiting for a thread",
+            "file" => "waiting for a file",
+            "network" => "the network",
+            _ => "waiting elsewhere",
+        })
+    }
+}

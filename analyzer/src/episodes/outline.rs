@@ -1,0 +1,278 @@
+//! What an open episode does, as a tree: its handling, and within it that of events of its own doing.
+//!
+//! An event is within another one where it answers a request that was sent while that was handled: its
+//! sequence number says so. What comes after the last request belongs to no response.
+
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_trace::Timestamp;
+
+use super::episode::{Asked, Cause, Child, Owner};
+use super::happening::About;
+use super::kinds::Kinds;
+use super::tree::Tree;
+
+/// Children kept of an episode.
+const MOST: usize = 64;
+/// Children within children; deeper ones count as this deep.
+const DEEPEST: usize = 8;
+/// Shorter children are their parent's: they would print as 0.0 ms.
+const SHORTEST_CHILD: u64 = 1_000_000;
+/// Shorter waits are none: LiLa's filter, 3 ms.
+const SHORTEST_WAIT: u64 = 3_000_000;
+/// Requests whose round trips are told apart in an episode.
+const MOST_ASKED: usize = 32;
+
+#[derive(Debug, Clone)]
+struct Node {
+    landmark: Symbol,
+    depth: usize,
+    start: u64,
+    /// Its first request.
+    first: Option<SequenceNumber>,
+    tree: Tree,
+}
+
+/// Since the last request: part of the response only if another one follows.
+#[derive(Debug, Clone, Default)]
+struct Pending {
+    /// Waits for replies: the node, the request, nanoseconds.
+    asked: Vec<(usize, Symbol, u64)>,
+    waited: Vec<(usize, Cause)>,
+    /// The wait that goes on.
+    wait: Option<(Cause, u64)>,
+}
+
+/// The tree of an open episode.
+#[derive(Debug, Clone)]
+pub(crate) struct Outline {
+    /// A parent comes before its children; the last one is what is handled now.
+    nodes: Vec<Node>,
+    asked: Vec<(Symbol, u64)>,
+    pending: Pending,
+}
+
+/// What a finished episode did.
+pub(crate) struct Outlined {
+    pub(crate) tree: Tree,
+    pub(crate) children: Vec<Child>,
+    /// Nanoseconds in which it waited for replies, by request.
+    pub(crate) asked: Vec<(Symbol, u64)>,
+}
+
+impl Outline {
+    pub(crate) fn new() -> Outline {
+        let nothing = Symbol::new("");
+        let root = Node {
+            landmark: nothing,
+            depth: 0,
+            start: 0,
+            first: None,
+            tree: Tree::new(nothing),
+        };
+        Outline {
+            nodes: vec![root],
+            asked: Vec::new(),
+            pending: Pending::default(),
+        }
+    }
+
+    fn now(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// `nanos` pass with this owner; `asks` is the request whose reply is outstanding, if one is.
+    pub(crate) fn pass(&mut self, owner: Owner, asks: Option<Symbol>, nanos: u64) {
+        if nanos == 0 {
+            return;
+        }
+        if let Owner::OffCpu(cause) = owner {
+            match &mut self.pending.wait {
+                Some((of, length)) if *of == cause => *length += nanos,
+                _ => {
+                    self.wait_is_over();
+                    self.pending.wait = Some((cause, nanos));
+                }
+            }
+            return;
+        }
+        self.wait_is_over();
+        if let (Owner::Server(Asked::Reply), Some(request)) = (owner, asks) {
+            let now = self.now();
+            let asked = &mut self.pending.asked;
+            let same = |last: &&mut (usize, Symbol, u64)| (last.0, last.1) == (now, request);
+            if let Some((.., length)) = asked.last_mut().filter(same) {
+                *length += nanos;
+            } else if asked.len() < 4 * MOST_ASKED {
+                asked.push((now, request, nanos));
+            }
+        }
+    }
+
+    fn wait_is_over(&mut self) {
+        let now = self.now();
+        if let Some((cause, length)) = self.pending.wait.take()
+            && length >= SHORTEST_WAIT
+            && self.pending.waited.len() < MOST
+        {
+            self.pending.waited.push((now, cause));
+        }
+    }
+
+    /// The last `nanos` of waiting were on the way to the server.
+    pub(crate) fn on_the_way(&mut self, nanos: u64) {
+        if let Some((Cause::Elsewhere, length)) = &mut self.pending.wait {
+            *length = length.saturating_sub(nanos);
+        }
+    }
+
+    /// Requests of these kinds are sent, the first of them with this number.
+    pub(crate) fn sent(&mut self, kinds: Kinds, first: Option<SequenceNumber>) {
+        self.wait_is_over();
+        let Pending { asked, waited, .. } = std::mem::take(&mut self.pending);
+        for (at, request, nanos) in asked {
+            self.nodes[at].tree.asks(request);
+            if let Some((_, sum)) = self.asked.iter_mut().find(|(of, _)| *of == request) {
+                *sum = sum.saturating_add(nanos);
+            } else if self.asked.len() < MOST_ASKED {
+                self.asked.push((request, nanos));
+            }
+        }
+        for (at, cause) in waited {
+            self.nodes[at].tree.waits(cause);
+        }
+        if let Some(now) = self.nodes.last_mut() {
+            now.tree.sends(kinds);
+            now.first = now.first.or(first);
+        }
+    }
+
+    /// It has to handle an event of its own doing, which answers the request of this number.
+    pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
+        if self.nodes.len() > MOST {
+            return;
+        }
+        // The innermost of those that are being handled that had sent a request by then.
+        let mut depth = self.nodes[self.now()].depth;
+        for node in self.nodes.iter().rev() {
+            if node.depth <= depth {
+                depth = node.depth;
+                if node.first.is_some_and(|first| Some(first) <= answers) {
+                    break;
+                }
+                depth = depth.saturating_sub(1);
+            }
+        }
+        self.nodes.push(Node {
+            landmark: about.landmark,
+            depth: (depth + 1).min(DEEPEST),
+            start: time,
+            first: None,
+            tree: Tree::new(about.group),
+        });
+    }
+
+    /// The episode, which is about this, ended at `end`.
+    pub(crate) fn finish(self, about: Symbol, end: u64) -> Outlined {
+        // From the last to the first: what is complete goes into its parent.
+        let mut open: Vec<(usize, Child, Tree)> = Vec::new();
+        // Where the one after it begins that is not within it, by depth.
+        let mut next = vec![end; DEEPEST + 2];
+        for node in self.nodes.into_iter().rev() {
+            let until = next[node.depth].max(node.start);
+            for one in next.iter_mut().skip(node.depth) {
+                *one = node.start.min(end);
+            }
+            let mut child = Child {
+                landmark: node.landmark,
+                start: Timestamp::from_nanos(node.start),
+                latency: until - node.start,
+                children: Vec::new(),
+            };
+            let mut tree = node.tree;
+            while let Some((_, below, of_below)) = open.pop_if(|(depth, ..)| *depth > node.depth) {
+                if below.latency < SHORTEST_CHILD {
+                    tree.absorb(of_below);
+                } else {
+                    child.children.push(below);
+                    tree.child(of_below);
+                }
+            }
+            open.push((node.depth, child, tree));
+        }
+        let (children, mut tree) = open.pop().map_or_else(
+            || (Vec::new(), Tree::new(about)),
+            |(_, root, tree)| (root.children, tree),
+        );
+        tree.about = about;
+        Outlined {
+            tree,
+            children,
+            asked: self.asked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kinds, Outline};
+    use crate::episodes::episode::{Asked, Cause, Child, Owner};
+    use crate::episodes::happening::About;
+    use x11prof_protocol::{SequenceNumber, Symbol};
+
+    const MS: u64 = 1_000_000;
+
+    fn tree(children: &[Child]) -> Vec<(&'static str, u64, usize)> {
+        let one = |child: &Child| {
+            (
+                child.landmark.as_str(),
+                child.latency / MS,
+                child.children.len(),
+            )
+        };
+        children.iter().map(one).collect()
+    }
+
+    #[test]
+    fn an_event_is_within_the_one_whose_request_it_answers() {
+        let number = |n| Some(SequenceNumber(n));
+        let drawing = Kinds::of(Symbol::new("PolyLine"));
+        let mut outline = Outline::new();
+        outline.sent(Kinds::default(), number(10));
+        outline.child(About::alone("first"), 100 * MS, number(10));
+        outline.sent(drawing, number(11));
+        outline.child(About::alone("within"), 110 * MS, number(11));
+        // It answers what came before it was handled: it is beside the first.
+        outline.child(About::alone("second"), 130 * MS, number(10));
+        outline.child(About::alone("brief"), 149 * MS + 999_999, number(10));
+        outline.sent(drawing, number(12));
+        // After the last request: nothing was done for it.
+        outline.child(About::alone("late"), 170 * MS, number(12));
+        let done = outline.finish(Symbol::new("Click"), 150 * MS);
+        let top = [("first", 30, 1), ("second", 19, 0)];
+        assert_eq!(tree(&done.children), top);
+        assert_eq!(tree(&done.children[0].children), [("within", 20, 0)]);
+        let text = "Click: drawing [first: drawing [within]] [second]";
+        assert_eq!(done.tree.to_string(), text);
+    }
+
+    #[test]
+    fn what_comes_after_the_last_request_is_no_part_of_it() {
+        let asks = |outline: &mut Outline, name: &str| {
+            let name = Some(Symbol::new(name));
+            outline.pass(Owner::Server(Asked::Reply), name, 2 * MS);
+        };
+        let mut outline = Outline::new();
+        for _ in 0..3 {
+            asks(&mut outline, "QueryTree");
+            outline.pass(Owner::OffCpu(Cause::Sleeping), None, 2 * MS);
+            outline.pass(Owner::OffCpu(Cause::Sleeping), None, MS);
+            outline.pass(Owner::OffCpu(Cause::File), None, MS);
+            outline.sent(Kinds::default(), None);
+        }
+        asks(&mut outline, "GetProperty");
+        outline.pass(Owner::OffCpu(Cause::File), None, 9 * MS);
+        let done = outline.finish(Symbol::new("Click"), 0);
+        assert_eq!(done.asked, [(Symbol::new("QueryTree"), 6 * MS)]);
+        assert_eq!(done.tree.to_string(), "Click: asks QueryTree; sleeps");
+    }
+}

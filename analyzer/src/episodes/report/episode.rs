@@ -1,0 +1,115 @@
+//! One episode.
+
+use serde::Serialize;
+use x11prof_trace::Timestamp;
+
+use super::landmark::{PhasesReport, phase_report};
+use super::nanos_ms;
+use super::parts::{CausesReport, PartsReport, causes, parts};
+use crate::episodes::episode::{Child, Episode, Unsure, without};
+use crate::episodes::findings::Findings;
+use crate::episodes::landmarks::phases;
+use crate::profile::reporting::duration_ms;
+
+/// An episode.
+#[derive(Debug, Clone, Serialize)]
+pub struct EpisodeReport {
+    /// The connection's number.
+    pub client: u32,
+    /// The client's name.
+    pub client_name: String,
+    /// What it was about.
+    pub landmark: String,
+    /// `input`, `output`, `asynchronous`.
+    pub trigger: &'static str,
+    /// Since the trace's first record.
+    pub start_ms: f64,
+    /// Its latency.
+    pub latency_ms: f64,
+    /// The same without its children.
+    pub exclusive_ms: f64,
+    /// Over its threshold.
+    pub perceptible: bool,
+    /// The number of its pattern.
+    pub pattern: Option<u64>,
+    /// Its parts.
+    pub parts: PartsReport,
+    /// Why it took time.
+    pub causes: CausesReport,
+    /// INP's phases.
+    pub phases: PhasesReport,
+    /// Times that the client waited for a reply.
+    pub round_trips: u64,
+    /// How long it did.
+    pub blocked_ms: f64,
+    /// The largest part.
+    pub culprit: &'static str,
+    /// Requests sent.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Events handled.
+    pub events: u64,
+    /// `switches`, or `silence` where the wire alone told.
+    pub basis: &'static str,
+    /// Why it may have ended elsewhere; null where nothing speaks for it.
+    pub unsure: Option<&'static str>,
+    /// What it had to handle of its own doing.
+    pub children: Vec<ChildReport>,
+    /// Its messages, where the worst are wanted: a line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+}
+
+/// An event of an episode's own doing.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChildReport {
+    /// The event and its window.
+    pub landmark: String,
+    /// Since the trace's first record.
+    pub start_ms: f64,
+    /// Until the next event that is not within it, or the last request.
+    pub latency_ms: f64,
+    /// The same without its children.
+    pub exclusive_ms: f64,
+    /// What its own requests led to.
+    pub children: Vec<ChildReport>,
+}
+
+pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> EpisodeReport {
+    EpisodeReport {
+        client: of.client.0,
+        client_name: findings.client(of.client),
+        landmark: of.landmark.to_string(),
+        trigger: of.trigger.name(),
+        start_ms: duration_ms(of.start.since(first)),
+        latency_ms: nanos_ms(of.latency()),
+        exclusive_ms: nanos_ms(of.exclusive()),
+        perceptible: findings.is_perceptible(of),
+        pattern: of.pattern,
+        parts: parts(&of.parts),
+        causes: causes(&of.parts),
+        phases: phase_report(phases(of), 1),
+        round_trips: of.round_trips,
+        blocked_ms: nanos_ms(of.parts.blocked()),
+        culprit: of.parts.culprit(),
+        requests: of.requests,
+        bytes: of.bytes,
+        events: of.events,
+        basis: if of.scheduled { "switches" } else { "silence" },
+        unsure: of.unsure.map(Unsure::why),
+        children: children(&of.children, first),
+        messages: Vec::new(),
+    }
+}
+
+fn children(of: &[Child], first: Timestamp) -> Vec<ChildReport> {
+    let one = |child: &Child| ChildReport {
+        landmark: child.landmark.to_string(),
+        start_ms: duration_ms(child.start.since(first)),
+        latency_ms: nanos_ms(child.latency),
+        exclusive_ms: nanos_ms(without(child.latency, &child.children)),
+        children: children(&child.children, first),
+    };
+    of.iter().map(one).collect()
+}

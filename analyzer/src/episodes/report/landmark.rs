@@ -1,0 +1,108 @@
+//! The landmark profile.
+
+use serde::Serialize;
+
+use super::nanos_ms;
+use crate::episodes::cumulative::percentile;
+use crate::episodes::landmarks::{Landmark, Landmarks};
+
+/// A landmark.
+#[derive(Debug, Clone, Serialize)]
+pub struct LandmarkReport {
+    /// Its name.
+    pub landmark: String,
+    /// The kind of action and the class of the window.
+    pub group: String,
+    /// What began the first of its episodes.
+    pub trigger: &'static str,
+    /// Episodes.
+    pub count: u64,
+    /// Those over their threshold.
+    pub perceptible: u64,
+    /// Their latencies.
+    pub max_ms: f64,
+    /// The mean.
+    pub mean_ms: f64,
+    /// The least.
+    pub min_ms: f64,
+    /// Together.
+    pub total_ms: f64,
+    /// The median.
+    pub median_ms: f64,
+    /// The 75th percentile.
+    pub p75_ms: f64,
+    /// The 95th.
+    pub p95_ms: f64,
+    /// The 98th.
+    pub p98_ms: f64,
+    /// The same without what its episodes had to handle of their own doing.
+    pub exclusive: ExclusiveReport,
+    /// INP's phases, on average.
+    pub phases: PhasesReport,
+}
+
+/// Exclusive latencies of a landmark.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExclusiveReport {
+    /// The greatest.
+    pub max_ms: f64,
+    /// The mean.
+    pub mean_ms: f64,
+    /// The least.
+    pub min_ms: f64,
+    /// Together.
+    pub total_ms: f64,
+}
+
+/// INP's three phases.
+#[derive(Debug, Clone, Serialize)]
+pub struct PhasesReport {
+    /// Until the client began with it.
+    pub input_delay_ms: f64,
+    /// Until its last request.
+    pub processing_ms: f64,
+    /// Until that was drawn.
+    pub presentation_delay_ms: f64,
+}
+
+pub(super) fn phase_report(phases: [u64; 3], of: u64) -> PhasesReport {
+    let mean = |nanos: u64| nanos_ms(nanos / of.max(1));
+    PhasesReport {
+        input_delay_ms: mean(phases[0]),
+        processing_ms: mean(phases[1]),
+        presentation_delay_ms: mean(phases[2]),
+    }
+}
+
+pub(super) fn landmarks(of: &Landmarks) -> Vec<LandmarkReport> {
+    let list = of.list().into_iter();
+    list.map(|(name, of)| landmark(name.as_str(), of)).collect()
+}
+
+fn landmark(name: &str, of: &Landmark) -> LandmarkReport {
+    let count = of.latencies.number();
+    let (least, most) = of.latencies.range().unwrap_or((0, 0));
+    let at = |share| nanos_ms(percentile(&of.latencies, share).unwrap_or(0));
+    LandmarkReport {
+        landmark: name.to_owned(),
+        group: of.group.to_string(),
+        trigger: of.trigger.name(),
+        count,
+        perceptible: of.perceptible,
+        max_ms: nanos_ms(most),
+        mean_ms: nanos_ms(of.total / count.max(1)),
+        min_ms: nanos_ms(least),
+        total_ms: nanos_ms(of.total),
+        median_ms: at(0.5),
+        p75_ms: at(0.75),
+        p95_ms: at(0.95),
+        p98_ms: at(0.98),
+        exclusive: ExclusiveReport {
+            max_ms: nanos_ms(of.exclusive.2),
+            mean_ms: nanos_ms(of.exclusive.1 / count.max(1)),
+            min_ms: nanos_ms(of.exclusive.0),
+            total_ms: nanos_ms(of.exclusive.1),
+        },
+        phases: phase_report(of.phases, count),
+    }
+}

@@ -1,0 +1,103 @@
+//! What time is made of: who owns it, and why it passed.
+
+use serde::Serialize;
+
+use super::nanos_ms;
+use crate::episodes::episode::{Asked, Cause, Owner, Parts, Trigger};
+use crate::episodes::findings::Findings;
+
+/// Who owns the time of an episode; together its latency.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartsReport {
+    /// Nobody had begun with it.
+    pub waiting_ms: f64,
+    /// The client ran.
+    pub client_ms: f64,
+    /// The client did not run.
+    pub off_cpu_ms: f64,
+    /// The server's.
+    pub server_ms: f64,
+    /// On the way.
+    pub network_ms: f64,
+}
+
+/// Why it took time (thesis, section 4.3.4).
+#[derive(Debug, Clone, Serialize)]
+pub struct CausesReport {
+    /// The client ran.
+    pub running_ms: f64,
+    /// It could run, and others did.
+    pub processor_ms: f64,
+    /// It waited for a reply.
+    pub reply_ms: f64,
+    /// The same, while another client had grabbed the server.
+    pub grab_ms: f64,
+    /// It slept.
+    pub sleeping_ms: f64,
+    /// It waited for another thread.
+    pub lock_ms: f64,
+    /// It waited for a file.
+    pub file_ms: f64,
+    /// It was blocked elsewhere.
+    pub elsewhere_ms: f64,
+}
+
+/// The episodes of one trigger.
+#[derive(Debug, Clone, Serialize)]
+pub struct TriggerReport {
+    /// `input`, `output`, `asynchronous`.
+    pub trigger: &'static str,
+    /// How many.
+    pub count: u64,
+    /// Those over their threshold.
+    pub perceptible: u64,
+    /// Where their time went.
+    pub parts: PartsReport,
+    /// Why.
+    pub causes: CausesReport,
+    /// Threads of the client that could run, on average; null without context switches.
+    pub runnable_threads: Option<f64>,
+    /// The same of those over their threshold.
+    pub perceptible_parts: PartsReport,
+    /// The same of those over their threshold.
+    pub perceptible_causes: CausesReport,
+}
+
+pub(super) fn parts(parts: &Parts) -> PartsReport {
+    PartsReport {
+        waiting_ms: nanos_ms(parts.of(Owner::Waiting)),
+        client_ms: nanos_ms(parts.of(Owner::Client)),
+        off_cpu_ms: nanos_ms(parts.off_cpu()),
+        server_ms: nanos_ms(parts.server()),
+        network_ms: nanos_ms(parts.of(Owner::Network)),
+    }
+}
+
+pub(super) fn causes(parts: &Parts) -> CausesReport {
+    let of = |owner| nanos_ms(parts.of(owner));
+    CausesReport {
+        running_ms: of(Owner::Client),
+        processor_ms: of(Owner::OffCpu(Cause::Processor)),
+        reply_ms: of(Owner::Server(Asked::Reply)),
+        grab_ms: of(Owner::Server(Asked::Grabbed)),
+        sleeping_ms: of(Owner::OffCpu(Cause::Sleeping)),
+        lock_ms: of(Owner::OffCpu(Cause::Synchronisation)),
+        file_ms: of(Owner::OffCpu(Cause::File)),
+        elsewhere_ms: of(Owner::OffCpu(Cause::Elsewhere)),
+    }
+}
+
+pub(super) fn triggers(findings: &Findings) -> Vec<TriggerReport> {
+    let all = Trigger::ALL.into_iter().zip(&findings.triggers);
+    all.map(|(trigger, of)| TriggerReport {
+        trigger: trigger.name(),
+        count: of.count,
+        perceptible: of.perceptible,
+        parts: parts(&of.parts),
+        causes: causes(&of.parts),
+        runnable_threads: (of.counted > 0).then(|| of.runnable as f64 / of.counted as f64),
+        perceptible_parts: parts(&of.perceptible_parts),
+        perceptible_causes: causes(&of.perceptible_parts),
+    })
+    .collect()
+}

@@ -1,0 +1,112 @@
+//! Patterns: episodes of one shape.
+
+use serde::Serialize;
+use x11prof_trace::Timestamp;
+
+use super::nanos_ms;
+use super::parts::{PartsReport, parts};
+use crate::episodes::cumulative::percentile;
+use crate::episodes::findings::Findings;
+use crate::episodes::location::Location;
+use crate::episodes::patterns::Pattern;
+use crate::profile::reporting::{duration_ms, percent};
+
+/// Episodes of one shape.
+#[derive(Debug, Clone, Serialize)]
+pub struct PatternReport {
+    /// From 1, in the order in which they were first seen; null of those that were too many.
+    pub pattern: Option<u64>,
+    /// The kind of action and the class of the window.
+    pub group: String,
+    /// The tree: what is handled, what it does, and in brackets what that led to.
+    pub shape: String,
+    /// What began the first of its episodes.
+    pub trigger: &'static str,
+    /// Episodes.
+    pub count: u64,
+    /// Those over their threshold.
+    pub perceptible: u64,
+    /// Whether that is `always`, `sometimes`, `once` or `never`.
+    pub slow: &'static str,
+    /// The least latency.
+    pub min_ms: f64,
+    /// The latency that half of them do not exceed.
+    pub median_ms: f64,
+    /// The greatest.
+    pub max_ms: f64,
+    /// Together.
+    pub total_ms: f64,
+    /// The same without the children.
+    pub exclusive_ms: f64,
+    /// Its parts.
+    pub parts: PartsReport,
+    /// The largest part.
+    pub culprit: &'static str,
+    /// Where its time was spent, the most first; together its total.
+    pub locations: Vec<LocationReport>,
+    /// The longest of its episodes: its client's number.
+    pub longest_client: u32,
+    /// When that began, since the trace's first record.
+    pub longest_start_ms: f64,
+}
+
+/// Where time was spent.
+#[derive(Debug, Clone, Serialize)]
+pub struct LocationReport {
+    /// For people: `client code`, `round trips of QueryTree`, `drawing in XTerm`.
+    pub location: String,
+    /// `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `sleeping`, `lock`, `file`,
+    /// `elsewhere`, `network`.
+    pub kind: &'static str,
+    /// The request or the window, where it is one's.
+    pub of: Option<String>,
+    /// The time.
+    pub ms: f64,
+    /// The same as a share of the pattern's.
+    pub percent: f64,
+}
+
+impl PatternReport {
+    pub(super) fn all(findings: &Findings, first: Timestamp) -> Vec<PatternReport> {
+        let list = findings.patterns.list().into_iter();
+        list.map(|of| report(of, first)).collect()
+    }
+}
+
+fn report(of: &Pattern, first: Timestamp) -> PatternReport {
+    let (least, most) = of.latencies.range().unwrap_or((0, 0));
+    let (_, client, start) = of.longest;
+    let tree = of.tree.as_ref();
+    let others = || "(others)".to_owned();
+    PatternReport {
+        pattern: tree.map(|_| of.number),
+        group: tree.map_or_else(others, |tree| tree.about.to_string()),
+        shape: tree.map_or_else(others, ToString::to_string),
+        trigger: of.trigger.name(),
+        count: of.latencies.number(),
+        perceptible: of.perceptible,
+        slow: of.occurrence().name(),
+        min_ms: nanos_ms(least),
+        median_ms: nanos_ms(percentile(&of.latencies, 0.5).unwrap_or(0)),
+        max_ms: nanos_ms(most),
+        total_ms: nanos_ms(of.total),
+        exclusive_ms: nanos_ms(of.exclusive),
+        parts: parts(&of.parts),
+        culprit: of.parts.culprit(),
+        locations: locations(of),
+        longest_client: client.0,
+        longest_start_ms: duration_ms(start.since(first)),
+    }
+}
+
+fn locations(of: &Pattern) -> Vec<LocationReport> {
+    let all = of.locations().into_iter();
+    all.map(|(location, nanos): (Location, u64)| LocationReport {
+        location: location.to_string(),
+        kind: location.kind(),
+        of: location.what().map(|what| what.to_string()),
+        ms: nanos_ms(nanos),
+        percent: percent(nanos as f64, of.total as f64),
+    })
+    .collect()
+}

@@ -1,0 +1,50 @@
+//! Utilisation and latency over time.
+
+use serde::Serialize;
+use x11prof_trace::Timestamp;
+
+use super::nanos_ms;
+use crate::episodes::findings::Findings;
+use crate::episodes::series::Step;
+use crate::profile::reporting::{duration_ms, percent};
+
+/// The session in steps of the same length, as it was recorded.
+#[derive(Debug, Clone, Serialize)]
+pub struct SeriesReport {
+    /// The beginning of the first step, since the trace's first record.
+    pub start_ms: f64,
+    /// How long a step is.
+    pub step_ms: f64,
+    /// The share of each step in which the user waited.
+    pub waiting_percent: Vec<f64>,
+    /// Processor time of the clients, as a share of one processor; null without context switches.
+    pub client_percent: Option<Vec<f64>>,
+    /// Processor time of the server; null without context switches.
+    pub server_percent: Option<Vec<f64>>,
+    /// Episodes that began in each step.
+    pub episodes: Vec<u64>,
+    /// The longest of them; 0 where there was none.
+    pub longest_ms: Vec<f64>,
+}
+
+impl SeriesReport {
+    pub(super) fn new(findings: &Findings, first: Timestamp) -> SeriesReport {
+        let series = findings.series();
+        let (origin, length, steps) = series.steps();
+        let share = |of: fn(&Step) -> u64| -> Vec<f64> {
+            let shares = steps
+                .iter()
+                .map(|step| percent(of(step) as f64, length as f64));
+            shares.collect()
+        };
+        SeriesReport {
+            start_ms: duration_ms(Timestamp::from_nanos(origin).since(first)),
+            step_ms: nanos_ms(length),
+            waiting_percent: share(|step| step.waits),
+            client_percent: series.switches.then(|| share(|step| step.client)),
+            server_percent: series.switches.then(|| share(|step| step.server)),
+            episodes: steps.iter().map(|step| step.episodes).collect(),
+            longest_ms: steps.iter().map(|step| nanos_ms(step.longest)).collect(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What all episodes add up to: the thesis's Table 4.2 and the cumulative latency distribution.
+
+use serde::Serialize;
+
+use super::nanos_ms;
+use crate::episodes::cumulative::{STEPS, at_least, percentile};
+use crate::episodes::findings::Findings;
+use crate::facts::Facts;
+use crate::profile::reporting::{duration_ms, percent};
+
+/// The thesis's Table 4.2.
+#[derive(Debug, Clone, Serialize)]
+pub struct SummaryReport {
+    /// From the first connection to the last thing that a client did.
+    pub end_to_end_ms: f64,
+    /// The latencies of all episodes together.
+    pub latency_ms: f64,
+    /// The time in which at least one of them went on.
+    pub in_episode_ms: f64,
+    /// The same as a share of the end-to-end time.
+    pub in_episode_percent: f64,
+    /// All of them.
+    pub count: u64,
+    /// Those under 3 ms.
+    pub under_3_ms: u64,
+    /// Those of 3 ms and more.
+    pub from_3_ms: u64,
+    /// Those of 100 ms and more.
+    pub from_100_ms: u64,
+    /// Those over their threshold.
+    pub perceptible: u64,
+    /// Those of 100 ms and more for each minute in episodes; null where there was none.
+    pub long_per_minute: Option<f64>,
+    /// The median of the latency.
+    pub median_ms: Option<f64>,
+    /// The 75th percentile.
+    pub p75_ms: Option<f64>,
+    /// The 98th.
+    pub p98_ms: Option<f64>,
+    /// How parts were told: `switches`, `silence`, or `both`.
+    pub basis: &'static str,
+}
+
+/// A step of the cumulative latency distribution.
+#[derive(Debug, Clone, Serialize)]
+pub struct CumulativeReport {
+    /// Episodes at least this long,
+    pub at_least_ms: f64,
+    /// so many,
+    pub count: u64,
+    /// and for each second in episodes; null where there was none.
+    pub per_second: Option<f64>,
+}
+
+pub(super) fn summary(facts: &Facts, findings: &Findings) -> SummaryReport {
+    // Over the network that was asked for, a session takes longer by what that adds.
+    let added_ms = nanos_ms(findings.added[0]);
+    let end_to_end_ms = duration_ms(facts.wall()) + added_ms;
+    let in_episode_ms = nanos_ms(findings.covered.total()) + added_ms;
+    let from_100_ms = at_least(&findings.latencies, 100.0);
+    let minutes = in_episode_ms / 60_000.0;
+    SummaryReport {
+        end_to_end_ms,
+        latency_ms: nanos_ms(findings.total),
+        in_episode_ms,
+        in_episode_percent: percent(in_episode_ms, end_to_end_ms),
+        count: findings.count(),
+        under_3_ms: findings.under_3,
+        from_3_ms: findings.count() - findings.under_3,
+        from_100_ms,
+        perceptible: findings.perceptible,
+        long_per_minute: (minutes > 0.0).then(|| from_100_ms as f64 / minutes),
+        median_ms: percentile(&findings.latencies, 0.5).map(nanos_ms),
+        p75_ms: percentile(&findings.latencies, 0.75).map(nanos_ms),
+        p98_ms: percentile(&findings.latencies, 0.98).map(nanos_ms),
+        basis: match findings.unscheduled {
+            0 => "switches",
+            none if none == findings.count() => "silence",
+            _ => "both",
+        },
+    }
+}
+
+pub(super) fn distribution(findings: &Findings) -> Vec<CumulativeReport> {
+    let seconds = findings.covered.total().saturating_add(findings.added[0]) as f64 / 1e9;
+    let step = |ms: &f64| {
+        let count = at_least(&findings.latencies, *ms);
+        CumulativeReport {
+            at_least_ms: *ms,
+            count,
+            per_second: (seconds > 0.0).then(|| count as f64 / seconds),
+        }
+    };
+    STEPS.iter().map(step).collect()
+}

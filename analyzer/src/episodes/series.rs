@@ -1,0 +1,227 @@
+//! Utilisation and latency over time (the latency-benchmark paper's Figure 3), in steps that grow with the
+//! session, so that memory is bounded.
+
+use std::collections::HashMap;
+
+use x11prof_trace::{Switch, SwitchKind};
+
+/// Steps at most: twice as long ones take their place when there are more.
+const MOST_STEPS: usize = 1000;
+/// The first length of a step, in nanoseconds: the paper's.
+const FIRST_STEP: u64 = 1_000_000;
+
+/// What happened in a step of time; times in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Processor time of the clients.
+    pub(crate) client: u64,
+    /// Processor time of the server.
+    pub(crate) server: u64,
+    /// The user waited.
+    pub(crate) waits: u64,
+    /// Episodes that began.
+    pub(crate) episodes: u64,
+    /// The longest of them.
+    pub(crate) longest: u64,
+}
+
+impl Step {
+    fn merge(&mut self, next: &Step) {
+        self.client += next.client;
+        self.server += next.server;
+        self.waits += next.waits;
+        self.episodes += next.episodes;
+        self.longest = self.longest.max(next.longest);
+    }
+}
+
+/// The steps of a session.
+#[derive(Debug, Clone)]
+pub(crate) struct Series {
+    /// The time of its beginning, once that is known.
+    origin: Option<u64>,
+    length: u64,
+    steps: Vec<Step>,
+    /// Who runs on each processor since when: thread, process, beginning.
+    running: HashMap<u16, (u32, u32, u64)>,
+    /// Whether any switch was recorded.
+    pub(crate) switches: bool,
+}
+
+/// Whose processor time it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Client,
+    Server,
+    Nobody,
+}
+
+impl Default for Series {
+    fn default() -> Series {
+        Series {
+            origin: None,
+            length: FIRST_STEP,
+            steps: Vec::new(),
+            running: HashMap::new(),
+            switches: false,
+        }
+    }
+}
+
+impl Series {
+    /// The session begins at `time`, if it has not begun.
+    pub(crate) fn begin(&mut self, time: u64) {
+        self.origin.get_or_insert(time);
+    }
+
+    /// Its beginning, the length of its steps and the steps.
+    pub(crate) fn steps(&self) -> (u64, u64, &[Step]) {
+        (self.origin.unwrap_or(0), self.length, &self.steps)
+    }
+
+    fn step(&mut self, time: u64) -> usize {
+        let since = time.saturating_sub(*self.origin.get_or_insert(time));
+        while since / self.length >= MOST_STEPS as u64 {
+            self.length = self.length.saturating_mul(2);
+            for at in 0..self.steps.len().div_ceil(2) {
+                let mut step = self.steps[2 * at];
+                if let Some(next) = self.steps.get(2 * at + 1) {
+                    step.merge(next);
+                }
+                self.steps[at] = step;
+            }
+            self.steps.truncate(self.steps.len().div_ceil(2));
+        }
+        // Below the number of steps, as the loop says.
+        let at = (since / self.length) as usize;
+        if self.steps.len() <= at {
+            self.steps.resize(at + 1, Step::default());
+        }
+        at
+    }
+
+    /// Adds the time from `from` to `to` to what `of` takes of each step.
+    fn add(&mut self, from: u64, to: u64, of: impl Fn(&mut Step) -> &mut u64) {
+        // What came before the session is no part of it.
+        let origin = *self.origin.get_or_insert(from);
+        let from = from.max(origin);
+        if to <= from {
+            return;
+        }
+        let last = self.step(to - 1);
+        let first = self.step(from).min(last);
+        for at in first..=last {
+            let begins = origin.saturating_add(self.length.saturating_mul(at as u64));
+            let ends = begins.saturating_add(self.length).min(to);
+            let begins = if at == first { from } else { begins };
+            if let Some(step) = self.steps.get_mut(at) {
+                *of(step) += ends.saturating_sub(begins);
+            }
+        }
+    }
+
+    /// The user waited.
+    pub(crate) fn waited(&mut self, from: u64, to: u64) {
+        self.add(from, to, |step| &mut step.waits);
+    }
+
+    /// An episode began.
+    pub(crate) fn episode(&mut self, start: u64, latency: u64) {
+        let at = self.step(start);
+        if let Some(step) = self.steps.get_mut(at) {
+            step.episodes += 1;
+            step.longest = step.longest.max(latency);
+        }
+    }
+
+    /// A switch of a thread; `whose` says whose a process is.
+    pub(crate) fn switch(&mut self, switch: &Switch, whose: impl Fn(u32) -> Whose) {
+        self.switches = true;
+        let time = switch.time.as_nanos();
+        // The kernel tells no switch of a thread that ends: it is gone when another runs.
+        if let Some((tid, pid, since)) = self.running.remove(&switch.cpu)
+            && (switch.kind == SwitchKind::In || tid == switch.tid)
+        {
+            self.ran(whose(pid), since, time);
+        }
+        if switch.kind == SwitchKind::In {
+            let now = (switch.tid, switch.pid, time);
+            self.running.insert(switch.cpu, now);
+        }
+    }
+
+    fn ran(&mut self, whose: Whose, from: u64, to: u64) {
+        match whose {
+            Whose::Client => self.add(from, to, |step| &mut step.client),
+            Whose::Server => self.add(from, to, |step| &mut step.server),
+            Whose::Nobody => {}
+        }
+    }
+
+    /// The session ends.
+    pub(crate) fn end(&mut self, time: u64, whose: impl Fn(u32) -> Whose) {
+        for (_, (_, pid, since)) in std::mem::take(&mut self.running) {
+            self.ran(whose(pid), since, time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST_STEP, MOST_STEPS, Series, Whose};
+    use x11prof_trace::{Switch, SwitchKind, Timestamp};
+
+    #[test]
+    fn steps_grow_and_nothing_is_lost() {
+        let mut series = Series::default();
+        series.begin(500);
+        let mut sum = 0;
+        for n in 0..5000_u64 {
+            let (from, length) = (n * FIRST_STEP * 2, 700_000 + n * 100);
+            series.waited(500 + from, 500 + from + length);
+            series.episode(500 + from, n);
+            sum += length;
+        }
+        let (origin, length, steps) = series.steps();
+        assert_eq!((origin, length), (500, 16 * FIRST_STEP));
+        assert!(steps.len() <= MOST_STEPS);
+        assert_eq!(steps.iter().map(|step| step.waits).sum::<u64>(), sum);
+        assert_eq!(steps.iter().map(|step| step.episodes).sum::<u64>(), 5000);
+        assert_eq!(steps.iter().map(|step| step.longest).max(), Some(4999));
+        assert!(steps.iter().all(|step| step.waits <= length));
+    }
+
+    #[test]
+    fn who_runs_is_the_kernels() {
+        let mut series = Series::default();
+        let of = |pid| [Whose::Nobody, Whose::Client, Whose::Server][pid as usize];
+        let mut switch = |micros: u64, pid: u32, kind| {
+            let time = Timestamp::from_nanos(micros * 1000);
+            let switch = Switch {
+                time,
+                pid,
+                tid: pid,
+                cpu: 0,
+                kind,
+            };
+            series.switch(&switch, of);
+        };
+        switch(0, 1, SwitchKind::In);
+        switch(2500, 1, SwitchKind::Preempted);
+        switch(2500, 2, SwitchKind::In);
+        // Its end is not told.
+        switch(4000, 1, SwitchKind::In);
+        series.end(4_500_000, of);
+        let told: Vec<_> = series
+            .steps()
+            .2
+            .iter()
+            .map(|one| (one.client, one.server))
+            .collect();
+        let ms = FIRST_STEP;
+        assert_eq!(
+            told,
+            [(ms, 0), (ms, 0), (ms / 2, ms / 2), (0, ms), (ms / 2, 0)]
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! The tree of intervals of an episode without their times (the thesis, chapter 4).
+//!
+//! A node is what was handled, with the kinds of its requests, the requests whose reply it waited for, and
+//! why else it waited. How often it did each, and in which order, is no part of it: 3 and 300 round trips of one
+//! request are the same code. Children come in their order; equal ones that follow each other are one.
+
+use std::fmt;
+
+use x11prof_protocol::Symbol;
+
+use super::episode::Cause;
+use super::kinds::Kinds;
+
+/// Requests whose replies a node tells apart, at most.
+const MOST_ASKED: usize = 16;
+
+/// A set of causes of waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Causes(u8);
+
+const CAUSES: [(Cause, &str); 4] = [
+    (Cause::Sleeping, "sleeps"),
+    (Cause::Synchronisation, "waits for a thread"),
+    (Cause::File, "waits for a file"),
+    (Cause::Elsewhere, "waits elsewhere"),
+];
+
+impl Causes {
+    /// Adds a cause. Whether there was a processor for it is no part of a shape.
+    pub(crate) fn add(&mut self, cause: Cause) {
+        if let Some(at) = CAUSES.iter().position(|(one, _)| *one == cause) {
+            self.0 |= 1 << at;
+        }
+    }
+
+    fn names(self) -> impl Iterator<Item = &'static str> {
+        let named = CAUSES.into_iter().enumerate();
+        named
+            .filter(move |(n, _)| self.0 >> n & 1 == 1)
+            .map(|(_, (_, name))| name)
+    }
+}
+
+/// A node of the tree, with all below it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Tree {
+    /// The kind of action or event, and the class of its window.
+    pub(crate) about: Symbol,
+    kinds: Kinds,
+    /// In the order of their names.
+    asked: Vec<Symbol>,
+    causes: Causes,
+    children: Vec<Tree>,
+}
+
+impl Tree {
+    /// One of which no more is known than what it is about.
+    pub(crate) fn new(about: Symbol) -> Tree {
+        Tree {
+            about,
+            kinds: Kinds::default(),
+            asked: Vec::new(),
+            causes: Causes::default(),
+            children: Vec::new(),
+        }
+    }
+
+    /// It sends requests of these kinds.
+    pub(crate) fn sends(&mut self, kinds: Kinds) {
+        self.kinds.add(kinds);
+    }
+
+    /// It waits for the reply to a request of this name.
+    pub(crate) fn asks(&mut self, request: Symbol) {
+        if let Err(at) = self.asked.binary_search(&request)
+            && self.asked.len() < MOST_ASKED
+        {
+            self.asked.insert(at, request);
+        }
+    }
+
+    /// It waits for something else.
+    pub(crate) fn waits(&mut self, cause: Cause) {
+        self.causes.add(cause);
+    }
+
+    /// What `other` does, it does itself.
+    pub(crate) fn absorb(&mut self, other: Tree) {
+        self.kinds.add(other.kinds);
+        other.asked.into_iter().for_each(|one| self.asks(one));
+        self.causes.0 |= other.causes.0;
+        other.children.into_iter().for_each(|one| self.child(one));
+    }
+
+    /// It has a child.
+    pub(crate) fn child(&mut self, child: Tree) {
+        if self.children.last() != Some(&child) {
+            self.children.push(child);
+        }
+    }
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds: Vec<&str> = self.kinds.names().collect();
+        let asked: Vec<&str> = self.asked.iter().map(|one| one.as_str()).collect();
+        let mut does = Vec::new();
+        if !kinds.is_empty() {
+            does.push(kinds.join(", "));
+        }
+        if !asked.is_empty() {
+            does.push(format!("asks {}", asked.join(", ")));
+        }
+        does.extend(self.causes.names().map(str::to_owned));
+        write!(f, "{}", self.about)?;
+        if !does.is_empty() {
+            write!(f, ": {}", does.join("; "))?;
+        }
+        for child in &self.children {
+            write!(f, " [{child}]")?;
+        }
+        Ok(())
+    }
+}
