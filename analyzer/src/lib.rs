@@ -16,6 +16,7 @@ mod pipeline;
 mod profile;
 mod recorded;
 mod resources;
+mod roundtrips;
 mod start_up;
 mod statistics;
 mod switches_first;
@@ -57,6 +58,11 @@ pub use resources::report::{
     RemainderReport, ResourceReport, SizeReport,
 };
 pub use resources::requests::{ResourceKind, created};
+pub use roundtrips::report::{
+    Ahead, AtRtt, BlockingRequest, ClientRoundTrips, DuplicateRequest, Place, RoundTripsReport,
+    Suggestion, TotalRoundTrips, Wait,
+};
+pub use roundtrips::{RoundTripOptions, RoundTrips};
 pub use start_up::{StartUpParts, StartUpReport, StartUps};
 pub use statistics::distribution::Distribution;
 pub use statistics::histogram::Cell;

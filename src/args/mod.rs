@@ -1,6 +1,7 @@
 //! What can be typed: the command line as clap sees it. Commands turn it into plain values.
 
 mod analyses;
+mod roundtrips;
 mod values;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use x11prof_proxy::ServerKind;
 
 use crate::error::CommandError;
 pub(crate) use analyses::{Compare, Dump, Episodes, Export, Report, Stats};
+pub(crate) use roundtrips::RoundTrips;
 pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat};
 use values::{DEFAULT_TRACE, pace, server_kind};
 
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Stats(Stats),
     /// Print how long each action of the user took until its response was complete, and what took it
     Episodes(Episodes),
+    /// Print which replies clients waited for, what each costs over a network, and what would save it
+    Roundtrips(RoundTrips),
     /// Print the messages of a recording, one line each
     Dump(Dump),
     /// Write a recording in another program's format

@@ -13,4 +13,5 @@ mod partial;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod report;
+pub(crate) mod roundtrips;
 pub(crate) mod stats;

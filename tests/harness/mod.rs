@@ -231,6 +231,11 @@ impl Server {
         }
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A client of this server.
     pub(crate) fn client(&self, program: &str) -> Command {
         let mut command = Command::new(program);

@@ -215,7 +215,7 @@ pub fn statistics(report: &StatisticsReport) -> String {
     text(out)
 }
 
-fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
+pub(crate) fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
     // Flat rows of numbers and text, into memory: there is nothing that can fail.
     let _ = out.serialize(row);
 }

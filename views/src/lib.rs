@@ -14,6 +14,7 @@ pub mod grabs;
 mod paper_tests;
 pub mod profile;
 pub mod resources;
+pub mod roundtrips;
 pub mod statistics;
 mod table;
 #[cfg(test)]

@@ -122,6 +122,15 @@ impl Episodes {
 
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.observe_with(observation, |_| {});
+    }
+
+    /// The same; hands out each episode that is complete.
+    pub(crate) fn observe_with(
+        &mut self,
+        observation: &Observation<'_>,
+        mut on: impl FnMut(&Episode),
+    ) {
         let Episodes {
             collector,
             follower,
@@ -142,7 +151,10 @@ impl Episodes {
             switches.iter().for_each(|switch| findings.switch(switch));
         }
         collector.observe(observation, |time, happening| {
-            follower.happened(time, &happening, &mut |episode| findings.add(&episode));
+            follower.happened(time, &happening, &mut |episode| {
+                on(&episode);
+                findings.add(&episode);
+            });
         });
     }
 

@@ -4,7 +4,7 @@ use x11prof_trace::{Block, Timestamp};
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     /// When the first byte of the message came that is not whole yet.
     since: Option<Timestamp>,
     now: Timestamp,
@@ -15,20 +15,20 @@ pub(super) struct Arrival {
 
 impl Arrival {
     /// A read begins.
-    pub(super) fn block(&mut self, block: &Block) {
+    pub(crate) fn block(&mut self, block: &Block) {
         self.now = block.time;
         self.since.get_or_insert(block.time);
         self.seen = block.offset.saturating_add(u64::from(block.wire_len));
     }
 
     /// A message is whole; gives when its first byte came.
-    pub(super) fn message(&mut self, length: u64) -> Option<Timestamp> {
+    pub(crate) fn message(&mut self, length: u64) -> Option<Timestamp> {
         self.whole = self.whole.saturating_add(length);
         self.since.replace(self.now)
     }
 
     /// A read ends.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         if self.whole >= self.seen {
             self.since = None;
         }

@@ -4,7 +4,7 @@
 //! question, and was off the processor before the reply came. Of questions that were sent together, it waits for
 //! the last: that is one round trip. Without context switches the first two conditions decide.
 
-mod arrival;
+pub(crate) mod arrival;
 mod processes;
 
 use std::collections::VecDeque;
@@ -48,6 +48,7 @@ impl How {
 pub(crate) struct Question {
     pub(crate) name: Symbol,
     pub(crate) major: u8,
+    pub(crate) minor: u8,
     pub(crate) sequence: SequenceNumber,
     /// When the relay had read it, in nanoseconds.
     pub(crate) asked: u64,
@@ -265,6 +266,7 @@ impl Client {
         self.questions.push_back(Question {
             name: request.name,
             major: request.major,
+            minor: request.minor,
             sequence: request.sequence,
             asked: time.as_nanos(),
             order: request.order,

@@ -1,0 +1,51 @@
+//! Requests that are slow in themselves, from `catalogue.toml`.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+/// A request that is slow on some servers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Slow {
+    pub(super) name: String,
+    /// Why, as a sentence without its beginning.
+    pub(super) because: String,
+    /// What serves as well.
+    pub(super) instead: String,
+    /// Where that is written down.
+    pub(super) sources: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Catalogue {
+    request: Vec<Slow>,
+}
+
+/// What is known of the request `name`.
+pub(super) fn slow(name: &str) -> Option<&'static Slow> {
+    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+    // A test reads it, so that what is compiled in can be read.
+    let all = CATALOGUE.get_or_init(|| toml::from_str(TEXT).unwrap_or_default());
+    all.request.iter().find(|one| one.name == name)
+}
+
+const TEXT: &str = include_str!("catalogue.toml");
+
+#[cfg(test)]
+mod tests {
+    use super::{Catalogue, TEXT};
+
+    #[test]
+    fn every_entry_has_a_source() {
+        let all: Catalogue = toml::from_str(TEXT).unwrap();
+        assert!(all.request.len() >= 4);
+        for one in &all.request {
+            assert!(
+                one.sources.iter().all(|url| url.starts_with("https://")),
+                "{one:?}"
+            );
+            assert!(!one.sources.is_empty(), "{one:?}");
+        }
+    }
+}

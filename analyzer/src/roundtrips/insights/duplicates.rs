@@ -1,0 +1,289 @@
+//! The same question asked again with the same answer, and nothing in between that could have changed it.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::{Body, Message, Request, Symbol};
+use x11prof_trace::ConnectionId;
+
+use super::{Context, Finding, Groups, Insight, Saving, plural, topic};
+use crate::pipeline::{Observation, Seen};
+use crate::waits::{Answer, Question};
+
+/// Answers remembered of all clients; when they are too many, those of before are forgotten.
+const REMEMBERED: usize = 1 << 16;
+
+/// What can change an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Subject {
+    /// Nothing: it holds as long as the connection.
+    Fixed,
+    /// What is done to a window.
+    Window(u32),
+    /// What is done to any window, or to the devices or outputs that an extension is about.
+    Whole(Symbol),
+}
+
+/// A question asked before.
+#[derive(Debug)]
+struct Known {
+    answer: u64,
+    at: u64,
+    times: u64,
+}
+
+#[derive(Debug, Default)]
+struct Repeated {
+    count: u64,
+    round_trips: u64,
+    bytes: u64,
+    waited: u64,
+    /// What was asked for most often, and how often in all.
+    most: Option<(Symbol, u64)>,
+}
+
+/// Finds questions that need not have been asked.
+#[derive(Debug, Default)]
+pub(super) struct Duplicates {
+    known: HashMap<(ConnectionId, u64), Known>,
+    /// When something was last changed, by the number of the message.
+    changed: HashMap<Subject, u64>,
+    now: u64,
+    repeated: Groups<Symbol, Repeated>,
+}
+
+/// What the answer to a question depends on; `None` where that is not known here.
+fn subject(question: &Question) -> Option<Subject> {
+    let name = question.name;
+    let (extension, request) = name.as_str().split_once(':').unwrap_or(("", name.as_str()));
+    Some(match (extension, request) {
+        ("", "InternAtom" | "GetAtomName" | "QueryExtension" | "ListExtensions") => Subject::Fixed,
+        ("RENDER", "QueryPictFormats" | "QueryVersion") => Subject::Fixed,
+        (_, "QueryVersion" | "XIQueryVersion" | "GetExtensionVersion") => Subject::Fixed,
+        ("", "GetProperty" | "ListProperties" | "GetGeometry" | "GetWindowAttributes") => {
+            Subject::Window(question.u32(0)?)
+        }
+        ("", "QueryTree") => Subject::Whole(Symbol::new("QueryTree")),
+        ("", "GetKeyboardMapping" | "GetModifierMapping") => {
+            Subject::Whole(Symbol::new("XKEYBOARD"))
+        }
+        ("XKEYBOARD" | "RANDR" | "XInputExtension" | "XINERAMA", _)
+            if request.starts_with("Get")
+                || matches!(
+                    request,
+                    "XIQueryDevice" | "QueryScreens" | "IsActive" | "ListInputDevices"
+                ) =>
+        {
+            Subject::Whole(Symbol::new(extension))
+        }
+        _ => return None,
+    })
+}
+
+impl Duplicates {
+    fn change(&mut self, subject: Subject) {
+        if self.changed.len() >= REMEMBERED {
+            // Whatever was known may have changed since.
+            self.changed.clear();
+            self.known.clear();
+        }
+        self.changed.insert(subject, self.now);
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        self.now += 1;
+        match seen.message {
+            Message::Request(request) => self.request(request),
+            Message::Event(event) => {
+                if let Some((extension, _)) = event.name.as_str().split_once(':') {
+                    return self.change(Subject::Whole(Symbol::new(extension)));
+                }
+                // MappingNotify; CreateNotify to PropertyNotify (protocol, encoding of events).
+                match event.code {
+                    34 => self.change(Subject::Whole(Symbol::new("XKEYBOARD"))),
+                    16..=28 => {
+                        for at in [4, 8] {
+                            if let Some(window) = event.order.u32(event.bytes, at) {
+                                self.change(Subject::Window(window));
+                            }
+                        }
+                        self.change(Subject::Whole(Symbol::new("QueryTree")));
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, request: &Request<'_>) {
+        if request.has_reply {
+            return;
+        }
+        if let Some((extension, _)) = request.name.as_str().split_once(':') {
+            if matches!(
+                extension,
+                "XKEYBOARD" | "RANDR" | "XInputExtension" | "XINERAMA"
+            ) {
+                self.change(Subject::Whole(Symbol::new(extension)));
+            }
+            return;
+        }
+        // CreateWindow to CirculateWindow, properties; the windows are in the first fields.
+        if !matches!(request.major, 1 | 2 | 4..=13 | 18 | 19 | 114) {
+            if matches!(request.major, 100 | 116 | 118) {
+                self.change(Subject::Whole(Symbol::new("XKEYBOARD")));
+            }
+            return;
+        }
+        let body = Body::of(request);
+        if let Some(window) = body.u32(0) {
+            self.change(Subject::Window(window));
+        }
+        // Parents of CreateWindow and ReparentWindow.
+        if matches!(request.major, 1 | 7)
+            && let Some(parent) = body.u32(4)
+        {
+            self.change(Subject::Window(parent));
+        }
+        if !matches!(request.major, 2 | 18 | 19 | 114) {
+            self.change(Subject::Whole(Symbol::new("QueryTree")));
+        }
+    }
+}
+
+impl Insight for Duplicates {
+    fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Message(seen) = observation {
+            self.message(seen);
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+        let question = answer.question;
+        let (Some(subject), Some(reply)) = (subject(question), answer.reply) else {
+            return;
+        };
+        // Where there is no such atom or property, another client may make it unseen; a property that goes
+        // with its reading is another one next time.
+        let none = reply.order.u32(reply.bytes, 8) == Some(0);
+        let name = question.name.as_str();
+        if name == "InternAtom" && none || name == "GetProperty" && question.minor != 0 {
+            return;
+        }
+        let changed = self.changed.get(&subject).copied().unwrap_or(0);
+        if self.known.len() >= REMEMBERED {
+            self.known.clear();
+        }
+        let same = answer.same();
+        let known = self
+            .known
+            .entry((answer.client, question.same))
+            .or_insert(Known {
+                answer: same,
+                at: self.now,
+                times: 0,
+            });
+        let again = known.times > 0 && known.answer == same && changed < known.at;
+        (known.answer, known.at) = (same, self.now);
+        known.times += 1;
+        let times = known.times;
+        if again && let Some(repeated) = self.repeated.of(answer.client, question.name) {
+            repeated.count += 1;
+            repeated.round_trips += u64::from(answer.how.is_round_trip());
+            repeated.bytes += question.body.len() as u64 + 4 + reply.wire_len;
+            repeated.waited += answer.waited();
+            if repeated.most.is_none_or(|(_, most)| times > most)
+                && let Some(topic) = topic(context.session, question)
+            {
+                repeated.most = Some((topic, times));
+            }
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let found = |(client, name, repeated): (ConnectionId, Symbol, &Repeated)| Finding {
+            kind: "duplicates",
+            client,
+            request: name,
+            count: repeated.count,
+            action: format!(
+                "Keep the answers to {name}: {} {} repeated with the same answer",
+                repeated.count,
+                if repeated.count == 1 { "was" } else { "were" },
+            ),
+            why: match repeated.most {
+                Some((topic, times)) => format!(
+                    "nothing seen in between could have changed them; {topic} alone was asked for {times} time{}",
+                    plural(times)
+                ),
+                None => "nothing seen in between could have changed them".to_owned(),
+            },
+            saves: Saving {
+                round_trips: repeated.round_trips,
+                bytes: repeated.bytes,
+                nanos: repeated.waited,
+            },
+        };
+        self.repeated.all().map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Duplicates;
+    use crate::roundtrips::insights::testing::findings;
+    use crate::testing::*;
+
+    const WINDOW: u32 = BASE + 9;
+
+    fn get_property() -> Vec<u8> {
+        request(20, 0, &[WINDOW, 39, 0, 0, 100])
+    }
+
+    fn intern_atom(name: &[u8; 4]) -> Vec<u8> {
+        request(16, 0, &[4, u32::from_le_bytes(*name)])
+    }
+
+    fn atom(sequence: u16, atom: u8) -> Vec<u8> {
+        let mut bytes = reply(sequence);
+        bytes[8] = atom;
+        bytes
+    }
+
+    #[test]
+    fn an_atom_stays_what_it_is() {
+        let mut trace = Synthetic::new();
+        for number in 1..=3 {
+            trace.wait(10).client_sends(&[intern_atom(b"ABCD")]);
+            trace.wait(50).server_sends(&[atom(number, 70)]);
+        }
+        // One that is not there may be made by another client.
+        for number in 4..=5 {
+            trace.wait(10).client_sends(&[intern_atom(b"NONE")]);
+            trace.wait(50).server_sends(&[atom(number, 0)]);
+        }
+        let found = findings(&trace, Duplicates::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].count, found[0].saves.round_trips), (2, 2));
+        assert!(
+            found[0].why.contains("ABCD alone was asked for 3 times"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn what_may_have_changed_is_asked_again_with_reason() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[get_property()]);
+        trace.wait(50).server_sends(&[reply(1)]);
+        // ChangeProperty of that window.
+        trace.client_sends(&[request(18, 0, &[WINDOW, 39, 31, 8, 0]), get_property()]);
+        trace.wait(50).server_sends(&[reply(3)]);
+        assert_eq!(findings(&trace, Duplicates::default()), []);
+        trace.client_sends(&[get_property()]);
+        trace.wait(50).server_sends(&[reply(4)]);
+        let found = findings(&trace, Duplicates::default());
+        assert_eq!((found.len(), found[0].count), (1, 1));
+        assert!(found[0].why.contains("WM_NAME"), "{found:?}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Extensions asked for one by one: QueryExtension, and their versions. All can be asked for before the first
+//! answer is read, as xcb_prefetch_extension_data does.
+
+use x11prof_protocol::Symbol;
+
+use super::{Context, Finding, Groups, Insight, Names, Saving};
+use crate::waits::Answer;
+
+#[derive(Debug, Default)]
+struct Asked {
+    queries: u64,
+    versions: u64,
+    waited: u64,
+    names: Names,
+}
+
+/// Counts round trips for extensions by client.
+#[derive(Debug, Default)]
+pub(super) struct ExtensionQueries(Groups<(), Asked>);
+
+/// Whether a request agrees with the server on an extension's version.
+fn is_version(name: Symbol) -> bool {
+    name.as_str().split_once(':').is_some_and(|(_, request)| {
+        matches!(
+            request,
+            "QueryVersion" | "XIQueryVersion" | "GetExtensionVersion" | "UseExtension"
+        )
+    })
+}
+
+impl Insight for ExtensionQueries {
+    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+        let name = answer.question.name;
+        let query = name.as_str() == "QueryExtension";
+        if !answer.how.is_round_trip() || !(query || is_version(name)) {
+            return;
+        }
+        if let Some(asked) = self.0.of(answer.client, ()) {
+            asked.queries += u64::from(query);
+            asked.versions += u64::from(!query);
+            asked.waited += answer.waited();
+            asked.names.add(name);
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let found = |(client, (), asked): (_, _, &Asked)| {
+            let count = asked.queries + asked.versions;
+            // First all names, then all versions, whose requests need the numbers of the extensions.
+            let least = u64::from(asked.queries > 0) + u64::from(asked.versions > 0);
+            let saved = count.saturating_sub(least);
+            (saved >= 2).then(|| Finding {
+                kind: "extensions",
+                client,
+                request: Symbol::new("QueryExtension"),
+                count,
+                action: format!(
+                    "Ask for all extensions at once (xcb_prefetch_extension_data), then for their versions: {count} \
+                     round trips become {least}"
+                ),
+                why: format!("{} were waited for one by one", asked.names.list()),
+                saves: Saving {
+                    round_trips: saved,
+                    bytes: 0,
+                    nanos: asked.waited / count * saved,
+                },
+            })
+        };
+        self.0.all().filter_map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ExtensionQueries;
+    use crate::roundtrips::insights::testing::findings;
+    use crate::testing::*;
+
+    fn query_extension(name: &[u8; 4]) -> Vec<u8> {
+        request(98, 0, &[4, u32::from_le_bytes(*name)])
+    }
+
+    #[test]
+    fn extensions_can_be_asked_for_together() {
+        let mut trace = Synthetic::new();
+        for (number, name) in (1..).zip([b"AAAA", b"BBBB", b"CCCC"]) {
+            trace.wait(10).client_sends(&[query_extension(name)]);
+            trace.wait(50).server_sends(&[reply(number)]);
+        }
+        let found = findings(&trace, ExtensionQueries::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].count, found[0].saves.round_trips), (3, 2));
+        // Those who ask ahead are not told to.
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[query_extension(b"AAAA"), query_extension(b"BBBB")]);
+        trace.wait(50).server_sends(&[reply(1), reply(2)]);
+        assert_eq!(findings(&trace, ExtensionQueries::default()), []);
+    }
+}

@@ -1,0 +1,211 @@
+//! What could be done about round trips. Each kind of insight is a file of its own: it watches the answers that
+//! clients get, and says what to do, why, and what that saves.
+
+mod catalogue;
+mod duplicates;
+mod extensions;
+mod images;
+mod motion;
+mod pieces;
+mod polling;
+mod serial;
+mod slow;
+mod synchronisation;
+#[cfg(test)]
+mod testing;
+
+use std::collections::{BTreeMap, HashMap};
+
+use x11prof_protocol::{Message, Symbol};
+use x11prof_session::Session;
+use x11prof_trace::ConnectionId;
+
+use crate::pipeline::{Observation, Seen};
+use crate::waits::{Answer, Question};
+
+/// Clients and requests that a finding is told for, at most.
+const GROUPS: usize = 4096;
+/// Names that a finding lists.
+const LISTED: usize = 3;
+
+/// What an insight needs to know beside the answer.
+pub(super) struct Context<'a> {
+    pub(super) session: &'a Session,
+    /// The client is starting.
+    pub(super) starting: bool,
+}
+
+/// What was found, for one client.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Finding {
+    /// The kind of insight.
+    pub(super) kind: &'static str,
+    pub(super) client: ConnectionId,
+    /// The request that it is mostly about.
+    pub(super) request: Symbol,
+    /// How many requests it is about.
+    pub(super) count: u64,
+    /// What to do, as an order.
+    pub(super) action: String,
+    /// What was seen.
+    pub(super) why: String,
+    pub(super) saves: Saving,
+}
+
+/// What doing it saves.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Saving {
+    pub(super) round_trips: u64,
+    pub(super) bytes: u64,
+    /// Nanoseconds that the recording itself lost with it, whatever the network.
+    pub(super) nanos: u64,
+}
+
+/// One kind of insight.
+trait Insight: std::fmt::Debug {
+    /// Takes an observation of the pass, of any client.
+    fn observe(&mut self, _observation: &Observation<'_>) {}
+
+    /// Takes an answer to one of the clients that are wanted.
+    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>);
+
+    /// What was found.
+    fn findings(&self) -> Vec<Finding>;
+}
+
+/// All kinds of insight.
+#[derive(Debug)]
+pub(super) struct Insights(Vec<Box<dyn Insight>>);
+
+impl Default for Insights {
+    fn default() -> Insights {
+        Insights(vec![
+            Box::<serial::Serial>::default(),
+            Box::<duplicates::Duplicates>::default(),
+            Box::<synchronisation::Synchronisation>::default(),
+            Box::<extensions::ExtensionQueries>::default(),
+            Box::<motion::Motion>::default(),
+            Box::<polling::Polling>::default(),
+            Box::<pieces::Pieces>::default(),
+            Box::<slow::SlowReplies>::default(),
+            Box::<images::Images>::default(),
+        ])
+    }
+}
+
+impl Insights {
+    pub(super) fn observe(&mut self, observation: &Observation<'_>) {
+        self.0.iter_mut().for_each(|one| one.observe(observation));
+    }
+
+    pub(super) fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+        let all = self.0.iter_mut();
+        all.for_each(|one| one.answered(answer, context));
+    }
+
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        self.0.iter().flat_map(|one| one.findings()).collect()
+    }
+}
+
+/// Counts by client and something else, within bounds.
+#[derive(Debug)]
+struct Groups<K, V>(HashMap<(ConnectionId, K), V>);
+
+impl<K, V> Default for Groups<K, V> {
+    fn default() -> Groups<K, V> {
+        Groups(HashMap::new())
+    }
+}
+
+impl<K: std::hash::Hash + Eq + Ord + Copy, V: Default> Groups<K, V> {
+    /// The group of a client and `key`; `None` where there are too many.
+    fn of(&mut self, client: ConnectionId, key: K) -> Option<&mut V> {
+        let key = (client, key);
+        if self.0.len() >= GROUPS && !self.0.contains_key(&key) {
+            return None;
+        }
+        Some(self.0.entry(key).or_default())
+    }
+
+    /// All groups, in an order that does not change.
+    fn all(&self) -> impl Iterator<Item = (ConnectionId, K, &V)> {
+        let mut keys: Vec<_> = self.0.iter().collect();
+        keys.sort_by_key(|(key, _)| **key);
+        keys.into_iter()
+            .map(|((client, key), value)| (*client, *key, value))
+    }
+}
+
+/// How often each of a few names came.
+#[derive(Debug, Clone, Default)]
+struct Names(BTreeMap<Symbol, u64>);
+
+impl Names {
+    fn add(&mut self, name: Symbol) {
+        if self.0.len() < 64 || self.0.contains_key(&name) {
+            *self.0.entry(name).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Names) {
+        for (name, count) in &other.0 {
+            if self.0.len() < 64 || self.0.contains_key(name) {
+                *self.0.entry(*name).or_default() += count;
+            }
+        }
+    }
+
+    /// The name that came most often, and how often.
+    fn first(&self) -> Option<(Symbol, u64)> {
+        let most = self.0.iter().max_by_key(|(_, count)| **count);
+        most.map(|(name, count)| (*name, *count))
+    }
+
+    /// `75 GetAtomName, 2 GetProperty and 3 others`.
+    fn list(&self) -> String {
+        let mut all: Vec<(Symbol, u64)> = self.0.iter().map(|(name, n)| (*name, *n)).collect();
+        all.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+        let rest: u64 = all.iter().skip(LISTED).map(|(_, count)| count).sum();
+        let named = all.iter().take(LISTED);
+        let mut words: Vec<String> = named
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        if rest > 0 {
+            words.push(format!("{rest} other{}", plural(rest)));
+        }
+        let last = words.pop().unwrap_or_default();
+        match words.is_empty() {
+            true => last,
+            false => format!("{} and {last}", words.join(", ")),
+        }
+    }
+}
+
+/// `s` for any number but one.
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// What a question asks for, by name: an atom, a property, an extension.
+fn topic(session: &Session, question: &Question) -> Option<Symbol> {
+    let text = |at: usize| {
+        let length = usize::from(question.u16(0)?);
+        let name = question.body.get(at..at + length)?;
+        Some(Symbol::new(&String::from_utf8_lossy(name)))
+    };
+    match question.name.as_str() {
+        "InternAtom" | "QueryExtension" => text(4),
+        "GetProperty" => question.u32(4).map(|atom| session.atom_label(atom)),
+        "GetAtomName" | "GetSelectionOwner" => question.u32(0).map(|atom| session.atom_label(atom)),
+        _ => None,
+    }
+}
+
+/// Whether a message tells a client that the pointer moved.
+fn is_motion(seen: &Seen<'_>) -> bool {
+    matches!(seen.message, Message::Event(event) if matches!(
+        event.name.as_str(),
+        "MotionNotify" | "XInputExtension:Motion" | "XInputExtension:RawMotion"
+    ))
+}

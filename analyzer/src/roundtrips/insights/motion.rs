@@ -1,0 +1,155 @@
+//! Round trips while the pointer moves: each MotionNotify makes the client ask the server something.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::{Message, Symbol};
+use x11prof_trace::{ConnectionId, Control};
+
+use super::{Context, Finding, GROUPS, Groups, Insight, Names, Saving, is_motion, plural};
+use crate::pipeline::Observation;
+use crate::waits::Answer;
+
+/// A question belongs to the motion that came this long before it, or before the answer before it, in nanoseconds.
+const NEAR: u64 = 20_000_000;
+/// Events from which on it is a storm.
+const EVENTS: u64 = 5;
+
+#[derive(Debug, Default)]
+struct Answers {
+    trips: u64,
+    waited: u64,
+    names: Names,
+}
+
+#[derive(Debug, Default)]
+struct Pointer {
+    events: u64,
+    /// When the last motion came, or the last answer that it led to.
+    last: u64,
+}
+
+/// Counts round trips of each client while the pointer moves.
+#[derive(Debug, Default)]
+pub(super) struct Motion {
+    pointers: HashMap<ConnectionId, Pointer>,
+    answers: Groups<(), Answers>,
+}
+
+impl Insight for Motion {
+    fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Message(seen) if is_motion(seen) => {
+                if self.pointers.len() < GROUPS || self.pointers.contains_key(&seen.connection) {
+                    let pointer = self.pointers.entry(seen.connection).or_default();
+                    pointer.events += 1;
+                    pointer.last = seen.time.as_nanos();
+                }
+            }
+            // Keys and buttons: a round trip after one is for that.
+            Observation::Message(seen) if matches!(seen.message, Message::Event(event) if (2..=5).contains(&event.code)) => {
+                if let Some(pointer) = self.pointers.get_mut(&seen.connection) {
+                    pointer.last = 0;
+                }
+            }
+            Observation::Control(_, Control::Closed { connection, .. }) => {
+                if let Some(pointer) = self.pointers.get_mut(connection) {
+                    pointer.last = 0;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+        let Some(pointer) = self.pointers.get_mut(&answer.client) else {
+            return;
+        };
+        let since = answer.question.asked.saturating_sub(pointer.last);
+        if !answer.how.is_round_trip() || since > NEAR {
+            return;
+        }
+        pointer.last = pointer.last.max(answer.time);
+        if let Some(answers) = self.answers.of(answer.client, ()) {
+            answers.trips += 1;
+            answers.waited += answer.waited();
+            answers.names.add(answer.question.name);
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let storm = |answers: &Answers, client: &ConnectionId| {
+            let events = self.pointers.get(client).map_or(0, |one| one.events);
+            (events >= EVENTS && answers.trips * 2 >= events).then_some(events)
+        };
+        let all: Vec<_> = self
+            .answers
+            .all()
+            .filter_map(|(client, (), answers)| Some((client, answers, storm(answers, &client)?)))
+            .collect();
+        let clients = all.len();
+        let found = |(client, answers, events): (ConnectionId, &Answers, u64)| Finding {
+            kind: "motion",
+            client,
+            request: answers
+                .names
+                .first()
+                .map_or_else(|| Symbol::new("MotionNotify"), |(name, _)| name),
+            count: answers.trips,
+            action: format!(
+                "Ask the server nothing when the pointer moves: {events} motion events led to {} round trip{}",
+                answers.trips,
+                plural(answers.trips)
+            ),
+            why: format!(
+                "{:.1} for each: {}; the event has the position, the rest can be kept{}",
+                answers.trips as f64 / events as f64,
+                answers.names.list(),
+                match clients {
+                    1 => String::new(),
+                    _ => format!("; {clients} clients do so"),
+                }
+            ),
+            saves: Saving {
+                round_trips: answers.trips,
+                bytes: 0,
+                nanos: answers.waited,
+            },
+        };
+        all.into_iter().map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Motion;
+    use crate::roundtrips::insights::testing::findings;
+    use crate::testing::*;
+
+    #[test]
+    fn round_trips_of_each_motion() {
+        let mut trace = Synthetic::new();
+        for number in 0..6 {
+            let mut motion = expose(2 * number);
+            motion[0] = 6;
+            trace.wait(90_000).server_sends(&[motion]);
+            for question in 1..=2 {
+                trace.wait(100).client_sends(&[request(38, 0, &[ROOT])]);
+                trace
+                    .wait(100)
+                    .server_sends(&[reply(2 * number + question)]);
+            }
+        }
+        // What it asks much later is for something else.
+        trace.wait(90_000).client_sends(&[query_font()]);
+        trace.wait(100).server_sends(&[reply(13)]);
+        let found = findings(&trace, Motion::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].saves.round_trips, 12);
+        assert!(
+            found[0]
+                .action
+                .ends_with("6 motion events led to 12 round trips"),
+            "{found:?}"
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Properties read whole in small pieces: each GetProperty takes some of it, the next goes on from there.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Control};
+
+use super::{Context, Finding, GROUPS, Groups, Insight, Saving, topic};
+use crate::pipeline::Observation;
+use crate::waits::Answer;
+
+/// Further pieces from which on it is told.
+const PIECES: u64 = 2;
+
+#[derive(Debug, Default)]
+struct Pieced {
+    further: u64,
+    round_trips: u64,
+    waited: u64,
+    bytes: u64,
+}
+
+/// Finds properties that are read in pieces.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    /// The property of which a client has read a part: its window and atom.
+    open: HashMap<ConnectionId, (u32, u32)>,
+    pieced: Groups<Symbol, Pieced>,
+}
+
+impl Insight for Pieces {
+    fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(_, Control::Closed { connection, .. }) = observation {
+            self.open.remove(connection);
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+        let question = answer.question;
+        if question.name.as_str() != "GetProperty" {
+            return;
+        }
+        // GetProperty: window, property, type, long-offset, long-length; its reply: bytes-after at 12.
+        let (Some(window), Some(atom), Some(reply)) =
+            (question.u32(0), question.u32(4), answer.reply)
+        else {
+            return;
+        };
+        let goes_on = self.open.remove(&answer.client) == Some((window, atom));
+        if goes_on
+            && let Some(topic) = topic(context.session, question)
+            && let Some(pieced) = self.pieced.of(answer.client, topic)
+        {
+            pieced.further += 1;
+            pieced.round_trips += u64::from(answer.how.is_round_trip());
+            pieced.waited += answer.waited();
+            pieced.bytes += reply.wire_len;
+        }
+        let left = reply.order.u32(reply.bytes, 12).unwrap_or(0);
+        if left > 0 && self.open.len() < GROUPS {
+            self.open.insert(answer.client, (window, atom));
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let found = |(client, topic, pieced): (ConnectionId, Symbol, &Pieced)| {
+            (pieced.further >= PIECES).then(|| Finding {
+                kind: "pieces",
+                client,
+                request: Symbol::new("GetProperty"),
+                count: pieced.further,
+                action: format!(
+                    "Read {topic} with one GetProperty: give it a long-length that is enough"
+                ),
+                why: format!(
+                    "{} further GetProperty went on where the last one stopped, {:.0} bytes each",
+                    pieced.further,
+                    pieced.bytes as f64 / pieced.further as f64
+                ),
+                saves: Saving {
+                    round_trips: pieced.round_trips,
+                    bytes: pieced.further * 56,
+                    nanos: pieced.waited,
+                },
+            })
+        };
+        self.pieced.all().filter_map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pieces;
+    use crate::roundtrips::insights::testing::findings;
+    use crate::testing::*;
+
+    #[test]
+    fn a_property_in_four_pieces() {
+        let mut trace = Synthetic::new();
+        for piece in 0..4 {
+            let question = request(20, 0, &[ROOT, 23, 0, 8 * piece, 8]);
+            trace.wait(10).client_sends(&[question]);
+            let mut answer = reply(piece as u16 + 1);
+            answer[12] = 3 - piece as u8;
+            trace.wait(50).server_sends(&[answer]);
+        }
+        let found = findings(&trace, Pieces::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].count, found[0].saves.round_trips), (3, 3));
+        assert!(found[0].action.contains("RESOURCE_MANAGER"), "{found:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Asking again and again for what an event would tell: where the pointer is, where a window is.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
+
+use super::{Context, Finding, Groups, Insight, Saving, is_motion};
+use crate::pipeline::Observation;
+use crate::waits::Answer;
+
+/// So many of one question are a loop.
+const LOOP: u64 = 10;
+/// What is asked this long after the pointer moved is about that, in nanoseconds.
+const NEAR: u64 = 20_000_000;
+
+/// Questions that are asked in loops, and what tells the answer without being asked.
+const POLLED: [(&str, &str); 6] = [
+    ("QueryPointer", "select XI_RawMotion or PointerMotion"),
+    ("XInputExtension:XIQueryPointer", "select XI_RawMotion"),
+    (
+        "TranslateCoordinates",
+        "keep the position that ConfigureNotify tells",
+    ),
+    ("QueryKeymap", "select XI_RawKeyPress, or read KeymapNotify"),
+    (
+        "MIT-SCREEN-SAVER:QueryInfo",
+        "use an alarm of SYNC on IDLETIME",
+    ),
+    ("GetSelectionOwner", "select XFixesSelectionNotify"),
+];
+
+#[derive(Debug, Default)]
+struct Loop {
+    count: u64,
+    round_trips: u64,
+    waited: u64,
+    first: u64,
+    last: u64,
+}
+
+/// Counts questions in loops.
+#[derive(Debug, Default)]
+pub(super) struct Polling {
+    loops: Groups<Symbol, Loop>,
+    moved: Groups<(), u64>,
+}
+
+fn instead(name: Symbol) -> Option<&'static str> {
+    let known = POLLED.iter().find(|(polled, _)| *polled == name.as_str());
+    known.map(|(_, instead)| *instead)
+}
+
+impl Insight for Polling {
+    fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Message(seen) = observation
+            && is_motion(seen)
+            && let Some(moved) = self.moved.of(seen.connection, ())
+        {
+            *moved = seen.time.as_nanos();
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+        let question = answer.question;
+        if instead(question.name).is_none() {
+            return;
+        }
+        if let Some(moved) = self.moved.of(answer.client, ())
+            && question.asked.saturating_sub(*moved) < NEAR
+        {
+            *moved = answer.time;
+            return;
+        }
+        if let Some(polled) = self.loops.of(answer.client, question.name) {
+            if polled.count == 0 {
+                polled.first = question.asked;
+            }
+            polled.count += 1;
+            polled.round_trips += u64::from(answer.how.is_round_trip());
+            polled.waited += answer.waited();
+            polled.last = question.asked;
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let found = |(client, name, polled): (ConnectionId, Symbol, &Loop)| {
+            let seconds = polled.last.saturating_sub(polled.first) as f64 / 1e9;
+            let instead = instead(name).filter(|_| polled.count >= LOOP)?;
+            Some(Finding {
+                kind: "polling",
+                client,
+                request: name,
+                count: polled.count,
+                action: format!("Do not poll {name}: {instead}"),
+                why: match seconds > 0.0 {
+                    true => format!(
+                        "asked {} times, {:.0} times a second",
+                        polled.count,
+                        (polled.count - 1) as f64 / seconds
+                    ),
+                    false => format!("asked {} times", polled.count),
+                },
+                saves: Saving {
+                    round_trips: polled.round_trips,
+                    bytes: 0,
+                    nanos: polled.waited,
+                },
+            })
+        };
+        self.loops.all().filter_map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Polling;
+    use crate::roundtrips::insights::testing::findings;
+    use crate::testing::*;
+
+    #[test]
+    fn a_loop_of_query_pointer() {
+        let mut trace = Synthetic::new();
+        for number in 1..=11 {
+            trace.wait(99_900).client_sends(&[request(38, 0, &[ROOT])]);
+            trace.wait(100).server_sends(&[reply(number)]);
+        }
+        let found = findings(&trace, Polling::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].count, found[0].saves.round_trips), (11, 11));
+        assert_eq!(found[0].why, "asked 11 times, 10 times a second");
+    }
+}

@@ -1,0 +1,298 @@
+//! Questions asked one after the other that could have been sent together.
+//!
+//! A question depends on an answer where a number in it was first told by that answer: an atom, a window, an
+//! extension's opcode. The longest chain of such dependencies is how many round trips a run needs; what a
+//! client decides by an answer does not show, so the saving is an upper bound.
+
+use std::collections::{HashMap, HashSet};
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Control};
+
+use super::{Context, Finding, Groups, Insight, Names, Saving};
+use crate::pipeline::Observation;
+use crate::waits::{Answer, How};
+
+/// A client that does something else for this long has ended its run, in nanoseconds.
+const PAUSE: u64 = 20_000_000;
+/// Round trips from which on a run is told.
+const SHORTEST: u64 = 3;
+/// Numbers up to this are no names of anything: flags, counts, predefined atoms (protocol, appendix "Predefined
+/// Atoms").
+const SMALL: u32 = 68;
+/// Bytes of an answer that are looked at, numbers remembered for a run and for a client.
+const LOOKED_AT: usize = 16 << 10;
+const NUMBERS: usize = 1 << 13;
+/// Different questions of a run that are told apart.
+const QUESTIONS: usize = 1 << 14;
+
+/// Answers that change by themselves: these are asked when they are needed.
+const MOMENTARY: [&str; 8] = [
+    "GetImage",
+    "MIT-SHM:GetImage",
+    "QueryPointer",
+    "XInputExtension:XIQueryPointer",
+    "TranslateCoordinates",
+    "GrabPointer",
+    "GrabKeyboard",
+    "XInputExtension:XIGrabDevice",
+];
+
+/// Round trips without a pause.
+#[derive(Debug, Default)]
+struct Run {
+    trips: u64,
+    deepest: u64,
+    waited: u64,
+    last: u64,
+    starting: bool,
+    names: Names,
+    asked: HashSet<u64>,
+    /// How deep the answer is that first told a number, or an extension's opcode.
+    numbers: HashMap<u32, u64>,
+    opcodes: HashMap<u8, u64>,
+}
+
+#[derive(Debug, Default)]
+struct Client {
+    run: Run,
+    /// Numbers that it knew before its run.
+    known: HashSet<u32>,
+}
+
+/// The runs of one client, by the request that is most of them.
+#[derive(Debug, Default)]
+struct Runs {
+    runs: u64,
+    trips: u64,
+    needed: u64,
+    waited: u64,
+    starting: u64,
+    names: Names,
+}
+
+/// Finds the runs of all clients.
+#[derive(Debug, Default)]
+pub(super) struct Serial {
+    clients: HashMap<ConnectionId, Client>,
+    runs: Groups<Symbol, Runs>,
+}
+
+impl Client {
+    fn knows(&mut self, number: u32) {
+        if number > SMALL && self.known.len() < NUMBERS {
+            self.known.insert(number);
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, starting: bool) {
+        let question = answer.question;
+        let mut depth = 1;
+        for at in (0..question.body.len()).step_by(4) {
+            let Some(number) = question.u32(at) else {
+                break;
+            };
+            match self.run.numbers.get(&number) {
+                Some(told) => depth = depth.max(told + 1),
+                None => self.knows(number),
+            }
+        }
+        if let Some(told) = self.run.opcodes.get(&question.major) {
+            depth = depth.max(told + 1);
+        }
+        let run = &mut self.run;
+        if let Some(reply) = answer.reply {
+            let bytes = reply.bytes.get(..LOOKED_AT).unwrap_or(reply.bytes);
+            for at in (8..bytes.len()).step_by(4) {
+                let Some(number) = reply.order.u32(bytes, at) else {
+                    break;
+                };
+                if number > SMALL && !self.known.contains(&number) && run.numbers.len() < NUMBERS {
+                    run.numbers.entry(number).or_insert(depth);
+                }
+            }
+            if question.name.as_str() == "QueryExtension"
+                && let Some(opcode) = reply.bytes.get(9)
+            {
+                run.opcodes.entry(*opcode).or_insert(depth);
+            }
+        }
+        run.last = answer.time;
+        let momentary = MOMENTARY.contains(&question.name.as_str());
+        // The same question again is another matter.
+        if answer.how == How::Waited
+            && !momentary
+            && run.asked.len() < QUESTIONS
+            && run.asked.insert(question.same)
+        {
+            run.trips += 1;
+            run.deepest = run.deepest.max(depth);
+            run.waited += answer.waited();
+            run.starting |= starting;
+            run.names.add(question.name);
+        }
+    }
+
+    /// Ends the run, and begins the next one.
+    fn end_run(&mut self) -> Run {
+        let run = std::mem::take(&mut self.run);
+        for number in run.numbers.keys() {
+            self.knows(*number);
+        }
+        run
+    }
+}
+
+impl Runs {
+    fn add(&mut self, run: &Run) {
+        self.runs += 1;
+        self.trips += run.trips;
+        self.needed += run.deepest;
+        self.waited += run.waited;
+        self.starting += u64::from(run.starting);
+        self.names.merge(&run.names);
+    }
+}
+
+impl Serial {
+    fn add(&mut self, client: ConnectionId, run: &Run) {
+        if run.trips >= SHORTEST
+            && run.deepest < run.trips
+            && let Some((name, _)) = run.names.first()
+            && let Some(runs) = self.runs.of(client, name)
+        {
+            runs.add(run);
+        }
+    }
+}
+
+impl Insight for Serial {
+    fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(_, Control::Closed { connection, .. }) = observation
+            && let Some(mut client) = self.clients.remove(connection)
+        {
+            self.add(*connection, &client.end_run());
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+        if self.clients.len() >= super::GROUPS && !self.clients.contains_key(&answer.client) {
+            return;
+        }
+        let client = self.clients.entry(answer.client).or_default();
+        let paused = answer.question.asked.saturating_sub(client.run.last) > PAUSE;
+        let ended = (paused || answer.how == How::Synchronised).then(|| client.end_run());
+        client.answered(answer, context.starting);
+        if let Some(run) = ended {
+            self.add(answer.client, &run);
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        // Runs that go on at the end count as they are.
+        let mut all = Serial::default();
+        for (client, name, runs) in self.runs.all() {
+            if let Some(to) = all.runs.of(client, name) {
+                to.runs += runs.runs;
+                to.trips += runs.trips;
+                to.needed += runs.needed;
+                to.waited += runs.waited;
+                to.starting += runs.starting;
+                to.names.merge(&runs.names);
+            }
+        }
+        for (id, client) in &self.clients {
+            all.add(*id, &client.run);
+        }
+        let found = |(client, name, runs): (ConnectionId, Symbol, &Runs)| {
+            let saved = runs.trips - runs.needed;
+            Finding {
+                kind: "serial",
+                client,
+                request: name,
+                count: runs.trips,
+                action: format!(
+                    "Send {} together, then read the replies: {} round trips become {}",
+                    runs.names.list(),
+                    runs.trips,
+                    runs.needed
+                ),
+                why: format!(
+                    "asked one after the other, each after the last one's reply, in {} run{} ({} at start-up)",
+                    runs.runs,
+                    super::plural(runs.runs),
+                    runs.starting
+                ),
+                saves: Saving {
+                    round_trips: saved,
+                    bytes: 0,
+                    nanos: (runs.waited as f64 * saved as f64 / runs.trips.max(1) as f64) as u64,
+                },
+            }
+        };
+        all.runs.all().map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Serial;
+    use crate::roundtrips::insights::testing::findings;
+    use crate::testing::*;
+
+    fn told(sequence: u16, number: u32) -> Vec<u8> {
+        let mut bytes = reply(sequence);
+        bytes[8..12].copy_from_slice(&number.to_le_bytes());
+        bytes
+    }
+
+    fn get_atom_name(atom: u32) -> Vec<u8> {
+        request(17, 0, &[atom])
+    }
+
+    #[test]
+    fn what_does_not_depend_on_each_other_can_be_sent_together() {
+        let mut trace = Synthetic::new();
+        for number in 1..=5 {
+            trace
+                .wait(10)
+                .client_sends(&[get_atom_name(200 + u32::from(number))]);
+            trace.wait(50).server_sends(&[reply(number)]);
+        }
+        let found = findings(&trace, Serial::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].count, found[0].saves.round_trips), (5, 4));
+        assert_eq!(found[0].saves.nanos, 200_000);
+        assert!(
+            found[0].action.contains("5 round trips become 1"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_chain_of_answers_stays_a_chain() {
+        let mut trace = Synthetic::new();
+        for number in 1..=4 {
+            let atom = 300 + u32::from(number);
+            trace.wait(10).client_sends(&[get_atom_name(atom)]);
+            trace.wait(50).server_sends(&[told(number, atom + 1)]);
+        }
+        assert_eq!(findings(&trace, Serial::default()), []);
+        // Another one that needs none of them: two of five can go together.
+        trace.wait(10).client_sends(&[get_atom_name(1000)]);
+        trace.wait(50).server_sends(&[reply(5)]);
+        let found = findings(&trace, Serial::default());
+        assert_eq!((found[0].count, found[0].saves.round_trips), (5, 1));
+    }
+
+    #[test]
+    fn a_pause_ends_a_run() {
+        let mut trace = Synthetic::new();
+        for number in 1..=4 {
+            let atom = 300 + u32::from(number);
+            trace.wait(30_000).client_sends(&[get_atom_name(atom)]);
+            trace.wait(50).server_sends(&[reply(number)]);
+        }
+        assert_eq!(findings(&trace, Serial::default()), []);
+    }
+}

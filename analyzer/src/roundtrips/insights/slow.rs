@@ -1,0 +1,398 @@
+//! Replies that took far longer than others, and the probable cause: another client's grab, a request that is
+//! slow in itself, another client's work, or the client's own requests before it.
+
+use std::collections::{HashMap, VecDeque};
+
+use x11prof_protocol::{Message, SequenceNumber, Symbol};
+use x11prof_trace::{ConnectionId, Control};
+
+use super::catalogue;
+use super::{Context, Finding, GROUPS, Groups, Insight, Saving};
+use crate::pipeline::{Observation, Seen};
+use crate::statistics::distribution::Distribution;
+use crate::waits::Answer;
+
+/// A reply is slow from here on, in nanoseconds: a frame, nearly.
+const SLOW: u64 = 10_000_000;
+/// And so many times what is usual.
+const TIMES: u64 = 10;
+/// Requests of others, or of one's own, that are taken for a cause; or their bytes.
+const MANY: u64 = 200;
+const LARGE: u64 = 1 << 20;
+/// Open questions, and slow replies, remembered of a client.
+const OPEN: usize = 4096;
+const REPLIES: usize = 4096;
+
+/// Why a reply was slow, the surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Cause {
+    /// This client had grabbed the server.
+    Grab(ConnectionId),
+    /// The request is in the catalogue.
+    Itself,
+    /// This client had the server work.
+    Other(ConnectionId),
+    /// The client had sent much before.
+    Own,
+    Unknown,
+}
+
+#[derive(Debug, Default)]
+struct Grab {
+    by: Option<ConnectionId>,
+    since: u64,
+    /// The last one that ended.
+    before: Option<(ConnectionId, u64, u64)>,
+}
+
+impl Grab {
+    /// Who else had the server for half of a time or longer.
+    fn during(&self, client: ConnectionId, from: u64, until: u64) -> Option<ConnectionId> {
+        let now = self.by.map(|by| (by, self.since, until));
+        let grabs = [self.before, now].into_iter().flatten();
+        let overlap = |since: u64, end: u64| end.min(until).saturating_sub(since.max(from));
+        let mut long = grabs.filter(|(by, since, end)| {
+            *by != client && overlap(*since, *end) * 2 >= until.saturating_sub(from)
+        });
+        long.next().map(|(by, ..)| by)
+    }
+}
+
+/// What a client has sent so far.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sent {
+    requests: u64,
+    bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Client {
+    sent: Sent,
+    /// What the busiest other had sent when a question was asked.
+    open: VecDeque<(SequenceNumber, Vec<(ConnectionId, Sent)>)>,
+}
+
+#[derive(Debug, Default)]
+struct Replies {
+    count: u64,
+    waited: u64,
+    longest: u64,
+}
+
+/// Finds slow replies.
+#[derive(Debug, Default)]
+pub(super) struct SlowReplies {
+    clients: HashMap<ConnectionId, Client>,
+    grab: Grab,
+    usual: Distribution,
+    kinds: HashMap<Symbol, Distribution>,
+    slow: Groups<(Symbol, Cause), Replies>,
+    /// Requests of the catalogue, whether they were slow or not.
+    known: Groups<Symbol, Replies>,
+    names: HashMap<ConnectionId, String>,
+    kept: usize,
+}
+
+impl SlowReplies {
+    fn message(&mut self, seen: &Seen<'_>) {
+        let Message::Request(request) = seen.message else {
+            return;
+        };
+        match request.name.as_str() {
+            "GrabServer" if self.grab.by.is_none() => {
+                (self.grab.by, self.grab.since) = (Some(seen.connection), seen.time.as_nanos());
+            }
+            "UngrabServer" => self.ungrab(seen.connection, seen.time.as_nanos()),
+            _ => {}
+        }
+        if self.clients.len() >= GROUPS && !self.clients.contains_key(&seen.connection) {
+            return;
+        }
+        let others = request.has_reply.then(|| self.others(seen.connection));
+        let client = self.clients.entry(seen.connection).or_default();
+        client.sent.requests += 1;
+        client.sent.bytes = client.sent.bytes.saturating_add(request.wire_len);
+        if let Some(others) = others {
+            if client.open.len() >= OPEN {
+                client.open.pop_front();
+            }
+            client.open.push_back((request.sequence, others));
+        }
+    }
+
+    /// What others have sent; a few of them are enough.
+    fn others(&self, client: ConnectionId) -> Vec<(ConnectionId, Sent)> {
+        let others = self.clients.iter().filter(|(id, _)| **id != client);
+        others
+            .take(16)
+            .map(|(id, other)| (*id, other.sent))
+            .collect()
+    }
+
+    fn ungrab(&mut self, client: ConnectionId, time: u64) {
+        if self.grab.by == Some(client) {
+            self.grab.before = Some((client, self.grab.since, time));
+            self.grab.by = None;
+        }
+    }
+
+    /// The client that sent most since `before`, if it was much.
+    fn busiest(&self, before: &[(ConnectionId, Sent)]) -> Option<ConnectionId> {
+        let since = before.iter().filter_map(|(id, then)| {
+            let now = self.clients.get(id)?.sent;
+            let (requests, bytes) = (now.requests - then.requests, now.bytes - then.bytes);
+            (requests >= MANY || bytes >= LARGE).then_some((requests, *id))
+        });
+        since.max().map(|(_, id)| id)
+    }
+
+    /// What such a reply usually takes: of its kind where there are enough, else of any.
+    fn usual(&self, name: Symbol) -> u64 {
+        let kind = self.kinds.get(&name).filter(|kind| kind.number() >= 5);
+        kind.unwrap_or(&self.usual).median().unwrap_or(0)
+    }
+
+    fn client(&self, id: ConnectionId) -> String {
+        match self.names.get(&id) {
+            Some(name) => format!("{name} (client {})", id.0),
+            None => format!("client {}", id.0),
+        }
+    }
+
+    fn finding(
+        &self,
+        client: ConnectionId,
+        name: Symbol,
+        cause: Cause,
+        replies: &Replies,
+    ) -> Finding {
+        let usual = self.usual(name);
+        let known = catalogue::slow(name.as_str());
+        let (action, because) = match (cause, known) {
+            (Cause::Itself, Some(known)) => (
+                format!("Use {}, not {name}: {}", known.instead, known.because),
+                known.sources.first().cloned().unwrap_or_default(),
+            ),
+            (Cause::Grab(by), _) => (
+                format!(
+                    "Do not let {} hold the server (GrabServer)",
+                    self.client(by)
+                ),
+                format!("{} had grabbed the server meanwhile", self.client(by)),
+            ),
+            (Cause::Other(by), _) => (
+                format!("Look at what {} has the server do", self.client(by)),
+                format!("{} kept the server busy meanwhile", self.client(by)),
+            ),
+            (Cause::Own, _) => (
+                format!(
+                    "Ask {name} before the drawing, or later: it waits for what was sent before it"
+                ),
+                "the client had sent many requests just before".to_owned(),
+            ),
+            _ => (
+                format!("Look at what the server does for {name}"),
+                "nothing in the recording explains it; the server itself, or the machine"
+                    .to_owned(),
+            ),
+        };
+        Finding {
+            kind: "slow",
+            client,
+            request: name,
+            count: replies.count,
+            action,
+            why: format!(
+                "{} repl{} took {:.0} ms, {:.0} ms at most ({:.2} ms is usual): {because}",
+                replies.count,
+                if replies.count == 1 { "y" } else { "ies" },
+                replies.waited as f64 / 1e6,
+                replies.longest as f64 / 1e6,
+                usual as f64 / 1e6,
+            ),
+            saves: Saving {
+                round_trips: 0,
+                bytes: 0,
+                nanos: replies.waited.saturating_sub(usual * replies.count),
+            },
+        }
+    }
+}
+
+impl Insight for SlowReplies {
+    fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Message(seen) => self.message(seen),
+            Observation::Control(_, Control::Opened(opened)) if self.names.len() < GROUPS => {
+                if let Some(name) = &opened.name {
+                    self.names.insert(opened.connection, name.clone());
+                }
+            }
+            Observation::Control(time, Control::Closed { connection, .. }) => {
+                self.ungrab(*connection, time.as_nanos());
+                self.clients.remove(connection);
+            }
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+        let question = answer.question;
+        let before = self.clients.get_mut(&answer.client).and_then(|client| {
+            let at = client
+                .open
+                .partition_point(|(one, _)| *one < question.sequence);
+            let mut old = client
+                .open
+                .drain(..=at.min(client.open.len().checked_sub(1)?));
+            old.next_back()
+                .filter(|(one, _)| *one == question.sequence)
+                .map(|(_, sent)| sent)
+        });
+        if !answer.how.is_round_trip() {
+            return;
+        }
+        // Taking the pixels takes time that is the picture's.
+        let waited = answer.began.saturating_sub(question.asked);
+        self.usual.add(waited);
+        if self.kinds.len() < GROUPS || self.kinds.contains_key(&question.name) {
+            self.kinds.entry(question.name).or_default().add(waited);
+        }
+        let known = catalogue::slow(question.name.as_str()).is_some();
+        if known && let Some(replies) = self.known.of(answer.client, question.name) {
+            replies.count += 1;
+            replies.waited += waited;
+            replies.longest = replies.longest.max(waited);
+        }
+        if waited < SLOW || self.kept >= REPLIES {
+            return;
+        }
+        self.kept += 1;
+        let grab = self.grab.during(answer.client, question.asked, answer.time);
+        let cause = if let Some(by) = grab {
+            Cause::Grab(by)
+        } else if known {
+            Cause::Itself
+        } else if let Some(by) = before.and_then(|before| self.busiest(&before)) {
+            Cause::Other(by)
+        } else if question.requests_ahead >= MANY || question.bytes_ahead >= LARGE {
+            Cause::Own
+        } else {
+            Cause::Unknown
+        };
+        if let Some(replies) = self.slow.of(answer.client, (question.name, cause)) {
+            replies.count += 1;
+            replies.waited += waited;
+            replies.longest = replies.longest.max(waited);
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let far = |name: Symbol, replies: &Replies| {
+            // Alone it is no measure of itself.
+            let usual = self.usual(name);
+            replies.longest >= usual.saturating_mul(TIMES)
+                || catalogue::slow(name.as_str()).is_some()
+        };
+        let slow = self
+            .slow
+            .all()
+            .filter(|(_, (name, _), replies)| far(*name, replies));
+        let slow =
+            slow.map(|(client, (name, cause), replies)| self.finding(client, name, cause, replies));
+        let told: Vec<Finding> = slow.collect();
+        let quick = self.known.all().filter(|(client, name, _)| {
+            !told
+                .iter()
+                .any(|one| one.client == *client && one.request == *name)
+        });
+        let quick = quick.map(|(client, name, replies)| {
+            let known = catalogue::slow(name.as_str());
+            let text = |text: fn(&catalogue::Slow) -> &str| known.map_or("", text);
+            Finding {
+                kind: "slow",
+                client,
+                request: name,
+                count: replies.count,
+                action: format!(
+                    "Use {}, not {name}: {}",
+                    text(|one| &one.instead),
+                    text(|one| &one.because)
+                ),
+                why: format!(
+                    "{} repl{}, not slow here; on other servers it is ({})",
+                    replies.count,
+                    if replies.count == 1 { "y" } else { "ies" },
+                    known
+                        .and_then(|one| one.sources.first())
+                        .map_or("", String::as_str),
+                ),
+                saves: Saving::default(),
+            }
+        });
+        let quick: Vec<Finding> = quick.collect();
+        told.into_iter().chain(quick).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SlowReplies;
+    use crate::roundtrips::insights::testing::findings;
+    use crate::testing::*;
+
+    fn questions(trace: &mut Synthetic) {
+        for number in 1..=5 {
+            trace.wait(10).client_sends(&[query_font()]);
+            trace.wait(100).server_sends(&[reply(number)]);
+        }
+    }
+
+    #[test]
+    fn a_reply_after_much_of_ones_own() {
+        let mut trace = Synthetic::new();
+        questions(&mut trace);
+        let mut many = vec![poly_fill_rectangle(1); 300];
+        many.push(query_font());
+        trace.wait(10).client_sends(&many);
+        trace.wait(40_000).server_sends(&[reply(306)]);
+        let found = findings(&trace, SlowReplies::default());
+        assert_eq!(found.len(), 1);
+        assert!(found[0].why.contains("just before"), "{found:?}");
+        assert_eq!(found[0].saves.nanos, 39_900_000);
+    }
+
+    #[test]
+    fn a_request_that_is_known_to_be_slow() {
+        let mut trace = Synthetic::new();
+        questions(&mut trace);
+        // ListFonts.
+        trace.wait(10).client_sends(&[request(49, 0, &[0])]);
+        trace.wait(40_000).server_sends(&[reply(6)]);
+        let found = findings(&trace, SlowReplies::default());
+        assert_eq!(found.len(), 1);
+        assert!(found[0].action.contains("all its fonts"), "{found:?}");
+        // The same where it is quick: nothing is saved, but said.
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[request(49, 0, &[0])]);
+        trace.wait(100).server_sends(&[reply(1)]);
+        let found = findings(&trace, SlowReplies::default());
+        assert!(found[0].why.contains("not slow here"), "{found:?}");
+        assert_eq!(found[0].saves.nanos, 0);
+    }
+
+    #[test]
+    fn without_a_cause_it_is_said_so() {
+        let mut trace = Synthetic::new();
+        questions(&mut trace);
+        trace.wait(10).client_sends(&[query_font()]);
+        trace.wait(40_000).server_sends(&[reply(6)]);
+        let found = findings(&trace, SlowReplies::default());
+        assert!(
+            found[0]
+                .why
+                .contains("nothing in the recording explains it"),
+            "{found:?}"
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! Waiting only for the server to have done all before: GetInputFocus, as XSync and xcb_aux_sync send it.
+
+use x11prof_protocol::Symbol;
+
+use super::{Context, Finding, Groups, Insight, Saving};
+use crate::waits::{Answer, How};
+
+#[derive(Debug, Default)]
+struct Syncs {
+    count: u64,
+    starting: u64,
+    waited: u64,
+}
+
+/// Counts them by client.
+#[derive(Debug, Default)]
+pub(super) struct Synchronisation(Groups<(), Syncs>);
+
+impl Insight for Synchronisation {
+    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+        if answer.how == How::Synchronised
+            && let Some(syncs) = self.0.of(answer.client, ())
+        {
+            syncs.count += 1;
+            syncs.starting += u64::from(context.starting);
+            syncs.waited += answer.waited();
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let found = |(client, (), syncs): (_, _, &Syncs)| Finding {
+            kind: "synchronisation",
+            client,
+            request: Symbol::new("GetInputFocus"),
+            count: syncs.count,
+            action: format!(
+                "Leave out XSync: {} GetInputFocus, unless the focus is what is asked for",
+                syncs.count
+            ),
+            why: format!(
+                "each only waits until the server has done all before; {} of them at start-up",
+                syncs.starting
+            ),
+            saves: Saving {
+                round_trips: syncs.count,
+                bytes: syncs.count * 36,
+                nanos: syncs.waited,
+            },
+        };
+        self.0.all().map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Synchronisation;
+    use crate::roundtrips::insights::testing::findings;
+    use crate::testing::*;
+
+    #[test]
+    fn each_synchronisation_is_a_round_trip_that_need_not_be() {
+        let mut trace = Synthetic::new();
+        for number in 1..=3 {
+            trace.wait(10).client_sends(&[get_input_focus()]);
+            trace.wait(50).server_sends(&[reply(number)]);
+        }
+        let found = findings(&trace, Synchronisation::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].count, found[0].saves.round_trips), (3, 3));
+        assert_eq!(found[0].saves.nanos, 150_000);
+        assert!(found[0].action.contains("3 GetInputFocus"), "{found:?}");
+    }
+}

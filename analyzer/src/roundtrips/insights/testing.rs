@@ -1,0 +1,23 @@
+//! One kind of insight over a synthetic trace.
+
+use super::{Context, Finding, Insight};
+use crate::pipeline::{Observation, Pipeline};
+use crate::start_up::StartUps;
+use crate::testing::Synthetic;
+
+/// What `insight` finds in `trace`.
+pub(super) fn findings(trace: &Synthetic, mut insight: impl Insight) -> Vec<Finding> {
+    let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
+    for record in &trace.records {
+        pipeline.feed(record, |observation| {
+            insight.observe(observation);
+            start_ups.observe_with(observation, |answer, starting, _| {
+                if let Observation::Message(seen) = observation {
+                    let session = seen.session;
+                    insight.answered(answer, &Context { session, starting });
+                }
+            });
+        });
+    }
+    insight.findings()
+}

@@ -1,0 +1,194 @@
+//! Round trips: every request whose reply a client waited for, where in the session, and what would save it.
+//!
+//! What a round trip is, `waits` says; start-up is `start_up`'s, what belongs to which action of the user is
+//! `episodes`'. Here they are counted by request and place, and [`insights`] looks for what could be done.
+
+mod insights;
+mod places;
+pub(crate) mod report;
+
+use std::collections::HashMap;
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Control, Timestamp};
+
+use crate::episodes::{EpisodeOptions, Episodes};
+use crate::pipeline::Observation;
+use crate::start_up::StartUps;
+use crate::waits::{Answer, How};
+use insights::{Context, Insights};
+use places::Places;
+
+/// Clients and requests counted apart, at most.
+const CLIENTS: usize = 1 << 14;
+const REQUESTS: usize = 1 << 12;
+/// Round trips listed one by one, at most: the first ones.
+const LISTED: usize = 10_000;
+
+/// What a user can choose.
+#[derive(Debug, Clone)]
+pub struct RoundTripOptions {
+    /// The latency of a round trip that times are told for, in milliseconds.
+    pub rtt_ms: f64,
+    /// Only the clients whose name holds this, or whose number it is.
+    pub client: Option<String>,
+    /// Only start-up.
+    pub start_up: bool,
+}
+
+/// Round trips, and the time waited for them in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Waited {
+    pub(crate) count: u64,
+    pub(crate) nanos: u64,
+}
+
+impl Waited {
+    fn add(&mut self, nanos: u64) {
+        self.count += 1;
+        self.nanos = self.nanos.saturating_add(nanos);
+    }
+}
+
+/// What was waited for: the request, and whether it only synchronised.
+type Kind = (Symbol, bool);
+
+#[derive(Debug, Default)]
+struct Client {
+    name: Option<String>,
+    wanted: bool,
+    waited: Waited,
+    synchronisations: u64,
+    ahead: u64,
+}
+
+/// One round trip.
+#[derive(Debug, Clone, Copy)]
+struct Single {
+    client: ConnectionId,
+    kind: Kind,
+    starting: bool,
+    asked: u64,
+    waited: u64,
+}
+
+/// Finds the round trips in what it observes.
+#[derive(Debug)]
+pub struct RoundTrips {
+    options: RoundTripOptions,
+    start_ups: StartUps,
+    episodes: Episodes,
+    clients: HashMap<ConnectionId, Client>,
+    places: Places,
+    ahead: HashMap<Symbol, u64>,
+    singles: Vec<Single>,
+    more: u64,
+    insights: Insights,
+    first: Option<Timestamp>,
+}
+
+impl RoundTrips {
+    /// Nothing observed yet.
+    pub fn new(options: &RoundTripOptions) -> RoundTrips {
+        RoundTrips {
+            options: options.clone(),
+            start_ups: StartUps::default(),
+            episodes: Episodes::new(&EpisodeOptions {
+                worst: Some(0),
+                ..EpisodeOptions::default()
+            }),
+            clients: HashMap::new(),
+            places: Places::default(),
+            ahead: HashMap::new(),
+            singles: Vec::new(),
+            more: 0,
+            insights: Insights::default(),
+            first: None,
+        }
+    }
+
+    /// Takes the next observation of a pass; context switches ahead of their time serve it best.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(time, control) = observation {
+            self.first.get_or_insert(*time);
+            self.control(control);
+        }
+        let places = &mut self.places;
+        self.episodes
+            .observe_with(observation, |episode| places.episode(episode));
+        self.insights.observe(observation);
+        let mut start_ups = std::mem::take(&mut self.start_ups);
+        start_ups.observe_with(observation, |answer, starting, _| {
+            if let Observation::Message(seen) = observation
+                && (starting || !self.options.start_up)
+                && self
+                    .clients
+                    .get(&answer.client)
+                    .is_some_and(|one| one.wanted)
+            {
+                self.answered(answer, starting);
+                let session = seen.session;
+                self.insights
+                    .answered(answer, &Context { session, starting });
+            }
+        });
+        self.start_ups = start_ups;
+    }
+
+    fn control(&mut self, control: &Control) {
+        if let Control::Opened(opened) = control
+            && self.clients.len() < CLIENTS
+        {
+            let id = opened.connection;
+            let wanted = self.options.client.as_ref().is_none_or(|wanted| {
+                wanted.parse() == Ok(id.0)
+                    || opened
+                        .name
+                        .as_ref()
+                        .is_some_and(|name| name.contains(wanted.as_str()))
+            });
+            let client = Client {
+                name: opened.name.clone(),
+                wanted,
+                ..Client::default()
+            };
+            self.clients.insert(id, client);
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, starting: bool) {
+        let Some(client) = self.clients.get_mut(&answer.client) else {
+            return;
+        };
+        let name = answer.question.name;
+        if answer.how == How::Ahead {
+            client.ahead += 1;
+            if self.ahead.len() < REQUESTS || self.ahead.contains_key(&name) {
+                *self.ahead.entry(name).or_default() += 1;
+            }
+            return;
+        }
+        let single = Single {
+            client: answer.client,
+            kind: (name, answer.how == How::Synchronised),
+            starting,
+            asked: answer.question.asked,
+            waited: answer.waited(),
+        };
+        client.waited.add(single.waited);
+        client.synchronisations += u64::from(single.kind.1);
+        self.places.add(&single);
+        match self.singles.len() < LISTED {
+            true => self.singles.push(single),
+            false => self.more += 1,
+        }
+    }
+
+    /// A client's name and number.
+    fn client(&self, id: ConnectionId) -> String {
+        match self.clients.get(&id).and_then(|one| one.name.as_ref()) {
+            Some(name) => format!("{name} (client {})", id.0),
+            None => format!("client {}", id.0),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Where in the session round trips were: at start-up, in which of the user's actions, or in none.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
+
+use super::{Kind, Single, Waited};
+use crate::episodes::Episode;
+
+/// Places and requests counted apart, at most; what comes after them has no place.
+const COUNTED: usize = 1 << 13;
+/// Round trips that wait for the end of their episode, of one client and of all.
+const WAITING: usize = 1 << 13;
+const WAITING_IN_ALL: usize = 1 << 16;
+
+/// The place of what belongs to no action.
+const NONE: &str = "the rest";
+
+/// Counts by place and request.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    counted: BTreeMap<(Symbol, Kind), Waited>,
+    waiting: HashMap<ConnectionId, VecDeque<Single>>,
+    held: usize,
+}
+
+impl Places {
+    /// Takes the next round trip.
+    pub(super) fn add(&mut self, single: &Single) {
+        if single.starting {
+            return self.count(Symbol::new("start-up"), single);
+        }
+        let waiting = self.waiting.entry(single.client).or_default();
+        waiting.push_back(*single);
+        self.held += 1;
+        if waiting.len() > WAITING || self.held > WAITING_IN_ALL {
+            self.held -= 1;
+            if let Some(first) = waiting.pop_front() {
+                self.count(Symbol::new(NONE), &first);
+            }
+        }
+    }
+
+    /// An episode is complete: what was asked in it has its place. Those of a client come in order.
+    pub(super) fn episode(&mut self, episode: &Episode) {
+        let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
+        while let Some(waiting) = self.waiting.get_mut(&episode.client)
+            && let Some(first) = waiting.pop_front_if(|first| first.asked <= end)
+        {
+            self.held -= 1;
+            let place = match first.asked >= start {
+                true => episode.landmark,
+                false => Symbol::new(NONE),
+            };
+            self.count(place, &first);
+        }
+    }
+
+    fn count(&mut self, place: Symbol, single: &Single) {
+        let key = (place, single.kind);
+        let key = match self.counted.len() < COUNTED || self.counted.contains_key(&key) {
+            true => key,
+            false => (Symbol::new(NONE), (Symbol::new("(other)"), false)),
+        };
+        self.counted.entry(key).or_default().add(single.waited);
+    }
+
+    /// All counts; what still waits belongs to no action.
+    pub(super) fn finish(mut self) -> BTreeMap<(Symbol, Kind), Waited> {
+        for (_, waiting) in std::mem::take(&mut self.waiting) {
+            waiting
+                .iter()
+                .for_each(|single| self.count(Symbol::new(NONE), single));
+        }
+        self.counted
+    }
+}

@@ -1,0 +1,403 @@
+//! The round trips of a trace as a document (docs/JSON.md).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use x11prof_protocol::Symbol;
+
+use super::insights::Finding;
+use super::{Kind, RoundTrips, Waited};
+use crate::start_up::StartUpReport;
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+/// The latencies that savings are told for, in milliseconds.
+const LATENCIES: [f64; 4] = [1.0, 10.0, 50.0, 100.0];
+/// The longest list of suggestions.
+const SUGGESTIONS: usize = 1000;
+
+/// Round trips of a trace. Times are milliseconds; `at_rtt_ms` is what the network adds at `rtt_ms`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundTripsReport {
+    /// The version of this layout.
+    pub format: u32,
+    /// The trace, as the user named it.
+    pub trace: String,
+    /// The latency of a round trip that times are told for.
+    pub rtt_ms: f64,
+    /// Only start-up was counted.
+    pub start_up_only: bool,
+    /// What was waited for, by request; the most first.
+    pub blocking: Vec<BlockingRequest>,
+    /// The same by place; the most first.
+    pub places: Vec<Place>,
+    /// Questions asked ahead, which nobody waited for.
+    pub ahead: Vec<Ahead>,
+    /// Questions repeated without need.
+    pub duplicates: Vec<DuplicateRequest>,
+    /// What to do; what saves most at `rtt_ms` first. Each saving is that of doing this alone.
+    pub suggestions: Vec<Suggestion>,
+    /// The start-up of each client.
+    pub start_ups: Vec<StartUpReport>,
+    /// Each client's round trips.
+    pub clients: Vec<ClientRoundTrips>,
+    /// Round trips one by one, in the order of time; the first 10,000.
+    pub in_order: Vec<Wait>,
+    /// How many more there were.
+    pub in_order_omitted: u64,
+    /// All of them.
+    pub total: TotalRoundTrips,
+}
+
+/// Round trips of one kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockingRequest {
+    /// The request.
+    pub request: String,
+    /// `question`, or `synchronisation` where only the server's progress was waited for.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+    /// Time really waited.
+    pub waited_ms: f64,
+    /// Time that the network adds.
+    pub at_rtt_ms: f64,
+}
+
+/// Round trips in one place of the session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// `start-up`, an action of the user by its landmark, or `the rest`.
+    pub place: String,
+    /// How many.
+    pub count: u64,
+    /// Time really waited.
+    pub waited_ms: f64,
+    /// Time that the network adds.
+    pub at_rtt_ms: f64,
+    /// By request.
+    pub requests: Vec<BlockingRequest>,
+}
+
+/// Questions that were asked ahead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ahead {
+    /// The request.
+    pub request: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// A request repeated with the same answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DuplicateRequest {
+    /// The request.
+    pub request: String,
+    /// How many need not have been sent.
+    pub count: u64,
+    /// How many of them were waited for.
+    pub round_trips: u64,
+    /// Time that the network adds for them.
+    pub at_rtt_ms: f64,
+}
+
+/// What to do, and what that saves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Suggestion {
+    /// The kind of insight: `serial`, `duplicates`, `synchronisation`, `extensions`, `motion`, `polling`, `pieces`,
+    /// `slow`, `images`.
+    pub kind: String,
+    /// Whose.
+    pub client: String,
+    /// The request that it is mostly about.
+    pub request: String,
+    /// How many requests it is about.
+    pub count: u64,
+    /// What to do.
+    #[serde(rename = "do")]
+    pub action: String,
+    /// What was seen.
+    pub why: String,
+    /// Round trips that it saves.
+    pub round_trips: u64,
+    /// Bytes that it saves.
+    pub bytes: u64,
+    /// Time that the recording itself lost with it.
+    pub recorded_ms: f64,
+    /// Time that it saves at the latency asked for: what the network adds, and what the recording lost.
+    pub saves_ms: f64,
+    /// The same at other latencies.
+    pub at: Vec<AtRtt>,
+}
+
+/// A saving at a latency.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AtRtt {
+    /// The latency of a round trip.
+    pub rtt_ms: f64,
+    /// What is saved.
+    pub saves_ms: f64,
+}
+
+/// One client's round trips.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientRoundTrips {
+    /// The client.
+    pub client: String,
+    /// The number of its connection.
+    pub connection: u32,
+    /// How many, synchronisation as well.
+    pub round_trips: u64,
+    /// Of them those that only synchronised.
+    pub synchronisations: u64,
+    /// Questions that it asked ahead.
+    pub ahead: u64,
+    /// Time really waited.
+    pub waited_ms: f64,
+    /// Time that the network adds.
+    pub at_rtt_ms: f64,
+}
+
+/// One round trip.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// When it was asked, from the trace's first record on.
+    pub at_ms: f64,
+    /// The number of the connection.
+    pub connection: u32,
+    /// The request.
+    pub request: String,
+    /// Whether it was at start-up.
+    pub start_up: bool,
+    /// Time really waited.
+    pub waited_ms: f64,
+}
+
+/// All round trips.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TotalRoundTrips {
+    /// How many, synchronisation as well.
+    pub round_trips: u64,
+    /// Of them those that only synchronised.
+    pub synchronisations: u64,
+    /// Questions asked ahead.
+    pub ahead: u64,
+    /// Time really waited.
+    pub waited_ms: f64,
+    /// Time that the network adds.
+    pub at_rtt_ms: f64,
+}
+
+impl RoundTrips {
+    /// The trace, which the user named `path`, has ended: what was found.
+    pub fn finish(self, path: &str) -> RoundTripsReport {
+        let rtt = self.options.rtt_ms;
+        let mut suggestions: Vec<Suggestion> = self
+            .insights
+            .findings()
+            .iter()
+            .map(|one| self.suggestion(one))
+            .collect();
+        suggestions.sort_by(|a, b| {
+            b.saves_ms
+                .total_cmp(&a.saves_ms)
+                .then_with(|| a.action.cmp(&b.action))
+        });
+        suggestions.truncate(SUGGESTIONS);
+        let wanted = |connection: u32| {
+            let mut clients = self.clients.iter();
+            clients.any(|(id, one)| id.0 == connection && one.wanted)
+        };
+        let clients = self.client_rows();
+        let in_order = self.in_order();
+        let ahead = self.ahead_rows();
+        let start_ups: Vec<StartUpReport> = self
+            .start_ups
+            .finish()
+            .into_iter()
+            .filter(|one| wanted(one.connection))
+            .collect();
+        let counted = self.places.finish();
+        RoundTripsReport {
+            format: FORMAT,
+            trace: path.to_owned(),
+            rtt_ms: rtt,
+            start_up_only: self.options.start_up,
+            blocking: by_request(&counted, rtt),
+            places: by_place(&counted, rtt),
+            ahead,
+            duplicates: duplicates(&suggestions, rtt),
+            suggestions,
+            start_ups,
+            in_order,
+            in_order_omitted: self.more,
+            total: TotalRoundTrips {
+                round_trips: clients.iter().map(|one| one.round_trips).sum(),
+                synchronisations: clients.iter().map(|one| one.synchronisations).sum(),
+                ahead: clients.iter().map(|one| one.ahead).sum(),
+                waited_ms: clients.iter().map(|one| one.waited_ms).sum(),
+                at_rtt_ms: clients.iter().map(|one| one.at_rtt_ms).sum(),
+            },
+            clients,
+        }
+    }
+
+    fn suggestion(&self, finding: &Finding) -> Suggestion {
+        let saves = finding.saves;
+        let recorded = ms(saves.nanos);
+        let at = |rtt: f64| recorded + saves.round_trips as f64 * rtt;
+        Suggestion {
+            kind: finding.kind.to_owned(),
+            client: self.client(finding.client),
+            request: finding.request.to_string(),
+            count: finding.count,
+            action: finding.action.clone(),
+            why: finding.why.clone(),
+            round_trips: saves.round_trips,
+            bytes: saves.bytes,
+            recorded_ms: recorded,
+            saves_ms: at(self.options.rtt_ms),
+            at: LATENCIES
+                .iter()
+                .map(|rtt| AtRtt {
+                    rtt_ms: *rtt,
+                    saves_ms: at(*rtt),
+                })
+                .collect(),
+        }
+    }
+
+    fn client_rows(&self) -> Vec<ClientRoundTrips> {
+        let mut rows: Vec<ClientRoundTrips> = self
+            .clients
+            .iter()
+            .filter(|(_, one)| one.wanted)
+            .map(|(id, one)| ClientRoundTrips {
+                client: self.client(*id),
+                connection: id.0,
+                round_trips: one.waited.count,
+                synchronisations: one.synchronisations,
+                ahead: one.ahead,
+                waited_ms: ms(one.waited.nanos),
+                at_rtt_ms: one.waited.count as f64 * self.options.rtt_ms,
+            })
+            .collect();
+        rows.sort_by_key(|one| (std::cmp::Reverse(one.round_trips), one.connection));
+        rows
+    }
+
+    fn in_order(&self) -> Vec<Wait> {
+        let first = self.first.unwrap_or_default().as_nanos();
+        let single = self.singles.iter().map(|one| Wait {
+            at_ms: ms(one.asked.saturating_sub(first)),
+            connection: one.client.0,
+            request: one.kind.0.to_string(),
+            start_up: one.starting,
+            waited_ms: ms(one.waited),
+        });
+        single.collect()
+    }
+
+    fn ahead_rows(&self) -> Vec<Ahead> {
+        let mut rows: Vec<Ahead> = self
+            .ahead
+            .iter()
+            .map(|(name, count)| Ahead {
+                request: name.to_string(),
+                count: *count,
+            })
+            .collect();
+        rows.sort_by(|a, b| {
+            b.count
+                .cmp(&a.count)
+                .then_with(|| a.request.cmp(&b.request))
+        });
+        rows
+    }
+}
+
+fn row((name, synchronises): Kind, waited: Waited, rtt: f64) -> BlockingRequest {
+    BlockingRequest {
+        request: name.to_string(),
+        kind: match synchronises {
+            true => "synchronisation",
+            false => "question",
+        }
+        .to_owned(),
+        count: waited.count,
+        waited_ms: ms(waited.nanos),
+        at_rtt_ms: waited.count as f64 * rtt,
+    }
+}
+
+fn most_first(rows: &mut [BlockingRequest]) {
+    rows.sort_by(|a, b| {
+        b.count
+            .cmp(&a.count)
+            .then_with(|| a.request.cmp(&b.request))
+    });
+}
+
+fn by_request(counted: &BTreeMap<(Symbol, Kind), Waited>, rtt: f64) -> Vec<BlockingRequest> {
+    let mut sums: BTreeMap<Kind, Waited> = BTreeMap::new();
+    for ((_, kind), waited) in counted {
+        let sum = sums.entry(*kind).or_default();
+        sum.count += waited.count;
+        sum.nanos = sum.nanos.saturating_add(waited.nanos);
+    }
+    let mut rows: Vec<_> = sums
+        .into_iter()
+        .map(|(kind, sum)| row(kind, sum, rtt))
+        .collect();
+    most_first(&mut rows);
+    rows
+}
+
+fn by_place(counted: &BTreeMap<(Symbol, Kind), Waited>, rtt: f64) -> Vec<Place> {
+    let mut places: BTreeMap<Symbol, Vec<BlockingRequest>> = BTreeMap::new();
+    for ((place, kind), waited) in counted {
+        places
+            .entry(*place)
+            .or_default()
+            .push(row(*kind, *waited, rtt));
+    }
+    let place = |(place, mut requests): (Symbol, Vec<BlockingRequest>)| {
+        most_first(&mut requests);
+        Place {
+            place: place.to_string(),
+            count: requests.iter().map(|one| one.count).sum(),
+            waited_ms: requests.iter().map(|one| one.waited_ms).sum(),
+            at_rtt_ms: requests.iter().map(|one| one.at_rtt_ms).sum(),
+            requests,
+        }
+    };
+    let mut places: Vec<Place> = places.into_iter().map(place).collect();
+    places.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.place.cmp(&b.place)));
+    places
+}
+
+fn duplicates(suggestions: &[Suggestion], rtt: f64) -> Vec<DuplicateRequest> {
+    let mut rows: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for one in suggestions.iter().filter(|one| one.kind == "duplicates") {
+        let row = rows.entry(&one.request).or_default();
+        row.0 += one.count;
+        row.1 += one.round_trips;
+    }
+    let row = |(request, (count, round_trips)): (&str, (u64, u64))| DuplicateRequest {
+        request: request.to_owned(),
+        count,
+        round_trips,
+        at_rtt_ms: round_trips as f64 * rtt,
+    };
+    let mut rows: Vec<DuplicateRequest> = rows.into_iter().map(row).collect();
+    rows.sort_by(|a, b| {
+        b.count
+            .cmp(&a.count)
+            .then_with(|| a.request.cmp(&b.request))
+    });
+    rows
+}
+
+fn ms(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}

@@ -1,0 +1,32 @@
+//! What `roundtrips` is asked for.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::{DEFAULT_TRACE, TableFormat, milliseconds};
+
+#[derive(Debug, Args)]
+pub(crate) struct RoundTrips {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The latency of a round trip that times are told for
+    #[arg(long, value_name = "MS", default_value = "50", value_parser = milliseconds)]
+    pub(crate) rtt: f64,
+    /// Only start-up: until the first frame of each client's first window
+    #[arg(long)]
+    pub(crate) start_up: bool,
+    /// Only the client of this number, or those whose name contains this
+    #[arg(long, value_name = "CLIENT")]
+    pub(crate) client: Option<String>,
+    /// Print all suggestions and requests
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}

@@ -1,0 +1,42 @@
+//! `x11prof roundtrips`: the replies that clients waited for, and what would save them.
+
+use x11prof_analyzer::{RoundTripOptions, RoundTrips};
+use x11prof_views::{plain_lines, roundtrips as views};
+
+use crate::args::{RoundTrips as Arguments, TableFormat};
+use crate::error::{CommandError, Outcome};
+use crate::output::{Access, refuse_input, write_json, write_text};
+use crate::pass::Pass;
+
+/// Finds the round trips of the trace and prints what to do about them.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let path = &arguments.trace;
+    refuse_input(arguments.output.as_deref(), [path.as_path()])?;
+    let pass = Pass::open(path, None)?;
+    let mut round_trips = RoundTrips::new(&RoundTripOptions {
+        rtt_ms: arguments.rtt,
+        client: arguments.client.clone(),
+        start_up: arguments.start_up,
+    });
+    pass.run(|observation| round_trips.observe(observation))?;
+    let report = round_trips.finish(&path.to_string_lossy());
+    if let Some(client) = &arguments.client
+        && report.clients.is_empty()
+    {
+        return Err(CommandError::usage(format_args!(
+            "{}: no client is called {client} or has that number",
+            path.display()
+        )));
+    }
+    let to = arguments.output.as_deref();
+    match arguments.format {
+        // Places name the keys that were pressed.
+        TableFormat::Text => write_text(
+            Access::Private,
+            to,
+            &plain_lines(&views::text(&report, arguments.all)),
+        ),
+        TableFormat::Json => write_json(Access::Private, to, &report),
+        TableFormat::Csv => write_text(Access::Private, to, &views::csv(&report)),
+    }
+}

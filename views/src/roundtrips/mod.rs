@@ -1,0 +1,40 @@
+//! Round trips: what to do about them, in text; the requests by place, in CSV.
+
+mod text;
+
+use csv::Writer;
+use serde::Serialize;
+use x11prof_analyzer::RoundTripsReport;
+
+use crate::csv_tables;
+pub use text::text;
+
+/// A line of the table.
+#[derive(Serialize)]
+struct Row<'a> {
+    place: &'a str,
+    request: &'a str,
+    kind: &'a str,
+    count: u64,
+    waited_ms: f64,
+    at_rtt_ms: f64,
+}
+
+/// The requests that were waited for, by place.
+pub fn csv(report: &RoundTripsReport) -> String {
+    let mut out = Writer::from_writer(Vec::new());
+    for place in &report.places {
+        for one in &place.requests {
+            let line = Row {
+                place: &place.place,
+                request: &one.request,
+                kind: &one.kind,
+                count: one.count,
+                waited_ms: one.waited_ms,
+                at_rtt_ms: one.at_rtt_ms,
+            };
+            csv_tables::row(&mut out, &line);
+        }
+    }
+    csv_tables::text(out)
+}

@@ -1,0 +1,235 @@
+//! Round trips as text of 80 columns.
+
+use std::fmt::Write;
+
+use x11prof_analyzer::{RoundTripsReport, StartUpReport, Suggestion};
+
+use crate::table::Table;
+use crate::units::counted;
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Rows of a table, suggestions that are printed unless all are asked for.
+const ROWS: usize = 15;
+const SUGGESTIONS: usize = 5;
+
+/// The answer in at most three sentences.
+fn verdict(report: &RoundTripsReport) -> Vec<String> {
+    let total = &report.total;
+    let who = match report.clients.as_slice() {
+        [one] => one.client.clone(),
+        all => format!("{} clients", all.len()),
+    };
+    let place = if report.start_up_only {
+        " at start-up"
+    } else {
+        ""
+    };
+    let mut lines = vec![format!(
+        "{who}: {}{place}, {}; {} at {} each.",
+        counted(total.round_trips, "round trip"),
+        time(total.waited_ms),
+        time(total.at_rtt_ms),
+        time(report.rtt_ms),
+    )];
+    match report.suggestions.first() {
+        Some(first) if first.saves_ms > 0.0 => lines.push(format!("{}.", line(report, first))),
+        _ => lines.push("Nothing was found that would save one.".to_owned()),
+    }
+    lines
+}
+
+fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
+    let whose = match report.clients.len() > 1 {
+        true => format!(" ({})", one.client),
+        false => String::new(),
+    };
+    format!("Saves {}: {}{whose}", time(one.saves_ms), one.action)
+}
+
+/// For people; `all` prints what is left out otherwise.
+pub fn text(report: &RoundTripsReport, all: bool) -> String {
+    let mut out = String::new();
+    for line in verdict(report) {
+        out.push_str(&wrapped(&line, 0));
+    }
+    suggested(report, &mut out, all);
+    requests(report, &mut out, all);
+    start_up_lines(report, &mut out, all);
+    out
+}
+
+fn suggested(report: &RoundTripsReport, out: &mut String, all: bool) {
+    if report.suggestions.is_empty() {
+        return;
+    }
+    out.push_str("\nWhat to do; each saving is that of doing this alone:\n");
+    let shown = if all { usize::MAX } else { SUGGESTIONS };
+    for (number, one) in report.suggestions.iter().take(shown).enumerate() {
+        let line = format!("{}. {}.", number + 1, line(report, one));
+        out.push_str(&wrapped(&line, 3));
+        out.push_str(&indented(&sentence(&one.why), 3));
+        if one.round_trips > 0 {
+            let at = one.at.iter();
+            let at: Vec<String> = at
+                .map(|at| format!("{} at {}", time(at.saves_ms), time(at.rtt_ms)))
+                .collect();
+            out.push_str(&indented(&at.join(", "), 3));
+        }
+    }
+    rest(out, report.suggestions.len(), shown, "suggestion");
+}
+
+fn requests(report: &RoundTripsReport, out: &mut String, all: bool) {
+    if report.places.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\nReplies that were waited for, at a round trip of {}:",
+        time(report.rtt_ms)
+    );
+    let mut table = Table::new(["Request", "n", "waited ms", "network ms", "where"]);
+    let rows = report.places.iter().flat_map(|place| {
+        let rows = place.requests.iter();
+        rows.map(|row| (row, place.place.as_str()))
+    });
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_by(|(a, _), (b, _)| {
+        b.count
+            .cmp(&a.count)
+            .then_with(|| a.request.cmp(&b.request))
+    });
+    let shown = if all { usize::MAX } else { ROWS };
+    for (row, place) in rows.iter().take(shown) {
+        let name = match row.kind.as_str() {
+            "synchronisation" => format!("{} (XSync)", row.request),
+            _ => row.request.clone(),
+        };
+        table.row([
+            cut(&name, 30),
+            row.count.to_string(),
+            format!("{:.1}", row.waited_ms),
+            format!("{:.0}", row.at_rtt_ms),
+            cut(place, 24),
+        ]);
+    }
+    let _ = write!(out, "{table}");
+    rest(out, rows.len(), shown, "row");
+    if report.total.ahead > 0 {
+        let ahead = counted(report.total.ahead, "question");
+        let _ = writeln!(out, "{ahead} more asked ahead, which nobody waited for.");
+    }
+}
+
+fn start_up_lines(report: &RoundTripsReport, out: &mut String, all: bool) {
+    let shown = if all { usize::MAX } else { SUGGESTIONS };
+    if !report.start_ups.is_empty() {
+        out.push('\n');
+    }
+    for one in report.start_ups.iter().take(shown) {
+        out.push_str(&wrapped(&start_up(one, report.rtt_ms), 2));
+    }
+    rest(out, report.start_ups.len(), shown, "client");
+}
+
+/// The start-up of a client in one sentence.
+fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
+    let trips = counted(one.round_trips, "round trip");
+    let Some(latency) = one.latency_ms else {
+        let why = one.why_none.as_deref().unwrap_or_default();
+        return format!(
+            "Start-up of {}: no first frame, for {why}; {trips}.",
+            one.client
+        );
+    };
+    let parts = one.parts.as_ref().map_or(String::new(), |parts| {
+        let before = parts
+            .before_connection_ms
+            .map(|before| format!("{} before it connected, ", time(before)));
+        let server = parts
+            .server_ms
+            .map(|server| format!(", {} the server's drawing", time(server)));
+        format!(
+            " ({}{} letting it in, {} waiting for replies, {} its own{})",
+            before.unwrap_or_default(),
+            time(parts.setup_ms),
+            time(parts.waited_ms),
+            time(parts.client_ms),
+            server.unwrap_or_default()
+        )
+    });
+    format!(
+        "Start-up of {}: {} from its {}'s start to its first frame{parts}; {trips} add {} at {} each.",
+        one.client,
+        time(latency),
+        one.since,
+        time(one.round_trips as f64 * rtt_ms),
+        time(rtt_ms),
+    )
+}
+
+/// Milliseconds with what digits they need.
+fn time(ms: f64) -> String {
+    match ms {
+        ms if ms == 0.0 || ms.fract() == 0.0 && ms < 10_000.0 => format!("{ms:.0} ms"),
+        ms if ms < 1.0 => format!("{ms:.2} ms"),
+        ms if ms < 100.0 => format!("{ms:.1} ms"),
+        ms if ms < 10_000.0 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1000.0),
+    }
+}
+
+fn rest(out: &mut String, number: usize, shown: usize, name: &str) {
+    if number > shown {
+        let left = counted((number - shown) as u64, name);
+        let _ = writeln!(out, "{left} more: --all");
+    }
+}
+
+fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text.chars().take(width - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+fn indented(text: &str, indent: usize) -> String {
+    let space = " ".repeat(indent);
+    format!("{space}{}", wrapped(text, indent))
+}
+
+/// `text` in lines of 80 columns; those after the first are indented.
+fn wrapped(text: &str, indent: usize) -> String {
+    let mut out = String::new();
+    let mut column = indent;
+    let mut first = true;
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if !first && column + 1 + width > WIDTH {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if !first {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += width;
+        first = false;
+    }
+    out.push('\n');
+    out
+}
+
+/// With a capital at the beginning and a point at the end.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first
+        .into_iter()
+        .flatten()
+        .chain(letters)
+        .chain(['.'])
+        .collect()
+}
