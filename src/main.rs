@@ -41,6 +41,7 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Stats(arguments) => commands::stats::run(&arguments),
         Command::Episodes(arguments) => commands::episodes::run(&arguments),
         Command::Roundtrips(arguments) => commands::roundtrips::run(&arguments),
+        Command::Check(arguments) => commands::check::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),

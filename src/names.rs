@@ -28,6 +28,15 @@ pub(crate) fn unmatched<'a>(
     Ok(())
 }
 
+/// What was probably meant by a name that no message has; `None` where one has it.
+pub(crate) fn misspelt(name: &str) -> Option<String> {
+    let known = known_names();
+    match known.iter().any(|one| one == name) {
+        true => None,
+        false => nearest(name, &known),
+    }
+}
+
 /// The name, or for a pattern of an extension's the pattern, that is most like `typed`.
 fn nearest(typed: &str, known: &[String]) -> Option<String> {
     let extension = |name: &String| Some(format!("{}:*", name.split_once(':')?.0));

@@ -5,6 +5,7 @@
 //! `session`'s to say and what it costs is `cost-model`'s; here they are put together in the
 //! order of the trace, in bounded memory.
 
+mod budget;
 mod comparison;
 mod episodes;
 mod facts;
@@ -25,6 +26,7 @@ mod testing;
 mod waits;
 mod warnings;
 
+pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
 pub use episodes::{
     ApartReport, Asked, BurstReport, Cause, CausesReport, ChildReport, CumulativeReport,

@@ -1,6 +1,7 @@
 //! What can be typed: the command line as clap sees it. Commands turn it into plain values.
 
 mod analyses;
+mod check;
 mod roundtrips;
 mod values;
 
@@ -12,6 +13,7 @@ use x11prof_proxy::ServerKind;
 
 use crate::error::CommandError;
 pub(crate) use analyses::{Compare, Dump, Episodes, Export, Report, Stats};
+pub(crate) use check::Check;
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat};
 use values::{DEFAULT_TRACE, pace, server_kind};
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     Episodes(Episodes),
     /// Print which replies clients waited for, what each costs over a network, and what would save it
     Roundtrips(RoundTrips),
+    /// Hold a recording against a budget; exit status 1 where it costs more
+    Check(Check),
     /// Print the messages of a recording, one line each
     Dump(Dump),
     /// Write a recording in another program's format

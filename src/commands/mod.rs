@@ -1,6 +1,7 @@
 //! One file a command: from its arguments to its result.
 
 mod calibration;
+pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod dump;
 pub(crate) mod episodes;

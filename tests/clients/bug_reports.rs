@@ -54,15 +54,28 @@ fn keymap(x: &RustConnection, together: bool) -> Done {
     if !together {
         use_it.reply()?;
     }
-    let names = NameDetail::KEY_TYPE_NAMES | NameDetail::KT_LEVEL_NAMES;
-    let names = x.xkb_get_names(CORE_KEYBOARD, names)?.reply()?;
-    let mut atoms: Vec<Atom> = names.value_list.type_names.unwrap_or_default();
-    let levels = names.value_list.kt_level_names;
-    atoms.extend(levels.into_iter().flat_map(|levels| levels.kt_level_names));
+    let names = NameDetail::KEY_TYPE_NAMES
+        | NameDetail::KT_LEVEL_NAMES
+        | NameDetail::INDICATOR_NAMES
+        | NameDetail::VIRTUAL_MOD_NAMES
+        | NameDetail::GROUP_NAMES;
+    let names = x.xkb_get_names(CORE_KEYBOARD, names)?.reply()?.value_list;
+    let mut atoms: Vec<Atom> = names.type_names.unwrap_or_default();
+    atoms.extend(
+        names
+            .kt_level_names
+            .into_iter()
+            .flat_map(|levels| levels.kt_level_names),
+    );
+    atoms.extend(names.indicator_names.into_iter().flatten());
+    atoms.extend(names.virtual_mod_names.into_iter().flatten());
+    atoms.extend(names.groups.into_iter().flatten());
     atoms.retain(|atom| *atom != 0);
     atoms.sort_unstable();
     atoms.dedup();
-    let atoms = atoms.get(..NAMES).ok_or("too few names")?;
+    let atoms = atoms
+        .get(..NAMES)
+        .ok_or(format!("only {} names", atoms.len()))?;
     if !together {
         for atom in atoms {
             x.get_atom_name(*atom)?.reply()?;

@@ -44,6 +44,7 @@ struct Run {
     trips: u64,
     deepest: u64,
     waited: u64,
+    longest: u64,
     last: u64,
     starting: bool,
     names: Names,
@@ -66,7 +67,8 @@ struct Runs {
     runs: u64,
     trips: u64,
     needed: u64,
-    waited: u64,
+    /// Time that sending them together saves: the longest wait of each run stays.
+    saved: u64,
     starting: u64,
     names: Names,
 }
@@ -128,6 +130,7 @@ impl Client {
             run.trips += 1;
             run.deepest = run.deepest.max(depth);
             run.waited += answer.waited();
+            run.longest = run.longest.max(answer.waited());
             run.starting |= starting;
             run.names.add(question.name);
         }
@@ -148,7 +151,9 @@ impl Runs {
         self.runs += 1;
         self.trips += run.trips;
         self.needed += run.deepest;
-        self.waited += run.waited;
+        let short = run.waited.saturating_sub(run.longest) as f64;
+        let part = (run.trips - run.deepest) as f64 / (run.trips - 1).max(1) as f64;
+        self.saved += (short * part) as u64;
         self.starting += u64::from(run.starting);
         self.names.merge(&run.names);
     }
@@ -196,7 +201,7 @@ impl Insight for Serial {
                 to.runs += runs.runs;
                 to.trips += runs.trips;
                 to.needed += runs.needed;
-                to.waited += runs.waited;
+                to.saved += runs.saved;
                 to.starting += runs.starting;
                 to.names.merge(&runs.names);
             }
@@ -226,7 +231,7 @@ impl Insight for Serial {
                 saves: Saving {
                     round_trips: saved,
                     bytes: 0,
-                    nanos: (runs.waited as f64 * saved as f64 / runs.trips.max(1) as f64) as u64,
+                    nanos: runs.saved,
                 },
             }
         };

@@ -1,0 +1,72 @@
+//! Requests counted for a budget: of the clients that it is about, by name.
+
+use std::collections::{BTreeMap, HashSet};
+
+use x11prof_protocol::{Message, Symbol};
+use x11prof_trace::{ConnectionId, Control};
+
+use crate::pipeline::Observation;
+
+/// Clients, and kinds of request, counted at most.
+const CLIENTS: usize = 1 << 14;
+const NAMES: usize = 1 << 13;
+
+/// The requests of some clients.
+#[derive(Debug)]
+pub struct BudgetCounts {
+    client: Option<String>,
+    wanted: HashSet<ConnectionId>,
+    pub(super) requests: u64,
+    pub(super) bytes: u64,
+    pub(super) by_name: BTreeMap<Symbol, u64>,
+}
+
+impl BudgetCounts {
+    /// Of the clients whose name holds `client`, or whose number it is; of all where it is `None`.
+    pub fn new(client: Option<&str>) -> BudgetCounts {
+        BudgetCounts {
+            client: client.map(str::to_owned),
+            wanted: HashSet::new(),
+            requests: 0,
+            bytes: 0,
+            by_name: BTreeMap::new(),
+        }
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Control(_, Control::Opened(opened)) => {
+                let name = opened.name.as_deref().unwrap_or_default();
+                let wanted = self.client.as_ref().is_none_or(|wanted| {
+                    wanted.parse() == Ok(opened.connection.0) || name.contains(wanted.as_str())
+                });
+                if wanted && self.wanted.len() < CLIENTS {
+                    self.wanted.insert(opened.connection);
+                }
+            }
+            Observation::Message(seen) => {
+                if let Message::Request(request) = seen.message
+                    && self.wanted.contains(&seen.connection)
+                {
+                    self.requests += 1;
+                    self.bytes = self.bytes.saturating_add(request.wire_len);
+                    if self.by_name.len() < NAMES || self.by_name.contains_key(&request.name) {
+                        *self.by_name.entry(request.name).or_default() += 1;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a connection is one of those.
+    pub(super) fn is_wanted(&self, connection: u32) -> bool {
+        self.wanted.contains(&ConnectionId(connection))
+    }
+
+    /// Whether there was a client to count.
+    pub fn has_clients(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+}

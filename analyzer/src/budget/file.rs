@@ -1,0 +1,240 @@
+//! The file of a budget (TOML).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// What a program may cost at most. What is not named has no limit.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// Only the clients whose name holds this, or whose number it is; all where there is none.
+    pub client: Option<String>,
+    /// The latency that times over a network are for, in milliseconds; 50 where there is none.
+    pub rtt_ms: Option<f64>,
+    /// Limits of the whole recording.
+    pub total: TotalLimits,
+    /// Limits of start-up.
+    pub start_up: StartUpLimits,
+    /// The most of each of these requests.
+    pub requests: BTreeMap<String, u64>,
+    /// The most round trips for each of these requests.
+    pub round_trips: BTreeMap<String, u64>,
+}
+
+/// Limits of the whole recording.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TotalLimits {
+    /// Requests.
+    pub requests: Option<u64>,
+    /// Their bytes.
+    pub bytes: Option<u64>,
+    /// Replies waited for.
+    pub round_trips: Option<u64>,
+    /// Of them those that only synchronised (XSync).
+    pub synchronisations: Option<u64>,
+    /// Questions repeated without need.
+    pub duplicates: Option<u64>,
+    /// Resources that are held at the end.
+    pub resources_left: Option<u64>,
+    /// What round trips add at the latency, in milliseconds.
+    pub network_ms: Option<f64>,
+    /// The server's time by the model, of all clients, in milliseconds.
+    pub server_ms: Option<f64>,
+}
+
+/// Limits of start-up, of all connections of the program together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StartUpLimits {
+    /// Requests.
+    pub requests: Option<u64>,
+    /// Their bytes.
+    pub bytes: Option<u64>,
+    /// Replies waited for.
+    pub round_trips: Option<u64>,
+    /// Of them those that only synchronised.
+    pub synchronisations: Option<u64>,
+    /// What round trips add at the latency, in milliseconds.
+    pub network_ms: Option<f64>,
+    /// Until the first frame, of the connection that took longest, in milliseconds.
+    pub latency_ms: Option<f64>,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct BudgetError {
+    line: usize,
+    what: String,
+}
+
+impl Budget {
+    /// Reads the text of a file.
+    pub fn parse(text: &str) -> Result<Budget, BudgetError> {
+        let budget: Budget = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            BudgetError {
+                line: line_at(text, at),
+                what: in_words(error.message()),
+            }
+        })?;
+        let times = [
+            ("rtt_ms", budget.rtt_ms),
+            ("network_ms", budget.total.network_ms),
+            ("server_ms", budget.total.server_ms),
+            ("network_ms", budget.start_up.network_ms),
+            ("latency_ms", budget.start_up.latency_ms),
+        ];
+        for (name, value) in times {
+            if value.is_some_and(|value| !value.is_finite() || value < 0.0) {
+                return Err(wrong(
+                    text,
+                    name,
+                    format!("{name}: expected a number of milliseconds from 0 on"),
+                ));
+            }
+        }
+        if budget.client.is_some() && budget.total.server_ms.is_some() {
+            let what = "server_ms is of all clients: leave it or `client` out";
+            return Err(wrong(text, "server_ms", what.to_owned()));
+        }
+        match budget.limits() {
+            0 => Err(BudgetError {
+                line: 1,
+                what:
+                    "the file sets no limit; expected one such as round_trips = 60 under [start_up]"
+                        .to_owned(),
+            }),
+            _ => Ok(budget),
+        }
+    }
+
+    /// The names of requests in it, each with the error for the case that there is no such request.
+    pub fn names(&self, text: &str) -> Vec<(String, BudgetError)> {
+        let names = self.requests.keys().chain(self.round_trips.keys());
+        let error = |name: &String| wrong(text, name, format!("no request has the name {name:?}"));
+        names.map(|name| (name.clone(), error(name))).collect()
+    }
+
+    fn limits(&self) -> usize {
+        let (total, start_up) = (&self.total, &self.start_up);
+        let counts = [
+            total.requests,
+            total.bytes,
+            total.round_trips,
+            total.synchronisations,
+            total.duplicates,
+            total.resources_left,
+            start_up.requests,
+            start_up.bytes,
+            start_up.round_trips,
+            start_up.synchronisations,
+        ];
+        let times = [
+            total.network_ms,
+            total.server_ms,
+            start_up.network_ms,
+            start_up.latency_ms,
+        ];
+        counts.iter().flatten().count()
+            + times.iter().flatten().count()
+            + self.requests.len()
+            + self.round_trips.len()
+    }
+}
+
+impl BudgetError {
+    /// The same with what may have been meant.
+    pub fn or_rather(mut self, meant: &str) -> BudgetError {
+        self.what.push_str(&format!("; did you mean {meant:?}?"));
+        self
+    }
+}
+
+fn line_at(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// An error at the first line that begins with `key`.
+fn wrong(text: &str, key: &str, what: String) -> BudgetError {
+    let is = |line: &str| {
+        line.trim_start()
+            .trim_start_matches(['"', '\''])
+            .starts_with(key)
+    };
+    BudgetError {
+        line: text.lines().position(is).map_or(1, |at| at + 1),
+        what,
+    }
+}
+
+/// The message of the TOML library without Rust's names of types.
+fn in_words(message: &str) -> String {
+    message
+        .replace("expected u64", "expected a whole number from 0 on")
+        .replace("expected f64", "expected a number of milliseconds")
+        .replace("expected a map", "expected a table")
+        .replace("expected struct TotalLimits", "expected a table of limits")
+        .replace(
+            "expected struct StartUpLimits",
+            "expected a table of limits",
+        )
+        .replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Budget;
+
+    fn error(text: &str) -> String {
+        Budget::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn limits_are_read() {
+        let text = "rtt_ms = 100\n[start_up]\nround_trips = 60\n[requests]\n\"RANDR:GetScreenResources\" = 0\n";
+        let budget = Budget::parse(text).unwrap();
+        assert_eq!(budget.start_up.round_trips, Some(60));
+        assert_eq!(budget.requests.get("RANDR:GetScreenResources"), Some(&0));
+        let names = budget.names(text);
+        assert_eq!(
+            names[0].1.to_string(),
+            "line 5: no request has the name \"RANDR:GetScreenResources\""
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        let misspelt = error("[start_up]\nround_trips = 1\nround_trip = 2\n");
+        assert!(
+            misspelt.starts_with("line 3: unknown field `round_trip`, expected one of"),
+            "{misspelt}"
+        );
+        let negative = error("[total]\n\nrequests = -1\n");
+        assert!(negative.starts_with("line 3: "), "{negative}");
+        assert!(
+            negative.ends_with("expected a whole number from 0 on"),
+            "{negative}"
+        );
+        let word = error("[total]\nbytes = \"few\"\n");
+        assert!(
+            word.starts_with("line 2: ") && word.contains("a whole number"),
+            "{word}"
+        );
+        let time = error("[start_up]\nnetwork_ms = -5.0\n");
+        assert!(
+            time.starts_with("line 2: network_ms: expected a number"),
+            "{time}"
+        );
+        assert!(error("").contains("sets no limit"));
+        assert!(error("[total\n").starts_with("line 1: "));
+        let both = error("client = \"x\"\n[total]\nserver_ms = 3\n");
+        assert!(
+            both.starts_with("line 3: server_ms is of all clients"),
+            "{both}"
+        );
+    }
+}

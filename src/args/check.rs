@@ -1,0 +1,20 @@
+//! What `check` is asked for.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::DEFAULT_TRACE;
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// What it may cost at most (a TOML file, see docs/GUIDE.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) budget: PathBuf,
+    /// Write the result to FILE as JUnit XML as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}

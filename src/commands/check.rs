@@ -1,0 +1,99 @@
+//! `x11prof check`: a recording held against a budget.
+
+use std::process::ExitCode;
+
+use x11prof_analyzer::{
+    Blocking, Budget, BudgetCounts, BudgetVerdict, Facts, Profile, ProfileReport, ResourceReport,
+    Resources, RoundTripOptions, RoundTrips, Wanted,
+};
+use x11prof_cost_model::{Network, Substitutions};
+use x11prof_views::budget as views;
+use x11prof_views::plain_lines;
+
+use crate::args::Check;
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::names;
+use crate::output::{emit_text, refuse_input};
+use crate::pass::Pass;
+
+/// The latency that times over a network are for, where the budget names none, in milliseconds.
+const RTT_MS: f64 = 50.0;
+
+/// Holds the trace against the budget; exit status 1 where it is over.
+pub(crate) fn run(arguments: &Check) -> Outcome {
+    let path = &arguments.trace;
+    let read = [path.as_path(), arguments.budget.as_path()];
+    refuse_input(arguments.junit.as_deref(), read)?;
+    let budget = budget(arguments)?;
+    let mut pass = Pass::open(path, None)?;
+    let prices = match budget.total.server_ms {
+        Some(_) => Some(input::matching_prices(path, false)?),
+        None => None,
+    };
+    let mut profile = prices.map(|prices| {
+        let rules = Substitutions::default();
+        Profile::new(&prices.parameters, &rules, Blocking::default()).on(Wanted::Model)
+    });
+    let mut counts = BudgetCounts::new(budget.client.as_deref());
+    let mut facts = Facts::default();
+    let mut resources = Resources::default();
+    let mut round_trips = RoundTrips::new(&RoundTripOptions {
+        rtt_ms: budget.rtt_ms.unwrap_or(RTT_MS),
+        client: budget.client.clone(),
+        start_up: false,
+    });
+    pass.follow_changes(profile.as_ref().is_some_and(Profile::knows_updates));
+    pass.run(|observation| {
+        facts.observe(observation);
+        counts.observe(observation);
+        resources.observe(observation);
+        round_trips.observe(observation);
+        if let Some(profile) = &mut profile {
+            profile.observe(observation);
+        }
+    })?;
+    let name = path.to_string_lossy();
+    if !counts.has_clients() {
+        let whose = budget.client.as_deref();
+        let whose = whose.map_or(String::new(), |client| format!(" of the name {client:?}"));
+        return Err(CommandError::file(
+            path,
+            format_args!("there is no client{whose} to hold against the budget"),
+        ));
+    }
+    let server_ms = profile.map(|mut profile| {
+        profile.end();
+        let report = ProfileReport::new(&name, &facts, &profile, &Network::NONE);
+        report.total.server_ms
+    });
+    let verdict = BudgetVerdict::new(
+        &budget,
+        &counts,
+        &round_trips.finish(&name),
+        &ResourceReport::new(&resources, &facts),
+        server_ms,
+    );
+    if let Some(to) = &arguments.junit {
+        emit_text(Some(to), &views::junit(&verdict, &name))?;
+    }
+    emit_text(None, &plain_lines(&views::text(&verdict)))?;
+    Ok(match verdict.is_kept() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// The budget of the file; a request in it that nobody knows is an error.
+fn budget(arguments: &Check) -> Result<Budget, CommandError> {
+    let path = &arguments.budget;
+    let text = input::text(path, "budget")?;
+    let wrong = |error| CommandError::usage(format_args!("{}: {error}", path.display()));
+    let budget = Budget::parse(&text).map_err(wrong)?;
+    for (name, error) in budget.names(&text) {
+        if let Some(meant) = names::misspelt(&name) {
+            return Err(wrong(error.or_rather(&meant)));
+        }
+    }
+    Ok(budget)
+}

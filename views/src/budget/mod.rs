@@ -1,0 +1,142 @@
+//! A recording held against a budget: a list for people, JUnit XML for a CI.
+
+use std::fmt::Write;
+
+use x11prof_analyzer::{BudgetLine, BudgetVerdict, Found};
+
+use crate::units::counted;
+
+/// What is over first, then how much is not.
+pub fn text(verdict: &BudgetVerdict) -> String {
+    let mut out = String::new();
+    let over: Vec<&BudgetLine> = verdict
+        .lines
+        .iter()
+        .filter(|line| !line.is_kept())
+        .collect();
+    for line in &over {
+        let _ = writeln!(out, "over: {}", told(line));
+    }
+    let kept = verdict.lines.len() - over.len();
+    let _ = writeln!(
+        out,
+        "{} kept, {} over",
+        counted(kept as u64, "limit"),
+        over.len()
+    );
+    for line in verdict.lines.iter().filter(|line| line.is_kept()) {
+        let _ = writeln!(out, "kept: {}", told(line));
+    }
+    out
+}
+
+/// The same as JUnit XML: a test case for each limit of the recording `name`.
+pub fn junit(verdict: &BudgetVerdict, name: &str) -> String {
+    let over = verdict.lines.iter().filter(|line| !line.is_kept()).count();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"x11prof check\" tests=\"{}\" failures=\"{over}\">\n",
+        verdict.lines.len(),
+    );
+    for line in &verdict.lines {
+        let _ = write!(
+            out,
+            "    <testcase classname=\"{}\" name=\"{}\"",
+            escaped(name),
+            escaped(&line.name)
+        );
+        let _ = match line.is_kept() {
+            true => writeln!(out, "/>"),
+            false => writeln!(
+                out,
+                "><failure message=\"{}\"/></testcase>",
+                escaped(&told(line))
+            ),
+        };
+    }
+    out.push_str("  </testsuite>\n</testsuites>\n");
+    out
+}
+
+fn told(line: &BudgetLine) -> String {
+    match &line.found {
+        Found::Figure(found) => format!(
+            "{}: {} found, {} allowed",
+            line.name,
+            figure(*found),
+            figure(line.limit)
+        ),
+        Found::None(why) => format!("{}: could not be had, for {why}", line.name),
+    }
+}
+
+fn figure(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => format!("{value:.0}"),
+        false => format!("{value:.1}"),
+    }
+}
+
+/// Text in an attribute; what XML 1.0 has no character for becomes a question mark.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            letter if letter.is_control() => out.push('?'),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::{BudgetLine, BudgetVerdict, Found};
+
+    use super::{junit, text};
+
+    fn verdict() -> BudgetVerdict {
+        let line = |name: &str, limit, found| BudgetLine {
+            name: name.to_owned(),
+            limit,
+            found,
+        };
+        BudgetVerdict {
+            lines: vec![
+                line("total.requests", 10.0, Found::Figure(9.0)),
+                line("start_up.round_trips", 3.0, Found::Figure(78.0)),
+                line(
+                    "start_up.latency_ms",
+                    3.0,
+                    Found::None("it mapped no <window>".to_owned()),
+                ),
+            ],
+        }
+    }
+
+    #[test]
+    fn what_is_over_comes_first() {
+        let expected = "over: start_up.round_trips: 78 found, 3 allowed\n\
+            over: start_up.latency_ms: could not be had, for it mapped no <window>\n\
+            1 limit kept, 2 over\n\
+            kept: total.requests: 9 found, 10 allowed\n";
+        assert_eq!(text(&verdict()), expected);
+    }
+
+    #[test]
+    fn junit_has_a_case_for_each_limit() {
+        let xml = junit(&verdict(), "a\"b.mcap");
+        assert!(xml.contains("tests=\"3\" failures=\"2\""), "{xml}");
+        assert!(
+            xml.contains("<testcase classname=\"a&quot;b.mcap\" name=\"total.requests\"/>"),
+            "{xml}"
+        );
+        assert!(
+            xml.contains("it mapped no &lt;window&gt;\"/></testcase>"),
+            "{xml}"
+        );
+    }
+}
