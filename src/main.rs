@@ -38,6 +38,7 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Record(arguments) => commands::record::run(arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Diff(arguments) => commands::diff::run(&arguments),
         Command::Stats(arguments) => commands::stats::run(&arguments),
         Command::Episodes(arguments) => commands::episodes::run(&arguments),
         Command::Roundtrips(arguments) => commands::roundtrips::run(&arguments),

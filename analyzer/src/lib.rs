@@ -7,6 +7,7 @@
 
 mod budget;
 mod comparison;
+mod difference;
 mod episodes;
 mod facts;
 mod grabs;
@@ -28,6 +29,9 @@ mod warnings;
 
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
+pub use difference::{
+    Difference, DifferenceRow, Figures, FiguresOfRun, Quantity, SideReport, ValuesReport,
+};
 pub use episodes::{
     ApartReport, Asked, BurstReport, Cause, CausesReport, ChildReport, CumulativeReport,
     DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport,

@@ -41,6 +41,8 @@ pub enum WarningKind {
     /// The parameters are of another machine and could not be brought to the recorded one; `from` says
     /// why.
     OtherMachine,
+    /// The recorder changed requests to try what a change of the program would gain; `from` says which change.
+    Tried,
     /// The recorder reported trouble; `from` says what.
     Trouble,
 }

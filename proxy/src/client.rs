@@ -18,6 +18,8 @@ use crate::buffer::LargeBuffers;
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
 use crate::connections::Connections;
+use crate::fixes::Tried;
+use crate::fixes::relay::FixedRelay;
 use crate::images::ImageRequests;
 use crate::kept::KeptBytes;
 use crate::notice::Notice;
@@ -63,6 +65,8 @@ pub(crate) struct Display {
     pub(crate) kept: Mutex<KeptBytes>,
     /// What of the server's requests are images.
     pub(crate) images: ImageRequests,
+    /// What is tried; mostly nothing.
+    pub(crate) tried: Tried,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
 }
@@ -245,6 +249,7 @@ impl Display {
             server,
             setup,
             cookie,
+            order,
             time,
         } = match introduced {
             Ok(introduced) => introduced,
@@ -271,7 +276,16 @@ impl Display {
             buffers: &self.buffers,
             connections: &self.connections,
         };
-        let end = relay.run(|| self.note_end(pid));
+        let tried = &self.tried;
+        let end = match tried.is_none() {
+            true => relay.run(|| self.note_end(pid)),
+            false => FixedRelay {
+                relay,
+                tried,
+                order,
+            }
+            .run(|| self.note_end(pid)),
+        };
         let by = match end.by {
             EndedBy::Client => "client",
             EndedBy::Server => "server",
@@ -309,6 +323,7 @@ impl Display {
             server,
             setup,
             cookie: layout.data,
+            order: layout.order,
             time,
         })
     }
@@ -334,6 +349,7 @@ struct Introduced {
     setup: Vec<u8>,
     /// Where its cookie is in it.
     cookie: Range<usize>,
+    order: ByteOrder,
     /// When it had come.
     time: Timestamp,
 }

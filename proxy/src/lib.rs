@@ -16,6 +16,7 @@ mod connection_tap;
 mod connections;
 mod cpu_clock;
 mod display_name;
+mod fixes;
 #[doc(hidden)]
 pub mod fuzzing;
 mod images;
@@ -50,6 +51,7 @@ mod watch;
 
 pub use authority::Cookie;
 pub use display_name::{DisplayName, DisplayNameError, Endpoint};
+pub use fixes::Fix;
 pub use listener::ListenError;
 pub use notice::Notice;
 pub use private_server::{PrivateServer, ServerError};

@@ -17,6 +17,7 @@ use crate::buffer::LargeBuffers;
 use crate::client::Display;
 use crate::connections::Connections;
 use crate::display_name::{DisplayName, DisplayNameError};
+use crate::fixes::{Fix, Opcodes, Tried};
 use crate::images::ImageRequests;
 use crate::listener::{self, Claimed, ListenError};
 use crate::notice::Notice;
@@ -66,6 +67,8 @@ pub struct RecordConfig {
     pub queue_bytes: usize,
     /// The recording program with its version, for the trace.
     pub recorder: String,
+    /// Changes to be tried: what they do to the protocol.
+    pub fixes: Vec<Fix>,
     /// Who else is given the records.
     pub watch: Option<Watch>,
 }
@@ -86,6 +89,8 @@ pub struct Recorded {
     pub trace_bytes: u64,
     /// No client said anything, so that the file that was there before was left as it is.
     pub left_alone: bool,
+    /// What was tried, and how many requests it changed.
+    pub tried: Vec<(Fix, u64)>,
     /// What is missing from the trace and why; empty for a good recording.
     pub trouble: Vec<String>,
 }
@@ -134,6 +139,12 @@ pub enum RecordError {
         /// What the system said.
         source: io::Error,
     },
+    /// A fix that this server cannot do.
+    #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Fix::CurrentResources.name())]
+    NoFix {
+        /// The display.
+        display: String,
+    },
     /// The system denies something else that is needed.
     #[error("cannot record: {what}: {source}")]
     System {
@@ -156,6 +167,12 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     // It lives until the end of the recording.
     let (link, _server) = target(&config.target)?;
     let (about, extensions) = server_info::ask(&link)?;
+    if config.fixes.contains(&Fix::CurrentResources)
+        && !server_info::has_current_resources(&link, &extensions)?
+    {
+        let display = link.name().to_string();
+        return Err(RecordError::NoFix { display });
+    }
     let claimed = listener::claim(config.listen, config.tcp.as_deref())?;
     let dir = PrivateDir::new().map_err(system("a directory for the authority file"))?;
     let cookie = Cookie::random().map_err(system("a random cookie"))?;
@@ -175,6 +192,8 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
     let images = ImageRequests::of(&extensions);
+    let tried = Tried::new(&config.fixes, Opcodes::of(&extensions));
+    note_tried(&tap, &tried, |_| None);
     tap.control(clock::now(), Control::Extensions { extensions });
 
     let display = Arc::new(Display {
@@ -188,6 +207,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         buffers: LargeBuffers::default(),
         kept: Mutex::default(),
         images,
+        tried,
         notices,
         connections: Connections::default(),
     });
@@ -231,6 +251,8 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         on(Notice::Trouble(what.clone()));
         tap.control(clock::now(), Control::Trouble { what });
     }
+    note_tried(&tap, &display.tried, Some);
+    let tried = display.tried.counts();
     tap.control(clock::now(), Control::Ended { exit_status });
     drop(closing);
     let impatient = Arc::new(AtomicBool::new(false));
@@ -246,11 +268,23 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         connections: accepted,
         trace_bytes: written.file.len,
         left_alone: written.file.left_alone,
+        tried,
         trouble: [written.trouble, toll, written.file.trouble]
             .into_iter()
             .flatten()
             .collect(),
     })
+}
+
+/// Notes in the trace what is tried, with how many requests it changed where that is known.
+fn note_tried(tap: &Tap, tried: &Tried, requests: impl Fn(u64) -> Option<u64>) {
+    for (fix, count) in tried.counts() {
+        let tried = Control::Tried {
+            fix: fix.name().to_owned(),
+            requests: requests(count),
+        };
+        tap.control(clock::now(), tried);
+    }
 }
 
 /// Closes the queue on drop, without which the recorder's thread would wait for ever.

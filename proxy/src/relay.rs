@@ -63,10 +63,10 @@ struct Way<'a> {
 }
 
 /// How one direction ended.
-struct Ended {
+pub(crate) struct Ended {
     /// Both directions are over.
-    all: bool,
-    end: End,
+    pub(crate) all: bool,
+    pub(crate) end: End,
 }
 
 impl Relay<'_> {
@@ -202,7 +202,7 @@ impl Relay<'_> {
     }
 
     /// Waits while the recorder's queue holds all that it may.
-    fn await_queue(&self) {
+    pub(crate) fn await_queue(&self) {
         let queue = self.tap.tap();
         if queue.is_full() {
             let since = clock::now();
@@ -244,7 +244,7 @@ fn send(to: &Socket, received: &Received<'_, '_>) -> io::Result<usize> {
 }
 
 impl Ended {
-    fn broken(by: EndedBy, error: io::Error) -> Ended {
+    pub(crate) fn broken(by: EndedBy, error: io::Error) -> Ended {
         // These are how the end of a killed process looks from a socket.
         let killed = [Errno::PIPE, Errno::CONNRESET, Errno::NOTCONN];
         let orderly = Errno::from_io_error(&error).is_some_and(|e| killed.contains(&e));

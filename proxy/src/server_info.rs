@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
+use x11prof_protocol::ByteOrder;
 use x11prof_trace::{ExtensionOpcodes, Server};
 use x11rb_protocol::protocol::xproto::{
     ListExtensionsReply, QueryExtensionReply, Setup, SetupRequest,
@@ -24,6 +25,8 @@ const LONGEST: usize = 64 << 20;
 /// Core opcodes (protocol encoding, "Requests").
 const QUERY_EXTENSION: u8 = 98;
 const LIST_EXTENSIONS: u8 = 99;
+/// Minor opcode (randrproto).
+const RANDR_QUERY_VERSION: u8 = 0;
 
 /// Why a display server could not be used.
 #[derive(Debug, Error)]
@@ -118,6 +121,40 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
         reason,
     })?;
     Ok((server, extensions))
+}
+
+/// Whether the server has RANDR 1.3, and with it GetScreenResourcesCurrent.
+pub(crate) fn has_current_resources(
+    link: &ServerLink,
+    extensions: &[ExtensionOpcodes],
+) -> Result<bool, DisplayError> {
+    let Some(randr) = extensions
+        .iter()
+        .find(|extension| extension.name == "RANDR")
+    else {
+        return Ok(false);
+    };
+    let failed = |reason: String| DisplayError::Failed {
+        display: link.name().to_string(),
+        reason,
+    };
+    let (connected, cookie) = link.connect().map_err(|error| failed(error.to_string()))?;
+    let mut talk = Talk {
+        socket: Socket::new(connected).map_err(|error| failed(error.to_string()))?,
+        until: Instant::now() + PATIENCE,
+    };
+    talk.set_up(cookie.as_ref()).map_err(|no| match no {
+        No::Refused(reason) | No::Failed(reason) => failed(reason),
+    })?;
+    let mut question = vec![randr.major, RANDR_QUERY_VERSION];
+    question.extend(3_u16.to_ne_bytes());
+    for number in [1_u32, 3] {
+        question.extend(number.to_ne_bytes());
+    }
+    talk.say(&question).map_err(failed)?;
+    let reply = talk.reply().map_err(failed)?;
+    let number = |at| ByteOrder::native().u32(&reply, at).unwrap_or(0);
+    Ok((number(8), number(12)) >= (1, 3))
 }
 
 /// The process that listens on the other end, where that is on this machine.

@@ -88,6 +88,30 @@ pub(crate) struct Compare {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// The first recording's server prices all of them, so that no difference is one of prices.
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// One or more recordings of the old version; four of each tell what is real
+    #[arg(value_name = "OLD", required = true)]
+    pub(crate) old: Vec<PathBuf>,
+    /// One or more recordings of the new version
+    #[arg(value_name = "NEW", required = true, last = true)]
+    pub(crate) new: Vec<PathBuf>,
+    /// The server's parameters: a file, or a name from `params list`
+    /// [default: those that match the server in the first recording]
+    #[arg(long, value_name = "P")]
+    pub(crate) params: Option<String>,
+    /// Show all that differs, not the fifteen largest changes only
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
     /// The recording

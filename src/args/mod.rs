@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
-use x11prof_proxy::ServerKind;
+use x11prof_proxy::{Fix, ServerKind};
 
 use crate::error::CommandError;
-pub(crate) use analyses::{Compare, Dump, Episodes, Export, Report, Stats};
+pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Report, Stats};
 pub(crate) use check::Check;
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat};
-use values::{DEFAULT_TRACE, pace, server_kind};
+use values::{DEFAULT_TRACE, fix, pace, server_kind};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]
@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Price one recording for several display servers, side by side
     Compare(Compare),
+    /// Show what changed between two versions of a program, from recordings of each
+    Diff(Diff),
     /// Print the statistics of a recording's messages: inter-arrival times and sizes
     Stats(Stats),
     /// Print how long each action of the user took until its response was complete, and what took it
@@ -128,6 +130,10 @@ pub(crate) struct Record {
     /// Keep the bodies of images, which are left out from 4 KiB on otherwise
     #[arg(long)]
     pub(crate) full: bool,
+    /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms answer
+    /// what was asked before on the same connection, current-resources does not probe the outputs
+    #[arg(long = "try", value_name = "FIX", value_parser = fix)]
+    pub(crate) fixes: Vec<Fix>,
     /// The command to record, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use x11prof_analyzer::{By, Scale, Thresholds, Wanted};
 use x11prof_cost_model::Network;
-use x11prof_proxy::ServerKind;
+use x11prof_proxy::{Fix, ServerKind};
 
 /// The form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -100,6 +100,13 @@ pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
 pub(super) fn server_kind(text: &str) -> Result<ServerKind, String> {
     ServerKind::from_name(text).ok_or_else(|| {
         let names: Vec<&str> = ServerKind::names().collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+pub(super) fn fix(text: &str) -> Result<Fix, String> {
+    Fix::from_name(text).ok_or_else(|| {
+        let names = Fix::ALL.map(Fix::name);
         format!("expected one of {}", names.join(", "))
     })
 }

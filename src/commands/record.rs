@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         queue_bytes: arguments.queue.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
             mebibytes as usize * (1 << 20)
         }),
+        fixes: arguments.fixes,
         recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
         watch,
     };
@@ -62,6 +63,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         bytes_relayed,
         trace_bytes,
         left_alone,
+        tried,
         trouble,
         ..
     } = recorded;
@@ -77,6 +79,11 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         false => {
             say!("{connections} {clients}, {relayed} relayed, {written} in {path}");
         }
+    }
+    for (fix, requests) in tried {
+        let name = fix.name();
+        let changed = if requests == 1 { "request" } else { "requests" };
+        say!("tried {name}: {requests} {changed} changed; this is not the program as it is");
     }
     if connections == 0 && !serves {
         say!("the command did not connect to the display; is it an X11 program?");

@@ -7,6 +7,7 @@
 
 pub(crate) mod examples;
 pub(crate) mod raw;
+pub(crate) mod slow_relay;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};

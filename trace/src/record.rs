@@ -151,6 +151,14 @@ pub enum Control {
         /// Its text.
         text: String,
     },
+    /// The recorder changes the protocol, to try what a change of the program would gain.
+    Tried {
+        /// The change's name.
+        fix: String,
+        /// How many requests it changed; at the end of a recording.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        requests: Option<u64>,
+    },
     /// Something went wrong with the recording itself.
     Trouble {
         /// What.

@@ -7,6 +7,7 @@
 pub mod budget;
 pub mod comparison;
 mod csv_tables;
+pub mod difference;
 pub mod dump;
 pub mod episodes;
 pub mod export;

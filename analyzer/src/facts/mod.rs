@@ -4,7 +4,7 @@
 pub(crate) mod activity;
 mod ran;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::Duration;
 
@@ -82,6 +82,8 @@ pub struct Facts {
     malformed: u64,
     lost_bytes: u64,
     troubles: Vec<String>,
+    /// What the recorder tried, with how many requests it changed.
+    tried: BTreeMap<String, u64>,
     ended: bool,
     activity: Activity,
 }
@@ -140,6 +142,10 @@ impl Facts {
             Control::CpuTime(reading) => self.cpu_time(reading),
             Control::Trouble { what } if self.troubles.len() < MOST_TROUBLES => {
                 self.troubles.push(what.clone());
+            }
+            Control::Tried { fix, requests } if self.tried.len() < MOST_TROUBLES => {
+                let count = self.tried.entry(fix.clone()).or_default();
+                *count = count.saturating_add(requests.unwrap_or(0));
             }
             Control::Ended { .. } => self.ended = true,
             _ => {}
@@ -320,6 +326,11 @@ impl Facts {
         CpuFigures { clients, server }
     }
 
+    /// The changes that the recorder tried, each with how many requests it changed.
+    pub fn tried(&self) -> &BTreeMap<String, u64> {
+        &self.tried
+    }
+
     /// What is missing or odd in the trace.
     pub fn warnings(&self) -> Vec<Warning> {
         let missing = self
@@ -335,9 +346,14 @@ impl Facts {
             (WarningKind::Incomplete, u64::from(!self.ended)),
         ];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let tried = self
+            .tried
+            .iter()
+            .map(|(fix, count)| Warning::general(WarningKind::Tried, Some(fix.clone()), *count));
         let troubles = self.troubles.iter().cloned().map(Some);
         counts
             .map(|(kind, count)| Warning::general(kind, None, count))
+            .chain(tried)
             .chain(troubles.map(|what| Warning::general(WarningKind::Trouble, what, 1)))
             .collect()
     }

@@ -51,6 +51,7 @@ fn heading(kind: WarningKind, count: u64) -> String {
         WarningKind::Incomplete => "incomplete trace".to_owned(),
         WarningKind::SharedMemory => format!("{} in shared memory", counted(count, "image")),
         WarningKind::OtherMachine => "prices of another machine".to_owned(),
+        WarningKind::Tried => format!("{} changed", counted(count, "request")),
         WarningKind::Trouble => "trouble while recording".to_owned(),
     }
 }
@@ -123,6 +124,9 @@ fn advice(kind: WarningKind) -> &'static str {
         }
         WarningKind::OtherMachine => {
             "times are that machine's; `x11prof measure` measures this one"
+        }
+        WarningKind::Tried => {
+            "requests changed by the recorder (--try): this is not the program as it is"
         }
         WarningKind::Trouble => "the recorder reported it",
     }

@@ -4,6 +4,7 @@
 mod ablate;
 mod carried;
 mod coverage;
+mod diff;
 mod division;
 mod episodes;
 mod killed;
@@ -27,6 +28,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("ablate") => ablate::validate(),
         Some("carried") => carried::validate(&arguments[1..]),
         Some("coverage") => coverage::validate(),
+        Some("diff") => diff::validate(&arguments[1..]),
         Some("division") => division::validate(&arguments[1..]),
         Some("episodes") => episodes::validate(&arguments[1..]),
         Some("killed") => killed::validate(),
@@ -36,6 +38,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         _ => Err("usage: cargo xtask validate ablate\n       \
              cargo xtask validate carried [half] [PROGRAM…]\n       \
              cargo xtask validate coverage\n       \
+             cargo xtask validate diff [N]\n       \
              cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|idle|screen]\n       \
              cargo xtask validate killed\n       \

@@ -1,0 +1,276 @@
+//! Whether differences between two groups of runs are more than chance.
+//!
+//! Each figure has Welch's t (Welch 1947: groups of unequal spread), and all of them together one
+//! permutation test of the largest (Westfall & Young 1993, single-step maxT; Ge, Dudoit & Speed 2003, algorithm
+//! 4.1). Were the versions the same, each division of the runs into two groups would be as likely as the one that was
+//! made; so a figure's p is the part of the divisions in which *any* figure has a t as large as its own. That
+//! corrects for the number of figures whatever depends on what among them, where Bonferroni's or Holm's correction
+//! would need many more runs. statrs has neither; its Mann-Whitney U alone can tell nothing of
+//! four runs each among a hundred figures.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The chance at which a difference counts as real.
+pub(crate) const LEVEL: f64 = 0.05;
+/// Divisions tried at most: all of them where there are no more.
+const DIVISIONS: usize = 5000;
+
+/// The figures of one subject: the first group's runs, then the second's.
+pub(crate) struct Sample<'a> {
+    pub(crate) values: &'a [f64],
+    /// The step in which the figure is told. A figure that is the same in all runs is known to that step only,
+    /// and its spread is taken as that of rounding: a twelfth of the step's square (Sheppard 1898).
+    pub(crate) resolution: f64,
+}
+
+/// For each sample the chance of a t as large in any of them; `first` is the size of the first group. `None` where no
+/// division could be below [`LEVEL`].
+pub(crate) fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
+    let runs = samples.first()?.values.len();
+    if fewest(first, runs - first) > LEVEL {
+        return None;
+    }
+    let made: Vec<bool> = (0..runs).map(|run| run < first).collect();
+    let seen: Vec<f64> = samples.iter().map(|of| of.t(&made)).collect();
+    let mut as_large = vec![0usize; samples.len()];
+    let mut tried = 0usize;
+    divisions(runs, first, |division| {
+        tried += 1;
+        let largest = samples.iter().map(|of| of.t(division)).fold(0.0, f64::max);
+        for (count, t) in as_large.iter_mut().zip(&seen) {
+            // Sums in another order may differ in their last digits.
+            *count += usize::from(largest >= t * (1.0 - 1e-9));
+        }
+    });
+    let part = |count: usize| count as f64 / tried as f64;
+    Some(as_large.into_iter().map(part).collect())
+}
+
+/// The smallest chance that groups of these sizes can have.
+fn fewest(first: usize, second: usize) -> f64 {
+    // Exchanging groups of one size gives the same t.
+    let same = if first == second { 2.0 } else { 1.0 };
+    same / ways(first + second, first)
+}
+
+/// How many runs of each version it takes at least to tell a difference from chance.
+pub(crate) fn fewest_runs() -> usize {
+    (1..).find(|&runs| fewest(runs, runs) <= LEVEL).unwrap_or(1)
+}
+
+/// The number of ways to choose `chosen` of `all`.
+fn ways(all: usize, chosen: usize) -> f64 {
+    (0..chosen)
+        .map(|n| (all - n) as f64 / (n + 1) as f64)
+        .product()
+}
+
+/// Hands each division of `runs` into two groups to `on`, the first of `first` runs; of very many a part, the one
+/// that was made among them.
+fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
+    let mut division: Vec<bool> = (0..runs).map(|run| run < first).collect();
+    if ways(runs, first) <= DIVISIONS as f64 {
+        // In descending order as binary numbers: the one that was made is the largest.
+        loop {
+            on(&division);
+            let Some(last) = (1..runs)
+                .rev()
+                .find(|&at| division[at - 1] && !division[at])
+            else {
+                return;
+            };
+            division.swap(last - 1, last);
+            // What follows becomes the largest again.
+            division[last + 1..].sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    for _ in 0..DIVISIONS {
+        on(&division);
+        // Fisher-Yates, with Marsaglia's xorshift (2003): the same each time.
+        for at in (1..runs).rev() {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            division.swap(at, (random % (at as u64 + 1)) as usize);
+        }
+    }
+}
+
+impl Sample<'_> {
+    /// Welch's t without its sign, of the runs divided in this way.
+    fn t(&self, in_first: &[bool]) -> f64 {
+        let group = |wanted: bool| {
+            let values = self.values.iter().zip(in_first);
+            Group::of(
+                values
+                    .filter(move |(_, first)| **first == wanted)
+                    .map(|(value, _)| *value),
+            )
+        };
+        let (first, second) = (group(true), group(false));
+        let rounding = self.resolution * self.resolution / 12.0;
+        let error = (first.error2(rounding) + second.error2(rounding)).sqrt();
+        match (second.mean - first.mean).abs() {
+            0.0 => 0.0,
+            difference => difference / error,
+        }
+    }
+}
+
+/// The difference of two groups' means with 95 % of confidence: from, to. `None` where a group has one value only.
+pub(crate) fn interval(first: &[f64], second: &[f64]) -> Option<(f64, f64)> {
+    if first.len() < 2 || second.len() < 2 {
+        return None;
+    }
+    let (first, second) = [first, second]
+        .map(|of| Group::of(of.iter().copied()))
+        .into();
+    let difference = second.mean - first.mean;
+    let parts = [first.error2(0.0), second.error2(0.0)];
+    let error2: f64 = parts.iter().sum();
+    if error2 <= 0.0 {
+        return Some((difference, difference));
+    }
+    // Welch and Satterthwaite's degrees of freedom.
+    let spread =
+        parts[0] * parts[0] / (first.runs - 1.0) + parts[1] * parts[1] / (second.runs - 1.0);
+    let freedom = error2 * error2 / spread;
+    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    let margin = student.inverse_cdf(1.0 - LEVEL / 2.0) * error2.sqrt();
+    Some((difference - margin, difference + margin))
+}
+
+/// A group's mean and spread.
+#[derive(Clone, Copy)]
+struct Group {
+    runs: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Group {
+    fn of(values: impl Iterator<Item = f64> + Clone) -> Group {
+        let runs = values.clone().count() as f64;
+        let mean = values.clone().sum::<f64>() / runs;
+        let squares: f64 = values.map(|value| (value - mean) * (value - mean)).sum();
+        let variance = if runs > 1.0 {
+            squares / (runs - 1.0)
+        } else {
+            0.0
+        };
+        Group {
+            runs,
+            mean,
+            variance,
+        }
+    }
+
+    /// The square of the mean's standard error.
+    fn error2(&self, rounding: f64) -> f64 {
+        (self.variance + rounding) / self.runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(values: &[f64]) -> Sample<'_> {
+        Sample {
+            values,
+            resolution: 1.0,
+        }
+    }
+
+    #[test]
+    fn every_division_is_tried_once() {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut count = 0;
+        divisions(7, 3, |division| {
+            assert_eq!(division.iter().filter(|first| **first).count(), 3);
+            seen.insert(division.to_vec());
+            count += 1;
+        });
+        assert_eq!((count, seen.len()), (35, 35));
+        count = 0;
+        divisions(30, 15, |_| count += 1);
+        assert_eq!(count, DIVISIONS);
+    }
+
+    #[test]
+    fn four_runs_of_each_are_the_fewest() {
+        assert_eq!(fewest_runs(), 4);
+        assert!(chances(&[sample(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0])], 3).is_none());
+        let four = chances(&[sample(&[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0])], 4).unwrap();
+        assert!((four[0] - 2.0 / 70.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_interval_is_welchs() {
+        // By hand: means 12.4 and 16.1667, variances 1.3 and 1.36667, so an error of 0.69841 with 8.7228
+        // degrees of freedom, of which t is 2.2732 (between the tables' 2.306 for 8 and 2.262 for 9).
+        let (low, high) = interval(
+            &[12.0, 11.0, 14.0, 13.0, 12.0],
+            &[15.0, 17.0, 16.0, 18.0, 15.0, 16.0],
+        )
+        .unwrap();
+        let middle = (low + high) / 2.0;
+        assert!((middle - 3.766_666).abs() < 1e-5, "{low} {high}");
+        assert!(((high - low) / 2.0 - 1.5876).abs() < 1e-3, "{low} {high}");
+        assert_eq!(interval(&[1.0], &[2.0, 3.0]), None);
+        assert_eq!(interval(&[1.0, 1.0], &[3.0, 3.0]), Some((2.0, 2.0)));
+    }
+
+    /// Of a hundred figures of the same program one or more seems real in one of twenty comparisons.
+    #[test]
+    fn chance_is_kept_to_one_in_twenty_however_many_figures_there_are() {
+        let mut random = 88_172_645_463_325_252_u64;
+        let mut uniform = move || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut found = 0;
+        for _ in 0..200 {
+            // Counts of few values, skewed times, all of them dependent on one run's pace.
+            let pace: Vec<f64> = (0..10).map(|_| uniform()).collect();
+            let figures: Vec<Vec<f64>> = (0..40)
+                .map(|figure| {
+                    let value = |pace: &f64| match figure % 3 {
+                        0 => (2.0 * uniform()).floor(),
+                        1 => 1.0 / (0.05 + uniform()),
+                        _ => 10.0 * pace + uniform(),
+                    };
+                    pace.iter().map(value).collect()
+                })
+                .collect();
+            let samples: Vec<Sample<'_>> = figures.iter().map(|of| sample(of)).collect();
+            let chances = chances(&samples, 5).unwrap();
+            found += usize::from(chances.iter().any(|chance| *chance <= LEVEL));
+        }
+        // 200 times 5 % with twice its standard deviation.
+        assert!(found <= 16, "{found} of 200");
+    }
+
+    #[test]
+    fn a_change_is_found_among_noise() {
+        let noise: Vec<Vec<f64>> = (0..50)
+            .map(|n| {
+                (0..10)
+                    .map(|run| f64::from((run * 37 + n * 101) % 23))
+                    .collect()
+            })
+            .collect();
+        let changed = [
+            100.0, 101.0, 99.0, 100.0, 100.0, 140.0, 141.0, 139.0, 140.0, 140.0,
+        ];
+        let mut samples: Vec<Sample<'_>> = noise.iter().map(|of| sample(of)).collect();
+        samples.push(sample(&changed));
+        let chances = chances(&samples, 5).unwrap();
+        let (last, others) = chances.split_last().unwrap();
+        assert!(*last <= LEVEL, "{last}");
+        assert!(others.iter().all(|chance| *chance > LEVEL));
+    }
+}

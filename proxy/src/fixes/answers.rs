@@ -1,0 +1,89 @@
+//! A server's messages, one after the other, as far as it takes to put answers between them.
+
+use x11prof_protocol::ByteOrder;
+
+/// Bytes of every message but longer replies and generic events (protocol encoding, "Replies").
+const SHORT: usize = 32;
+/// Codes of messages; events have the others.
+const ERROR: u8 = 0;
+const REPLY: u8 = 1;
+/// The event that has no sequence number (protocol, "KeymapNotify").
+const KEYMAP_NOTIFY: u8 = 11;
+/// The event that may be longer (Generic Event Extension).
+const GENERIC: u8 = 35;
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Reply,
+    Error,
+    Event,
+    /// An event that tells no sequence number.
+    Unnumbered,
+}
+
+/// What comes next of a server's bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// More bytes are needed to tell.
+    Wait,
+    /// So many bytes belong to a message that is under way.
+    Rest(usize),
+    /// A message begins with 32 bytes, which are there; `alone` where it has no more.
+    Message { kind: Kind, alone: bool },
+}
+
+/// Where a server's stream is.
+#[derive(Debug)]
+pub(super) struct Answers {
+    order: ByteOrder,
+    is_setup: bool,
+    /// Bytes of the current message that are still to come.
+    rest: u64,
+}
+
+impl Answers {
+    pub(super) fn new(order: ByteOrder) -> Answers {
+        Answers {
+            order,
+            is_setup: true,
+            rest: 0,
+        }
+    }
+
+    /// True where no message is under way.
+    pub(super) fn are_between(&self) -> bool {
+        self.rest == 0 && !self.is_setup
+    }
+
+    /// Looks at `bytes`, which begin where the last step has ended, and steps over what it says is there.
+    pub(super) fn next(&mut self, bytes: &[u8]) -> Next {
+        if self.is_setup {
+            // All three kinds of answer have their length there (protocol encoding, "Connection Setup").
+            let Some(units) = self.order.u16(bytes, 6) else {
+                return Next::Wait;
+            };
+            self.is_setup = false;
+            self.rest = 8 + 4 * u64::from(units);
+        }
+        if self.rest > 0 {
+            let here = usize::try_from(self.rest).map_or(bytes.len(), |rest| rest.min(bytes.len()));
+            self.rest -= here as u64;
+            return Next::Rest(here);
+        }
+        let (Some(&code), true) = (bytes.first(), bytes.len() >= SHORT) else {
+            return Next::Wait;
+        };
+        let kind = match code {
+            ERROR => Kind::Error,
+            REPLY => Kind::Reply,
+            event if event & 0x7F == KEYMAP_NOTIFY => Kind::Unnumbered,
+            _ => Kind::Event,
+        };
+        if code == REPLY || code & 0x7F == GENERIC {
+            self.rest = 4 * u64::from(self.order.u32(bytes, 4).unwrap_or(0));
+        }
+        let alone = self.rest == 0;
+        Next::Message { kind, alone }
+    }
+}

@@ -1,0 +1,270 @@
+//! The relay of a connection where fixes are tried: as the ordinary one, with what the rewriter makes of the bytes
+//! in the place of the bytes.
+//!
+//! The trace gets what the client sent and what it was given.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::event::PollFlags;
+use x11prof_protocol::ByteOrder;
+use x11prof_trace::Direction;
+
+use super::Tried;
+use super::rewriter::Rewriter;
+use crate::clock;
+use crate::lookout::Lookout;
+use crate::relay::{End, Ended, EndedBy, Relay};
+use crate::socket::{Socket, Wait};
+
+/// Bytes of a read: as much as an ordinary relay takes at once of a sender that does not stop.
+const READ: usize = 256 << 10;
+/// No more requests are taken in from a client that leaves so many bytes of answers unread.
+const UNREAD: usize = 1 << 20;
+
+/// A connection on its way through us, changed.
+pub(crate) struct FixedRelay<'a> {
+    pub(crate) relay: Relay<'a>,
+    pub(crate) tried: &'a Tried,
+    pub(crate) order: ByteOrder,
+}
+
+/// What a peer has still to take.
+#[derive(Default)]
+struct Outbox {
+    parcels: VecDeque<(Vec<u8>, Vec<OwnedFd>)>,
+    /// Bytes of the first that it has taken.
+    taken: usize,
+    bytes: usize,
+    /// Descriptors that came with bytes which are held back: they go with the next.
+    fds: Vec<OwnedFd>,
+}
+
+impl Outbox {
+    fn add(&mut self, bytes: Vec<u8>, fds: Vec<OwnedFd>) {
+        self.fds.extend(fds);
+        if !bytes.is_empty() {
+            self.bytes += bytes.len();
+            self.parcels
+                .push_back((bytes, std::mem::take(&mut self.fds)));
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.parcels.is_empty()
+    }
+
+    /// Gives `to` what it takes now; true where it took something.
+    fn send(&mut self, to: &Socket) -> io::Result<bool> {
+        let mut any = false;
+        while let Some((bytes, fds)) = self.parcels.front_mut() {
+            let rest = bytes.get(self.taken..).unwrap_or_default();
+            let sent = match to.send(rest, fds, Wait::No) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(any),
+                sent => sent?,
+            };
+            any = true;
+            // They went with the first byte.
+            fds.clear();
+            self.taken += sent;
+            self.bytes -= sent;
+            if self.taken < bytes.len() {
+                return Ok(any);
+            }
+            self.taken = 0;
+            self.parcels.pop_front();
+        }
+        Ok(any)
+    }
+}
+
+/// The state of a relay that runs.
+struct Run<'a> {
+    of: &'a FixedRelay<'a>,
+    rewriter: Rewriter<'a>,
+    room: Vec<u8>,
+    to_server: Outbox,
+    to_client: Outbox,
+    /// The client, and the server, say nothing more.
+    over: [bool; 2],
+    relayed: u64,
+}
+
+impl FixedRelay<'_> {
+    /// Relays until the connection has ended; `at_end` as in [`Relay::run`].
+    pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
+        let mut run = Run {
+            of: self,
+            rewriter: Rewriter::new(&self.tried.fixes, self.tried.opcodes, self.order),
+            room: vec![0; READ],
+            to_server: Outbox::default(),
+            to_client: Outbox::default(),
+            over: [false; 2],
+            relayed: 0,
+        };
+        let mut lookout = Lookout::new(&self.relay.connections.looking);
+        let mut at_end = Some(at_end);
+        let mut first = None;
+        while run.over != [true, true] {
+            let mut note = |ended: Ended, over: &mut [bool; 2], way: usize| {
+                first.get_or_insert(ended.end);
+                over[way] = true;
+                if ended.all {
+                    *over = [true, true];
+                    self.relay.client.shut_down();
+                    self.relay.server.shut_down();
+                }
+            };
+            let mut any = false;
+            for way in [1, 0] {
+                if run.over == [true, true] {
+                    break;
+                }
+                match run.pass(way) {
+                    Ok(passed) => any |= passed,
+                    Err(ended) => {
+                        any = true;
+                        note(ended, &mut run.over, way);
+                    }
+                }
+                if run.over[0]
+                    && let Some(at_end) = at_end.take()
+                {
+                    at_end();
+                }
+            }
+            let waited = match any {
+                true => {
+                    lookout.seen();
+                    Ok(())
+                }
+                false => lookout.wait(run.awaits().into_iter().flatten()),
+            };
+            if let Err(error) = waited {
+                first.get_or_insert(End {
+                    by: EndedBy::Client,
+                    error: Some(error),
+                });
+                break;
+            }
+        }
+        self.relay.connections.relayed(run.relayed);
+        self.tried.add(run.rewriter.counts);
+        first.unwrap_or(End {
+            by: EndedBy::Client,
+            error: None,
+        })
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Gives the receivers what waits for them, then reads from the sender of a way (0 the client, 1 the server), where
+    /// its receiver has taken all. True where something was done.
+    fn pass(&mut self, way: usize) -> Result<bool, Ended> {
+        let Relay { client, server, .. } = self.of.relay;
+        let sent = self.to_server.send(server);
+        let mut any = sent.map_err(|error| Ended::broken(EndedBy::Server, error))?;
+        let sent = self.to_client.send(client);
+        any |= sent.map_err(|error| Ended::broken(EndedBy::Client, error))?;
+        if self.over[way] || !self.takes(way) {
+            return Ok(any);
+        }
+        let (from, sender) = match way {
+            0 => (client, EndedBy::Client),
+            _ => (server, EndedBy::Server),
+        };
+        let (len, fds) = match from.receive(&mut self.room, Wait::No) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(any),
+            received => received.map_err(|error| Ended::broken(sender, error))?,
+        };
+        if len == 0 {
+            self.finish(way);
+            return Err(Ended {
+                all: from.is_hung_up(),
+                end: End {
+                    by: sender,
+                    error: None,
+                },
+            });
+        }
+        self.relayed += len as u64;
+        let (time, tap) = (clock::now(), self.of.relay.tap);
+        let bytes = self.room.get(..len).unwrap_or_default();
+        let (mut for_server, mut for_client) = (Vec::new(), Vec::new());
+        let mut fds_for = [Vec::new(), Vec::new()];
+        match way {
+            0 => {
+                tap.crossed(time, Direction::ToServer, bytes, fds.len(), &(0..0));
+                self.rewriter
+                    .from_client(bytes, &mut for_server, &mut for_client);
+                fds_for[0] = fds;
+            }
+            _ => {
+                self.rewriter.from_server(bytes, &mut for_client);
+                fds_for[1] = fds;
+            }
+        }
+        let [server_fds, client_fds] = fds_for;
+        if !for_client.is_empty() {
+            let fds = client_fds.len() + self.to_client.fds.len();
+            tap.crossed(time, Direction::ToClient, &for_client, fds, &(0..0));
+        }
+        self.to_server.add(for_server, server_fds);
+        self.to_client.add(for_client, client_fds);
+        self.to_server
+            .send(server)
+            .map_err(|error| Ended::broken(EndedBy::Server, error))?;
+        self.to_client
+            .send(client)
+            .map_err(|error| Ended::broken(EndedBy::Client, error))?;
+        self.of.relay.await_queue();
+        Ok(true)
+    }
+
+    /// Whether more may be read of a way.
+    fn takes(&self, way: usize) -> bool {
+        match way {
+            0 => self.to_server.is_empty() && self.to_client.bytes < UNREAD,
+            _ => self.to_client.is_empty(),
+        }
+    }
+
+    /// A sender says nothing more: what was held back goes, and the receiver is told.
+    fn finish(&mut self, way: usize) {
+        let Relay {
+            client,
+            server,
+            tap,
+            ..
+        } = &self.of.relay;
+        let (held, to) = match way {
+            0 => (self.rewriter.end_of_client(), server),
+            _ => (self.rewriter.end_of_server(), client),
+        };
+        // A piece of a message, which nobody can use; sent all the same, for it was sent.
+        let waits = match way {
+            0 => &self.to_server,
+            _ => &self.to_client,
+        };
+        if waits.is_empty() && !held.is_empty() {
+            if way == 1 {
+                tap.crossed(clock::now(), Direction::ToClient, &held, 0, &(0..0));
+            }
+            let _ = to.send(&held, &[], Wait::No);
+        }
+        to.shut_down_writing();
+    }
+
+    /// What it can go on with.
+    fn awaits(&self) -> [Option<(&'a Socket, PollFlags)>; 4] {
+        let Relay { client, server, .. } = self.of.relay;
+        let reads = |way: usize| (!self.over[way] && self.takes(way)).then_some(PollFlags::IN);
+        [
+            (!self.to_server.is_empty()).then_some((server, PollFlags::OUT)),
+            (!self.to_client.is_empty()).then_some((client, PollFlags::OUT)),
+            reads(0).map(|flags| (client, flags)),
+            reads(1).map(|flags| (server, flags)),
+        ]
+    }
+}

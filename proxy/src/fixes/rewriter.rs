@@ -1,0 +1,247 @@
+//! What becomes of one connection's bytes where fixes are tried. Pure.
+//!
+//! A request that is answered here goes to the server as a NoOperation of its length, so that it counts there as it
+//! counts for the client. Its answer is given at once only where nothing may come before it any more: each
+//! request before it has been replied to, or cannot fail and has no reply. Else the server is asked as ever, and nothing
+//! is gained. An event that the server sent before it read that NoOperation comes after the answer; it then says the
+//! answer's number, which is the last request dealt with, since for a client numbers never go back.
+
+use x11prof_protocol::ByteOrder;
+
+use super::answers::{self, Answers, Kind};
+use super::memory::{Memory, Question, REPLY};
+use super::requests::{self, Requests};
+use super::{Counts, Fix, Opcodes};
+
+/// Core opcodes (protocol encoding, "Requests").
+const LIST_FONTS_WITH_INFO: u8 = 50;
+const NO_OPERATION: u8 = 127;
+/// Minor opcodes of RANDR (randrproto 1.3): both have the same fields, and so have their replies.
+const GET_SCREEN_RESOURCES: u8 = 8;
+const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
+/// The server's numbers are 16 bits wide. When it has said nothing for so many requests, it is asked, so
+/// that there is never a doubt which it means.
+const FAR: u64 = 1 << 15;
+
+/// One connection with fixes.
+pub(super) struct Rewriter<'a> {
+    fixes: &'a [Fix],
+    opcodes: Opcodes,
+    order: ByteOrder,
+    requests: Requests,
+    answers: Answers,
+    memory: Memory,
+    /// Bytes of a message that is not whole enough, from the client and from the server.
+    held: [Vec<u8>; 2],
+    /// Answers that wait for the end of a message.
+    ready: Vec<u8>,
+    /// Requests so far.
+    number: u64,
+    /// The last that the server was given as it is.
+    last_given: u64,
+    /// The last that was answered here.
+    last_answered: u64,
+    /// The last that the server has spoken of.
+    spoken_of: u64,
+    /// The last up to which nothing more comes from the server.
+    done: u64,
+    /// The last ListFontsWithInfo, which has many replies.
+    many_replies: u64,
+    /// The client has begun to record others, which has replies for ever.
+    answers_no_more: bool,
+    pub(super) counts: Counts,
+}
+
+impl<'a> Rewriter<'a> {
+    /// One that has seen the client's setup and nothing else.
+    pub(super) fn new(fixes: &'a [Fix], opcodes: Opcodes, order: ByteOrder) -> Rewriter<'a> {
+        Rewriter {
+            fixes,
+            opcodes,
+            order,
+            requests: Requests::new(order, opcodes.big_requests),
+            answers: Answers::new(order),
+            memory: Memory::default(),
+            held: [Vec::new(), Vec::new()],
+            ready: Vec::new(),
+            number: 0,
+            last_given: 0,
+            last_answered: 0,
+            spoken_of: 0,
+            done: 0,
+            many_replies: 0,
+            answers_no_more: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The same after so many requests, all of them dealt with.
+    #[cfg(test)]
+    pub(super) fn after(self, number: u64) -> Rewriter<'a> {
+        Rewriter {
+            number,
+            last_given: number,
+            spoken_of: number,
+            done: number,
+            ..self
+        }
+    }
+
+    /// Takes bytes from the client: what they are for the server, and what is answered.
+    pub(super) fn from_client(&mut self, bytes: &[u8], server: &mut Vec<u8>, client: &mut Vec<u8>) {
+        let mut held = std::mem::take(&mut self.held[0]);
+        held.extend_from_slice(bytes);
+        let mut rest = held.as_slice();
+        while !rest.is_empty() {
+            let may_be = |major| Question::may_be(major, self.fixes).is_some();
+            let here = match self.requests.next(rest, may_be) {
+                requests::Next::Wait => break,
+                requests::Next::Rest(here) => {
+                    server.extend_from_slice(&rest[..here]);
+                    here
+                }
+                requests::Next::Request { here, whole } => {
+                    self.request(&rest[..here], whole, server);
+                    here
+                }
+            };
+            rest = &rest[here..];
+        }
+        self.held[0] = rest.to_vec();
+        self.give(client);
+    }
+
+    /// A request, whole or its beginning.
+    fn request(&mut self, request: &[u8], whole: bool, server: &mut Vec<u8>) {
+        self.number += 1;
+        let [major, minor] = [0, 1].map(|at| request.get(at).copied().unwrap_or_default());
+        let question = Question::may_be(major, self.fixes)
+            .filter(|_| whole)
+            .and_then(|fix| Question::of(fix, request, self.order));
+        if let Some(question) = question {
+            let answer = self.memory.answer(&question).filter(|_| self.is_free());
+            if let Some(answer) = answer {
+                self.answer(question.fix, answer);
+                server.push(NO_OPERATION);
+                server.extend_from_slice(&request[1..]);
+                return;
+            }
+            self.memory.ask(self.number, question);
+        }
+        if major != NO_OPERATION {
+            self.last_given = self.number;
+        }
+        if major == LIST_FONTS_WITH_INFO {
+            self.many_replies = self.number;
+        }
+        self.answers_no_more |= major == self.opcodes.record && major != 0;
+        let probes = major == self.opcodes.randr && major != 0 && minor == GET_SCREEN_RESOURCES;
+        let at = server.len();
+        server.extend_from_slice(request);
+        if probes && self.fixes.contains(&Fix::CurrentResources) {
+            server[at + 1] = GET_SCREEN_RESOURCES_CURRENT;
+            self.counts[Fix::CurrentResources.index()] += 1;
+        }
+    }
+
+    /// Whether the current request may be answered here, now.
+    fn is_free(&self) -> bool {
+        self.done >= self.last_given && self.number - self.spoken_of < FAR && !self.answers_no_more
+    }
+
+    fn answer(&mut self, fix: Fix, mut answer: [u8; REPLY]) {
+        write_number(self.order, &mut answer, self.number);
+        self.ready.extend_from_slice(&answer);
+        self.last_answered = self.number;
+        self.counts[fix.index()] += 1;
+    }
+
+    /// Takes bytes from the server: what they are for the client.
+    pub(super) fn from_server(&mut self, bytes: &[u8], client: &mut Vec<u8>) {
+        let mut held = std::mem::take(&mut self.held[1]);
+        held.extend_from_slice(bytes);
+        let mut rest = held.as_slice();
+        while !rest.is_empty() {
+            let here = match self.answers.next(rest) {
+                answers::Next::Wait => break,
+                answers::Next::Rest(here) => {
+                    client.extend_from_slice(&rest[..here]);
+                    here
+                }
+                answers::Next::Message { kind, alone } => {
+                    let at = client.len();
+                    client.extend_from_slice(&rest[..REPLY]);
+                    self.message(kind, alone, &mut client[at..]);
+                    REPLY
+                }
+            };
+            self.give(client);
+            rest = &rest[here..];
+        }
+        self.held[1] = rest.to_vec();
+    }
+
+    /// A message's first 32 bytes.
+    fn message(&mut self, kind: Kind, alone: bool, bytes: &mut [u8]) {
+        let Some(number) = self
+            .order
+            .u16(bytes, 2)
+            .filter(|_| kind != Kind::Unnumbered)
+        else {
+            return;
+        };
+        let ahead = number.wrapping_sub(self.spoken_of as u16);
+        let number = self.spoken_of + u64::from(ahead);
+        if number > self.number || self.number - self.spoken_of > u64::from(u16::MAX) {
+            // Which request it means cannot be told (Xlib and XCB let it never come so far).
+            self.answers_no_more = true;
+            return;
+        }
+        self.spoken_of = number;
+        let done = match kind {
+            // An event may be of a request that is under way and fails.
+            Kind::Event => number.saturating_sub(1),
+            Kind::Reply if number == self.many_replies => number.saturating_sub(1),
+            _ => number,
+        };
+        self.done = self.done.max(done);
+        if kind == Kind::Event {
+            self.memory.reached(done, None, self.order);
+            if number < self.last_answered {
+                write_number(self.order, bytes, self.last_answered);
+            }
+            return;
+        }
+        let reply = <[u8; REPLY]>::try_from(&*bytes).ok();
+        let reply = reply.filter(|_| kind == Kind::Reply && alone);
+        self.memory.reached(number, reply, self.order);
+    }
+
+    /// Gives the client the answers that are ready, where they may stand.
+    fn give(&mut self, client: &mut Vec<u8>) {
+        if self.answers.are_between() {
+            client.append(&mut self.ready);
+        }
+    }
+
+    /// What is held of the client's bytes, when no more come.
+    pub(super) fn end_of_client(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held[0])
+    }
+
+    /// What is held of the server's.
+    pub(super) fn end_of_server(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held[1])
+    }
+}
+
+/// Writes the low 16 bits of a number where every message has them.
+fn write_number(order: ByteOrder, message: &mut [u8], number: u64) {
+    let bytes = match order {
+        ByteOrder::Little => (number as u16).to_le_bytes(),
+        ByteOrder::Big => (number as u16).to_be_bytes(),
+    };
+    if let Some(field) = message.get_mut(2..4) {
+        field.copy_from_slice(&bytes);
+    }
+}

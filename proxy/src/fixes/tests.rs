@@ -1,0 +1,433 @@
+//! Random streams of requests through the rewriter to a server that is made up here, in pieces of any length and with
+//! any delay: the client is told what it would be told without it, in an order that it can follow.
+
+use std::collections::VecDeque;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use x11prof_protocol::ByteOrder;
+
+use super::rewriter::Rewriter;
+use super::{Fix, Opcodes};
+
+const OPCODES: Opcodes = Opcodes {
+    big_requests: 133,
+    randr: 140,
+    record: 146,
+};
+
+/// A request, by what the server does with it.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    /// InternAtom of the name of this number; whether only if it exists.
+    Atom(u8, bool),
+    /// QueryExtension.
+    Extension(u8),
+    /// ChangeWindowAttributes of so many units.
+    Void(u8),
+    /// The same, which fails.
+    Fails,
+    NoOperation(u8),
+    /// GetInputFocus.
+    Sync,
+    /// GetImage, with a reply of so many units more.
+    Long(u8),
+    /// ListFontsWithInfo, with so many replies.
+    Fonts(u8),
+    /// A PutImage by a length of 32 bits.
+    Big(u8),
+    /// RANDR GetScreenResources.
+    Screen,
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    prop_oneof![
+        6 => (0..6u8, any::<bool>()).prop_map(|(name, only)| Asked::Atom(name, only)),
+        3 => (0..4u8).prop_map(Asked::Extension),
+        2 => (1..20u8).prop_map(Asked::Void),
+        1 => Just(Asked::Fails),
+        1 => (1..9u8).prop_map(Asked::NoOperation),
+        1 => Just(Asked::Sync),
+        1 => (0..60u8).prop_map(Asked::Long),
+        1 => (0..3u8).prop_map(Asked::Fonts),
+        1 => (2..200u8).prop_map(Asked::Big),
+        1 => Just(Asked::Screen),
+    ]
+}
+
+/// Bytes in one of the two orders.
+#[derive(Clone, Copy)]
+struct Order(ByteOrder);
+
+impl Order {
+    fn u16(self, n: u16) -> [u8; 2] {
+        match self.0 {
+            ByteOrder::Little => n.to_le_bytes(),
+            ByteOrder::Big => n.to_be_bytes(),
+        }
+    }
+
+    fn u32(self, n: u32) -> [u8; 4] {
+        match self.0 {
+            ByteOrder::Little => n.to_le_bytes(),
+            ByteOrder::Big => n.to_be_bytes(),
+        }
+    }
+
+    fn request(self, major: u8, data: u8, body: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![major, data];
+        bytes.extend(self.u16(1 + (body.len() / 4) as u16));
+        bytes.extend(body);
+        bytes
+    }
+
+    fn named(self, major: u8, data: u8, name: u8) -> Vec<u8> {
+        let name = vec![b'a' + name; usize::from(name) + 1];
+        let mut body = self.u16(name.len() as u16).to_vec();
+        body.extend([7, 9]);
+        body.extend(&name);
+        body.resize(body.len().next_multiple_of(4), 5);
+        self.request(major, data, &body)
+    }
+
+    fn bytes(self, asked: Asked) -> Vec<u8> {
+        match asked {
+            Asked::Atom(name, only) => self.named(16, u8::from(only), name),
+            Asked::Extension(name) => self.named(98, 0, name),
+            Asked::Void(units) => self.request(2, 1, &vec![1; 4 * usize::from(units)]),
+            Asked::Fails => self.request(2, 0, &[0; 8]),
+            Asked::NoOperation(units) => self.request(127, 0, &vec![2; 4 * usize::from(units)]),
+            Asked::Sync => self.request(43, 0, &[]),
+            Asked::Long(units) => self.request(73, units, &[3; 16]),
+            Asked::Fonts(replies) => self.request(50, replies, &[4; 4]),
+            Asked::Big(units) => {
+                let mut bytes = vec![72, 0, 0, 0];
+                bytes.extend(self.u32(u32::from(units)));
+                bytes.resize(4 * usize::from(units), 16);
+                bytes
+            }
+            Asked::Screen => self.request(140, 8, &[6; 4]),
+        }
+    }
+}
+
+/// A server: what it does with each request. Atoms of odd names exist from the beginning.
+struct Server {
+    order: Order,
+    number: u64,
+    atoms: Vec<u8>,
+    come: Vec<u8>,
+    said: Vec<u8>,
+    /// Requests as they came.
+    got: Vec<Vec<u8>>,
+}
+
+impl Server {
+    /// One that has dealt with so many requests.
+    fn after(order: Order, number: u64) -> Server {
+        let mut said = vec![1, 0];
+        said.extend(order.u16(11));
+        said.extend(order.u16(0));
+        said.extend(order.u16(5));
+        said.extend([1; 20]);
+        Server {
+            order,
+            number,
+            atoms: vec![1, 3, 5],
+            come: Vec::new(),
+            said,
+            got: Vec::new(),
+        }
+    }
+
+    fn message(&mut self, code: u8, data: u8, word: u32, more: usize) {
+        let more_units = (more / 4) as u32;
+        let mut bytes = vec![code, data];
+        bytes.extend(self.order.u16(self.number as u16));
+        bytes.extend(self.order.u32(more_units));
+        bytes.extend(self.order.u32(word));
+        bytes.resize(32 + more, 0x40 + data);
+        self.said.extend(bytes);
+    }
+
+    /// An event of its own accord.
+    fn event(&mut self, generic: bool) {
+        match generic {
+            true => self.message(35, 130, 8, 12),
+            false => self.message(12, 0, 77, 0),
+        }
+    }
+
+    /// Deals with one request, where it is whole.
+    fn step(&mut self) -> bool {
+        let order = self.order;
+        let Some(units) = order.0.u16(&self.come, 2) else {
+            return false;
+        };
+        let len = match units {
+            0 => order.0.u32(&self.come, 4).map(|units| 4 * units as usize),
+            units => Some(4 * usize::from(units)),
+        };
+        let Some(len) = len.filter(|len| *len <= self.come.len()) else {
+            return false;
+        };
+        let rest = self.come.split_off(len);
+        let request = std::mem::replace(&mut self.come, rest);
+        self.number += 1;
+        let name = request.get(8).map_or(0, |first| first.wrapping_sub(b'a'));
+        match (request[0], request[1]) {
+            (16, only) => {
+                if only == 0 && !self.atoms.contains(&name) {
+                    self.atoms.push(name);
+                }
+                let known = self.atoms.contains(&name);
+                let atom = if known { 100 + u32::from(name) } else { 0 };
+                self.message(1, 0, atom, 0);
+            }
+            (98, _) => self.message(1, 0, u32::from(name) << 8, 0),
+            (2, 0) => self.message(0, 3, 0xBAD, 0),
+            (43, _) => self.message(1, 1, 2, 0),
+            (73, units) => self.message(1, 24, 3, 4 * usize::from(units)),
+            (50, replies) => (0..=replies).for_each(|_| self.message(1, 5, 6, 28)),
+            (140, 8 | 25) => self.message(1, 0, 1280, 8),
+            (2 | 72 | 127, _) => {}
+            other => panic!("{other:?}"),
+        }
+        self.got.push(request);
+        true
+    }
+}
+
+/// A step of a run.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// The client sends so many more bytes.
+    Sends(u16),
+    /// So many bytes get to the server.
+    Arrive(u16),
+    /// The server deals with so many requests.
+    Works(u8),
+    /// It has something to say.
+    Event(bool),
+    /// So many of its bytes get to us.
+    Return(u16),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    vec(
+        prop_oneof![
+            4 => (1..60u16).prop_map(Step::Sends),
+            4 => (1..90u16).prop_map(Step::Arrive),
+            4 => (1..5u8).prop_map(Step::Works),
+            1 => any::<bool>().prop_map(Step::Event),
+            4 => (1..150u16).prop_map(Step::Return),
+        ],
+        0..400,
+    )
+}
+
+fn take(from: &mut Vec<u8>, most: usize) -> Vec<u8> {
+    let rest = from.split_off(most.min(from.len()));
+    std::mem::replace(from, rest)
+}
+
+/// The messages that a client reads after the setup's answer: each with its number at full width, which may never go
+/// back.
+fn messages(order: Order, before: u64, bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let (mut at, mut last, mut found) = (28, before, Vec::new());
+    while at < bytes.len() {
+        let code = bytes[at];
+        let more = match code {
+            1 | 35 => order.0.u32(bytes, at + 4).unwrap() as usize * 4,
+            _ => 0,
+        };
+        let number = order.0.u16(bytes, at + 2).unwrap();
+        let ahead = number.wrapping_sub(last as u16);
+        assert!(ahead < 1 << 15, "numbers go back from {last} to {number}");
+        last += u64::from(ahead);
+        found.push((last, bytes[at..at + 32 + more].to_vec()));
+        at += 32 + more;
+    }
+    assert_eq!(at, bytes.len().max(28));
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_client_is_told_what_it_would_be_told(
+        asked in vec(asked(), 1..120),
+        steps in steps(),
+        big_endian in any::<bool>(),
+        first in prop_oneof![1..9u64, 65_430..65_560u64],
+    ) {
+        let order = Order(if big_endian { ByteOrder::Big } else { ByteOrder::Little });
+        let mut plain = Server::after(order, first);
+        plain.come.extend(asked.iter().flat_map(|asked| order.bytes(*asked)));
+        while plain.step() {}
+
+        let fixes = Fix::ALL;
+        let mut rewriter = Rewriter::new(&fixes, OPCODES, order.0).after(first - 1);
+        let mut server = Server::after(order, first);
+        let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+        // BIG-REQUESTS is on from the start; the server here knows nothing else.
+        let enable = order.request(133, 0, &[]);
+        rewriter.from_client(&enable, &mut to_server, &mut to_client);
+        to_server.clear();
+        let mut client: VecDeque<u8> = asked.iter().flat_map(|asked| order.bytes(*asked)).collect();
+        let mut events = 0;
+        let finish = [Step::Sends(u16::MAX), Step::Arrive(u16::MAX), Step::Works(255), Step::Return(u16::MAX)];
+        for step in steps.into_iter().chain([finish; 4].concat()) {
+            match step {
+                Step::Sends(bytes) => {
+                    let count = usize::from(bytes).min(client.len());
+                    let bytes: Vec<u8> = client.drain(..count).collect();
+                    rewriter.from_client(&bytes, &mut to_server, &mut to_client);
+                }
+                Step::Arrive(bytes) => {
+                    let bytes = take(&mut to_server, usize::from(bytes));
+                    server.come.extend(bytes);
+                }
+                Step::Works(requests) => {
+                    for _ in 0..requests {
+                        server.step();
+                    }
+                }
+                Step::Event(generic) => {
+                    events += 1;
+                    server.event(generic);
+                }
+                Step::Return(bytes) => {
+                    let bytes = take(&mut server.said, usize::from(bytes));
+                    rewriter.from_server(&bytes, &mut to_client);
+                }
+            }
+        }
+        prop_assert!(client.is_empty() && to_server.is_empty() && server.said.is_empty());
+        prop_assert!(rewriter.end_of_client().is_empty() && rewriter.end_of_server().is_empty());
+
+        // The server has got the same requests, of the same lengths, but for what was answered.
+        prop_assert_eq!(server.got.len(), plain.got.len());
+        let mut answered = 0;
+        for (got, sent) in server.got.iter().zip(&plain.got) {
+            if got != sent {
+                prop_assert_eq!(got.len(), sent.len());
+                match (sent[0], sent[1]) {
+                    (140, 8) => prop_assert_eq!(got[1], 25),
+                    (16 | 98, _) => {
+                        prop_assert_eq!(got[0], 127);
+                        answered += 1;
+                    }
+                    _ => prop_assert!(false, "{:?} became {:?}", sent, got),
+                }
+            }
+        }
+        let [queries, atoms, _] = rewriter.counts;
+        prop_assert_eq!(answered, queries + atoms);
+
+        // The client has got the same replies and errors, byte for byte and in order, and all events.
+        let told = messages(order, first, &to_client);
+        let plain = messages(order, first, &plain.said);
+        let replies: Vec<_> = told.iter().filter(|(_, message)| message[0] < 2).collect();
+        prop_assert_eq!(replies, plain.iter().collect::<Vec<_>>());
+        prop_assert_eq!(told.len() - plain.len(), events);
+    }
+}
+
+fn serially(fixes: &[Fix], asked: &[Asked]) -> (Vec<u8>, super::Counts) {
+    let order = Order(ByteOrder::Little);
+    let (mut rewriter, mut server) = (
+        Rewriter::new(fixes, OPCODES, order.0),
+        Server::after(order, 0),
+    );
+    let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+    rewriter.from_server(&take(&mut server.said, 1000), &mut to_client);
+    let mut told = Vec::new();
+    for asked in asked {
+        rewriter.from_client(&order.bytes(*asked), &mut to_server, &mut to_client);
+        told.push(to_client.len() > 28);
+        server.come.append(&mut to_server);
+        server.step();
+        rewriter.from_server(&take(&mut server.said, 1000), &mut to_client);
+        to_client.truncate(28);
+    }
+    // What was told before the server was.
+    let told = told.into_iter().map(u8::from).collect();
+    (told, rewriter.counts)
+}
+
+#[test]
+fn what_was_told_before_is_told_at_once() {
+    use Asked::{Atom, Extension, Fails, Sync, Void};
+    let asked = [
+        Atom(1, false),
+        Atom(1, false),
+        Extension(2),
+        Extension(2),
+        Atom(1, true),
+    ];
+    assert_eq!(
+        serially(&Fix::ALL, &asked),
+        (vec![0, 1, 0, 1, 1], [1, 2, 0])
+    );
+    // What may fail is waited for.
+    let asked = [
+        Atom(1, false),
+        Void(3),
+        Atom(1, false),
+        Void(3),
+        Sync,
+        Atom(1, false),
+        Fails,
+        Atom(1, false),
+    ];
+    assert_eq!(serially(&Fix::ALL, &asked).0, [0, 0, 0, 0, 0, 1, 0, 1]);
+    // None may change.
+    let asked = [Atom(2, true), Atom(2, true), Atom(2, false), Atom(2, true)];
+    assert_eq!(serially(&Fix::ALL, &asked).0, [0, 0, 0, 1]);
+    // Only what was wanted is tried.
+    let asked = [
+        Atom(1, false),
+        Atom(1, false),
+        Extension(2),
+        Extension(2),
+        Asked::Screen,
+    ];
+    assert_eq!(
+        serially(&[Fix::AnswerQueries], &asked),
+        (vec![0, 0, 0, 1, 0], [1, 0, 0])
+    );
+    assert_eq!(serially(&[Fix::CurrentResources], &asked).1, [0, 0, 1]);
+}
+
+#[test]
+fn an_event_that_was_on_its_way_takes_the_answers_number() {
+    let order = Order(ByteOrder::Big);
+    let (mut rewriter, mut server) = (
+        Rewriter::new(&Fix::ALL, OPCODES, order.0),
+        Server::after(order, 0),
+    );
+    let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+    rewriter.from_client(
+        &order.bytes(Asked::Atom(1, false)),
+        &mut to_server,
+        &mut to_client,
+    );
+    server.come.append(&mut to_server);
+    server.step();
+    rewriter.from_server(&take(&mut server.said, 1000), &mut to_client);
+    server.event(false);
+    rewriter.from_client(
+        &order.bytes(Asked::Atom(1, false)),
+        &mut to_server,
+        &mut to_client,
+    );
+    rewriter.from_server(&take(&mut server.said, 1000), &mut to_client);
+    let told = messages(order, 0, &to_client);
+    let told: Vec<_> = told
+        .iter()
+        .map(|(number, message)| (*number, message[0]))
+        .collect();
+    assert_eq!(told, [(1, 1), (2, 1), (2, 12)]);
+}

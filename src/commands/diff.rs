@@ -1,0 +1,53 @@
+//! `x11prof diff`: what changed between two versions, from recordings of each.
+
+use std::path::{Path, PathBuf};
+
+use x11prof_analyzer::{Blocking, Difference, Figures, FiguresOfRun, Profile};
+use x11prof_cost_model::{ServerParameters, Substitutions};
+use x11prof_views::difference as views;
+
+use crate::args::{Diff, TableFormat};
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::{emit_json, emit_text, refuse_input};
+use crate::pass::Pass;
+
+/// Takes the figures of every recording, one after the other, and prints what changed.
+pub(crate) fn run(arguments: &Diff) -> Outcome {
+    let traces = arguments.old.iter().chain(&arguments.new);
+    let params = arguments.params.as_deref().map(Path::new);
+    refuse_input(
+        arguments.output.as_deref(),
+        traces.map(PathBuf::as_path).chain(params),
+    )?;
+    // The command line has one at least.
+    let first = arguments
+        .old
+        .first()
+        .map_or(Path::new(""), PathBuf::as_path);
+    let prices = match &arguments.params {
+        Some(name) => input::named_prices(name, first, false)?,
+        None => input::matching_prices(first, false)?,
+    };
+    let side = |traces: &[PathBuf]| -> Result<Vec<Figures>, CommandError> {
+        let figures = traces.iter().map(|path| figures(path, &prices.parameters));
+        figures.collect()
+    };
+    let difference = Difference::new(&side(&arguments.old)?, &side(&arguments.new)?);
+    let to = arguments.output.as_deref();
+    match arguments.format {
+        TableFormat::Text => emit_text(to, &views::text(&difference, arguments.all)),
+        TableFormat::Json => emit_json(to, &difference),
+        TableFormat::Csv => emit_text(to, &views::csv(&difference)),
+    }
+}
+
+/// The figures of one recording.
+fn figures(path: &Path, parameters: &ServerParameters) -> Result<Figures, CommandError> {
+    let mut pass = Pass::open(path, None)?;
+    let rules = Substitutions::default();
+    let mut run = FiguresOfRun::new(Profile::new(parameters, &rules, Blocking::default()));
+    pass.follow_changes(run.knows_updates());
+    pass.run(|observation| run.observe(observation))?;
+    Ok(run.finish(&path.to_string_lossy()))
+}

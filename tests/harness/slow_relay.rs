@@ -1,0 +1,108 @@
+//! A connection that is slow in a known way: a relay of ours between a display of its own and an X server's.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// How it is slow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Slow {
+    /// Bytes take so long each way.
+    Delay(Duration),
+    /// Bytes to the client leave at multiples of this only, as behind a timer.
+    Steps(Duration),
+    /// So many bytes a second, each way.
+    Speed(f64),
+}
+
+/// A display that leads to a server's.
+pub(crate) struct SlowRelay {
+    pub(crate) display: String,
+    path: String,
+    over: Arc<AtomicBool>,
+}
+
+impl SlowRelay {
+    /// Leads to `display` (`:7`) until it is dropped.
+    pub(crate) fn start(display: &str, slow: Slow) -> SlowRelay {
+        let to = format!("/tmp/.X11-unix/X{}", display.trim_start_matches(':'));
+        // High numbers, which nothing else here takes; another test may be as fast.
+        let (listener, number) = (700..900)
+            .find_map(|number| {
+                let lock = format!("/tmp/.X{number}-lock");
+                let path = format!("/tmp/.X11-unix/X{number}");
+                let free = !std::path::Path::new(&lock).exists();
+                let listener = free.then(|| UnixListener::bind(&path)).and_then(Result::ok);
+                listener.map(|listener| (listener, number))
+            })
+            .expect("a free display number");
+        let over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&over);
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if ends.load(Ordering::Relaxed) {
+                    return;
+                }
+                let server = UnixStream::connect(&to).expect("the server is there");
+                let clone = |stream: &UnixStream| stream.try_clone().expect("a descriptor");
+                carry(clone(&client), clone(&server), slow, false);
+                carry(server, client, slow, true);
+            }
+        });
+        SlowRelay {
+            display: format!(":{number}"),
+            path: format!("/tmp/.X11-unix/X{number}"),
+            over,
+        }
+    }
+}
+
+impl Drop for SlowRelay {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        // It waits for somebody.
+        let _ = UnixStream::connect(&self.path);
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Carries one direction on two threads: one that reads, and one that writes when it is time.
+fn carry(mut from: UnixStream, mut to: UnixStream, slow: Slow, to_client: bool) {
+    let (sender, receiver) = mpsc::channel::<(Instant, Vec<u8>)>();
+    std::thread::spawn(move || {
+        let mut room = vec![0; 64 << 10];
+        while let Ok(len @ 1..) = from.read(&mut room) {
+            if sender.send((Instant::now(), room[..len].to_vec())).is_err() {
+                return;
+            }
+        }
+    });
+    let begin = Instant::now();
+    std::thread::spawn(move || {
+        let mut free = Instant::now();
+        for (came, bytes) in receiver {
+            let due = match slow {
+                Slow::Delay(delay) => came + delay,
+                Slow::Steps(step) if to_client => {
+                    let steps = (came - begin).as_nanos() / step.as_nanos() + 1;
+                    begin + step * u32::try_from(steps).expect("a short test")
+                }
+                Slow::Steps(_) => came,
+                Slow::Speed(speed) => {
+                    let takes = Duration::from_secs_f64(bytes.len() as f64 / speed);
+                    free = free.max(came) + takes;
+                    free
+                }
+            };
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            if to.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Write);
+    });
+}

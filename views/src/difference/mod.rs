@@ -1,0 +1,265 @@
+//! What changed between two versions: text and CSV.
+
+use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport};
+
+use crate::table::{Table, plain};
+
+/// Rows that are shown unless all are wanted.
+const ROWS: usize = 15;
+/// Characters of the longest name in the table.
+const NAME: usize = 32;
+
+/// The difference for people; `all` shows the rows after the fifteenth too.
+pub fn text(difference: &Difference, all: bool) -> String {
+    let mut text = verdict(difference);
+    let changed: Vec<&DifferenceRow> = difference
+        .rows
+        .iter()
+        .filter(|row| row.change != 0.0)
+        .collect();
+    let shown = if all {
+        changed.len()
+    } else {
+        ROWS.min(changed.len())
+    };
+    if shown > 0 {
+        let several = changed.iter().any(|row| row.low.is_some());
+        let mut table = Table::new(["What", "Old", "New", "Change"]);
+        // With one recording of each there is nothing to say there.
+        if several {
+            table.headings(["95 % of it", "Real?"].map(str::to_owned));
+        }
+        for row in &changed[..shown] {
+            let [sure, between] = [certainty(row), spread(row)];
+            let more = several.then_some([between, sure]);
+            table.row(cells(row).into_iter().chain(more.into_iter().flatten()));
+        }
+        text.push_str(&format!("\n{table}"));
+    }
+    if shown < changed.len() {
+        let more = changed.len() - shown;
+        text.push_str(&format!("{more} more differ (--all shows them); "));
+    } else if shown > 0 {
+        text.push_str("No more differ; ");
+    }
+    let same = difference.rows.len() - changed.len();
+    if shown > 0 {
+        text.push_str(&format!("{same} figures are the same.\n"));
+    }
+    doubts(difference, &mut text);
+    text
+}
+
+/// What is to be known first, in at most five lines.
+fn verdict(difference: &Difference) -> String {
+    let (old, new) = (difference.old.traces.len(), difference.new.traces.len());
+    let changed = difference.rows.iter().filter(|row| row.change != 0.0);
+    let counts = changed.clone().filter(|row| row.count).count();
+    let first = difference.rows.first().filter(|row| row.change != 0.0);
+    let mut text = match (difference.real, first) {
+        (_, None) => "Nothing differs.\n".to_owned(),
+        (Some(0), _) => "No real difference: what differs is no more than chance.\n".to_owned(),
+        (Some(real), Some(first)) => {
+            format!("{real} real differences; the largest: {}\n", said(first))
+        }
+        (None, Some(first)) if first.count => {
+            format!("{counts} counts differ; the largest: {}\n", said(first))
+        }
+        (None, Some(_)) => {
+            "All counts are the same; times differ, as they do from run to run.\n".to_owned()
+        }
+    };
+    text.push_str(&format!(
+        "Old: {}\nNew: {}\n",
+        side(&difference.old),
+        side(&difference.new)
+    ));
+    let fewest = difference.fewest_runs;
+    match (difference.real, old.max(new)) {
+        (Some(_), _) => {
+            let percent = 100.0 * difference.level;
+            text.push_str(&format!(
+                "Real: under {percent:.0} % chance of so clear a difference in any of {} figures.\n",
+                difference.rows.len()
+            ));
+        }
+        (None, 1) => text.push_str(&format!(
+            "One recording of each: counts are what these two did; times vary from run to\n\
+             run. {fewest} of each tell what is real.\n"
+        )),
+        (None, _) => text.push_str(&format!(
+            "Too few recordings to tell differences from chance: {fewest} of each do.\n"
+        )),
+    }
+    text
+}
+
+fn doubts(difference: &Difference, text: &mut String) {
+    if difference.old.basis.is_none() || difference.old.basis != difference.new.basis {
+        text.push_str(
+            "Server times are left out: they are measured in some of the recordings and modelled\n\
+             in others.\n",
+        );
+    }
+    for (name, side) in [("old", &difference.old), ("new", &difference.new)] {
+        if !side.fixes.is_empty() {
+            let fixes = side.fixes.join(", ");
+            text.push_str(&format!(
+                "The {name} recordings are not of the program as it is: the recorder tried {fixes}.\n"
+            ));
+        }
+    }
+}
+
+/// The rows as CSV.
+pub fn csv(difference: &Difference) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    let truth = |value: Option<bool>| value.map_or_else(String::new, |value| value.to_string());
+    let headings = [
+        "quantity",
+        "name",
+        "old_mean",
+        "old_low",
+        "old_high",
+        "new_mean",
+        "new_low",
+        "new_high",
+        "change",
+        "percent",
+        "percent_of_all",
+        "low",
+        "high",
+        "steady",
+        "chance",
+        "real",
+    ];
+    // Writing to memory does not fail.
+    let _ = writer.write_record(headings);
+    for row in &difference.rows {
+        let (old, new) = (&row.old, &row.new);
+        let _ = writer.write_record([
+            key(row.quantity),
+            row.name.clone().unwrap_or_default(),
+            old.mean.to_string(),
+            old.low.to_string(),
+            old.high.to_string(),
+            new.mean.to_string(),
+            new.low.to_string(),
+            new.high.to_string(),
+            row.change.to_string(),
+            number(row.percent),
+            row.percent_of_all.to_string(),
+            number(row.low),
+            number(row.high),
+            truth(row.steady),
+            number(row.chance),
+            truth(row.real),
+        ]);
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A quantity's name in JSON.
+fn key(quantity: Quantity) -> String {
+    let name = serde_json::to_value(quantity).ok();
+    name.and_then(|name| name.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+/// The recordings of a version, in a line.
+fn side(side: &SideReport) -> String {
+    let runs = side.traces.len();
+    let what = match side.command.is_empty() {
+        true => side.traces.first().cloned().unwrap_or_default(),
+        false => side.command.join(" "),
+    };
+    let several = if runs == 1 { "recording" } else { "recordings" };
+    let line = format!("{runs} {several} of {}", plain(&what));
+    cut(&line, 74)
+}
+
+/// A row's name and figures.
+fn cells(row: &DifferenceRow) -> [String; 4] {
+    let change = match row.percent {
+        _ if row.new.mean == 0.0 => "gone".to_owned(),
+        Some(percent) => percents(percent),
+        None => "new".to_owned(),
+    };
+    [
+        title(row),
+        number(row, row.old.mean),
+        number(row, row.new.mean),
+        change,
+    ]
+}
+
+/// How sure the change is.
+fn certainty(row: &DifferenceRow) -> String {
+    let said = match (row.real, row.steady) {
+        (Some(true), _) => "yes",
+        (Some(false), _) => "no",
+        (None, Some(true)) => "every run",
+        (None, Some(false)) => "varies",
+        (None, None) => "",
+    };
+    said.to_owned()
+}
+
+/// Between what the change is, with 95 % of confidence.
+fn spread(row: &DifferenceRow) -> String {
+    match (row.low, row.high) {
+        (Some(low), Some(high)) if row.old.mean != 0.0 => {
+            let [low, high] = [low, high].map(|change| percents(100.0 * change / row.old.mean));
+            format!("{} to {high}", low.trim_end_matches(" %"))
+        }
+        (Some(low), Some(high)) => format!("{} to {}", number(row, low), number(row, high)),
+        _ => String::new(),
+    }
+}
+
+fn percents(percent: f64) -> String {
+    match percent.abs() {
+        size if size < 10.0 => format!("{percent:+.1} %"),
+        size if size < 1000.0 || percent < 0.0 => format!("{percent:+.0} %"),
+        _ => format!("×{:.0}", 1.0 + percent / 100.0),
+    }
+}
+
+/// A row in words.
+fn said(row: &DifferenceRow) -> String {
+    let (old, new) = (number(row, row.old.mean), number(row, row.new.mean));
+    format!("{} {old} → {new}", title(row))
+}
+
+fn title(row: &DifferenceRow) -> String {
+    let quantity = row.quantity.name();
+    match (&row.name, row.quantity) {
+        (None, Quantity::ResourcesCreated | Quantity::ResourcesLeft) => {
+            format!("resources {quantity}")
+        }
+        (None, Quantity::EpisodeMs) => "episodes, ms together".to_owned(),
+        (None, _) => quantity.to_owned(),
+        (Some(name), _) => cut(&format!("{quantity}: {}", plain(name)), NAME),
+    }
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    match text.chars().count() > longest {
+        true => text.chars().take(longest - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+/// A figure with the digits that its spread or its size bears.
+fn number(row: &DifferenceRow, value: f64) -> String {
+    let whole = row.count && value.fract() == 0.0;
+    match value.abs() {
+        _ if whole => format!("{value:.0}"),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
