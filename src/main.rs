@@ -43,6 +43,7 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Episodes(arguments) => commands::episodes::run(&arguments),
         Command::Roundtrips(arguments) => commands::roundtrips::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Link(arguments) => commands::link::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Measure(arguments) => commands::measure::run(&arguments),

@@ -11,6 +11,7 @@ mod difference;
 mod episodes;
 mod facts;
 mod grabs;
+mod link;
 mod live;
 mod measured;
 mod pattern;
@@ -42,6 +43,7 @@ pub use episodes::{
 pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
+pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
 pub use measured::Basis;
 pub use pattern::matches as name_matches;

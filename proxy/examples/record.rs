@@ -18,6 +18,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         command: words.collect(),
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
+        link: false,
         fixes: Vec::new(),
         recorder: "x11prof example".to_owned(),
         watch: None,

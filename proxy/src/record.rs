@@ -32,7 +32,7 @@ use crate::server_link::ServerLink;
 use crate::tap::{Tap, tap};
 use crate::trace_file::TraceFile;
 use crate::watch::Watch;
-use crate::{clock, process_info};
+use crate::{clock, link, process_info};
 
 /// The display server that is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct RecordConfig {
     pub queue_bytes: usize,
     /// The recording program with its version, for the trace.
     pub recorder: String,
+    /// Measure the connection to the server first, and keep that in the trace.
+    pub link: bool,
     /// Changes to be tried: what they do to the protocol.
     pub fixes: Vec<Fix>,
     /// Who else is given the records.
@@ -173,6 +175,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         let display = link.name().to_string();
         return Err(RecordError::NoFix { display });
     }
+    let measured = config.link.then(|| link::measure(&link)).transpose()?;
     let claimed = listener::claim(config.listen, config.tcp.as_deref())?;
     let dir = PrivateDir::new().map_err(system("a directory for the authority file"))?;
     let cookie = Cookie::random().map_err(system("a random cookie"))?;
@@ -192,6 +195,9 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
     let images = ImageRequests::of(&extensions);
+    if let Some(measured) = measured {
+        tap.control(clock::now(), Control::Link(measured));
+    }
     let tried = Tried::new(&config.fixes, Opcodes::of(&extensions));
     note_tried(&tap, &tried, |_| None);
     tap.control(clock::now(), Control::Extensions { extensions });

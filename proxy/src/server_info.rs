@@ -1,6 +1,7 @@
 //! What the display server says of itself, asked over one short connection of our own. It is not
 //! trusted: it may fall silent, and promise more than anybody can take.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
@@ -138,11 +139,8 @@ pub(crate) fn has_current_resources(
         display: link.name().to_string(),
         reason,
     };
-    let (connected, cookie) = link.connect().map_err(|error| failed(error.to_string()))?;
-    let mut talk = Talk {
-        socket: Socket::new(connected).map_err(|error| failed(error.to_string()))?,
-        until: Instant::now() + PATIENCE,
-    };
+    let talk = Talk::begin(link, PATIENCE);
+    let (mut talk, cookie) = talk.map_err(|error| failed(error.to_string()))?;
     talk.set_up(cookie.as_ref()).map_err(|no| match no {
         No::Refused(reason) | No::Failed(reason) => failed(reason),
     })?;
@@ -166,7 +164,7 @@ fn server_pid(connected: &Connected) -> Option<u32> {
 }
 
 /// Why there is no connection.
-enum No {
+pub(crate) enum No {
     /// The server's reason.
     Refused(String),
     /// What happened.
@@ -174,13 +172,26 @@ enum No {
 }
 
 /// The connection, and until when it may last.
-struct Talk {
+pub(crate) struct Talk {
     socket: Socket,
     until: Instant,
 }
 
 impl Talk {
-    fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, No> {
+    /// Connects, for so long; the cookie to show is beside it.
+    pub(crate) fn begin(
+        link: &ServerLink,
+        patience: Duration,
+    ) -> io::Result<(Talk, Option<Cookie>)> {
+        let (connected, cookie) = link.connect()?;
+        let talk = Talk {
+            socket: Socket::new(connected)?,
+            until: Instant::now() + patience,
+        };
+        Ok((talk, cookie))
+    }
+
+    pub(crate) fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, No> {
         let (name, data) = match cookie {
             Some(cookie) => (MIT_MAGIC_COOKIE_1.to_vec(), cookie.as_bytes().to_vec()),
             None => (Vec::new(), Vec::new()),
@@ -255,14 +266,14 @@ impl Talk {
     }
 
     /// The next reply; events before it are passed over.
-    fn reply(&mut self) -> Result<Vec<u8>, String> {
+    pub(crate) fn reply(&mut self) -> Result<Vec<u8>, String> {
         loop {
             let mut message = self.hear(32)?;
             let (&[kind, ..], Some(&[a, b, c, d])) = (message.as_slice(), message.get(4..8)) else {
                 return Err("it sent too little".to_owned());
             };
             let more = match kind & 0x7F {
-                0 => return Err("it does not know its own extensions".to_owned()),
+                0 => return Err("it answered with an error".to_owned()),
                 // A reply, and the one event that can be longer (Generic Event Extension).
                 1 | 35 => u32::from_ne_bytes([a, b, c, d]),
                 _ => 0,
@@ -277,7 +288,7 @@ impl Talk {
         }
     }
 
-    fn say(&self, mut bytes: &[u8]) -> Result<(), String> {
+    pub(crate) fn say(&self, mut bytes: &[u8]) -> Result<(), String> {
         while !bytes.is_empty() {
             let writable = self.socket.is_writable_until(self.until);
             if !writable.map_err(|error| error.to_string())? {
@@ -296,7 +307,7 @@ impl Talk {
             return Err(format!("it announced an answer of {len} bytes"));
         }
         let mut bytes = Vec::new();
-        let mut room = [0; 4096];
+        let mut room = [0; 16 << 10];
         while bytes.len() < len {
             let readable = self.socket.is_readable_until(self.until);
             if !readable.map_err(|error| error.to_string())? {
@@ -311,7 +322,7 @@ impl Talk {
             if come == 0 {
                 return Err("it closed the connection".to_owned());
             }
-            bytes.extend(room.iter().take(come));
+            bytes.extend_from_slice(room.get(..come).unwrap_or_default());
         }
         Ok(bytes)
     }

@@ -26,6 +26,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         command: command.iter().map(OsString::from).collect(),
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
+        link: false,
         fixes: Vec::new(),
         recorder: "test".to_owned(),
         watch: None,

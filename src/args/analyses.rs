@@ -112,6 +112,20 @@ pub(crate) struct Diff {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// It takes some seconds and changes nothing on the display.
+#[derive(Debug, Args)]
+pub(crate) struct Link {
+    /// A recording made with --link, instead of a display
+    #[arg(value_name = "TRACE", conflicts_with = "display")]
+    pub(crate) trace: Option<PathBuf>,
+    /// The display [default: $DISPLAY]
+    #[arg(long, value_name = "DISPLAY")]
+    pub(crate) display: Option<String>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
     /// The recording

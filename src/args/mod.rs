@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use x11prof_proxy::{Fix, ServerKind};
 
 use crate::error::CommandError;
-pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Report, Stats};
+pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
 pub(crate) use check::Check;
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat};
@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Roundtrips(RoundTrips),
     /// Hold a recording against a budget; exit status 1 where it costs more
     Check(Check),
+    /// Measure what a display's connection is like, before a program is blamed
+    Link(Link),
     /// Print the messages of a recording, one line each
     Dump(Dump),
     /// Write a recording in another program's format
@@ -130,6 +132,9 @@ pub(crate) struct Record {
     /// Keep the bodies of images, which are left out from 4 KiB on otherwise
     #[arg(long)]
     pub(crate) full: bool,
+    /// Measure the connection to the server first, which takes some seconds, and keep that in the trace
+    #[arg(long)]
+    pub(crate) link: bool,
     /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms answer
     /// what was asked before on the same connection, current-resources does not probe the outputs
     #[arg(long = "try", value_name = "FIX", value_parser = fix)]

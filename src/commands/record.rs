@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         queue_bytes: arguments.queue.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
             mebibytes as usize * (1 << 20)
         }),
+        link: arguments.link,
         fixes: arguments.fixes,
         recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
         watch,

@@ -28,8 +28,8 @@ pub use last_words::last_words;
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{
-    Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, Gap, Opened, Part, Record,
-    Server, Started, Switch, SwitchKind, Waiting,
+    Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, Gap, Link, Opened, Part,
+    Record, RoundTrip, Server, Started, Switch, SwitchKind, Transfer, Waiting,
 };
 pub use recovery::{Recovery, recover};
 pub use time::Timestamp;

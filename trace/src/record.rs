@@ -151,6 +151,8 @@ pub enum Control {
         /// Its text.
         text: String,
     },
+    /// What the connection to the display server was like before the recording.
+    Link(Link),
     /// The recorder changes the protocol, to try what a change of the program would gain.
     Tried {
         /// The change's name.
@@ -226,6 +228,43 @@ pub struct Server {
     /// Whether a viewer takes what it shows, where that is known: Xvnc does more then.
     #[serde(default)]
     pub viewed: Option<bool>,
+}
+
+/// What a connection to a display server was like, as measured. Times are nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Link {
+    /// The display's name.
+    pub display: String,
+    /// `unix` or `tcp`.
+    pub transport: String,
+    /// Round trips, one right after the other.
+    pub round_trips_ns: Vec<u64>,
+    /// Round trips after pauses of random length.
+    pub paced: Vec<RoundTrip>,
+    /// Round trips of two requests, each written by itself.
+    pub two_writes_ns: Vec<u64>,
+    /// The largest transfer to the server.
+    pub to_server: Transfer,
+    /// The largest transfer to us.
+    pub to_client: Transfer,
+}
+
+/// A round trip at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// When its request was sent.
+    pub sent_ns: u64,
+    /// When its reply came.
+    pub came_ns: u64,
+}
+
+/// Bytes on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Transfer {
+    /// How many.
+    pub bytes: u64,
+    /// How long they took, a round trip included.
+    pub took_ns: u64,
 }
 
 /// An extension of the server.

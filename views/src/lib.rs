@@ -12,6 +12,7 @@ pub mod dump;
 pub mod episodes;
 pub mod export;
 pub mod grabs;
+pub mod link;
 #[cfg(test)]
 mod paper_tests;
 pub mod profile;

@@ -1,0 +1,240 @@
+//! What a connection to a display is like, and what may be the cause: from what was measured (`trace::Link`).
+
+mod steps;
+
+use serde::Serialize;
+use x11prof_trace::{Link, Transfer};
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+/// Round trips below this are of one machine, in milliseconds.
+const LOCAL: f64 = 2.0;
+/// A connection that takes as long as a person notices in a few round trips (100 ms).
+const FAR: f64 = 5.0;
+/// Bytes a second below which whole windows take longer than that: 100 Mbit/s, 8 MB (1920×1080) in 0.7 s.
+const NARROW: f64 = 12.5e6;
+/// Two writes take this much longer than one where an acknowledgement is waited for, in milliseconds: Linux delays
+/// it 40 (tcp(7), TCP_QUICKACK; TCP_DELACK_MIN), others up to 200, RFC 1122 allows 500.
+const DELAYED: f64 = 25.0;
+
+/// What a connection is like. Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinkReport {
+    /// The version of this layout.
+    pub format: u32,
+    /// The display.
+    pub display: String,
+    /// `unix` or `tcp`.
+    pub transport: String,
+    /// Round trips one right after the other.
+    pub round_trips: SpreadReport,
+    /// Round trips after pauses of random length.
+    pub paced: SpreadReport,
+    /// Round trips of two requests, each written by itself: the median.
+    pub two_writes_ms: Option<f64>,
+    /// The period of a timer that replies wait for; null where there is none.
+    pub step_ms: Option<f64>,
+    /// Speed to the server; null where what was sent took no longer than a round trip.
+    pub to_server_bytes_per_second: Option<f64>,
+    /// Speed back.
+    pub to_client_bytes_per_second: Option<f64>,
+    /// What is to be known of it, the gravest first.
+    pub findings: Vec<LinkFinding>,
+}
+
+/// A distribution of times.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpreadReport {
+    /// How many.
+    pub count: usize,
+    /// The least; null where there are none.
+    pub min_ms: Option<f64>,
+    /// The median.
+    pub median_ms: Option<f64>,
+    /// Nineteen of twenty are below.
+    pub p95_ms: Option<f64>,
+    /// The most.
+    pub max_ms: Option<f64>,
+}
+
+/// Something about a connection.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinkFinding {
+    /// Its name.
+    pub kind: LinkKind,
+    /// What is so.
+    pub what: String,
+    /// What can be done; null where nothing is to be done.
+    pub advice: Option<&'static str>,
+    /// Where it is known from.
+    pub source: Option<&'static str>,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkKind {
+    /// Replies come in steps.
+    Steps,
+    /// A small request after another waits for an acknowledgement.
+    DelayedAcknowledgement,
+    /// It carries little a second.
+    Narrow,
+    /// Round trips take long.
+    Far,
+    /// Some round trips take much longer than others.
+    Uneven,
+    /// Nothing is between program and server.
+    Local,
+    /// Nothing of all this.
+    Good,
+}
+
+impl SpreadReport {
+    fn of(times: impl Iterator<Item = u64>) -> SpreadReport {
+        let mut ms: Vec<f64> = times.map(|ns| ns as f64 / 1e6).collect();
+        ms.sort_by(f64::total_cmp);
+        let at = |part: f64| ms.get((part * ms.len().saturating_sub(1) as f64).round() as usize);
+        SpreadReport {
+            count: ms.len(),
+            min_ms: at(0.0).copied(),
+            median_ms: at(0.5).copied(),
+            p95_ms: at(0.95).copied(),
+            max_ms: at(1.0).copied(),
+        }
+    }
+}
+
+impl LinkReport {
+    /// What was measured, judged.
+    pub fn new(link: &Link) -> LinkReport {
+        let round_trips = SpreadReport::of(link.round_trips_ns.iter().copied());
+        let lengths = link.paced.iter();
+        let lengths = lengths.map(|trip| trip.came_ns.saturating_sub(trip.sent_ns));
+        let two_writes = SpreadReport::of(link.two_writes_ns.iter().copied());
+        let rtt = round_trips.min_ms.unwrap_or(0.0);
+        let mut report = LinkReport {
+            format: FORMAT,
+            display: link.display.clone(),
+            transport: link.transport.clone(),
+            paced: SpreadReport::of(lengths),
+            two_writes_ms: two_writes.median_ms,
+            step_ms: steps::step(&link.paced),
+            to_server_bytes_per_second: speed(link.to_server, rtt),
+            to_client_bytes_per_second: speed(link.to_client, rtt),
+            round_trips,
+            findings: Vec::new(),
+        };
+        report.findings = report.judge();
+        report
+    }
+
+    fn judge(&self) -> Vec<LinkFinding> {
+        let median = self.round_trips.median_ms.unwrap_or(0.0);
+        let paced = self.paced.median_ms.unwrap_or(median);
+        let mut found = Vec::new();
+        let mut add = |kind, what, advice, source| {
+            found.push(LinkFinding {
+                kind,
+                what,
+                advice,
+                source,
+            });
+        };
+        if let Some(step) = self.step_ms {
+            let what = format!("replies come in steps of {step:.1} ms, as behind a timer");
+            // OpenSSH's interval is 20 ms unless it is set otherwise.
+            match (18.0..=23.0).contains(&step) {
+                true => add(
+                    LinkKind::Steps,
+                    format!("{what}: so does OpenSSH's ObscureKeystrokeTiming, from 9.5 on"),
+                    Some("ssh -o ObscureKeystrokeTiming=no, or a newer ssh where the screen is"),
+                    Some("https://bugzilla.mindrot.org/show_bug.cgi?id=3655; ssh_config(5)"),
+                ),
+                false => add(
+                    LinkKind::Steps,
+                    what,
+                    Some("look for what polls on the way: a tunnel, a proxy, a remote desktop"),
+                    None,
+                ),
+            }
+        }
+        let alone = median.max(paced);
+        if let Some(two) = self
+            .two_writes_ms
+            .filter(|two| self.step_ms.is_none() && two - alone >= DELAYED)
+        {
+            add(
+                LinkKind::DelayedAcknowledgement,
+                format!(
+                    "a request right after another takes {two:.0} ms, one alone {alone:.0}: somebody on the way holds \
+                     small packets back until the one before is acknowledged (Nagle's algorithm and delayed acknowledgement)"
+                ),
+                Some("set TCP_NODELAY in the tunnel or proxy"),
+                Some("RFC 896; RFC 1122, 4.2.3.2 and 4.2.3.4; tcp(7)"),
+            );
+        }
+        let speeds = [
+            ("to the server", self.to_server_bytes_per_second),
+            ("back", self.to_client_bytes_per_second),
+        ];
+        for (way, speed) in speeds {
+            if let Some(speed) = speed.filter(|speed| *speed < NARROW) {
+                let screen = 1920.0 * 1080.0 * 4.0 / speed;
+                add(
+                    LinkKind::Narrow,
+                    format!(
+                        "{:.2} MB/s {way}: an image of 1920×1080 takes {screen:.1} s",
+                        speed / 1e6
+                    ),
+                    Some("send fewer pixels; ssh -C compresses images that are not photographs"),
+                    Some("ssh(1), -C"),
+                );
+            }
+        }
+        if median >= FAR && self.step_ms.is_none() {
+            add(
+                LinkKind::Far,
+                format!("a round trip takes {median:.1} ms"),
+                Some("fewer round trips: `x11prof roundtrips` names them"),
+                None,
+            );
+        }
+        let late = self.paced.p95_ms.unwrap_or(0.0);
+        if self.step_ms.is_none() && late > 3.0 * paced && late - paced > 20.0 {
+            add(
+                LinkKind::Uneven,
+                format!(
+                    "one round trip in twenty takes over {late:.0} ms, half of them under {paced:.0}"
+                ),
+                Some(
+                    "a busy line or processor, or a radio that sleeps (iw dev DEVICE set power_save off)",
+                ),
+                Some("iw(8)"),
+            );
+        }
+        if found.is_empty() {
+            let local = self.transport == "unix" && median < LOCAL;
+            let (kind, what) = match local {
+                true => (
+                    LinkKind::Local,
+                    "local: nothing is between program and server",
+                ),
+                false => (LinkKind::Good, "nothing wrong with it"),
+            };
+            found.push(LinkFinding {
+                kind,
+                what: what.to_owned(),
+                advice: None,
+                source: None,
+            });
+        }
+        found
+    }
+}
+
+/// Bytes a second, without the round trip that a transfer has.
+fn speed(transfer: Transfer, rtt_ms: f64) -> Option<f64> {
+    let took = transfer.took_ns as f64 / 1e9 - rtt_ms / 1e3;
+    (took > 0.0 && transfer.bytes > 0).then(|| transfer.bytes as f64 / took)
+}

@@ -1,0 +1,42 @@
+//! `x11prof link`: what a display's connection is like, before a program is blamed.
+
+use x11prof_analyzer::LinkReport;
+use x11prof_proxy::link;
+use x11prof_trace::{Control, Record};
+use x11prof_views::link as views;
+
+use crate::args::{Format, Link};
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::{emit_json, emit_text};
+
+/// Measures the connection, or takes what a recording has kept of it, and prints it.
+pub(crate) fn run(arguments: &Link) -> Outcome {
+    let measured = match &arguments.trace {
+        Some(path) => kept(path)?,
+        None => link(arguments.display.as_deref()).map_err(CommandError::failed)?,
+    };
+    let report = LinkReport::new(&measured);
+    match arguments.format {
+        Format::Text => emit_text(None, &views::text(&report)),
+        Format::Json => emit_json(None, &report),
+    }
+}
+
+/// What `record --link` kept in a trace.
+fn kept(path: &std::path::Path) -> Result<x11prof_trace::Link, CommandError> {
+    let mut reader = input::trace(path)?;
+    let failed = |error| CommandError::file(path, error);
+    while let Some(record) = reader.next().map_err(failed)? {
+        match record {
+            Record::Control(_, Control::Link(link)) => return Ok(link),
+            // It stands before what the clients say.
+            Record::Block(_) => break,
+            _ => {}
+        }
+    }
+    Err(CommandError::file(
+        path,
+        "nothing is kept in it of the connection; record with --link",
+    ))
+}

@@ -1,0 +1,90 @@
+//! What a connection to a display is like: text.
+
+use x11prof_analyzer::{LinkReport, SpreadReport};
+
+use crate::table::{Table, plain};
+
+/// Replies that xterm waits for before it shows something (docs/RECORDER.md).
+const XTERM: f64 = 260.0;
+
+/// The report for people.
+pub fn text(report: &LinkReport) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        text.push_str(&lines(&format!(
+            "Display {}: {}.",
+            plain(&report.display),
+            finding.what
+        )));
+        let advice = finding.advice.map(|advice| format!("To do: {advice}."));
+        let source = finding.source.map(|source| format!("Source: {source}"));
+        for line in advice.into_iter().chain(source) {
+            text.push_str(&lines(&format!("  {line}")));
+        }
+    }
+    let mut table = Table::new([
+        "Round trips, ms",
+        "Count",
+        "Least",
+        "Median",
+        "95 %",
+        "Most",
+    ]);
+    for (name, times) in [
+        ("in a row", &report.round_trips),
+        ("after pauses", &report.paced),
+    ] {
+        table.row(row(name, times));
+    }
+    text.push_str(&format!("\n{table}"));
+    let speed = |speed: Option<f64>| {
+        speed.map_or_else(
+            || "too fast to tell".to_owned(),
+            |speed| format!("{:.1} MB/s", speed / 1e6),
+        )
+    };
+    text.push_str(&format!(
+        "Speed: {} to the server, {} back\n",
+        speed(report.to_server_bytes_per_second),
+        speed(report.to_client_bytes_per_second)
+    ));
+    if let Some(median) = report.round_trips.median_ms {
+        text.push_str(&format!(
+            "A program that waits for {XTERM:.0} replies before it shows something, as xterm does,\nwaits {:.2} s here.\n",
+            XTERM * median / 1e3
+        ));
+    }
+    text
+}
+
+fn row(name: &str, times: &SpreadReport) -> [String; 6] {
+    let ms = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}"));
+    [
+        name.to_owned(),
+        times.count.to_string(),
+        ms(times.min_ms),
+        ms(times.median_ms),
+        ms(times.p95_ms),
+        ms(times.max_ms),
+    ]
+}
+
+/// A sentence in lines of 80 characters, those after the first indented.
+fn lines(sentence: &str) -> String {
+    let indent = sentence.len() - sentence.trim_start().len();
+    let (mut text, mut at) = (" ".repeat(indent), indent);
+    for (number, word) in sentence.split_whitespace().enumerate() {
+        let len = word.chars().count();
+        if number > 0 && at + 1 + len > 80 {
+            text.push_str("\n  ");
+            at = 2;
+        } else if number > 0 {
+            text.push(' ');
+            at += 1;
+        }
+        text.push_str(word);
+        at += len;
+    }
+    text.push('\n');
+    text
+}
