@@ -48,6 +48,24 @@ pub(crate) struct Truth {
     /// It could run and did not, by the kernel's clock: while it was preempted, and from being woken
     /// until it ran.
     pub(crate) queued_ms: f64,
+    /// What the toolkit says that it took, where it does.
+    pub(crate) toolkit: Option<InToolkit>,
+}
+
+/// A handling as its toolkit sees it, with what that does before it calls the handler, and after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InToolkit {
+    pub(crate) begin_ms: f64,
+    pub(crate) end_ms: f64,
+    /// It begins at the server's time in the event, in the middle of that millisecond; else when the toolkit
+    /// begins to dispatch it.
+    pub(crate) from_event: bool,
+}
+
+impl InToolkit {
+    pub(crate) fn latency_ms(&self) -> f64 {
+        self.end_ms - self.begin_ms
+    }
 }
 
 impl Truth {
@@ -115,6 +133,15 @@ impl Pair {
     /// What the handling took by the analysis.
     pub(crate) fn ours_ms(&self) -> f64 {
         self.episode.latency_ms - self.episode.waiting_ms
+    }
+
+    /// How far it is off what the toolkit says of the same stretch; what the handler says, where it does not.
+    pub(crate) fn toolkit_error_ms(&self) -> f64 {
+        match self.truth.toolkit {
+            Some(toolkit) if toolkit.from_event => self.episode.latency_ms - toolkit.latency_ms(),
+            Some(toolkit) => self.ours_ms() - toolkit.latency_ms(),
+            None => self.error_ms(),
+        }
     }
 
     /// How far that is off.
@@ -225,7 +252,14 @@ pub(crate) fn run_in(
         .stdout(Stdio::piped())
         .spawn()
         .expect("microbench starts");
-    let window = ready(&mut client);
+    let mut window = ready(&mut client);
+    if toolkit != Toolkit::None && benchmark == "painting" {
+        // What a toolkit calls its window is within the one on the screen.
+        let mut search = server.client("xdotool");
+        search.args(["search", "--onlyvisible", "--name", "microbench"]);
+        let found = Ran::of(&mut search).succeeded();
+        window = found.lines().next_back().unwrap_or_default().to_owned();
+    }
     // In a toolkit a dialog opens at once, and takes its time to close.
     let presses = match toolkit {
         Toolkit::Swing | Toolkit::Tk | Toolkit::Gtk if benchmark.ends_with("dialog") => 2,
@@ -298,9 +332,22 @@ fn truths(file: &Path, beginning: u64) -> Vec<Truth> {
             round_trips: truth["round_trips"].as_u64().expect("a number"),
             switches: truth["switches"].as_u64().expect("a number"),
             queued_ms: ms(&truth["queued_ns"]),
+            toolkit: in_toolkit(&truth, beginning),
         }
     });
     lines.collect()
+}
+
+/// What a toolkit says of a handling.
+fn in_toolkit(truth: &Value, beginning: u64) -> Option<InToolkit> {
+    let since = |nanos: u64| (nanos as f64 - beginning as f64) / 1e6;
+    let event = truth["event_ms"].as_u64();
+    let event = event.map(|millis| millis * 1_000_000 + 500_000);
+    Some(InToolkit {
+        begin_ms: since(event.or_else(|| truth["toolkit_from_ns"].as_u64())?),
+        end_ms: since(truth["toolkit_to_ns"].as_u64()?),
+        from_event: event.is_some(),
+    })
 }
 
 /// The episodes of a trace.

@@ -22,18 +22,6 @@ pub(crate) enum Toolkit {
 /// Those with benchmarks of their own.
 pub(crate) const TOOLKITS: [Toolkit; 3] = [Toolkit::Swing, Toolkit::Tk, Toolkit::Gtk];
 
-/// What of LiLa's Table 1 there is in each of them.
-pub(crate) const IN_TOOLKITS: [&str; 8] = [
-    "keyboard",
-    "motion",
-    "button",
-    "timer",
-    "menu",
-    "two-frames",
-    "non-modal-dialog",
-    "modal-dialog",
-];
-
 impl Toolkit {
     /// As it is called in tables.
     pub(crate) fn name(self) -> &'static str {

@@ -1,5 +1,7 @@
+import java.awt.AWTEvent;
 import java.awt.Color;
 import java.awt.Dimension;
+import java.awt.EventQueue;
 import java.awt.Graphics;
 import java.awt.MouseInfo;
 import java.awt.Toolkit;
@@ -13,18 +15,21 @@ import java.lang.management.ThreadMXBean;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import javax.swing.JComboBox;
 import javax.swing.JDialog;
 import javax.swing.JFrame;
 import javax.swing.JMenu;
 import javax.swing.JMenuBar;
 import javax.swing.JMenuItem;
+import javax.swing.JOptionPane;
 import javax.swing.JPanel;
 import javax.swing.SwingUtilities;
 import javax.swing.Timer;
 
 /**
  * Micro-benchmarks of LiLa (Jovic & Hauswirth 2008, Table 1) in Swing, in which LiLa's were: handlers that
- * take a known time, and write down how long each handling took.
+ * take a known time, and write down how long each handling took, and how long Swing dispatched the events
+ * that it was part of: LiLa's own measure.
  *
  * <p>java Microbench BENCHMARK WORK TRUTH MS…
  */
@@ -40,10 +45,49 @@ public final class Microbench {
     private long slept;
     private long waited;
     private long roundTrips;
+    /** The handling that Swing still dispatches. */
+    private String open;
+    /** When the handling began, by the two clocks. */
+    private long began;
+    private long beganComputed;
+    private int asked;
+    private boolean paints;
+    /** The height that was painted last, once the program is ready. */
+    private int painted;
+
+    /** Tells when Swing began to dispatch and when it had nothing more to dispatch. */
+    private final class Timed extends EventQueue {
+        private long busySince;
+
+        @Override
+        protected void dispatchEvent(AWTEvent event) {
+            if (busySince == 0) {
+                busySince = System.nanoTime();
+            }
+            super.dispatchEvent(event);
+            if (paints) {
+                paints = false;
+                ends("paint");
+            }
+            if (peekEvent() == null) {
+                if (open != null) {
+                    lines.add(String.format("%s,\"toolkit_from_ns\":%d,\"toolkit_to_ns\":%d}",
+                        open, busySince, System.nanoTime()));
+                    open = null;
+                }
+                busySince = 0;
+            }
+        }
+    }
 
     private final class Panel extends JPanel {
         @Override
         protected void paintComponent(Graphics g) {
+            // Once for each size.
+            if (painted != 0 && painted != getHeight() && benchmark.equals("painting")) {
+                painted = getHeight();
+                paints = begins();
+            }
             g.setColor(new Color(0x3060a0));
             g.fillRect(0, 0, getWidth(), getHeight());
             g.setColor(new Color(0xe0c040));
@@ -100,17 +144,8 @@ public final class Microbench {
 
     /** A handler: it spends the next time and then shows that it did. */
     private void works(String action, JDialog closes) {
-        long begin = System.nanoTime();
-        long computed = THREADS.getCurrentThreadCpuTime();
-        Integer ms = times.poll();
-        if (ms == null) {
+        if (!begins()) {
             return;
-        }
-        slept = waited = roundTrips = 0;
-        try {
-            spend(ms);
-        } catch (InterruptedException error) {
-            throw new IllegalStateException(error);
         }
         if (closes != null) {
             closes.dispose();
@@ -119,15 +154,37 @@ public final class Microbench {
         for (Panel panel : panels) {
             panel.paintImmediately(0, 0, panel.getWidth(), panel.getHeight());
         }
+        ends(action);
+    }
+
+    /** Spends the next time, if there is one. */
+    private boolean begins() {
+        began = System.nanoTime();
+        beganComputed = THREADS.getCurrentThreadCpuTime();
+        Integer ms = times.poll();
+        if (ms == null) {
+            return false;
+        }
+        asked = ms;
+        slept = waited = roundTrips = 0;
+        try {
+            spend(ms);
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
+        }
+        return true;
+    }
+
+    private void ends(String action) {
         // Else what was drawn stays in the client's buffer until a timer sends it.
         Toolkit.getDefaultToolkit().sync();
         long end = System.nanoTime();
-        lines.add(String.format(
+        open = String.format(
             "{\"benchmark\":\"%s\",\"action\":\"%s\",\"asked_ms\":%d,\"begin_ns\":%d,\"end_ns\":%d,"
                 + "\"computed_ns\":%d,\"slept_ns\":%d,\"waited_ns\":%d,\"round_trips\":%d,"
-                + "\"switches\":0,\"queued_ns\":0}",
-            benchmark, action, ms, begin, end, THREADS.getCurrentThreadCpuTime() - computed,
-            slept, waited, roundTrips));
+                + "\"switches\":0,\"queued_ns\":0",
+            benchmark, action, asked, began, end, THREADS.getCurrentThreadCpuTime() - beganComputed,
+            slept, waited, roundTrips);
         if (times.isEmpty()) {
             later(200, this::finish);
         } else if (benchmark.equals("timer")) {
@@ -181,11 +238,23 @@ public final class Microbench {
         dialog.setVisible(true);
     }
 
+    /** Swing's own dialog, in which keys go from button to button; who asked works on the answer. */
+    private void asks(JFrame owner) {
+        JOptionPane pane = new JOptionPane("Well?", JOptionPane.QUESTION_MESSAGE, JOptionPane.OK_CANCEL_OPTION);
+        JDialog dialog = pane.createDialog(owner, "dialog");
+        dialog.setLocation(450, 0);
+        dialog.setVisible(true);
+        dialog.dispose();
+        works("close", null);
+    }
+
     private void start() {
+        Toolkit.getDefaultToolkit().getSystemEventQueue().push(new Timed());
         JFrame[] first = new JFrame[1];
         Runnable pressed = switch (benchmark) {
             case "button", "two-frames" -> () -> works("button", null);
             case "non-modal-dialog", "modal-dialog" -> () -> opens(first[0]);
+            case "built-in-dialog" -> () -> asks(first[0]);
             default -> null;
         };
         Panel panel = panel(400, 300, pressed);
@@ -200,6 +269,13 @@ public final class Microbench {
             }
             bar.add(menu);
             first[0].setJMenuBar(bar);
+        }
+        if (benchmark.equals("combo-box")) {
+            JComboBox<String> box = new JComboBox<>(new String[] {"one", "two", "three", "four"});
+            box.setBounds(150, 100, 100, 20);
+            box.addActionListener(event -> works("select", null));
+            panel.setLayout(null);
+            panel.add(box);
         }
         first[0].pack();
         first[0].setVisible(true);
@@ -227,6 +303,7 @@ public final class Microbench {
             panel.requestFocusInWindow();
         }
         later(500, () -> {
+            painted = panel.getHeight();
             System.out.println("ready 0x0");
             if (benchmark.equals("timer")) {
                 later(150, () -> works("timer", null));

@@ -21,6 +21,7 @@ lines = []
 open_handling = None
 drawn = 0
 frames = []
+painted_height = 0
 
 
 def spend(ms, handling):
@@ -50,7 +51,7 @@ def spend(ms, handling):
         handling["waited_ns"] += max(0, took - (time.thread_time_ns() - computed))
 
 
-def works(action, closes=None):
+def works(action, closes=None, time_of_event=None):
     """A handler: it spends the next time and then has shown that it did."""
     global open_handling, drawn
     begin, computed = time.monotonic_ns(), time.thread_time_ns()
@@ -64,8 +65,12 @@ def works(action, closes=None):
         closes.destroy()
     drawn += 1
     open_handling = handling
-    for frame in frames:
-        frame.queue_draw()
+    time_of_event = time_of_event or Gtk.get_current_event_time()
+    if time_of_event:
+        handling["event_ms"] = time_of_event
+    if action != "paint":
+        for frame in frames:
+            frame.queue_draw()
     if benchmark == "timer":
         GLib.timeout_add(150 + ms, lambda: works("timer"))
 
@@ -78,10 +83,17 @@ def painted(_clock):
     Gdk.Display.get_default().flush()
     open_handling["end_ns"] = time.monotonic_ns()
     open_handling["computed_ns"] = time.thread_time_ns() - open_handling["computed_ns"]
-    lines.append(json.dumps(open_handling))
+    # Told when the rest of what GTK has to do is done.
+    GLib.idle_add(told, open_handling, priority=GLib.PRIORITY_LOW)
     open_handling = None
     if not times:
         GLib.timeout_add(200, finish)
+
+
+def told(handling):
+    if "event_ms" in handling:
+        handling["toolkit_to_ns"] = time.monotonic_ns()
+    lines.append(json.dumps(handling))
 
 
 def finish():
@@ -90,7 +102,13 @@ def finish():
     Gtk.main_quit()
 
 
-def draw(_area, context):
+def draw(area, context):
+    global painted_height
+    height = area.get_allocated_height()
+    # Once for each size.
+    if benchmark == "painting" and painted_height and height != painted_height:
+        painted_height = height
+        works("paint")
     context.set_source_rgb(0.2, 0.4, 0.6)
     context.paint()
     context.set_source_rgb(0.9, 0.75, 0.25)
@@ -138,11 +156,30 @@ def closed(dialog):
         Gtk.main_quit()
 
 
+def asks():
+    """GTK's own dialog, in which keys go from button to button; who asked works on the answer."""
+    dialog = Gtk.MessageDialog(transient_for=main, modal=True, buttons=Gtk.ButtonsType.OK_CANCEL, text="Well?")
+    dialog.set_size_request(300, 200)
+    dialog.move(450, 0)
+    answered = []
+    dialog.connect("response", lambda *_: answered.append(Gtk.get_current_event_time()))
+    dialog.run()
+    dialog.destroy()
+    works("close", time_of_event=answered[0])
+
+
+def selected(box):
+    if box.get_active() >= 0:
+        works("select")
+        box.set_active(-1)
+
+
 presses = {
     "button": lambda: works("button"),
     "two-frames": lambda: works("button"),
     "non-modal-dialog": opens,
     "modal-dialog": opens,
+    "built-in-dialog": asks,
 }
 bar = None
 if benchmark == "menu":
@@ -155,6 +192,20 @@ if benchmark == "menu":
     bar.append(item)
 main, area = frame_at(0, 0, 400, 300, presses.get(benchmark), bar)
 frames.append(area)
+if benchmark == "combo-box":
+    style = Gtk.CssProvider()
+    style.load_from_data(b"* { -GtkComboBox-appears-as-list: 1; }")
+    Gtk.StyleContext.add_provider_for_screen(Gdk.Screen.get_default(), style, 600)
+    box, over, fixed = Gtk.ComboBoxText(), Gtk.Overlay(), Gtk.Fixed()
+    for name in ["one", "two", "three", "four"]:
+        box.append_text(name)
+    box.connect("changed", selected)
+    fixed.put(box, 150, 95)
+    main.get_child().remove(area)
+    over.add(area)
+    over.add_overlay(fixed)
+    main.get_child().pack_start(over, True, True, 0)
+    main.show_all()
 if benchmark == "two-frames":
     frames.append(frame_at(450, 0, 300, 200, presses["two-frames"])[1])
 if benchmark == "keyboard":
@@ -164,6 +215,8 @@ if benchmark == "motion":
 
 
 def ready():
+    global painted_height
+    painted_height = area.get_allocated_height()
     area.get_window().get_frame_clock().connect_after("after-paint", painted)
     print("ready", hex(main.get_window().get_xid()), flush=True)
     if benchmark == "timer":

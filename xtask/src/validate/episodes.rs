@@ -11,7 +11,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         None => "",
         Some("truth") => "table::every_benchmark",
         Some("toolkits") => "table_toolkits::every_benchmark",
-        Some("idle") => "idle::half_a_minute",
+        Some("idle") => "idle::a_minute",
         Some("screen") => "table::what_is_seen",
         Some(other) => {
             return Err(format!(
