@@ -1,48 +1,55 @@
-//! The whole of a calibration: connect, prepare, explore, sample, fit.
+//! The whole of a calibration: connect, prepare, measure, fit. What is measured is the list of
+//! probes.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{FORMAT, ServerParameters};
-use x11prof_session::Operation;
 
 use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
 use crate::probes::first_uses::FirstUses;
 use crate::probes::fonts::Fonts;
-use crate::probes::late_work::{DRAWINGS, drawing};
+use crate::probes::late_work;
 use crate::probes::references::References;
-use crate::probes::requests::explorer::Explorer;
-use crate::probes::screen_updates::Pictures;
-use crate::probes::transport::{self, Transport};
-use crate::probes::wakeups::Rest;
+use crate::probes::requests::{CHOOSING, MEASURING, Requests};
+use crate::probes::screen_updates::ScreenUpdates;
+use crate::probes::wakeups::Wakeups;
+use crate::probes::{Probe, Run};
 use crate::progress::Meter;
+use crate::sampling::batch::Batch;
+use crate::sampling::executor::Settled;
 use crate::sampling::live::LiveServer;
-use crate::sampling::sampler::{self, Cut, Executor, Lone, Readings, Step};
-use crate::sampling::steady::steady;
-use crate::server::client::Stage;
-use crate::server::connection::{Answers, RawConnection};
+use crate::server::client::Client;
+use crate::server::connection::RawConnection;
 use crate::server::identity;
 use crate::server::process::Pinned;
 use crate::server::target::Target;
-use crate::server::tracker::Mirror;
-use crate::workloads::loads::Loads;
-use crate::workloads::selection::{self, Needs};
-use crate::workloads::workload::Workload;
-use crate::{fit, workloads};
 
-/// The phases of a calibration, as its progress names them.
+/// The phase before the passes, as progress names it.
 const PREPARING: &str = "preparing";
-const CHOOSING: &str = "choosing sizes";
-const MEASURING: &str = "measuring";
-const FONTS: &str = "fonts";
-const RESTING: &str = "sleeps and wakeups";
-const SHOWING: &str = "updates of the screen";
-const FIRST_USES: &str = "first uses";
 
-/// Bytes of a reply without data.
-const HEAD: u64 = 32;
+/// All that is measured beside the requests, in this order. What a probe leaves behind, the probes
+/// after it find: a viewer comes for the screen's updates, and cursors stay.
+fn others(client: &mut Client, plan: &Plan) -> Result<Vec<Box<dyn Probe>>, MeasureError> {
+    let mut probes = Vec::new();
+    add::<Fonts>(&mut probes, client, plan)?;
+    add::<Wakeups>(&mut probes, client, plan)?;
+    add::<ScreenUpdates>(&mut probes, client, plan)?;
+    add::<FirstUses>(&mut probes, client, plan)?;
+    Ok(probes)
+}
+
+fn add<P: Probe + 'static>(
+    probes: &mut Vec<Box<dyn Probe>>,
+    client: &mut Client,
+    plan: &Plan,
+) -> Result<(), MeasureError> {
+    if P::is_wanted(plan) {
+        probes.push(Box::new(P::prepare(client, plan)?));
+    }
+    Ok(())
+}
 
 /// Measures what requests cost the server `target`, as `plan` says. `progress` is told how far it
 /// has come before each batch, and answers whether to go on: where it says no, what was measured
@@ -72,385 +79,182 @@ pub fn measure(
         },
         _ => None,
     };
-    let pin = plan.pin.filter(|_| pinned.is_some());
-    let mut stage = Stage::new(raw)?;
-    let (own, lone) = transport::loads(&mut stage, pin)?;
-    let mut rest = Rest::new(&mut stage)?;
-    let pictures = Pictures::new(&mut stage)?;
-    let first_uses = FirstUses::new(&mut stage, plan)?;
-    let fonts = Fonts::new(&mut stage, plan)?;
-    let mut loads = workloads::all(&mut stage, plan)?;
-    let drawing = drawing(&mut stage)?;
-    let references = References::new(&mut stage)?;
-    stage.synchronise()?;
-    if !loads.absent.is_empty() {
-        loads.absent.dedup();
-        notes.push(format!("absent: {}", loads.absent.join(", ")));
-    }
-    let frame = ServerParameters {
-        format: FORMAT,
-        server: identity::server(&stage, target),
-        host: identity::host(&stage),
-        ..ServerParameters::default()
-    };
-    let Stage {
-        raw,
-        mirror,
-        window,
-        kept,
-        ..
-    } = stage;
-    let mut server = LiveServer::new(raw, window, pin);
-    server.find_pace();
-    let lingers = server.watch(&drawing, DRAWINGS)?;
-    if !lingers.is_zero() {
-        notes.push(format!(
-            "read {} ms after what draws, for the server works on after it has answered",
-            lingers.as_millis().max(1)
-        ));
-    }
-    // What is prepared before and measured after the passes is part of the time limit.
-    let rests = |lasts: Duration| match plan.entries_only {
-        true => Duration::ZERO,
-        false => lasts,
-    };
-    let around = start.elapsed()
-        + rests(Rest::LASTS / 2)
-        + rests(Pictures::LASTS)
-        + fonts.lasts()
-        + first_uses.lasts(plan);
     let plan = Plan {
-        time_limit: plan.time_limit.map(|limit| limit.saturating_sub(around)),
+        pin: plan.pin.filter(|_| pinned.is_some()),
         ..plan.clone()
     };
-    let phases = vec![
-        (PREPARING, rests(Rest::LASTS / 2)),
-        (CHOOSING, plan.exploring()),
-        (MEASURING, plan.limit()),
-        (FONTS, fonts.lasts()),
-        (RESTING, rests(Rest::LASTS / 2)),
-        (SHOWING, rests(Pictures::LASTS)),
-        (FIRST_USES, first_uses.lasts(&plan)),
-    ];
-    let mut meter = Meter::new(phases, progress);
-    meter.begin(PREPARING);
-    if !plan.entries_only {
-        rest.begin(&mut server, target)?;
-    }
+    let mut client = Client::new(raw)?;
+    let mut calibration = Calibration::prepare(&mut client, &plan)?;
+    let drawing = late_work::drawing(&mut client)?;
+    client.synchronise()?;
+    let frame = ServerParameters {
+        format: FORMAT,
+        server: identity::server(&client, target),
+        host: identity::host(&client),
+        ..ServerParameters::default()
+    };
+    let Client {
+        raw,
+        tracker,
+        window,
+        segments,
+        ..
+    } = client;
+    let mut server = LiveServer::new(raw, window, plan.pin, target);
+    server.find_pace();
+    calibration.notes = notes;
     let mut run = Run {
-        plan: &plan,
-        mirror,
-        references,
-        meter,
-        notes,
-        pinned: pinned.is_some(),
-        begun: 1.0,
-        stopped: false,
+        plan: calibration.within(&plan, start.elapsed()),
+        progress: Meter::new(calibration.phases(&plan), progress),
+        server: &mut server,
+        tracker,
+        show: shown,
     };
-    server.watch_pace();
-    let mut parameters = run.measure(&mut server, own, lone, loads, frame)?;
-    rest.times(run.begun);
-    let behind = || -> io::Result<()> {
-        run.meter.begin(FONTS);
-        let entries = fonts.measure(&mut server, &mut run.mirror, &plan)?;
-        parameters.requests.extend(entries);
-        if plan.entries_only {
-            parameters.transport = None;
-        }
-        if let Some(transport) = &mut parameters.transport {
-            run.meter.begin(RESTING);
-            rest.measure(&mut server, target, transport)?;
-            run.meter.begin(SHOWING);
-            shown()?;
-            transport.deferred = pictures.measure(&mut server, target, &plan)?;
-        }
-        if !run.stopped && run.meter.begin(FIRST_USES) {
-            first_uses.measure(
-                &mut server,
-                &mut run.mirror,
-                &plan,
-                &mut parameters.requests,
-            )?;
-        }
-        Ok(())
-    };
-    let measured = behind();
-    drop((pinned, kept));
-    match measured {
-        Ok(()) => Ok(parameters),
-        Err(error) => Err(failure(error, parameters)),
-    }
+    let parameters = calibration.run(&mut run, &drawing, frame);
+    drop((pinned, segments));
+    parameters
 }
 
-/// The loads, with questions whose replies carry data asked one by one: what the server writes
-/// behind the head of a reply is a write of its own only to a client that takes it.
-fn in_turns(server: &mut dyn Executor, loads: Vec<Workload>) -> io::Result<Vec<Workload>> {
-    let mut all = Vec::new();
-    for load in loads {
-        let mut turns = load.in_turns();
-        if let Some(one) = &turns {
-            let answers = server.rehearse(one)?;
-            let with_data = |it: &Answers| it.replies == 1 && it.reply_bytes > HEAD;
-            turns = turns.filter(|_| answers.iter().all(with_data));
-        }
-        all.push(turns.unwrap_or(load));
-    }
-    Ok(all)
-}
-
-/// One calibration on its way.
-struct Run<'a> {
-    plan: &'a Plan,
-    mirror: Mirror,
+/// One calibration.
+pub(crate) struct Calibration {
     references: References,
-    meter: Meter<'a>,
+    requests: Requests,
+    others: Vec<Box<dyn Probe>>,
+    /// What the user should know of how it was measured.
     notes: Vec<String>,
-    pinned: bool,
-    /// What was read before all of it is to be multiplied by, for the pace.
-    begun: f64,
-    /// Whether it was told to stop.
-    stopped: bool,
 }
 
-/// The loads, the transport's own ones first, and what their requests are as operations: by
-/// phase, by kind.
-struct Prepared {
-    loads: Vec<Workload>,
-    operations: Vec<Vec<Vec<Operation>>>,
-    own: usize,
-    lone: Vec<Lone>,
-}
+impl Calibration {
+    /// Prepares all that `plan` wants.
+    pub(crate) fn prepare(client: &mut Client, plan: &Plan) -> Result<Calibration, MeasureError> {
+        Ok(Calibration {
+            others: others(client, plan)?,
+            requests: Requests::prepare(client, plan)?,
+            references: References::prepare(client, plan)?,
+            notes: Vec::new(),
+        })
+    }
 
-impl Run<'_> {
-    fn measure(
+    /// The plan, with what the other probes take and what has `gone` by now taken off its limit.
+    pub(crate) fn within(&self, plan: &Plan, gone: Duration) -> Plan {
+        let others: Duration = self.others.iter().map(|probe| probe.lasts().measure).sum();
+        let left = |limit: Duration| limit.saturating_sub(gone + others);
+        Plan {
+            time_limit: plan.time_limit.map(left),
+            ..plan.clone()
+        }
+    }
+
+    /// The phases, with about how long each takes.
+    pub(crate) fn phases(&self, plan: &Plan) -> Vec<(&'static str, Duration)> {
+        let before = self.others.iter().map(|probe| probe.lasts().begin).sum();
+        let passes = [
+            (PREPARING, before),
+            (CHOOSING, plan.exploring()),
+            (MEASURING, plan.limit()),
+        ];
+        let others = self.others.iter();
+        let others = others.map(|probe| (probe.name(), probe.lasts().measure));
+        passes.into_iter().chain(others).collect()
+    }
+
+    /// Measures all of it, and fills in `parameters`.
+    pub(crate) fn run(
         &mut self,
-        server: &mut dyn Executor,
-        own: Vec<Workload>,
-        lone: Vec<Lone>,
-        loads: Loads,
-        frame: ServerParameters,
+        run: &mut Run<'_>,
+        drawing: &Batch,
+        mut parameters: ServerParameters,
     ) -> Result<ServerParameters, MeasureError> {
-        let mut parameters = frame;
-        let start = match self.references.look(server, self.plan) {
-            Ok(start) => start,
-            Err(error) => return Err(failure(error, parameters)),
-        };
-        let chosen = match self.explore(server, loads) {
-            Ok(chosen) => chosen,
-            Err(error) => return Err(failure(error, parameters)),
-        };
-        let chosen = match in_turns(server, chosen) {
-            Ok(chosen) => chosen,
-            Err(error) => return Err(failure(error, parameters)),
-        };
-        let prepared = self.prepare(own, chosen, lone);
-        if prepared.loads.len() == prepared.own && !prepared.measures(self.plan) {
-            let wanted = self.plan.wanted.iter().map(|it| it.request.to_string());
-            let mut names: Vec<String> = self.plan.only.iter().cloned().chain(wanted).collect();
-            names.dedup();
-            return Err(MeasureError::Nothing {
-                names: names.join(", "),
-            });
+        let absent = self.requests.absent();
+        if !absent.is_empty() {
+            self.notes.push(format!("absent: {}", absent.join(", ")));
         }
-        let mut readings = Readings::default();
-        let mut result = self.sample(server, &prepared, &mut readings);
-        let mut references = Vec::new();
-        if result.is_ok() && readings.cut != Some(Cut::Stopped) {
-            match self.references.look(server, self.plan) {
-                Ok(end) => references = self.references.compare(&start, &end),
-                Err(error) => result = Err(error),
-            }
+        if let Err(error) = self.before(run, drawing) {
+            return Err(failure(error, parameters));
         }
-        let settled = server.settle(self.plan.pace);
+        if self.requests.is_empty(&run.plan) {
+            return Err(nothing(&run.plan));
+        }
+        let mut measured = self.passes(run);
+        let settled = run.server.settle(run.plan.pace);
         if let Some(settled) = &settled {
-            steady(&mut readings, settled);
-            self.begun = settled.factor;
-        } else if self.plan.pace.is_some() {
-            let note =
-                "the server's processor could not be looked at: the figures are as they were read";
+            self.settle(settled);
+        } else if run.plan.pace.is_some() {
+            let note = "the pace of the server's processor could not be read: the figures are as they were read";
             self.notes.push(note.into());
         }
-        prepared.fill(&mut parameters, &readings, self.plan);
-        self.notes.extend(prepared.refusals(&readings));
-        match readings.cut {
-            Some(Cut::Stopped) => {
-                self.stopped = true;
-                self.notes.push("interrupted".into());
-            }
-            Some(Cut::Time) => {
-                let passes = readings.syncs.first().map_or(0, Vec::len);
-                let note = format!("ended by the time limit in pass {passes}");
-                self.notes.push(note);
-            }
-            None => {}
+        self.notes.extend(self.requests.notes());
+        parameters.method = identity::method(&run.plan, &self.notes);
+        parameters.method.pace = settled.map(|settled| settled.pace);
+        self.requests
+            .fit(&run.plan, &mut run.tracker, &mut parameters);
+        self.references
+            .fit(&run.plan, &mut run.tracker, &mut parameters);
+        if measured.is_ok() {
+            measured = self.after(run, &mut parameters);
         }
-        parameters.method = identity::method(self.plan, self.pinned, &self.notes);
-        parameters.method.references = references;
-        parameters.method.pace = settled.map(|it| it.pace);
-        if readings.cut == Some(Cut::Time) {
-            parameters.method.unmeasured = prepared.unmeasured(&readings);
-        }
-        match result {
+        match measured {
             Ok(()) => Ok(parameters),
             Err(error) => Err(failure(error, parameters)),
         }
     }
 
-    /// What is wanted of all loads, sizes and combinations chosen.
-    fn explore(
-        &mut self,
-        server: &mut dyn Executor,
-        mut loads: Loads,
-    ) -> io::Result<Vec<Workload>> {
-        let plan = self.plan;
-        let mirror = &mut self.mirror;
-        let mut wants = |load: &Workload| {
-            let mut operations = mirror.describe(load).into_iter().flatten();
-            operations.any(|operation| plan.wants(operation.request.as_str()))
-        };
-        loads.series.retain(|series| {
-            let first = series.sizes.first();
-            first.is_some_and(|size| wants(&(series.load)(*size)))
-        });
-        loads.candidates.retain(|candidate| wants(&candidate.probe));
-        selection::tell_apart(&mut loads, mirror);
-        if !plan.wanted.is_empty() {
-            selection::narrow(&mut loads, plan, mirror);
+    /// What is measured before the passes, the choice of sizes included.
+    fn before(&mut self, run: &mut Run<'_>, drawing: &Batch) -> io::Result<()> {
+        let late = run.server.find_late_work(drawing)?;
+        if !late.is_zero() {
+            self.notes.push(format!(
+                "read {} ms after what draws, for the server works on after it has answered",
+                late.as_millis().max(1)
+            ));
         }
-        let meter = &mut self.meter;
-        meter.begin(CHOOSING);
-        let (start, lasts) = (Instant::now(), plan.exploring());
-        let mut explorer = Explorer {
-            executor: server,
-            describe: &mut |load| mirror.describe(load).into_iter().flatten().next(),
-            batch: plan.batch() / 4,
-            until: start + lasts,
-            step: &mut |name| meter.step(part(start.elapsed(), lasts), name),
-        };
-        explorer.choose(loads)
+        run.progress.begin(PREPARING);
+        for probe in &mut self.others {
+            probe.begin(run)?;
+        }
+        run.server.watch_pace();
+        self.references.begin(run)?;
+        self.requests.begin(run)
     }
 
-    /// Describes the loads, and leaves out those that the plan does not want or that are known.
-    fn prepare(&mut self, own: Vec<Workload>, chosen: Vec<Workload>, lone: Vec<Lone>) -> Prepared {
-        let mut prepared = Prepared {
-            own: own.len(),
-            loads: own,
-            operations: Vec::new(),
-            lone,
-        };
-        for (index, load) in prepared.loads.iter().enumerate() {
-            let operations = self.mirror.describe(load);
-            // Some of these mix requests; all but NoOperation are among the others again.
-            let filed = if index == 0 { operations } else { Vec::new() };
-            prepared.operations.push(filed);
+    /// The passes over all requests, and the references after them.
+    fn passes(&mut self, run: &mut Run<'_>) -> io::Result<()> {
+        self.requests.measure(run)?;
+        match run.progress.is_stopped() {
+            true => Ok(()),
+            false => self.references.measure(run),
         }
-        let described: Vec<_> = chosen
-            .into_iter()
-            .map(|load| (self.mirror.describe(&load), load))
-            .collect();
-        let needs = Needs::new(
-            self.plan,
-            described.iter().flat_map(|(all, _)| all.iter().flatten()),
-        );
-        for (operations, load) in described {
-            let all = || operations.iter().flatten();
-            // Two loads that the session does not tell apart have one price: the first one's.
-            let twice = prepared.operations.contains(&operations) && !load.is_answer;
-            let known = all().all(|operation| self.plan.knows(operation));
-            if !twice && !known && all().any(|it| needs.include(it)) {
-                prepared.loads.push(load);
-                prepared.operations.push(operations);
+    }
+
+    /// What was read so far, at the pace of the whole calibration.
+    fn settle(&mut self, settled: &Settled) {
+        self.requests.settle(settled);
+        self.references.settle(settled);
+        self.others
+            .iter_mut()
+            .for_each(|probe| probe.settle(settled));
+    }
+
+    /// What is measured after the passes.
+    fn after(&mut self, run: &mut Run<'_>, parameters: &mut ServerParameters) -> io::Result<()> {
+        for probe in &mut self.others {
+            if !run.progress.begin(probe.name()) {
+                return Ok(());
             }
+            probe.measure(run)?;
+            probe.fit(&run.plan, &mut run.tracker, parameters);
         }
-        prepared
-    }
-
-    fn sample(
-        &mut self,
-        server: &mut dyn Executor,
-        prepared: &Prepared,
-        readings: &mut Readings,
-    ) -> io::Result<()> {
-        let start = Instant::now();
-        let limit = self.plan.limit();
-        let meter = &mut self.meter;
-        meter.begin(MEASURING);
-        let mut step = |step: Step| {
-            let Step { load, done, to_do } = step;
-            // It ends with the time, or once all has been done often enough.
-            let of_all = done as f64 / (done + to_do).max(1) as f64;
-            let part = part(start.elapsed(), limit).max(of_all);
-            meter.step(part, prepared.name(load))
-        };
-        sampler::sample(
-            server,
-            &prepared.loads,
-            prepared.own,
-            &prepared.lone,
-            self.plan,
-            readings,
-            &mut step,
-        )
+        Ok(())
     }
 }
 
-/// Which part of `whole` has gone; all of none.
-fn part(gone: Duration, whole: Duration) -> f64 {
-    match whole.is_zero() {
-        true => 1.0,
-        false => gone.as_secs_f64() / whole.as_secs_f64(),
-    }
-}
-
-impl Prepared {
-    /// True where the plan wants one of the transport's own loads.
-    fn measures(&self, plan: &Plan) -> bool {
-        let mut operations = self.operations.iter().flatten().flatten();
-        operations.any(|operation| plan.wants(operation.request.as_str()))
-    }
-
-    fn name(&self, load: Option<usize>) -> &'static str {
-        load.and_then(|load| self.operations.get(load)?.iter().flatten().next())
-            .map_or("transport", |operation| operation.request.as_str())
-    }
-
-    /// Fits what was read into the parameters.
-    fn fill(&self, parameters: &mut ServerParameters, readings: &Readings, plan: &Plan) {
-        let (cpu, wall) = Transport::both(readings, &self.loads);
-        parameters.transport = transport::costs(cpu.as_ref(), wall.as_ref());
-        let samples = fit::samples(
-            &self.loads,
-            &self.operations,
-            readings,
-            cpu.as_ref(),
-            wall.as_ref(),
-        );
-        parameters.requests = fit::requests(&samples);
-        parameters.requests.retain(|costs| plan.wants(&costs.name));
-    }
-
-    /// The requests of loads that had no turn.
-    fn unmeasured(&self, readings: &Readings) -> Vec<String> {
-        let loads = self.own..self.loads.len();
-        let read = |load: &usize| {
-            readings
-                .loads
-                .get(*load)
-                .is_some_and(|it| it.iter().any(|it| !it.is_empty()))
-        };
-        let without = loads.filter(|load| !read(load) && !readings.refused.contains(load));
-        let names: BTreeSet<&str> = without.map(|load| self.name(Some(load))).collect();
-        names.into_iter().map(str::to_owned).collect()
-    }
-
-    /// The loads that the server answered with errors.
-    fn refusals(&self, readings: &Readings) -> Vec<String> {
-        let refused = readings.refused.iter();
-        let mut refused: Vec<String> = refused
-            .map(|&load| format!("{} was refused", self.name(Some(load))))
-            .collect();
-        refused.dedup();
-        refused
+/// The error that nothing which was asked for can be measured.
+fn nothing(plan: &Plan) -> MeasureError {
+    let wanted = plan.wanted.iter().map(|wanted| wanted.request.to_string());
+    let mut names: Vec<String> = plan.only.iter().cloned().chain(wanted).collect();
+    names.dedup();
+    MeasureError::Nothing {
+        names: names.join(", "),
     }
 }
 
@@ -469,3 +273,6 @@ fn failure(error: io::Error, partial: ServerParameters) -> MeasureError {
         _ => error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,17 +32,19 @@
 mod calibrate;
 mod error;
 mod fit;
-mod machine;
+mod machine_speed;
 mod plan;
 mod probes;
 mod progress;
 mod sampling;
 mod server;
+#[cfg(test)]
+mod simulated;
 mod workloads;
 
 pub use calibrate::measure;
 pub use error::MeasureError;
-pub use machine::probe;
+pub use machine_speed::probe;
 pub use plan::{Pin, Plan, Progress};
 pub use server::identity::{identify, this_machine};
 pub use server::target::Target;

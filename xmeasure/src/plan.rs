@@ -6,8 +6,6 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use x11prof_cost_model::{RequestCosts, SurroundingCosts};
 use x11prof_session::Operation;
 
-use crate::fit::rows;
-
 /// Half the width of the confidence interval, relative to the middle, that is aimed at.
 pub(crate) const AIM: f64 = 0.03;
 /// A spread that need not be improved on when a measurement is resumed.
@@ -102,7 +100,7 @@ impl Plan {
     /// How many passes there are at most; after the least of them, only half of the loads are in
     /// each. One whose interval is not narrow enough by then is written down with the interval
     /// that it has.
-    pub(crate) fn most_passes(&self) -> usize {
+    pub(crate) fn last_pass(&self) -> usize {
         if self.quick { self.least_passes() } else { 45 }
     }
 
@@ -167,7 +165,7 @@ impl Plan {
                 && entry.attribute_set() == operation.attributes
         });
         entries.any(|entry| {
-            if rows::is_slender(operation) {
+            if is_slender(operation) {
                 return entry.row.is_some_and(|row| is_narrow(row.spread));
             }
             let surroundings = |it: SurroundingCosts| {
@@ -184,6 +182,11 @@ impl Plan {
             points.any(|point| point.size == size && is_narrow(point.spread))
         })
     }
+}
+
+/// True of one shape that is much higher than it is wide.
+pub(crate) fn is_slender(operation: &Operation) -> bool {
+    matches!(operation.rows.as_slice(), [rows] if rows * rows > 4.0 * operation.op_size)
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub(crate) struct Meter<'a> {
     total: Duration,
     /// What was told last.
     share: f64,
+    /// Whether it was answered not to go on.
+    stopped: bool,
 }
 
 impl<'a> Meter<'a> {
@@ -28,6 +30,7 @@ impl<'a> Meter<'a> {
             phases,
             before: Duration::ZERO,
             share: 0.0,
+            stopped: false,
         }
     }
 
@@ -45,12 +48,19 @@ impl<'a> Meter<'a> {
         let done = self.before + lasts.mul_f64(part.clamp(0.0, 1.0));
         let share = done.as_secs_f64() / self.total.as_secs_f64().max(f64::EPSILON);
         self.share = self.share.max(share.min(1.0));
-        (self.tell)(Progress {
+        let go_on = (self.tell)(Progress {
             phase,
             share: self.share,
             left: self.total.saturating_sub(done),
             request,
-        })
+        });
+        self.stopped |= !go_on;
+        go_on
+    }
+
+    /// True once it was answered not to go on.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
     }
 }
 

@@ -1,8 +1,13 @@
 //! Running loads and reading the clocks: on a real server, often enough, at one pace.
 
-pub(crate) mod busy_client;
+pub(crate) mod batch;
+mod busy_client;
+pub(crate) mod executor;
+pub(crate) mod job;
 pub(crate) mod live;
-pub(crate) mod pace;
+mod pace;
+pub(crate) mod reading;
+pub(crate) mod rounding;
 pub(crate) mod sampler;
 pub(crate) mod statistics;
-pub(crate) mod steady;
+mod steady;

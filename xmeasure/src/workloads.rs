@@ -1,7 +1,9 @@
 //! The loads of a calibration, by family.
 
 pub(crate) mod loads;
+pub(crate) mod operations;
 pub(crate) mod selection;
+pub(crate) mod transport;
 pub(crate) mod workload;
 
 mod areas;
@@ -24,7 +26,7 @@ use x11rb_protocol::x11_utils::Request;
 
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::{SIDE, Stage};
+use crate::server::client::{Client, SIDE};
 use crate::server::wire;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
@@ -42,22 +44,22 @@ pub(crate) use self::resources::cursor_of;
 const RESOURCES: usize = 1024;
 
 /// All loads that this server can be given.
-pub(crate) fn all(stage: &mut Stage, plan: &Plan) -> Result<Loads, MeasureError> {
+pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureError> {
     let mut loads = Loads::default();
-    made_to_order::add(stage, plan, &mut loads)?;
-    drawing::add(stage, plan, &mut loads)?;
-    areas::add(stage, plan, &mut loads)?;
-    text::add(stage, plan, &mut loads)?;
-    images::add(stage, plan, &mut loads)?;
-    resources::add(stage, &mut loads)?;
-    windows::add(stage, &mut loads)?;
-    surroundings::add(stage, &mut loads)?;
-    window_requests::add(stage, &mut loads);
-    properties::add(stage, plan, &mut loads)?;
-    queries::add(stage, &mut loads)?;
-    extensions::add(stage, plan, &mut loads)?;
+    made_to_order::add(client, plan, &mut loads)?;
+    drawing::add(client, plan, &mut loads)?;
+    areas::add(client, plan, &mut loads)?;
+    text::add(client, plan, &mut loads)?;
+    images::add(client, plan, &mut loads)?;
+    resources::add(client, &mut loads)?;
+    windows::add(client, &mut loads)?;
+    surroundings::add(client, &mut loads)?;
+    window_requests::add(client, &mut loads);
+    properties::add(client, plan, &mut loads)?;
+    queries::add(client, &mut loads)?;
+    extensions::add(client, plan, &mut loads)?;
     if plan.intrusive {
-        intrusive::add(stage, &mut loads)?;
+        intrusive::add(client, &mut loads)?;
     }
     Ok(loads)
 }

@@ -4,8 +4,8 @@
 use x11prof_cost_model::Measured;
 use x11prof_session::Effect;
 
-use crate::fit::Sample;
-use crate::probes::transport::measured;
+use crate::fit::samples::Sample;
+use crate::sampling::rounding::measured;
 use crate::sampling::statistics::Estimate;
 
 /// Two answers differ where one is longer by more than this, in bytes.
@@ -54,7 +54,7 @@ mod tests {
     use x11prof_session::Operation;
 
     use super::apart;
-    use crate::fit::Sample;
+    use crate::fit::samples::Sample;
     use crate::sampling::statistics::Estimate;
 
     fn sample(size: f64, answer: f64) -> Sample {

@@ -1,11 +1,10 @@
 //! What a row that a shape reaches over counts as, beside the shape's area.
 
 use x11prof_cost_model::{Point, Row};
-use x11prof_session::Operation;
 
-use crate::fit::Sample;
-use crate::fit::blanks::by_size;
-use crate::probes::transport::rounded;
+use crate::fit::samples::Sample;
+use crate::fit::size_of_time::by_size;
+use crate::sampling::rounding::rounded;
 
 /// By the time that a slender shape takes, the side a of the square which takes as long, and from
 /// it the p of a² + a · p = area + rows · p. `None` where the shape is cheaper than its area.
@@ -19,9 +18,4 @@ pub(crate) fn row(sample: &Sample, points: &[Point]) -> Option<Row> {
         pixels: rounded(pixels, 4),
         spread,
     })
-}
-
-/// True of one shape that is much higher than it is wide.
-pub(crate) fn is_slender(operation: &Operation) -> bool {
-    matches!(operation.rows.as_slice(), [rows] if rows * rows > 4.0 * operation.op_size)
 }

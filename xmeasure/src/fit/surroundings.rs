@@ -5,8 +5,8 @@
 use x11prof_cost_model::{Measured, SurroundingCosts};
 use x11prof_session::{Effect, Surroundings};
 
-use crate::fit::Sample;
-use crate::probes::transport::measured;
+use crate::fit::samples::Sample;
+use crate::sampling::rounding::measured;
 use crate::sampling::statistics::Estimate;
 
 /// Siblings, rectangles that are left of their parent, windows covered or uncovered, and
@@ -157,7 +157,7 @@ mod tests {
     use x11prof_session::{Operation, Surroundings};
 
     use super::apart;
-    use crate::fit::Sample;
+    use crate::fit::samples::Sample;
     use crate::sampling::statistics::Estimate;
 
     fn sample(size: f64, [siblings, rectangles, overlapped, pixels]: [f64; 4]) -> Sample {

@@ -6,38 +6,35 @@
 mod requests;
 
 use std::io;
-use std::thread;
 use std::time::Duration;
 
-use x11prof_cost_model::{Micros, Point, RequestCosts};
+use x11prof_cost_model::{Micros, Point, RequestCosts, ServerParameters};
 use x11prof_session::Operation;
-use x11rb_protocol::protocol::xproto::GetInputFocusRequest;
-
-use crate::error::MeasureError;
-use crate::fit;
-use crate::plan::Plan;
-use crate::probes::mixed_requests::{Motley, motley};
-use crate::probes::transport::rounded;
-use crate::sampling::busy_client::Bustle;
-use crate::sampling::live::LiveServer;
-use crate::sampling::statistics::midmean;
-use crate::server::client::Stage;
-use crate::server::tracker::Mirror;
-use crate::server::wire::{core, no_operation};
 
 use self::requests::Requests;
-use super::batch::{Batch, Repeated};
+use super::mixed_requests::MixedRequests;
 use super::wakeups::HANDLING;
+use super::{Lasts, Probe, Run};
+use crate::error::MeasureError;
+use crate::fit::entries;
+use crate::plan::Plan;
+use crate::sampling::batch::{Batch, Streamed};
+use crate::sampling::executor::{Executor, Pause};
+use crate::sampling::rounding::rounded;
+use crate::sampling::statistics::midmean;
+use crate::server::client::Client;
+use crate::server::tracker::Tracker;
+use crate::server::wire::{input_focus, no_operation};
 
 /// The sleep behind which they are measured, and what is waited before that: a viewer is sent what it is to see,
 /// which has prices of its own.
 const SLEEP: Duration = Duration::from_millis(10);
-const LATER: Duration = Duration::from_millis(30);
+const SHOWN: Duration = Duration::from_millis(30);
 /// How often each is measured, and in a quick calibration.
 const TIMES: usize = 10;
 const QUICK: usize = 3;
 /// So often the two of a kind in a stream: what is quick there gets its price from this.
-const ON_END: usize = 64;
+const STREAMED: usize = 64;
 
 /// These requests, and what is usual.
 pub(crate) struct FirstUses {
@@ -45,171 +42,161 @@ pub(crate) struct FirstUses {
     /// What a reply costs beside, of a request that is as usual.
     question: Timed,
     usual: Timed,
-    /// Those that are answered, and those that are not.
+    /// Those that are answered, and pairs of those that are not.
     questions: Vec<Timed>,
-    kinds: Vec<Timed>,
-    /// What sets the scene, and what puts everything back.
-    before: Option<Vec<u8>>,
-    after: Option<Vec<u8>>,
-    bustle: Bustle,
+    pairs: Vec<Timed>,
+    /// What is sent first, and what puts everything back.
+    before: Option<Batch>,
+    after: Option<Batch>,
+    /// How often each is measured.
+    times: usize,
 }
 
-/// Requests behind sleeps, each by itself, and what they take in a stream of them all, in microseconds.
+/// Requests after sleeps, each by itself, and what they take in a stream of them all, in microseconds.
 struct Timed {
     each: Vec<Batch>,
-    all: Repeated,
+    all: Streamed,
     cold: Vec<f64>,
-    warm: Vec<f64>,
+    streamed: Vec<f64>,
 }
 
 impl Timed {
-    fn new(each: Vec<Batch>, all: Repeated) -> Timed {
+    fn new(each: Vec<Batch>, all: Streamed) -> Timed {
         Timed {
             each,
             all,
             cold: Vec::new(),
-            warm: Vec::new(),
+            streamed: Vec::new(),
         }
     }
 
-    /// One batch of these requests.
-    fn together(requests: &[Vec<u8>], answers: u64) -> Timed {
-        let batch = || Batch::once(requests.concat(), requests.len(), answers);
-        Timed::new(vec![batch()], Repeated::new(batch()))
+    /// One batch.
+    fn together(batch: Batch) -> Timed {
+        Timed::new(vec![batch.clone()], Streamed::new(batch))
     }
 
-    /// Requests that undo each other, each behind a sleep of its own.
-    fn apart(requests: &[Vec<u8>]) -> Timed {
-        let one = |bytes: &Vec<u8>| Batch::once(bytes.clone(), 1, 0);
-        let all = Batch::once(requests.concat(), requests.len(), 0);
-        let each = requests.iter().map(one).collect();
-        Timed::new(each, Repeated::on_end(all, ON_END))
+    /// Requests that undo each other, each after a sleep of its own.
+    fn apart([there, back]: [Vec<u8>; 2]) -> Timed {
+        let each = [there, back].map(|bytes| Batch::single(bytes, false));
+        let [there, back] = &each;
+        let both = there.then(back);
+        Timed::new(each.into(), Streamed::repeated(both, STREAMED))
     }
 
-    /// Reads it once more: all of it in a stream, and then behind a `pause`.
-    fn read(&mut self, server: &mut LiveServer, mut pause: impl FnMut()) -> io::Result<()> {
-        self.warm.extend(self.all.streamed(server)?);
+    /// Reads it once more: all of it in a stream, and then after a pause.
+    fn read(&mut self, server: &mut dyn Executor) -> io::Result<()> {
+        self.streamed.extend(self.all.streamed(server)?);
         for one in &self.each {
-            thread::sleep(LATER);
-            self.cold.extend(one.after(server, &mut pause)?);
+            server.pause(&[Pause::Sleep(SHOWN)]);
+            let pause = [Pause::Work(HANDLING), Pause::Sleep(SLEEP)];
+            self.cold.extend(one.after(server, &pause)?);
         }
-        thread::sleep(LATER);
+        server.pause(&[Pause::Sleep(SHOWN)]);
         Ok(())
     }
 
     /// What one batch takes in a stream.
     fn price(&self) -> Option<f64> {
-        let warm = midmean(self.warm.iter().copied())?;
-        Some(warm / self.each.len() as f64)
+        let streamed = midmean(self.streamed.iter().copied())?;
+        Some(streamed / self.each.len() as f64)
     }
 
-    /// What one costs behind a sleep beyond that.
+    /// What one costs after a sleep beyond that.
     fn colder(&self) -> Option<f64> {
         Some(midmean(self.cold.iter().copied())? - self.price()?)
     }
 }
 
 impl FirstUses {
-    /// About how long measuring them takes.
-    pub(crate) fn lasts(&self, plan: &Plan) -> Duration {
-        let known = [&self.nothing, &self.question, &self.usual];
-        let all = known.into_iter().chain(&self.questions).chain(&self.kinds);
-        let pauses: usize = all.map(|timed| timed.each.len() + 1).sum();
-        (LATER + SLEEP) * u32::try_from(pauses * times(plan)).unwrap_or(u32::MAX)
+    /// All of them, the known ones first.
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Timed> {
+        let known = [&mut self.nothing, &mut self.question, &mut self.usual];
+        let all = known.into_iter().chain(&mut self.questions);
+        all.chain(&mut self.pairs)
     }
+}
 
-    /// Prepares those that `plan` wants.
-    pub(crate) fn new(stage: &mut Stage, plan: &Plan) -> Result<FirstUses, MeasureError> {
-        let property = stage.atom("X11PROF_TRANSPORT")?;
-        let unseen = stage.like_the_screen()?;
-        let Motley { silent, answered } = motley(stage, unseen, property)?;
-        let answers = answered.len() as u64;
-        let usual: Vec<_> = silent.into_iter().chain(answered).collect();
+impl Probe for FirstUses {
+    fn prepare(client: &mut Client, plan: &Plan) -> Result<FirstUses, MeasureError> {
+        let property = client.atom("X11PROF_TRANSPORT")?;
+        let unseen = client.like_the_screen()?;
+        let mixed = MixedRequests::new(client, unseen, property)?;
         let Requests {
             before,
             questions,
             pairs,
             after,
-        } = Requests::new(stage, plan)?;
-        let questions = questions.into_iter();
+        } = Requests::new(client, plan)?;
+        let question = |bytes| Timed::together(Batch::single(bytes, true));
+        let silent = |bytes| Batch::single(bytes, false);
         Ok(FirstUses {
-            nothing: Timed::together(&[no_operation(1)], 0),
-            question: Timed::together(&[core(GetInputFocusRequest)], 1),
-            usual: Timed::together(&usual, answers),
-            questions: questions.map(|it| Timed::together(&[it], 1)).collect(),
-            kinds: pairs.iter().map(|both| Timed::apart(both)).collect(),
-            before,
-            after,
-            bustle: Bustle::new(),
+            nothing: Timed::together(silent(no_operation(1))),
+            question: question(input_focus()),
+            usual: Timed::together(mixed.together()),
+            questions: questions.into_iter().map(question).collect(),
+            pairs: pairs.into_iter().map(Timed::apart).collect(),
+            before: before.map(silent),
+            after: after.map(silent),
+            times: if plan.quick { QUICK } else { TIMES },
         })
     }
 
-    /// Measures them, and writes to the `entries` of a file how many usual first uses theirs are; what has
-    /// no entry yet gets one. Nothing where the server's processor time cannot be read.
-    pub(crate) fn measure(
-        mut self,
-        server: &mut LiveServer,
-        mirror: &mut Mirror,
-        plan: &Plan,
-        entries: &mut Vec<RequestCosts>,
-    ) -> io::Result<()> {
-        let FirstUses {
-            nothing,
-            question,
-            usual,
-            questions,
-            kinds,
-            before,
-            after,
-            bustle,
-        } = &mut self;
-        if questions.is_empty() && kinds.is_empty() {
+    fn name(&self) -> &'static str {
+        "first uses"
+    }
+
+    fn lasts(&self) -> Lasts {
+        let known = [&self.nothing, &self.question, &self.usual];
+        let all = known.into_iter().chain(&self.questions).chain(&self.pairs);
+        let pauses: usize = all.map(|timed| timed.each.len() + 1).sum();
+        let pauses = u32::try_from(pauses * self.times).unwrap_or(u32::MAX);
+        Lasts::once((SHOWN + SLEEP) * pauses)
+    }
+
+    fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
+        if self.questions.is_empty() && self.pairs.is_empty() {
             return Ok(());
         }
-        if let Some(before) = before {
-            server.behind(|| {}, before, 1, 0)?;
+        if let Some(before) = &self.before {
+            before.after(run.server, &[])?;
         }
-        for _ in 0..times(plan) {
-            let mut pause = || {
-                bustle.work(HANDLING);
-                thread::sleep(SLEEP);
-            };
-            let known = [&mut *nothing, question, usual];
-            let all = known.into_iter().chain(&mut *questions);
-            for timed in all.chain(&mut *kinds) {
-                timed.read(server, &mut pause)?;
+        for _ in 0..self.times {
+            for timed in self.all_mut() {
+                timed.read(run.server)?;
             }
         }
-        if let Some(after) = after {
-            server.behind(|| {}, after, 1, 0)?;
+        if let Some(after) = &self.after {
+            after.after(run.server, &[])?;
         }
-        let each = usual.all.once.requests as f64;
-        let (Some(nothing), Some(question), Some(usual)) =
-            (nothing.colder(), question.colder(), usual.colder())
-        else {
-            return Ok(());
+        Ok(())
+    }
+
+    /// Says of each entry how many usual first uses its own are; what has no entry yet gets one.
+    /// Nothing where the server's processor time cannot be read.
+    fn fit(&self, _: &Plan, tracker: &mut Tracker, parameters: &mut ServerParameters) {
+        let each = self.usual.all.once.requests as f64;
+        let (Some(nothing), Some(question), Some(usual)) = (
+            self.nothing.colder(),
+            self.question.colder(),
+            self.usual.colder(),
+        ) else {
+            return;
         };
         let usual = (usual - nothing) / each;
         // The question is a first use of its own.
-        let questions = questions.iter().map(|kind| (kind, question - usual));
-        let all = questions.chain(kinds.iter().map(|kind| (kind, nothing)));
+        let questions = self.questions.iter().map(|kind| (kind, question - usual));
+        let all = questions.chain(self.pairs.iter().map(|kind| (kind, nothing)));
         for (kind, without) in all.filter(|_| usual > 0.0) {
-            let operations = mirror.client(&kind.all.once.bytes);
+            let operations = tracker.sent(&kind.all.once.bytes);
             let (Some(operation), Some(colder), Some(price)) =
                 (operations.first(), kind.colder(), kind.price())
             else {
                 continue;
             };
-            let entry = entry_of(entries, operation, price);
+            let entry = entry_of(&mut parameters.requests, operation, price);
             entry.first_uses = Some(rounded(((colder - without) / usual).max(0.0), 3));
         }
-        Ok(())
     }
-}
-
-/// How often each is measured.
-fn times(plan: &Plan) -> usize {
-    if plan.quick { QUICK } else { TIMES }
 }
 
 /// The entry of an operation, made where there is none.
@@ -218,8 +205,8 @@ fn entry_of<'a>(
     operation: &Operation,
     price: f64,
 ) -> &'a mut RequestCosts {
-    let (name, attributes) = (operation.request.as_str(), fit::attributes(operation));
-    let known = |it: &RequestCosts| it.name == name && it.attributes == attributes;
+    let (name, attributes) = (operation.request.as_str(), entries::attributes(operation));
+    let known = |entry: &RequestCosts| entry.name == name && entry.attributes == attributes;
     let at = entries.iter().position(known).unwrap_or_else(|| {
         let point = Point {
             size: operation.op_size,
@@ -235,4 +222,44 @@ fn entry_of<'a>(
         entries.len() - 1
     });
     &mut entries[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+
+    use super::FirstUses;
+    use crate::plan::Plan;
+    use crate::simulated::{calibrated, truth};
+
+    #[test]
+    fn first_uses_are_found_again() {
+        let mut truth = truth();
+        // The write of answers is counted as a part of what is usual.
+        if let Some(flush) = truth
+            .transport
+            .as_mut()
+            .and_then(|transport| transport.flush.as_mut())
+        {
+            flush.cpu_us = Some(Micros::ZERO);
+        }
+        let names = ["GetModifierMapping", "WarpPointer"];
+        let plan = Plan {
+            intrusive: true,
+            only: names.map(str::to_owned).into(),
+            ..Plan::default()
+        };
+        let found = calibrated::<FirstUses>(&truth, &plan);
+        assert_eq!(found.requests.len(), names.len());
+        for name in names {
+            let of = |all: &[x11prof_cost_model::RequestCosts]| {
+                let entry = all.iter().find(|entry| entry.name == name).unwrap();
+                (entry.first_uses.unwrap(), entry.points[0].cpu_us.unwrap().0)
+            };
+            let (found, truth) = (of(&found.requests), of(&truth.requests));
+            assert!((found.0 - truth.0).abs() < 0.1, "{name}: {found:?}");
+            // With its transport: it has no entry of the passes.
+            assert!((found.1 - truth.1).abs() < 0.2, "{name}: {found:?}");
+        }
+    }
 }

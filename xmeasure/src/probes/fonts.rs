@@ -3,33 +3,37 @@
 //! ones in many milliseconds; which is which only the server knows, so that each is read by name.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use x11prof_cost_model::{Micros, Point, RequestCosts};
+use x11prof_cost_model::{Micros, Point, RequestCosts, ServerParameters};
 use x11prof_session::{Attribute, Operation, Value};
 use x11rb_protocol::protocol::xproto::{
     CloseFontRequest, GetInputFocusRequest, ListFontsRequest, ListFontsWithInfoRequest,
     OpenFontRequest,
 };
 
+use super::{Lasts, Probe, Run};
 use crate::error::MeasureError;
-use crate::fit;
+use crate::fit::entries;
 use crate::plan::Plan;
-use crate::probes::transport::rounded;
-use crate::sampling::live::LiveServer;
+use crate::sampling::batch::Batch;
+use crate::sampling::rounding::rounded;
 use crate::sampling::statistics::{Estimate, estimate};
-use crate::server::client::Stage;
-use crate::server::tracker::Mirror;
+use crate::server::client::Client;
+use crate::server::tracker::Tracker;
 use crate::server::wire;
 
-/// Names asked for at most.
-const MOST: u16 = 2000;
+/// No more names are asked for.
+const NAMES: u16 = 2000;
 /// How long that may take.
 const LASTS: Duration = Duration::from_secs(6);
 /// How often each is read; the first time the file may come from the disk.
 const TIMES: usize = 3;
 /// A font has an entry of its own where it takes as many times what most take.
-const DEAR: f64 = 3.0;
+const EXPENSIVE: f64 = 3.0;
+
+/// How often requests that do nothing are read.
+const NOTHING: usize = 100;
 
 /// The two requests that read fonts.
 const READERS: [&str; 2] = ["ListFontsWithInfo", "OpenFont"];
@@ -38,46 +42,44 @@ const READERS: [&str; 2] = ["ListFontsWithInfo", "OpenFont"];
 pub(crate) struct Fonts {
     fonts: Vec<Font>,
     /// As many requests that do nothing, of the same transport.
-    nothing: Vec<u8>,
+    nothing: Batch,
+    nothing_times: Vec<f64>,
+    /// How often each is read.
+    times: usize,
 }
 
 struct Font {
-    /// For each reader, with a question behind.
-    bytes: [Vec<u8>; READERS.len()],
-    /// What each reading took, with its transport, in microseconds.
-    times: [Vec<f64>; READERS.len()],
+    readers: [Reader; READERS.len()],
 }
 
-impl Fonts {
-    /// How long reading them may take.
-    pub(crate) fn lasts(&self) -> Duration {
-        if self.fonts.is_empty() {
-            Duration::ZERO
-        } else {
-            LASTS
-        }
-    }
+struct Reader {
+    /// The request, what undoes it, and a question.
+    batch: Batch,
+    /// What each reading took, with its transport, in microseconds.
+    times: Vec<f64>,
+}
 
+impl Probe for Fonts {
     /// Asks for the names: those that `plan` wants to know of, else all.
-    pub(crate) fn new(stage: &mut Stage, plan: &Plan) -> Result<Fonts, MeasureError> {
+    fn prepare(client: &mut Client, plan: &Plan) -> Result<Fonts, MeasureError> {
         let wanted = plan.wanted.iter().filter_map(name_wanted);
         let mut names: Vec<Vec<u8>> = wanted.map(|name| name.as_bytes().to_vec()).collect();
         if plan.wanted.is_empty() && READERS.iter().any(|reader| plan.wants(reader)) {
-            let list = stage.ask(ListFontsRequest {
-                max_names: MOST,
+            let list = client.ask(ListFontsRequest {
+                max_names: NAMES,
                 pattern: b"*".into(),
             })?;
             let list = list.map(|reply| reply.names).unwrap_or_default();
             names = list.into_iter().map(|name| name.name).collect();
         }
-        let screen = &stage.screen;
+        let screen = &client.screen;
         let dots = resolution(screen.width_in_pixels, screen.width_in_millimeters);
         let sized = |name: Vec<u8>| sized(&name, dots).unwrap_or(name);
         names = names.into_iter().map(sized).collect();
         names.sort();
         names.dedup();
         let question = wire::core(GetInputFocusRequest);
-        let id = stage.id();
+        let id = client.id();
         let font = |name: Vec<u8>| {
             let list = wire::core(ListFontsWithInfoRequest {
                 max_names: 1,
@@ -89,76 +91,90 @@ impl Fonts {
             });
             let close = wire::core(CloseFontRequest { font: id });
             Font {
-                bytes: [
-                    [list, wire::no_operation(1), question.clone()].concat(),
-                    [open, close, question.clone()].concat(),
+                readers: [
+                    Reader {
+                        batch: with_question([list, wire::no_operation(1), question.clone()]),
+                        times: Vec::new(),
+                    },
+                    Reader {
+                        batch: with_question([open, close, question.clone()]),
+                        times: Vec::new(),
+                    },
                 ],
-                times: Default::default(),
             }
         };
+        let nothing = [
+            wire::no_operation(1),
+            wire::no_operation(1),
+            question.clone(),
+        ];
         Ok(Fonts {
             fonts: names.into_iter().map(font).collect(),
-            nothing: [
-                wire::no_operation(1),
-                wire::no_operation(1),
-                question.clone(),
-            ]
-            .concat(),
+            nothing: with_question(nothing),
+            nothing_times: Vec::new(),
+            times: if plan.quick { 1 } else { TIMES },
         })
     }
 
-    /// Reads them, each a few times, and gives an entry for most and one for each that is dear;
-    /// none where the server's processor time cannot be read.
-    pub(crate) fn measure(
-        mut self,
-        server: &mut LiveServer,
-        mirror: &mut Mirror,
-        plan: &Plan,
-    ) -> io::Result<Vec<RequestCosts>> {
-        let (start, mut nothing) = (Instant::now(), Vec::new());
-        let times = if plan.quick { 1 } else { TIMES };
-        'times: for _ in 0..times {
+    fn name(&self) -> &'static str {
+        "fonts"
+    }
+
+    fn lasts(&self) -> Lasts {
+        match self.fonts.is_empty() {
+            true => Lasts::default(),
+            false => Lasts::once(LASTS),
+        }
+    }
+
+    /// Reads each a few times, as far as the time allows.
+    fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
+        let start = run.server.elapsed();
+        for _ in 0..self.times {
             for font in &mut self.fonts {
-                for (bytes, times) in font.bytes.iter().zip(&mut font.times) {
-                    if start.elapsed() > LASTS {
-                        break 'times;
+                for reader in &mut font.readers {
+                    if run.server.elapsed().saturating_sub(start) > LASTS {
+                        return Ok(());
                     }
-                    times.extend(server.behind(|| {}, bytes, 3, 1)?);
+                    reader.times.extend(reader.batch.after(run.server, &[])?);
                 }
-                if nothing.len() < 100 {
-                    nothing.extend(server.behind(|| {}, &self.nothing, 3, 1)?);
+                if self.nothing_times.len() < NOTHING {
+                    let nothing = self.nothing.after(run.server, &[])?;
+                    self.nothing_times.extend(nothing);
                 }
             }
         }
-        let Some(nothing) = estimate(&nothing) else {
-            return Ok(Vec::new());
+        Ok(())
+    }
+
+    /// An entry for most and one for each that is expensive; none where the server's processor
+    /// time cannot be read.
+    fn fit(&self, plan: &Plan, tracker: &mut Tracker, parameters: &mut ServerParameters) {
+        let Some(nothing) = estimate(&self.nothing_times) else {
+            return;
         };
-        let mut entries = Vec::new();
-        for (reader, name) in READERS.iter().enumerate() {
-            let read = self.fonts.iter_mut().filter_map(|font| {
-                let bytes = font.bytes.get(reader)?;
-                let operation = mirror.client(bytes).into_iter().next()?;
+        for (at, name) in READERS.iter().enumerate() {
+            let read = self.fonts.iter().filter_map(|font| {
+                let reader = font.readers.get(at)?;
+                let operation = tracker.sent(&reader.batch.bytes).into_iter().next()?;
                 let is_read = operation.attributes.get(fontname()).is_some();
-                let time = estimate(font.times.get(reader)?)?;
-                let more = time.centre - nothing.centre;
-                (is_read && more > 0.0).then(|| {
-                    let half_width = time.half_width;
-                    (
-                        operation,
-                        Estimate {
-                            centre: more,
-                            half_width,
-                        },
-                    )
-                })
+                let Estimate { centre, half_width } = estimate(&reader.times)?;
+                let centre = centre - nothing.centre;
+                let more = Estimate { centre, half_width };
+                (is_read && centre > 0.0).then_some((operation, more))
             });
             let read: Vec<(Operation, Estimate)> = read.collect();
             if plan.wants(name) {
-                entries.extend(filed(&read, !plan.wanted.is_empty()));
+                let entries = filed(&read, !plan.wanted.is_empty());
+                parameters.requests.extend(entries);
             }
         }
-        Ok(entries)
     }
+}
+
+/// Two requests and the question that follows them.
+fn with_question(requests: [Vec<u8>; 3]) -> Batch {
+    Batch::new(requests.concat(), 3, 1)
 }
 
 /// One entry without a font's name, at what most cost, and one for each that costs much more; of
@@ -183,7 +199,7 @@ fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
         };
         entries.push(entry(&operation, usual));
     }
-    let dear = |time: &Estimate| each || time.centre > DEAR * usual.centre;
+    let dear = |time: &Estimate| each || time.centre > EXPENSIVE * usual.centre;
     let own = read.iter().filter(|(_, time)| dear(time));
     entries.extend(own.map(|(operation, time)| entry(operation, *time)));
     entries
@@ -198,7 +214,7 @@ fn entry(operation: &Operation, time: Estimate) -> RequestCosts {
     };
     RequestCosts {
         name: operation.request.as_str().to_owned(),
-        attributes: fit::attributes(operation),
+        attributes: entries::attributes(operation),
         points: vec![point],
         ..RequestCosts::default()
     }
@@ -248,8 +264,31 @@ fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
 mod tests {
     use x11prof_session::{Operation, Value};
 
-    use super::{filed, resolution, sized};
+    use super::{Fonts, filed, resolution, sized};
+    use crate::plan::Plan;
     use crate::sampling::statistics::Estimate;
+    use crate::simulated::{calibrated, truth};
+
+    #[test]
+    fn what_reading_a_font_costs_is_found_again() {
+        let fonts = ["cheap", "large"];
+        let wanted = |font| {
+            let mut operation = Operation::new("OpenFont".into());
+            let attributes = &mut operation.attributes;
+            attributes.set("fontname".into(), Value::parse(font));
+            operation
+        };
+        let plan = Plan {
+            wanted: fonts.map(wanted).into(),
+            ..Plan::default()
+        };
+        let found = calibrated::<Fonts>(&truth(), &plan).requests;
+        let times = found.iter().map(|entry| entry.points[0].cpu_us.unwrap().0);
+        let times: Vec<f64> = times.collect();
+        // With the name's bytes; CloseFont is free.
+        assert!((times[0] - 50.0).abs() < 0.1, "{times:?}");
+        assert!((times[1] - 9000.0).abs() < 1.0, "{times:?}");
+    }
 
     #[test]
     fn a_scalable_name_is_given_a_size() {

@@ -1,18 +1,19 @@
-//! What a server is watched after before it is measured: some work on after they have answered.
+//! Whether a server works on after it has answered: a stretch of drawing to find out with.
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
 use crate::error::MeasureError;
-use crate::server::client::{SIDE, Stage};
+use crate::sampling::batch::Batch;
+use crate::server::client::{Client, SIDE};
 use crate::server::wire;
 
-/// How many such requests: some milliseconds of drawing.
-pub(crate) const DRAWINGS: u64 = 200;
+/// So many requests are some milliseconds of drawing.
+const DRAWINGS: usize = 200;
 
-/// Requests that show whether the server goes on with what it has drawn after it has answered.
-pub(crate) fn drawing(stage: &mut Stage) -> Result<Vec<u8>, MeasureError> {
-    let drawable = stage.window;
-    let gc = stage.gc(drawable, CreateGCAux::new())?;
+/// Large rectangles on the window.
+pub(crate) fn drawing(client: &mut Client) -> Result<Batch, MeasureError> {
+    let drawable = client.window;
+    let gc = client.gc(drawable, CreateGCAux::new())?;
     let side = SIDE - 100;
     let rectangle = Rectangle {
         x: 0,
@@ -25,5 +26,5 @@ pub(crate) fn drawing(stage: &mut Stage) -> Result<Vec<u8>, MeasureError> {
         gc,
         rectangles: [rectangle].as_slice().into(),
     });
-    Ok(request.repeat(DRAWINGS as usize))
+    Ok(Batch::single(request, false).repeated(DRAWINGS))
 }

@@ -15,143 +15,155 @@ use x11rb_protocol::protocol::xproto::{
 };
 
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::sampling::batch::Batch;
+use crate::server::client::Client;
 use crate::server::wire;
 use crate::workloads::{TRANSLUCENT, root_format};
 
-/// Requests as bytes, one by one.
-pub(crate) struct Motley {
-    pub(crate) silent: Vec<Vec<u8>>,
-    /// Those that are answered.
-    pub(crate) answered: Vec<Vec<u8>>,
+/// One request of each of many names: small ones, so that what is cold in them weighs. Sent again,
+/// they find everything as before.
+pub(super) struct MixedRequests {
+    /// Those that are not answered.
+    silent: Vec<Vec<u8>>,
+    /// Those that are.
+    answered: Vec<Vec<u8>>,
 }
 
-/// One request of each of many names: small ones, so that what is cold in them weighs. Sent again, they find everything as before.
-/// They draw on `drawable`.
-pub(crate) fn motley(
-    stage: &mut Stage,
-    drawable: u32,
-    property: u32,
-) -> Result<Motley, MeasureError> {
-    let window = stage.window;
-    let gc = stage.gc(window, CreateGCAux::new())?;
-    let pixmap = stage.pixmap(stage.screen.root_depth, 16)?;
-    let (x, y, width, height) = (4, 4, 8, 8);
-    let points: Vec<Point> = (0..4).map(|at| Point { x: at * 8, y: at }).collect();
-    let segment = Segment {
-        x1: 1,
-        y1: 2,
-        x2: 9,
-        y2: 7,
-    };
-    let rectangle = Rectangle {
-        x,
-        y,
-        width,
-        height,
-    };
-    let arc = Arc {
-        x,
-        y,
-        width,
-        height,
-        angle1: 0,
-        angle2: 23040,
-    };
-    let mut silent = vec![
-        wire::core(ChangeGCRequest {
-            gc,
-            value_list: Cow::Owned(ChangeGCAux::new().foreground(1)),
-        }),
-        wire::core(PolyFillRectangleRequest {
-            drawable,
-            gc,
-            rectangles: [rectangle].as_slice().into(),
-        }),
-        wire::core(PolyLineRequest {
-            coordinate_mode: CoordMode::ORIGIN,
-            drawable,
-            gc,
-            points: points.into(),
-        }),
-        wire::core(PolySegmentRequest {
-            drawable,
-            gc,
-            segments: [segment].as_slice().into(),
-        }),
-        wire::core(PolyFillArcRequest {
-            drawable,
-            gc,
-            arcs: [arc].as_slice().into(),
-        }),
-        wire::core(CopyAreaRequest {
-            src_drawable: pixmap,
-            dst_drawable: drawable,
-            gc,
-            src_x: 0,
-            src_y: 0,
-            dst_x: x,
-            dst_y: y,
-            width,
-            height,
-        }),
-        wire::core(ChangePropertyRequest {
-            mode: PropMode::REPLACE,
-            window: stage.silent,
-            property,
-            type_: AtomEnum::STRING.into(),
-            format: 8,
-            data_len: 4,
-            data: b"abcd".as_slice().into(),
-        }),
-    ];
-    let answered = vec![
-        wire::core(GetPropertyRequest {
-            delete: false,
-            window: stage.silent,
-            property,
-            type_: AtomEnum::STRING.into(),
-            long_offset: 0,
-            long_length: 1,
-        }),
-        wire::core(GetGeometryRequest { drawable: window }),
-        wire::core(QueryTreeRequest { window }),
-        wire::core(QueryPointerRequest { window }),
-        wire::core(InternAtomRequest {
-            only_if_exists: false,
-            name: b"X11PROF_TRANSPORT".as_slice().into(),
-        }),
-        wire::core(GetImageRequest {
-            format: ImageFormat::Z_PIXMAP,
-            drawable,
+impl MixedRequests {
+    /// All of them in one batch.
+    pub(super) fn together(&self) -> Batch {
+        let requests = self.silent.len() + self.answered.len();
+        let bytes = self.silent.iter().chain(&self.answered).flatten();
+        let bytes = bytes.copied().collect();
+        Batch::new(bytes, requests as u64, self.answered.len() as u64)
+    }
+
+    /// Requests that draw on `drawable`.
+    pub(super) fn new(
+        client: &mut Client,
+        drawable: u32,
+        property: u32,
+    ) -> Result<MixedRequests, MeasureError> {
+        let window = client.window;
+        let gc = client.gc(window, CreateGCAux::new())?;
+        let pixmap = client.pixmap(client.screen.root_depth, 16)?;
+        let (x, y, width, height) = (4, 4, 8, 8);
+        let points: Vec<Point> = (0..4).map(|at| Point { x: at * 8, y: at }).collect();
+        let segment = Segment {
+            x1: 1,
+            y1: 2,
+            x2: 9,
+            y2: 7,
+        };
+        let rectangle = Rectangle {
             x,
             y,
-            width: 1,
-            height: 1,
-            plane_mask: !0,
-        }),
-    ];
-    silent.extend(pictures(stage, drawable)?);
-    Ok(Motley { silent, answered })
+            width,
+            height,
+        };
+        let arc = Arc {
+            x,
+            y,
+            width,
+            height,
+            angle1: 0,
+            angle2: 23040,
+        };
+        let mut silent = vec![
+            wire::core(ChangeGCRequest {
+                gc,
+                value_list: Cow::Owned(ChangeGCAux::new().foreground(1)),
+            }),
+            wire::core(PolyFillRectangleRequest {
+                drawable,
+                gc,
+                rectangles: [rectangle].as_slice().into(),
+            }),
+            wire::core(PolyLineRequest {
+                coordinate_mode: CoordMode::ORIGIN,
+                drawable,
+                gc,
+                points: points.into(),
+            }),
+            wire::core(PolySegmentRequest {
+                drawable,
+                gc,
+                segments: [segment].as_slice().into(),
+            }),
+            wire::core(PolyFillArcRequest {
+                drawable,
+                gc,
+                arcs: [arc].as_slice().into(),
+            }),
+            wire::core(CopyAreaRequest {
+                src_drawable: pixmap,
+                dst_drawable: drawable,
+                gc,
+                src_x: 0,
+                src_y: 0,
+                dst_x: x,
+                dst_y: y,
+                width,
+                height,
+            }),
+            wire::core(ChangePropertyRequest {
+                mode: PropMode::REPLACE,
+                window: client.unwatched,
+                property,
+                type_: AtomEnum::STRING.into(),
+                format: 8,
+                data_len: 4,
+                data: b"abcd".as_slice().into(),
+            }),
+        ];
+        let answered = vec![
+            wire::core(GetPropertyRequest {
+                delete: false,
+                window: client.unwatched,
+                property,
+                type_: AtomEnum::STRING.into(),
+                long_offset: 0,
+                long_length: 1,
+            }),
+            wire::core(GetGeometryRequest { drawable: window }),
+            wire::core(QueryTreeRequest { window }),
+            wire::core(QueryPointerRequest { window }),
+            wire::core(InternAtomRequest {
+                only_if_exists: false,
+                name: b"X11PROF_TRANSPORT".as_slice().into(),
+            }),
+            wire::core(GetImageRequest {
+                format: ImageFormat::Z_PIXMAP,
+                drawable,
+                x,
+                y,
+                width: 1,
+                height: 1,
+                plane_mask: !0,
+            }),
+        ];
+        silent.extend(render(client, drawable)?);
+        Ok(MixedRequests { silent, answered })
+    }
 }
 
 /// The same of RENDER; none where the server lacks it.
-fn pictures(stage: &mut Stage, drawable: u32) -> Result<Vec<Vec<u8>>, MeasureError> {
-    let Some(major) = stage.extension("RENDER")? else {
+fn render(client: &mut Client, drawable: u32) -> Result<Vec<Vec<u8>>, MeasureError> {
+    let Some(major) = client.extension("RENDER")? else {
         return Ok(Vec::new());
     };
-    let known = stage.ask_extension(QueryPictFormatsRequest, major)?;
-    let Some(format) = known.and_then(|known| root_format(stage, &known)) else {
+    let known = client.ask_extension(QueryPictFormatsRequest, major)?;
+    let Some(format) = known.and_then(|known| root_format(client, &known)) else {
         return Ok(Vec::new());
     };
-    let (pid, source) = (stage.id(), stage.id());
+    let (pid, source) = (client.id(), client.id());
     let picture = CreatePictureRequest {
         pid,
         drawable,
         format,
         value_list: Cow::Owned(CreatePictureAux::new()),
     };
-    stage.try_bytes(&wire::extension(picture, major))?;
+    client.try_bytes(&wire::extension(picture, major))?;
     let rectangle = Rectangle {
         x: 4,
         y: 4,

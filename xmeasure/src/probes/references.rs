@@ -7,18 +7,22 @@
 use std::borrow::Cow;
 use std::io;
 
-use x11prof_cost_model::{Clock, Micros, Reference};
+use x11prof_cost_model::{Clock, Reference, ServerParameters};
 use x11rb_protocol::protocol::xproto::{
     ChangeGCAux, ChangeGCRequest, CoordMode, CreateGCAux, GetInputFocusRequest, Point,
     PolyFillRectangleRequest, PolyPointRequest, Rectangle,
 };
 
+use super::{Lasts, Probe, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::probes::transport::rounded;
-use crate::sampling::sampler::{Executor, Place, repetitions};
+use crate::sampling::executor::Executor;
+use crate::sampling::reading::Place;
+use crate::sampling::rounding::{micros, rounded};
+use crate::sampling::sampler::repetitions;
 use crate::sampling::statistics::{Estimate, LEAST, estimate};
-use crate::server::client::Stage;
+use crate::server::client::Client;
+use crate::server::tracker::Tracker;
 use crate::server::wire;
 use crate::workloads::workload::{Sync, Workload};
 use crate::workloads::{copy, place};
@@ -28,19 +32,79 @@ const ROUNDS: usize = 2 * LEAST;
 /// The side of what is drawn, in pixels.
 const SIDE: u16 = 10;
 
-/// The loads, each with what it is.
-pub(crate) struct References(Vec<(&'static str, Workload)>);
-
-/// What each took at one end, in microseconds a request; `None` where it was refused.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Look(Vec<Option<Estimate>>);
+/// The loads, and what was read of them.
+pub(crate) struct References {
+    loads: Vec<(&'static str, Workload)>,
+    start: Vec<Option<Estimate>>,
+    end: Vec<Option<Estimate>>,
+}
 
 impl References {
-    /// Prepares them on `stage`.
-    pub(crate) fn new(stage: &mut Stage) -> Result<References, MeasureError> {
-        let (window, black) = (stage.window, stage.screen.black_pixel);
-        let gc = stage.gc(window, CreateGCAux::new().foreground(black))?;
-        let other = stage.gc(window, CreateGCAux::new())?;
+    /// Nothing read yet.
+    pub(crate) fn of(loads: Vec<(&'static str, Workload)>) -> References {
+        References {
+            loads,
+            start: Vec::new(),
+            end: Vec::new(),
+        }
+    }
+
+    /// What each takes now, in microseconds a request, read in turns with the sender where the
+    /// processor's clock counts; `None` where it is refused.
+    fn look(&self, executor: &mut dyn Executor, plan: &Plan) -> io::Result<Vec<Option<Estimate>>> {
+        executor.place(Place::Usual)?;
+        let mut ready = Vec::new();
+        for (_, load) in &self.loads {
+            let answers = executor.rehearse(load)?;
+            let refused = answers.iter().any(|answers| answers.errors > 0);
+            let times = match refused {
+                true => 0,
+                false => repetitions(executor, load, &answers, plan.batch())?,
+            };
+            ready.push((load, answers, times, Vec::new()));
+        }
+        for _ in 0..ROUNDS {
+            for (load, answers, times, taken) in &mut ready {
+                if *times > 0 {
+                    let readings = executor.run(load, answers, *times)?;
+                    let cpu: Option<f64> = readings
+                        .iter()
+                        .map(|reading| reading.time(Clock::Cpu))
+                        .sum();
+                    let wall: f64 = readings.iter().map(|reading| reading.wall).sum();
+                    let requests: u64 = readings.iter().map(|reading| reading.requests).sum();
+                    taken.push(cpu.unwrap_or(wall) / requests.max(1) as f64);
+                }
+            }
+        }
+        let estimates = ready.iter().map(|(.., taken)| estimate(taken));
+        Ok(estimates.collect())
+    }
+
+    /// Both ends beside each other.
+    pub(crate) fn compared(&self) -> Vec<Reference> {
+        let both = self.loads.iter().zip(self.start.iter().zip(&self.end));
+        let both = both.filter_map(|((name, _), (start, end))| {
+            let (start, end) = ((*start)?, (*end)?);
+            let time = |estimate: Estimate| micros(estimate.centre.max(0.0), 5);
+            let spread = start.spread().zip(end.spread());
+            Some(Reference {
+                load: (*name).to_owned(),
+                start_us: time(start),
+                end_us: time(end),
+                // Independent relative errors of a ratio add in squares.
+                spread: spread.map(|(start, end)| rounded(start.hypot(end), 2)),
+            })
+        });
+        both.collect()
+    }
+}
+
+impl Probe for References {
+    fn prepare(client: &mut Client, _: &Plan) -> Result<References, MeasureError> {
+        let (window, black) = (client.window, client.screen.black_pixel);
+        let gc = client.gc(window, CreateGCAux::new().foreground(black))?;
+        let other = client.gc(window, CreateGCAux::new())?;
         let drawn = |request: &dyn Fn(i16, i16) -> Vec<u8>| {
             Workload::varied(Sync::ReadBack, usize::from(SIDE * SIDE), |index| {
                 let (x, y) = place(index, SIDE, SIDE);
@@ -80,7 +144,7 @@ impl References {
         let nothing = Workload::repeated(&wire::no_operation(1), Sync::RoundTrip);
         let focus = wire::core(GetInputFocusRequest);
         let question = Workload::repeated(&focus, Sync::RoundTrip);
-        Ok(References(vec![
+        Ok(References::of(vec![
             ("PolyFillRectangle 10x10", rectangle),
             ("NoOperation", nothing),
             ("CopyArea 10x10", copy),
@@ -90,57 +154,64 @@ impl References {
         ]))
     }
 
-    /// Measures them, in turns, with the sender where the processor's clock counts.
-    pub(crate) fn look(&self, executor: &mut dyn Executor, plan: &Plan) -> io::Result<Look> {
-        executor.place(Place::Usual)?;
-        let mut ready = Vec::new();
-        for (_, load) in &self.0 {
-            let answers = executor.rehearse(load)?;
-            let refused = answers.iter().any(|answers| answers.errors > 0);
-            let times = match refused {
-                true => 0,
-                false => repetitions(executor, load, &answers, plan.batch())?,
-            };
-            ready.push((load, answers, times, Vec::new()));
-        }
-        for _ in 0..ROUNDS {
-            for (load, answers, times, taken) in &mut ready {
-                if *times > 0 {
-                    let readings = executor.run(load, answers, *times)?;
-                    let cpu: Option<f64> = readings.iter().map(|it| it.time(Clock::Cpu)).sum();
-                    let wall: f64 = readings.iter().map(|it| it.wall).sum();
-                    let requests: u64 = readings.iter().map(|it| it.requests).sum();
-                    taken.push(cpu.unwrap_or(wall) / requests.max(1) as f64);
-                }
-            }
-        }
-        let estimates = ready.iter().map(|(.., taken)| estimate(taken));
-        Ok(Look(estimates.collect()))
+    fn name(&self) -> &'static str {
+        "references"
     }
 
-    /// Both ends beside each other.
-    pub(crate) fn compare(&self, start: &Look, end: &Look) -> Vec<Reference> {
-        let looks = start.0.iter().zip(&end.0);
-        let both = self.0.iter().zip(looks).filter_map(|((name, _), looks)| {
-            let (start, end) = ((*looks.0)?, (*looks.1)?);
-            let time = |it: Estimate| Micros(rounded(it.centre.max(0.0), 5));
-            let spread = start.spread().zip(end.spread());
-            Some(Reference {
-                load: (*name).to_owned(),
-                start_us: time(start),
-                end_us: time(end),
-                // Independent relative errors of a ratio add in squares.
-                spread: spread.map(|(start, end)| rounded(start.hypot(end), 2)),
-            })
-        });
-        both.collect()
+    /// As good as nothing.
+    fn lasts(&self) -> Lasts {
+        Lasts::default()
+    }
+
+    fn begin(&mut self, run: &mut Run<'_>) -> io::Result<()> {
+        self.start = self.look(run.server, &run.plan)?;
+        Ok(())
+    }
+
+    fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
+        self.end = self.look(run.server, &run.plan)?;
+        Ok(())
+    }
+
+    fn fit(&self, _: &Plan, _: &mut Tracker, parameters: &mut ServerParameters) {
+        parameters.method.references = self.compared();
     }
 }
 
 #[cfg(test)]
-impl References {
-    /// Of loads that a mock knows.
-    pub(crate) fn of(loads: Vec<(&'static str, Workload)>) -> References {
-        References(loads)
+mod tests {
+    use x11prof_cost_model::left_behind;
+
+    use super::References;
+    use crate::plan::Plan;
+    use crate::probes::Probe;
+    use crate::simulated::{Quirks, Simulated, connected, truth};
+
+    /// PolyFillRectangle (protocol, Encoding).
+    const RECTANGLE: u8 = 70;
+
+    /// What the references say where a rectangle costs so much more from the middle on.
+    fn left_behind_by(more: f64) -> Vec<String> {
+        let plan = Plan::default();
+        let prepare = |client: &mut _| References::prepare(client, &plan).unwrap();
+        let (client, tracker, mut references) = connected(prepare);
+        let mut server = Simulated::new(&truth(), &client, tracker);
+        references.start = references.look(&mut server, &plan).unwrap();
+        server.quirks = Quirks {
+            spoilt: Some((server.batches, RECTANGLE, more)),
+            ..Quirks::default()
+        };
+        references.end = references.look(&mut server, &plan).unwrap();
+        left_behind(&references.compared())
+    }
+
+    #[test]
+    fn what_a_calibration_leaves_behind_is_seen_at_its_end() {
+        assert!(left_behind_by(0.0).is_empty());
+        let remarks = left_behind_by(0.2);
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        // Of 0.4 microseconds.
+        let expected = "PolyFillRectangle 10x10 took 1.50 times";
+        assert!(remarks[0].starts_with(expected), "{remarks:?}");
     }
 }

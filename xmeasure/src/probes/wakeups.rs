@@ -6,32 +6,29 @@
 
 mod area;
 mod passes;
+mod points;
 
 use std::io;
-use std::thread;
 use std::time::Duration;
 
-use x11prof_cost_model::{AfterSleep, AfterWork, Measured, Micros, TransportCosts};
-use x11rb_protocol::protocol::xproto::{
-    AtomEnum, ChangePropertyRequest, GetInputFocusRequest, PropMode,
-};
-
-use crate::error::MeasureError;
-use crate::probes::mixed_requests::{Motley, motley};
-use crate::probes::transport::rounded;
-use crate::sampling::busy_client::Bustle;
-use crate::sampling::live::LiveServer;
-use crate::sampling::sampler::{Executor, Place};
-use crate::sampling::statistics::{Estimate, LEAST};
-use crate::server::client::Stage;
-use crate::server::connection::RawConnection;
-use crate::server::target::Target;
-use crate::server::wire;
-use crate::workloads::workload::Sync;
+use x11prof_cost_model::{AfterSleep, ServerParameters};
+use x11rb_protocol::protocol::xproto::{AtomEnum, ChangePropertyRequest, PropMode};
 
 use self::area::{MEGAPIXELS, area};
-use self::passes::{Pass, Slept, middle, over_passes};
-use super::batch::{BATCH, Batch, Repeated};
+use self::passes::{Pass, Woken};
+use self::points::Amounts;
+use super::mixed_requests::MixedRequests;
+use super::{Lasts, Probe, Run};
+use crate::error::MeasureError;
+use crate::plan::Plan;
+use crate::sampling::batch::{Batch, Streamed};
+use crate::sampling::executor::{Executor, Pause, Settled};
+use crate::sampling::reading::Place;
+use crate::sampling::statistics::LEAST;
+use crate::server::client::Client;
+use crate::server::tracker::Tracker;
+use crate::server::wire;
+use crate::workloads::workload::Sync;
 
 /// A sleep in which clients work, and for how long.
 const LONG: Duration = Duration::from_millis(3);
@@ -56,140 +53,76 @@ const WORK: [Duration; 4] = [
     Duration::from_micros(3200),
 ];
 const WORKED: usize = 5;
-/// Requests that follow each other's answers at once: so many that how often the server sleeps
-/// between them has settled.
+/// So many requests follow each other's answers at once: by then it has settled how often the
+/// server sleeps between them.
 const VOLLEY: u64 = 512;
-/// The loads.
-pub(crate) struct Rest {
+/// Requests of the batches whose replies and events are counted.
+const COUNTED: usize = 16;
+/// About how long a half of the passes takes.
+const HALF: Duration = Duration::from_millis(5500);
+
+/// The loads, and what they took.
+pub(crate) struct Wakeups {
     nothing: Batch,
     /// One request of each of many names.
-    motley: Repeated,
+    mixed: Streamed,
     /// A large area filled.
-    area: Repeated,
+    area: Streamed,
     question: Batch,
     questions: Batch,
-    silent: Batch,
-    told: Batch,
-    bustle: Bustle,
+    /// Changes of a property that nobody is told of, and of one that this client is.
+    unwatched: Batch,
+    notified: Batch,
     passes: Vec<Pass>,
 }
 
-impl Rest {
-    /// About how long measuring them takes, a half before all other loads and a half behind them.
-    pub(crate) const LASTS: Duration = Duration::from_secs(11);
-
-    /// Prepares them on `stage`.
-    pub(crate) fn new(stage: &mut Stage) -> Result<Rest, MeasureError> {
-        let property = stage.atom("X11PROF_TRANSPORT")?;
-        let change = |window| {
-            wire::core(ChangePropertyRequest {
-                mode: PropMode::REPLACE,
-                window,
-                property,
-                type_: AtomEnum::STRING.into(),
-                format: 8,
-                data_len: 4,
-                data: b"abcd".as_slice().into(),
-            })
-        };
-        let one = |bytes: Vec<u8>, answers| Batch::once(bytes, 1, answers);
-        // What nobody sees: what a server does later for its screen has prices of its own.
-        let unseen = stage.like_the_screen()?;
-        let Motley { silent, answered } = motley(stage, unseen, property)?;
-        let (requests, answers) = (silent.len() + answered.len(), answered.len() as u64);
-        let bytes = silent.into_iter().chain(answered).flatten().collect();
-        let motley = Repeated::new(Batch::once(bytes, requests, answers));
-        let focus = wire::core(GetInputFocusRequest);
-        let (silent, told) = (change(stage.silent), change(stage.told));
-        Ok(Rest {
-            nothing: one(wire::no_operation(1), 0),
-            motley,
-            area: area(stage)?,
-            question: one(focus.clone(), 1),
-            questions: Batch::repeated(&focus, true),
-            silent: Batch::repeated(&silent, false),
-            told: Batch::repeated(&told, false),
-            bustle: Bustle::new(),
-            passes: Vec::new(),
-        })
-    }
-
-    /// Measures the first half: what a sleep costs afterwards changes from minute to minute.
-    pub(crate) fn begin(&mut self, server: &mut LiveServer, target: &Target) -> io::Result<()> {
-        self.passes(server, target, LEAST / 2)
-    }
-
-    /// What has been measured so far, at a pace at which all takes so many times as long.
-    pub(crate) fn times(&mut self, factor: f64) {
-        self.passes.iter_mut().for_each(|pass| pass.times(factor));
-    }
-
-    /// Measures the rest of them, and fills in what they tell; where the server's processor time cannot be
-    /// read, that is nothing.
-    pub(crate) fn measure(
-        &mut self,
-        server: &mut LiveServer,
-        target: &Target,
-        transport: &mut TransportCosts,
-    ) -> io::Result<()> {
-        // The last pass may have left the sender on another processor.
-        server.place(Place::Usual)?;
-        self.passes(server, target, LEAST)?;
-        if self.passes.is_empty() {
-            return Ok(());
-        }
-        replies_and_events(&self.passes, transport);
-        transport.after_sleep = self.sleeps(&self.passes);
-        transport.after_work = self.work(&self.passes);
-        Ok(())
-    }
-
-    /// What sleeps of at most such a length cost in this minute, by so many passes over them alone; empty
-    /// where the server's processor time cannot be read.
+impl Wakeups {
+    /// What sleeps of at most `longest` cost in this minute, from `passes` passes over them alone;
+    /// empty where the server's processor time cannot be read.
     pub(crate) fn sleeps_of_now(
         &mut self,
-        server: &mut LiveServer,
-        target: &Target,
-        (passes, longest): (usize, Duration),
+        server: &mut dyn Executor,
+        passes: usize,
+        longest: Duration,
     ) -> io::Result<Vec<AfterSleep>> {
         server.place(Place::Usual)?;
         let mut all = Vec::new();
         for _ in 0..passes {
-            let sleeps = self.pass_of_sleeps(server, target, longest)?;
+            let sleeps = self.pass_of_sleeps(server, longest)?;
             all.push(Pass {
                 sleeps,
                 ..Pass::default()
             });
         }
-        Ok(self.sleeps(&all))
+        Ok(points::after_sleep(&all, sleeps(), self.amounts()))
     }
 
-    /// Passes until there are so many; none where the server's processor time cannot be read.
-    fn passes(&mut self, server: &mut LiveServer, target: &Target, count: usize) -> io::Result<()> {
+    /// Passes until there are `count`; none where the server's processor time cannot be read.
+    fn passes(&mut self, server: &mut dyn Executor, count: usize) -> io::Result<()> {
         while self.passes.len() < count
-            && let Some(pass) = self.pass(server, target)?
+            && let Some(pass) = self.pass(server)?
         {
             self.passes.push(pass);
         }
         Ok(())
     }
 
-    fn pass(&mut self, server: &mut LiveServer, target: &Target) -> io::Result<Option<Pass>> {
+    fn pass(&self, server: &mut dyn Executor) -> io::Result<Option<Pass>> {
         let mut pass = Pass::default();
-        let (pause, count) = SLEEPS[0];
+        let (sleep, count) = SLEEPS[0];
         for _ in 0..count {
-            let mut of = |batch: &Batch| batch.after(server, || thread::sleep(pause));
-            let (Some(question), Some(questions), Some(silent), Some(told)) = (
+            let mut of = |batch: &Batch| batch.after(server, &[Pause::Sleep(sleep)]);
+            let (Some(question), Some(questions), Some(unwatched), Some(notified)) = (
                 of(&self.question)?,
                 of(&self.questions)?,
-                of(&self.silent)?,
-                of(&self.told)?,
+                of(&self.unwatched)?,
+                of(&self.notified)?,
             ) else {
                 return Ok(None);
             };
             pass.replies
-                .push((questions - question) / (BATCH - 1) as f64);
-            pass.events.push((told - silent) / BATCH as f64);
+                .push((questions - question) / (COUNTED - 1) as f64);
+            pass.events.push((notified - unwatched) / COUNTED as f64);
             let turns = server.synchronise(Sync::Turns, VOLLEY)?;
             if let Some(time) = turns.cpu {
                 pass.quicker.push(question - time / VOLLEY as f64);
@@ -197,210 +130,212 @@ impl Rest {
                     .push((turns.wall - time).max(0.0) / VOLLEY as f64);
             }
         }
-        pass.sleeps = self.pass_of_sleeps(server, target, Duration::MAX)?;
+        pass.sleeps = self.pass_of_sleeps(server, Duration::MAX)?;
         for work in WORK {
-            let mut slept = Slept::default();
+            let mut woken = Woken::default();
             for _ in 0..WORKED {
-                self.slept(server, target, (SHORT, work), &mut slept)?;
+                self.woken(server, SHORT, work, &mut woken)?;
             }
-            pass.work.push(slept);
+            pass.work.push(woken);
         }
         Ok(Some(pass))
     }
 
     fn pass_of_sleeps(
-        &mut self,
-        server: &mut LiveServer,
-        target: &Target,
+        &self,
+        server: &mut dyn Executor,
         longest: Duration,
-    ) -> io::Result<Vec<Slept>> {
+    ) -> io::Result<Vec<Woken>> {
         let mut sleeps = Vec::new();
-        for (pause, count) in SLEEPS.into_iter().filter(|(pause, _)| *pause <= longest) {
-            let mut slept = Slept::default();
+        for (sleep, count) in SLEEPS.into_iter().filter(|(sleep, _)| *sleep <= longest) {
+            let mut woken = Woken::default();
             for _ in 0..count {
-                self.slept(server, target, (pause, Duration::ZERO), &mut slept)?;
+                self.woken(server, sleep, Duration::ZERO, &mut woken)?;
             }
-            sleeps.push(slept);
+            sleeps.push(woken);
         }
         Ok(sleeps)
     }
 
-    /// One of each behind such a sleep, at whose end the sender works for so long.
-    fn slept(
-        &mut self,
-        server: &mut LiveServer,
-        target: &Target,
-        (sleep, work): (Duration, Duration),
-        slept: &mut Slept,
+    /// One of each after such a sleep, at whose end the sender works for so long.
+    fn woken(
+        &self,
+        server: &mut dyn Executor,
+        sleep: Duration,
+        work: Duration,
+        woken: &mut Woken,
     ) -> io::Result<()> {
-        let Rest {
+        let Wakeups {
             nothing,
-            motley,
+            mixed,
             area,
-            bustle,
             ..
         } = self;
-        let mut pause = || {
-            thread::sleep(sleep);
-            bustle.work(work);
-        };
-        slept.nothing.extend(nothing.after(server, &mut pause)?);
+        let pause = [Pause::Sleep(sleep), Pause::Work(work)];
+        woken.nothing.extend(nothing.after(server, &pause)?);
         // All of it has just run before its pause.
         if work.is_zero() {
-            slept.motley_warm.extend(motley.streamed(server)?);
+            woken.mixed_streamed.extend(mixed.streamed(server)?);
         } else {
-            motley.once.after(server, || {})?;
+            mixed.once.after(server, &[])?;
         }
-        let cold = motley.once.after(server, &mut pause)?;
-        slept.motley.extend(cold);
-        let open = || RawConnection::open(target).map(drop);
-        let connection = server.during(&mut pause, open).map_err(gone)?;
-        slept.connection.extend(connection);
+        woken.mixed.extend(mixed.once.after(server, &pause)?);
+        woken.connection.extend(server.connect_after(&pause)?);
         if work.is_zero() {
-            // It is filled before its pause, cold right behind it, and warm again. Who lets a server sleep for
-            // milliseconds has worked meanwhile, which takes more out of the caches than the sleep does.
-            area.once.after(server, || {})?;
-            let pause = || {
-                if sleep >= LONG {
-                    bustle.work(HANDLING);
-                }
-                thread::sleep(sleep);
+            // It is filled before its pause, cold right after it, and warm again. A client that
+            // lets a server sleep for milliseconds has worked meanwhile, which takes more out of
+            // the caches than the sleep does.
+            area.once.after(server, &[])?;
+            let handling = match sleep >= LONG {
+                true => HANDLING,
+                false => Duration::ZERO,
             };
-            slept.area.extend(area.once.after(server, pause)?);
-            slept.area_warm.extend(area.streamed(server)?);
+            let pause = [Pause::Work(handling), Pause::Sleep(sleep)];
+            woken.area.extend(area.once.after(server, &pause)?);
+            woken.area_streamed.extend(area.streamed(server)?);
         }
         Ok(())
     }
 
-    /// What each length of work costs beyond the same sleep without.
-    fn work(&self, passes: &[Pass]) -> Vec<AfterWork> {
-        let requests = self.motley.once.requests as f64;
-        let mut points = Vec::new();
-        for (at, work) in WORK.into_iter().enumerate() {
-            let beyond = |field: fn(&Slept) -> &Vec<f64>| {
-                let worked = over_passes(passes, |pass| pass.work.get(at).map(field))?;
-                let idle = over_passes(passes, |pass| pass.sleeps.first().map(field))?;
-                Some((worked.centre - idle.centre, worked))
-            };
-            let (Some((nothing, all)), Some((motley, _)), Some((connection, _))) = (
-                beyond(|it| &it.nothing),
-                beyond(|it| &it.motley),
-                beyond(|it| &it.connection),
-            ) else {
-                continue;
-            };
-            let more = |time: f64| micros(time.max(0.0));
-            points.push(AfterWork {
-                worked_us: micros(work.as_secs_f64() * 1e6),
-                wakeup_us: more(nothing),
-                first_us: more((motley - nothing) / requests),
-                connection_us: more(connection - nothing),
-                spread: all
-                    .half_width
-                    .filter(|_| nothing > 0.0)
-                    .map(|width| rounded(width / nothing, 2)),
-            });
+    fn amounts(&self) -> Amounts {
+        Amounts {
+            mixed: self.mixed.once.requests as f64,
+            megapixels: MEGAPIXELS,
         }
-        points
+    }
+}
+
+fn sleeps() -> impl Iterator<Item = Duration> {
+    SLEEPS.into_iter().map(|(sleep, _)| sleep)
+}
+
+impl Probe for Wakeups {
+    fn is_wanted(plan: &Plan) -> bool {
+        !plan.entries_only
     }
 
-    fn sleeps(&self, passes: &[Pass]) -> Vec<AfterSleep> {
-        let mut points: Vec<AfterSleep> = Vec::new();
-        for (at, (pause, _)) in SLEEPS.into_iter().enumerate() {
-            // A processor that idles for some milliseconds loses its caches or keeps them, now this, now
-            // that; programs wake the server hundreds of times.
-            let of = |field: fn(&Slept) -> &Vec<f64>| {
-                middle(passes, |pass| pass.sleeps.get(at).map(field))
-            };
-            let (Some(nothing), Some(motley), Some(warm), Some(connection)) = (
-                of(|it| &it.nothing),
-                of(|it| &it.motley),
-                of(|it| &it.motley_warm),
-                of(|it| &it.connection),
-            ) else {
-                continue;
-            };
-            let area = of(|it| &it.area).zip(of(|it| &it.area_warm));
-            let cold = |(cold, warm): (f64, f64)| {
-                // In the shortest pause what the measurement itself does weighs as much as the pause.
-                let more = if at == 0 { 0.0 } else { cold - nothing - warm };
-                micros(more.max(0.0) / MEGAPIXELS)
-            };
-            let slower = motley - nothing - warm;
-            let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
-            points.push(AfterSleep {
-                asleep_us: micros(pause.as_secs_f64() * 1e6),
-                wakeup_us: micros(nothing),
-                first_us: micros(slower.max(0.0) / self.motley.once.requests as f64),
-                connection_us: micros((connection - nothing).max(0.0)),
-                megapixel_us: area.map(cold),
-                spread: spread
-                    .and_then(|it| it.spread())
-                    .map(|spread| rounded(spread, 2)),
+    fn prepare(client: &mut Client, _: &Plan) -> Result<Wakeups, MeasureError> {
+        let property = client.atom("X11PROF_TRANSPORT")?;
+        let change = |window| {
+            let bytes = wire::core(ChangePropertyRequest {
+                mode: PropMode::REPLACE,
+                window,
+                property,
+                type_: AtomEnum::STRING.into(),
+                format: 8,
+                data_len: 4,
+                data: b"abcd".as_slice().into(),
             });
+            Batch::single(bytes, false).repeated(COUNTED)
+        };
+        let (unwatched, notified) = (change(client.unwatched), change(client.notified));
+        // What nobody sees: what a server does later for its screen has prices of its own.
+        let unseen = client.like_the_screen()?;
+        let mixed = MixedRequests::new(client, unseen, property)?.together();
+        let question = Batch::single(wire::input_focus(), true);
+        Ok(Wakeups {
+            nothing: Batch::single(wire::no_operation(1), false),
+            mixed: Streamed::new(mixed),
+            area: area(client)?,
+            questions: question.repeated(COUNTED),
+            question,
+            unwatched,
+            notified,
+            passes: Vec::new(),
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        "sleeps and wakeups"
+    }
+
+    fn lasts(&self) -> Lasts {
+        Lasts {
+            begin: HALF,
+            measure: HALF,
         }
-        hot(passes, &points).into_iter().chain(points).collect()
+    }
+
+    /// Measures the first half: what a sleep costs afterwards changes from minute to minute.
+    fn begin(&mut self, run: &mut Run<'_>) -> io::Result<()> {
+        self.passes(run.server, LEAST / 2)
+    }
+
+    fn settle(&mut self, settled: &Settled) {
+        let passes = self.passes.iter_mut();
+        passes.for_each(|pass| pass.times(settled.factor));
+    }
+
+    fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
+        // The last pass may have left the sender on another processor.
+        run.server.place(Place::Usual)?;
+        self.passes(run.server, LEAST)
+    }
+
+    fn fit(&self, _: &Plan, _: &mut Tracker, parameters: &mut ServerParameters) {
+        let Some(transport) = &mut parameters.transport else {
+            return;
+        };
+        if self.passes.is_empty() {
+            return;
+        }
+        points::replies_and_events(&self.passes, transport);
+        let (passes, amounts) = (&self.passes, self.amounts());
+        transport.after_sleep = points::after_sleep(passes, sleeps(), amounts);
+        transport.after_work = points::after_work(passes, WORK.into_iter(), amounts);
     }
 }
 
-/// The shortest sleep: that of a server which waits for nothing but a client that answers at once.
-/// A question costs as much less there as waking up does.
-fn hot(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
-    let short = points.first()?;
-    let quicker = over_passes(passes, |pass| Some(&pass.quicker))?;
-    let turn = over_passes(passes, |pass| Some(&pass.turns))?;
-    let wakeup = (short.wakeup_us.0 - quicker.centre).max(0.0);
-    let asleep_us = micros(turn.centre);
-    (asleep_us.0 > 0.0 && asleep_us < short.asleep_us).then(|| AfterSleep {
-        asleep_us,
-        wakeup_us: micros(wakeup),
-        first_us: Micros(0.0),
-        connection_us: short.connection_us,
-        // Who has just drawn goes on with that.
-        megapixel_us: short.megapixel_us.map(|_| Micros(0.0)),
-        spread: quicker
-            .half_width
-            .filter(|_| wakeup > 0.0)
-            .map(|width| rounded(width / wakeup, 2)),
-    })
-}
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
 
-/// What replies and events cost when the client's socket takes each.
-fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts) {
-    let (Some(reply), Some(event)) = (
-        over_passes(passes, |pass| Some(&pass.replies)),
-        over_passes(passes, |pass| Some(&pass.events)),
-    ) else {
-        return;
-    };
-    let Some(streamed) = transport.reply.cpu_us else {
-        return;
-    };
-    put(&mut transport.reply, &reply);
-    put(&mut transport.event, &event);
-    if let Some(flush) = &mut transport.flush
-        && let Some(write) = flush.cpu_us
-    {
-        // The write of the first is not written off: what one reply alone costs stays as it was.
-        let cost = (streamed.0 + write.0 - reply.centre).max(0.0);
-        // As a difference it is at least as unsure, in microseconds, as each of the two.
-        let unsure =
-            (flush.spread.unwrap_or_default() * write.0).max(reply.half_width.unwrap_or_default());
-        flush.cpu_us = Some(micros(cost));
-        flush.spread = (cost > 0.0).then(|| rounded(unsure / cost, 2));
+    use super::Wakeups;
+    use crate::plan::Plan;
+    use crate::simulated::{calibrated, truth};
+
+    /// Mixed requests of a server without RENDER.
+    const MIXED: f64 = 13.0;
+
+    fn close(found: Micros, expected: Micros, tolerance: f64) {
+        let off = (found.0 - expected.0).abs();
+        assert!(off <= tolerance, "{found:?} instead of {expected:?}");
     }
-}
 
-fn put(into: &mut Measured, cpu: &Estimate) {
-    into.cpu_us = Some(micros(cpu.centre.max(0.0)));
-    into.spread = cpu.spread().map(|spread| rounded(spread, 2));
-}
-
-/// A server that takes no new connection has gone, or will not answer any more.
-pub(crate) fn gone(error: MeasureError) -> io::Error {
-    io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string())
-}
-
-fn micros(time: f64) -> Micros {
-    Micros(rounded(time, 5))
+    #[test]
+    fn sleeps_and_work_are_found_again() {
+        let truth = truth();
+        let found = calibrated::<Wakeups>(&truth, &Plan::default());
+        let (found, truth) = (found.transport.unwrap(), truth.transport.unwrap());
+        let write = truth.flush.unwrap().cpu_us.unwrap().0;
+        assert_eq!(found.after_sleep.len(), truth.after_sleep.len());
+        for (found, truth) in found.after_sleep.iter().zip(&truth.after_sleep) {
+            close(found.asleep_us, truth.asleep_us, 0.01);
+            // A NoOperation is a hundredth of a microsecond.
+            close(found.wakeup_us, truth.wakeup_us, 0.02);
+            // The answers of the mixed requests are one write, beyond what a stream of them shows.
+            let first = Micros(truth.first_us.0 + write / MIXED);
+            if found.asleep_us.0 > 100.0 {
+                close(found.first_us, first, 0.02);
+            }
+            close(found.connection_us, truth.connection_us, 0.1);
+            let (found, truth) = (found.megapixel_us.unwrap(), truth.megapixel_us.unwrap());
+            // The area is a first use as well: a quarter of a megapixel.
+            close(found, truth, 4.0);
+        }
+        assert_eq!(found.after_work.len(), truth.after_work.len());
+        for (found, truth) in found.after_work.iter().zip(&truth.after_work) {
+            assert_eq!(found.worked_us, truth.worked_us);
+            close(found.wakeup_us, truth.wakeup_us, 0.02);
+            close(found.first_us, truth.first_us, 0.02);
+            close(found.connection_us, truth.connection_us, 0.1);
+        }
+        // A reply that is one of several in a batch, with its question.
+        close(found.reply.cpu_us.unwrap(), Micros(0.05 + 0.0068), 0.02);
+        close(
+            found.event.cpu_us.unwrap(),
+            truth.event.cpu_us.unwrap(),
+            0.2,
+        );
+    }
 }

@@ -16,14 +16,14 @@ const COLUMNS: usize = 32;
 type Step = fn(&mut [u32], u64) -> u64;
 
 /// Work to do between batches.
-pub(crate) struct Bustle {
+pub(crate) struct BusyClient {
     memory: Vec<u32>,
     value: u64,
     at: usize,
 }
 
-impl Bustle {
-    pub(crate) fn new() -> Bustle {
+impl BusyClient {
+    pub(crate) fn new() -> BusyClient {
         let mut value = 1_u64;
         let mut word = || {
             value = value
@@ -31,7 +31,7 @@ impl Bustle {
                 .wrapping_add(1);
             (value >> 32) as u32
         };
-        Bustle {
+        BusyClient {
             memory: (0..WORDS).map(|_| word()).collect(),
             value: 1,
             at: 0,
@@ -109,16 +109,16 @@ rows! {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::Bustle;
+    use super::BusyClient;
 
     #[test]
     fn it_works_as_long_as_it_is_told_to_and_all_over_its_memory() {
-        let mut bustle = Bustle::new();
-        let before = bustle.memory.clone();
+        let mut busy = BusyClient::new();
+        let before = busy.memory.clone();
         let (start, time) = (Instant::now(), Duration::from_millis(5));
-        bustle.work(time);
+        busy.work(time);
         assert!(start.elapsed() >= time);
-        let changed = before.iter().zip(&bustle.memory).filter(|(a, b)| a != b);
+        let changed = before.iter().zip(&busy.memory).filter(|(a, b)| a != b);
         assert!(changed.count() > 1000);
     }
 }

@@ -9,12 +9,17 @@ use std::time::{Duration, Instant};
 
 use x11rb_protocol::protocol::xproto::{GetImageRequest, GetInputFocusRequest, ImageFormat};
 
+use crate::error::MeasureError;
 use crate::plan::Pin;
+use crate::sampling::batch::Batch;
+use crate::sampling::busy_client::BusyClient;
+use crate::sampling::executor::{Executor, Pause, Settled};
 use crate::sampling::pace::{Looks, PaceWatch};
-use crate::sampling::sampler::{Executor, Place, Reading, Settled};
+use crate::sampling::reading::{Place, Reading};
 use crate::server::clock::ProcessClock;
 use crate::server::connection::{Answers, Load, RawConnection, Until};
 use crate::server::process::{self, Pinned};
+use crate::server::target::Target;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
@@ -57,11 +62,22 @@ pub(crate) struct LiveServer {
     /// they stay as they are. And what they are multiplied by then.
     at_us: Option<f64>,
     level: f64,
+    /// Who works in the pauses.
+    busy: BusyClient,
+    target: Target,
+    /// A second connection, once one has been needed.
+    other: Option<RawConnection>,
+    start: Instant,
 }
 
 impl LiveServer {
-    /// The server behind `raw`; `window` is read back from.
-    pub(crate) fn new(raw: RawConnection, window: u32, pin: Option<Pin>) -> LiveServer {
+    /// The server `target`, connected by `raw`; `window` is read back from.
+    pub(crate) fn new(
+        raw: RawConnection,
+        window: u32,
+        pin: Option<Pin>,
+        target: &Target,
+    ) -> LiveServer {
         let read_back = wire::core(GetImageRequest {
             format: ImageFormat::Z_PIXMAP,
             drawable: window,
@@ -79,6 +95,10 @@ impl LiveServer {
             looks: Looks::new(),
             at_us: None,
             level: 1.0,
+            busy: BusyClient::new(),
+            target: target.clone(),
+            other: None,
+            start: Instant::now(),
             raw,
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
@@ -215,30 +235,6 @@ impl LiveServer {
         Ok(())
     }
 
-    /// The processor time that `requests` requests cost a server behind `pause`, in which it
-    /// sleeps, in microseconds; `None` where it cannot be read.
-    pub(crate) fn behind(
-        &mut self,
-        pause: impl FnOnce(),
-        bytes: &[u8],
-        requests: u64,
-        answers: u64,
-    ) -> io::Result<Option<f64>> {
-        let load = Load::once(bytes, requests);
-        let until = match answers {
-            0 => Until::Sent,
-            some => Until::Answered(some),
-        };
-        let before = self.processor_time();
-        pause();
-        self.raw.exchange(&load, until)?;
-        thread::sleep(PAUSE);
-        let time = self.just_now(before).cpu;
-        // Events are taken in, or the socket would fill up.
-        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
-        Ok(time)
-    }
-
     /// A load so many times, each sent when the one before is answered.
     fn in_turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
         let before = self.processor_time();
@@ -250,20 +246,6 @@ impl LiveServer {
         (reading.requests, reading.syncs) = (times * load.requests, times);
         reading.apart = self.apart();
         Ok(reading)
-    }
-
-    /// The processor time that `what` costs a server behind `pause`, in which it sleeps, in
-    /// microseconds; `None` where it cannot be read.
-    pub(crate) fn during<E>(
-        &mut self,
-        pause: impl FnOnce(),
-        what: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Option<f64>, E> {
-        let before = self.processor_time();
-        pause();
-        what()?;
-        thread::sleep(PAUSE);
-        Ok(self.just_now(before).cpu)
     }
 
     fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
@@ -298,6 +280,19 @@ impl LiveServer {
 }
 
 impl Executor for LiveServer {
+    fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn pause(&mut self, pause: &[Pause]) {
+        for part in pause {
+            match part {
+                Pause::Sleep(time) => thread::sleep(*time),
+                Pause::Work(time) => self.busy.work(*time),
+            }
+        }
+    }
+
     fn place(&mut self, place: Place) -> io::Result<()> {
         self.move_to(place)?;
         self.place = place;
@@ -358,6 +353,53 @@ impl Executor for LiveServer {
         })
     }
 
+    fn after(&mut self, pause: &[Pause], batch: &Batch) -> io::Result<Option<f64>> {
+        let until = match batch.answers {
+            0 => Until::Sent,
+            some => Until::Answered(some),
+        };
+        let before = self.processor_time();
+        self.pause(pause);
+        self.raw.exchange(&batch.load(), until)?;
+        thread::sleep(PAUSE);
+        let time = self.just_now(before).cpu;
+        // Events are taken in, or the socket would fill up.
+        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
+        Ok(time)
+    }
+
+    fn connect_after(&mut self, pause: &[Pause]) -> io::Result<Option<f64>> {
+        let before = self.processor_time();
+        self.pause(pause);
+        RawConnection::open(&self.target).map_err(gone)?;
+        thread::sleep(PAUSE);
+        Ok(self.just_now(before).cpu)
+    }
+
+    fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
+        self.and_what_follows(batch, wait)
+    }
+
+    fn until_answered(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
+        self.and_its_end(batch, wait)
+    }
+
+    fn stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
+        self.in_one_stream(batch, times)
+    }
+
+    fn share(&mut self, batch: &Batch) -> io::Result<()> {
+        self.with_another_client(batch)
+    }
+
+    fn find_late_work(&mut self, drawing: &Batch) -> io::Result<Duration> {
+        self.watch_after_answers(drawing)
+    }
+
+    fn watch_pace(&mut self) {
+        self.begin_watch();
+    }
+
     fn settle(&mut self, aim: Option<f64>) -> Option<Settled> {
         self.settled(aim)
     }
@@ -395,6 +437,18 @@ impl Executor for LiveServer {
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)
     }
+}
+
+impl Batch {
+    /// As the connection sends it.
+    fn load(&self) -> Load<'_> {
+        Load::once(&self.bytes, self.requests)
+    }
+}
+
+/// A server that takes no new connection has gone, or will not answer any more.
+fn gone(error: MeasureError) -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string())
 }
 
 fn micros(time: Duration) -> f64 {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use x11prof_cost_model::{Micros, Pace};
 
-use crate::probes::transport::rounded;
+use crate::sampling::rounding::rounded;
 use crate::server::process::Pinned;
 
 /// To what power of the few looks during a batch its time goes, as long as its own readings do not say: the middle of

@@ -3,7 +3,7 @@
 //! batch, tells. Each reading was brought to one pace by the usual power of that; some loads go with it by
 //! more and some by less, which is seen in their own readings.
 
-use crate::sampling::sampler::{Reading, Readings, Settled};
+use crate::sampling::reading::Reading;
 use crate::sampling::statistics::estimate;
 
 /// How much it weighs beside the readings that a load goes with the pace as usual: as much as this sum of squared
@@ -13,17 +13,6 @@ const WEIGHT: f64 = 0.045;
 const MOST: f64 = 1.0;
 /// A reading that is so many times as far off as usual says nothing of how a load goes with the pace.
 const ASTRAY: f64 = 3.0;
-
-/// Brings all readings to the pace of the whole calibration.
-pub(crate) fn steady(readings: &mut Readings, settled: &Settled) {
-    let loads = readings.loads.iter_mut().flatten();
-    for all in loads.chain(&mut readings.syncs).chain(&mut readings.lone) {
-        let factors = factors(all, settled.mean_us);
-        for (reading, factor) in all.iter_mut().zip(factors) {
-            *reading = reading.times(factor * settled.factor);
-        }
-    }
-}
 
 /// What each of these readings, of one load, is to be multiplied by to be that at the pace `at_us`: 1 for one
 /// during which it was not looked.
@@ -94,10 +83,8 @@ fn without_strays(points: &[Point]) -> Vec<Point> {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::Pace;
-
-    use super::{Readings, Settled, factors, steady};
-    use crate::sampling::sampler::Reading;
+    use super::factors;
+    use crate::sampling::reading::Reading;
 
     fn reading(cpu: f64, pace: f64, apart: bool) -> Reading {
         Reading {
@@ -120,22 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_goes_more_with_the_pace_is_brought_back() {
-        let mut readings = Readings {
-            loads: vec![vec![load(1.2)]],
-            ..Readings::default()
-        };
-        let settled = Settled {
-            pace: Pace::default(),
-            mean_us: 10.0,
-            factor: 0.5,
-        };
-        steady(&mut readings, &settled);
-        let cpu = |at: usize| readings.loads[0][0][at].cpu.unwrap();
-        assert_eq!(cpu(0), 50.0);
+    fn a_load_that_depends_more_on_the_pace_is_brought_back() {
+        let all = load(1.2);
+        let factors = factors(&all, 10.0);
+        let cpu = |at: usize| all[at].cpu.unwrap() * factors[at];
+        assert_eq!(cpu(0), 100.0);
         // Not all of it: what is usual weighs as well.
-        assert!((50.0..51.0).contains(&cpu(1)), "{}", cpu(1));
-        assert_eq!(readings.loads[0][0][1].wall, cpu(1));
+        assert!((100.0..102.0).contains(&cpu(1)), "{}", cpu(1));
     }
 
     #[test]

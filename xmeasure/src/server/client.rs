@@ -1,5 +1,5 @@
 //! What the loads need on the server before they can run: a window, GCs, fonts, properties.
-//! All of it is made over the raw connection, so that the mirror sees it, and goes with it.
+//! All of it is made over the raw connection, so that the tracker sees it, and goes with it.
 
 use std::os::fd::OwnedFd;
 
@@ -13,7 +13,7 @@ use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
 use crate::error::MeasureError;
 use crate::server::connection::RawConnection;
 use crate::server::shared_memory::Segment;
-use crate::server::tracker::Mirror;
+use crate::server::tracker::Tracker;
 use crate::server::wire;
 
 /// Side of the window that is drawn on, in pixels: x11perf's.
@@ -28,33 +28,33 @@ const LARGE: u16 = 2000;
 const MANY: usize = 2048;
 
 /// The connection and what has been made over it.
-pub(crate) struct Stage {
+pub(crate) struct Client {
     pub(crate) raw: RawConnection,
-    pub(crate) mirror: Mirror,
+    pub(crate) tracker: Tracker,
     /// The window that is drawn on; it is mapped.
     pub(crate) window: Window,
     /// A mapped window beside it, for windows that come and go: children of the first would clip
     /// what is drawn on it.
     pub(crate) arena: Window,
     /// A window that is not mapped, whose events nobody wants.
-    pub(crate) silent: Window,
+    pub(crate) unwatched: Window,
     /// A window that is not mapped; this connection is told of its properties' changes.
-    pub(crate) told: Window,
+    pub(crate) notified: Window,
     /// The screen's root, depth, visual and colormap.
     pub(crate) screen: Screen,
     /// Words of the longest request with BIG-REQUESTS, where the server has it.
     pub(crate) longest_request: Option<u32>,
     next_id: u32,
     /// Memory shared with the server, kept until the end.
-    pub(crate) kept: Vec<Segment>,
+    pub(crate) segments: Vec<Segment>,
 }
 
-impl Stage {
+impl Client {
     /// Connects nothing more: sets the stage on a connection that is set up.
-    pub(crate) fn new(raw: RawConnection) -> Result<Stage, MeasureError> {
-        let mut mirror = Mirror::new();
-        mirror.client(&raw.setup_bytes.0);
-        mirror.server(&raw.setup_bytes.1);
+    pub(crate) fn new(raw: RawConnection) -> Result<Client, MeasureError> {
+        let mut tracker = Tracker::new();
+        tracker.sent(&raw.setup_bytes.0);
+        tracker.received(&raw.setup_bytes.1);
         let screen = raw
             .setup
             .roots
@@ -63,36 +63,36 @@ impl Stage {
             .ok_or_else(|| MeasureError::Protocol {
                 what: "has no screen".into(),
             })?;
-        let mut stage = Stage {
+        let mut client = Client {
             raw,
-            mirror,
+            tracker,
             window: 0,
             arena: 0,
-            silent: 0,
-            told: 0,
+            unwatched: 0,
+            notified: 0,
             screen,
             longest_request: None,
             next_id: 1,
-            kept: Vec::new(),
+            segments: Vec::new(),
         };
-        if let Some(major) = stage.extension("BIG-REQUESTS")? {
-            let reply = stage.ask_extension(EnableRequest, major)?;
-            stage.longest_request = reply.map(|reply| reply.maximum_request_length);
+        if let Some(major) = client.extension("BIG-REQUESTS")? {
+            let reply = client.ask_extension(EnableRequest, major)?;
+            client.longest_request = reply.map(|reply| reply.maximum_request_length);
         }
         let shown = EventMask::STRUCTURE_NOTIFY | EventMask::EXPOSURE;
-        stage.window = stage.create_window(0, SIDE, shown)?;
-        stage.arena = stage.create_window(SIDE.cast_signed(), ARENA + SMALL, shown)?;
-        for window in [stage.window, stage.arena] {
-            stage.send(MapWindowRequest { window })?;
-            stage.synchronise()?;
+        client.window = client.create_window(0, SIDE, shown)?;
+        client.arena = client.create_window(SIDE.cast_signed(), ARENA + SMALL, shown)?;
+        for window in [client.window, client.arena] {
+            client.send(MapWindowRequest { window })?;
+            client.synchronise()?;
             // From here on its events would only disturb.
-            stage.select(window, EventMask::NO_EVENT)?;
+            client.select(window, EventMask::NO_EVENT)?;
         }
-        stage.warm_up()?;
-        stage.silent = stage.create_window(0, 10, EventMask::NO_EVENT)?;
-        stage.told = stage.create_window(0, 10, EventMask::PROPERTY_CHANGE)?;
-        stage.synchronise()?;
-        Ok(stage)
+        client.warm_up()?;
+        client.unwatched = client.create_window(0, 10, EventMask::NO_EVENT)?;
+        client.notified = client.create_window(0, 10, EventMask::PROPERTY_CHANGE)?;
+        client.synchronise()?;
+        Ok(client)
     }
 
     fn create_window(
@@ -170,7 +170,7 @@ impl Stage {
 
     /// Sends a request's bytes.
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), MeasureError> {
-        self.mirror.client(bytes);
+        self.tracker.sent(bytes);
         self.raw.send_request(bytes)
     }
 
@@ -191,7 +191,7 @@ impl Stage {
         self.send_bytes(&wire::extension(request, major))?;
         loop {
             let message = self.raw.next_message()?;
-            self.mirror.server(&message);
+            self.tracker.received(&message);
             if self.raw.answers_last(&message) {
                 let reply = message.first() == Some(&1);
                 return Ok(if reply {
@@ -211,7 +211,7 @@ impl Stage {
 
     /// The same with a descriptor sent along.
     pub(crate) fn try_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<bool, MeasureError> {
-        self.mirror.client(bytes);
+        self.tracker.sent(bytes);
         self.raw.send_with_fd(bytes, fd)?;
         self.was_taken()
     }
@@ -222,7 +222,7 @@ impl Stage {
         let mut taken = true;
         loop {
             let message = self.raw.next_message()?;
-            self.mirror.server(&message);
+            self.tracker.received(&message);
             if self.raw.answers_last(&message) {
                 return Ok(taken);
             }
@@ -232,7 +232,7 @@ impl Stage {
 
     /// Keeps shared memory until the end.
     pub(crate) fn keep(&mut self, segment: Segment) {
-        self.kept.push(segment);
+        self.segments.push(segment);
     }
 
     /// A new mapped window of its own, in the arena.

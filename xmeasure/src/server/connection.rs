@@ -16,7 +16,6 @@ use x11rb_protocol::x11_utils::{Serialize, TryParse};
 
 use crate::error::MeasureError;
 use crate::server::target::{Target, Wire};
-use crate::workloads::workload::CARRYING;
 
 /// How long the server may stay silent before it counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,6 +24,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LONGEST: usize = 64 << 20;
 /// Bytes asked of the socket in one read.
 const READ: usize = 1 << 18;
+
+/// Descriptors that are under way at once at most, either way: libxcb sends no more with one
+/// message, and a server has room for not many more.
+pub(crate) const CARRYING: usize = 16;
 
 /// What came back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -101,7 +104,7 @@ pub(crate) struct RawConnection {
     /// The server's process, where it runs on this machine.
     pub(crate) pid: Option<i32>,
     pub(crate) setup: Setup,
-    /// The bytes of the setup, both ways, for the mirror; the authorization left out.
+    /// The bytes of the setup, both ways, for the tracker; the authorization left out.
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
     /// How long a socket without room is looked at before this thread sleeps until it has some.
     pub(crate) eager: Duration,
@@ -115,11 +118,16 @@ pub(crate) struct RawConnection {
 impl RawConnection {
     /// Connects and sets the connection up.
     pub(crate) fn open(target: &Target) -> Result<RawConnection, MeasureError> {
+        RawConnection::over(target.connect()?, target.display_name())
+    }
+
+    /// Sets up the connection to `display` that is made.
+    pub(crate) fn over(wire: Wire, display: &str) -> Result<RawConnection, MeasureError> {
         let Wire {
             fd,
             authorization: (name, data),
             pid,
-        } = target.connect()?;
+        } = wire;
         let mut request = SetupRequest {
             byte_order: if cfg!(target_endian = "little") {
                 b'l'
@@ -153,7 +161,7 @@ impl RawConnection {
             let reason = reason.get(..length).unwrap_or(reason);
             let reason = String::from_utf8_lossy(reason).trim().to_owned();
             return Err(MeasureError::Refused {
-                display: target.display_name().into(),
+                display: display.into(),
                 reason,
             });
         }

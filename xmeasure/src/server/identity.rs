@@ -6,7 +6,7 @@ use x11prof_cost_model::{Host, Method, ServerIdentity};
 
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::connection::RawConnection;
 use crate::server::process;
 use crate::server::target::Target;
@@ -17,16 +17,20 @@ use crate::server::target::Target;
 ///
 /// Where the display cannot be reached or refuses.
 pub fn identify(target: &Target) -> Result<(ServerIdentity, Host), MeasureError> {
-    let stage = Stage::new(RawConnection::open(target)?)?;
-    Ok((server(&stage, target), host(&stage)))
+    let client = Client::new(RawConnection::open(target)?)?;
+    Ok((server(&client, target), host(&client)))
 }
 
 /// The server's identity, from its setup and its process.
-pub(crate) fn server(stage: &Stage, target: &Target) -> ServerIdentity {
-    let setup = &stage.raw.setup;
-    let command = stage.raw.pid.map(process::command_line).unwrap_or_default();
-    let executable = stage.raw.pid.and_then(process::executable);
-    let depth = stage.screen.root_depth;
+pub(crate) fn server(client: &Client, target: &Target) -> ServerIdentity {
+    let setup = &client.raw.setup;
+    let command = client
+        .raw
+        .pid
+        .map(process::command_line)
+        .unwrap_or_default();
+    let executable = client.raw.pid.and_then(process::executable);
+    let depth = client.screen.root_depth;
     let name = target.name().map(str::to_owned).unwrap_or_else(|| {
         let kind = executable
             .as_deref()
@@ -41,7 +45,10 @@ pub(crate) fn server(stage: &Stage, target: &Target) -> ServerIdentity {
         vendor: Some(String::from_utf8_lossy(&setup.vendor).into_owned()),
         release: Some(setup.release_number),
         depth: Some(depth),
-        screen: Some((stage.screen.width_in_pixels, stage.screen.height_in_pixels)),
+        screen: Some((
+            client.screen.width_in_pixels,
+            client.screen.height_in_pixels,
+        )),
         viewed: target.is_viewed(),
     }
 }
@@ -69,8 +76,8 @@ fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// The machine: this one, if the server runs on it.
-pub(crate) fn host(stage: &Stage) -> Host {
-    if stage.raw.pid.is_none() {
+pub(crate) fn host(client: &Client) -> Host {
+    if client.raw.pid.is_none() {
         return Host::default();
     }
     this_machine()
@@ -86,14 +93,14 @@ pub fn this_machine() -> Host {
 }
 
 /// How the figures were had.
-pub(crate) fn method(plan: &Plan, pinned: bool, notes: &[String]) -> Method {
-    let place = match plan.pin.filter(|_| pinned) {
+pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
+    let place = match plan.pin {
         Some(pin) => format!("server and sender on processor {}", pin.both),
         None => "not pinned".to_owned(),
     };
     let kind = if plan.quick { "quick" } else { "whole" };
     let least = plan.least_passes();
-    let passes = match plan.most_passes() {
+    let passes = match plan.last_pass() {
         most if most > least => format!("{least} to {most} passes"),
         _ => format!("{least} passes"),
     };

@@ -1,20 +1,18 @@
 //! The display session as the analysis would see it: the same bytes through the same code.
 
 use x11prof_protocol::{Connection, Extensions, Input, Side};
-use x11prof_session::{ClientId, Observed, Operation, Session, Surroundings};
-
-use crate::workloads::workload::{Phase, Workload};
+use x11prof_session::{ClientId, Observed, Operation, Session};
 
 /// Follows one connection.
-pub(crate) struct Mirror {
+pub(crate) struct Tracker {
     connection: Connection,
     extensions: Extensions,
     session: Session,
 }
 
-impl Mirror {
-    pub(crate) fn new() -> Mirror {
-        Mirror {
+impl Tracker {
+    pub(crate) fn new() -> Tracker {
+        Tracker {
             connection: Connection::new(),
             extensions: Extensions::new(),
             session: Session::new(),
@@ -22,21 +20,12 @@ impl Mirror {
     }
 
     /// Takes what the client sent, and gives the operations in it.
-    pub(crate) fn client(&mut self, bytes: &[u8]) -> Vec<Operation> {
+    pub(crate) fn sent(&mut self, bytes: &[u8]) -> Vec<Operation> {
         self.feed(Side::Client, bytes)
     }
 
-    /// What a load's requests are as operations: by phase, by kind. All of them are taken, as
-    /// the server will get them: what one costs may depend on what the others have made.
-    pub(crate) fn describe(&mut self, load: &Workload) -> Vec<Vec<Operation>> {
-        let phases = load.phases.iter();
-        phases
-            .map(|phase| by_kind(phase, &self.client(&phase.unit)))
-            .collect()
-    }
-
     /// Takes what the server sent.
-    pub(crate) fn server(&mut self, bytes: &[u8]) {
+    pub(crate) fn received(&mut self, bytes: &[u8]) {
         self.feed(Side::Server, bytes);
     }
 
@@ -56,63 +45,5 @@ impl Mirror {
             },
         );
         operations
-    }
-}
-
-/// One operation for each kind of request in a phase.
-fn by_kind(phase: &Phase, all: &[Operation]) -> Vec<Operation> {
-    let step = phase.kinds.max(1) as usize;
-    (0..step)
-        .filter_map(|kind| typical(all.iter().skip(kind).step_by(step)))
-        .collect()
-}
-
-/// What stands for all of `operations`: the last, for the first may find things as they were
-/// before (a window that has not been moved yet), with the mean size where sizes differ.
-fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Option<Operation> {
-    let mut typical = operations.clone().last()?.clone();
-    let items = typical.items.len();
-    let alike = |it: &&Operation| {
-        it.items.len() == items
-            && it.effect == typical.effect
-            && it.attributes == typical.attributes
-    };
-    let alike: Vec<&Operation> = operations.filter(alike).collect();
-    let size = |at: usize| mean(alike.iter().filter_map(|it| it.items.get(at).copied()));
-    typical.items = (0..items).map(size).collect();
-    typical.op_size = mean(alike.iter().map(|it| it.op_size));
-    let of = |figure: fn(&Surroundings) -> f64| {
-        let all = alike.iter();
-        mean(all.filter_map(move |it| it.surroundings.as_ref().map(figure)))
-    };
-    typical.surroundings = typical.surroundings.map(|_| Surroundings {
-        siblings: of(|it| it.siblings),
-        rectangles: of(|it| it.rectangles),
-        overlapped: of(|it| it.overlapped),
-        pixels: of(|it| it.pixels),
-    });
-    Some(typical)
-}
-
-/// The mean; of equal values their very value, by which sizes are compared.
-fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    let first = values.clone().next().unwrap_or(0.0);
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| {
-        (sum + (value - first), count + 1.0_f64)
-    });
-    first + sum / count.max(1.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::f64::consts::PI;
-
-    use super::mean;
-
-    #[test]
-    fn the_mean_of_equal_values_is_exact() {
-        assert_eq!(mean(std::iter::repeat_n(25.0 * PI, 511)), 25.0 * PI);
-        assert_eq!(mean([1.0, 2.0, 6.0].into_iter()), 3.0);
-        assert_eq!(mean(std::iter::empty()), 0.0);
     }
 }

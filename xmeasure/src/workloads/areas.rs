@@ -9,7 +9,7 @@ use super::shapes;
 use super::styles::{COMMON, Style, Styles};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::{SIDE, Stage};
+use crate::server::client::{Client, SIDE};
 use crate::server::wire::core;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
@@ -23,13 +23,13 @@ const IDLE: u16 = 10;
 const SCROLLED: u16 = 13;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let mut styles = Styles::new(stage)?;
-    let (window, silent) = (stage.window, stage.silent);
-    let pixmap = stage.pixmap(stage.screen.root_depth, SIDE)?;
-    let black = stage.screen.black_pixel;
-    let gc = stage.gc(pixmap, CreateGCAux::new().foreground(black))?;
-    stage.send(shapes::rectangle(pixmap, gc, SIDE, SIDE))?;
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let mut styles = Styles::new(client)?;
+    let (window, silent) = (client.window, client.unwatched);
+    let pixmap = client.pixmap(client.screen.root_depth, SIDE)?;
+    let black = client.screen.black_pixel;
+    let gc = client.gc(pixmap, CreateGCAux::new().foreground(black))?;
+    client.send(shapes::rectangle(pixmap, gc, SIDE, SIDE))?;
     let sides = || plan.sizes(&SIDES).copied();
 
     loads
@@ -40,7 +40,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     // Sources: the window itself, as in scrolling, and a pixmap, as in double buffering. Targets:
     // the window, and a pixmap.
     for function in [GX::COPY, GX::XOR] {
-        let gc = styles.gc(stage, Style { function, ..COMMON })?;
+        let gc = styles.gc(client, Style { function, ..COMMON })?;
         for (source, target) in [(window, window), (pixmap, window), (pixmap, pixmap)] {
             let copy = move |side| copy(source, target, gc, side);
             loads.series.push(Series::new(sides(), copy));
@@ -49,10 +49,10 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             loads.push(copy(source, silent, gc, IDLE));
         }
     }
-    let gc = styles.gc(stage, COMMON)?;
-    let bitmap = stage.pixmap(1, SIDE)?;
-    let of_bitmap = stage.gc(bitmap, CreateGCAux::new().foreground(1))?;
-    stage.send(shapes::rectangle(bitmap, of_bitmap, SIDE, SIDE / 2))?;
+    let gc = styles.gc(client, COMMON)?;
+    let bitmap = client.pixmap(1, SIDE)?;
+    let of_bitmap = client.gc(bitmap, CreateGCAux::new().foreground(1))?;
+    client.send(shapes::rectangle(bitmap, of_bitmap, SIDE, SIDE / 2))?;
     for source in [pixmap, bitmap] {
         let plane = move |side| copy_plane(source, window, gc, side);
         loads.series.push(Series::new(sides(), plane));

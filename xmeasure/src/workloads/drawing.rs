@@ -7,25 +7,25 @@ use super::shapes::{Direction, Shape};
 use super::styles::{COMMON, Style, Styles};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::workloads::loads::{Candidate, Loads, Series};
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let mut styles = Styles::new(stage)?;
-    let silent = stage.silent;
-    let unseen = stage.like_the_screen()?;
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let mut styles = Styles::new(client)?;
+    let silent = client.unwatched;
+    let unseen = client.like_the_screen()?;
     for shape in Shape::ALL {
         if !plan.wants(shape.name()) {
             continue;
         }
-        let canvas = canvas(stage, unseen, shape);
+        let canvas = canvas(client, unseen, shape);
         let plain = matches!(shape, Shape::Point);
         // The most used requests get every raster operation; for the others the kinds of them.
         let thorough =
             !plan.quick && matches!(shape, Shape::FillRectangle | Shape::Line | Shape::Segment);
         if shape.has_direction() {
-            directions(stage, plan, &mut styles, (shape, canvas), loads)?;
+            directions(client, plan, &mut styles, (shape, canvas), loads)?;
         }
         for style in Style::single(shape.strokes(), thorough) {
             if plain && style.fill != COMMON.fill {
@@ -35,7 +35,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             if plan.quick && !common && style != COMMON {
                 continue;
             }
-            let gc = styles.gc(stage, style)?;
+            let gc = styles.gc(client, style)?;
             // What is used most is known best.
             let deepest = if style == COMMON { 3 } else { 2 };
             loads
@@ -54,7 +54,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             continue;
         }
         for style in Style::combined(shape.strokes()) {
-            let gc = styles.gc(stage, style)?;
+            let gc = styles.gc(client, style)?;
             let (size, count) = shape.several();
             loads.candidates.push(Candidate {
                 probe: shape.load(canvas, gc, 100, 1),
@@ -66,13 +66,13 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             });
         }
     }
-    wanted(stage, plan, &mut styles, unseen, loads)
+    wanted(client, plan, &mut styles, unseen, loads)
 }
 
 /// Lines that are not horizontal, in the styles that change how each of their pixels is come by; other
 /// raster operations and fills follow from these.
 fn directions(
-    stage: &mut Stage,
+    client: &mut Client,
     plan: &Plan,
     styles: &mut Styles,
     (shape, canvas): (Shape, u32),
@@ -83,7 +83,7 @@ fn directions(
         if plan.quick && style != COMMON {
             continue;
         }
-        let gc = styles.gc(stage, style)?;
+        let gc = styles.gc(client, style)?;
         for direction in [Direction::Vertical, Direction::Sloped] {
             let draw = move |size, count| shape.load_along(direction, canvas, gc, size, count);
             let sizes = plan.sizes(shape.sizes()).copied();
@@ -101,10 +101,10 @@ fn directions(
 /// box (Xephyr) has thousands of boxes of them, which are priced by themselves, and keeps account of them. So they are
 /// drawn where nobody sees them, on scanlines as far apart as a window's: 500 pixels of a vertical line cost Xvfb 2.1 µs
 /// where these are 5120 bytes apart, and 0.3 where they are 2360.
-fn canvas(stage: &Stage, unseen: u32, shape: Shape) -> u32 {
+fn canvas(client: &Client, unseen: u32, shape: Shape) -> u32 {
     match shape {
         Shape::Point | Shape::Line | Shape::Segment => unseen,
-        _ => stage.window,
+        _ => client.window,
     }
 }
 
@@ -115,7 +115,7 @@ fn series(shape: Shape, plan: &Plan, canvas: u32, gc: u32) -> Series {
 
 /// What a recording needs, at its own sizes.
 fn wanted(
-    stage: &mut Stage,
+    client: &mut Client,
     plan: &Plan,
     styles: &mut Styles,
     unseen: u32,
@@ -125,12 +125,12 @@ fn wanted(
         let Some(shape) = Shape::of(operation.request.as_str()) else {
             continue;
         };
-        let gc = styles.gc(stage, Style::of(&operation.attributes))?;
+        let gc = styles.gc(client, Style::of(&operation.attributes))?;
         let direction = match operation.attributes.get("direction".into()) {
             Some(Value::Name(name)) => Direction::of(name.as_str()),
             _ => Direction::Horizontal,
         };
-        let canvas = canvas(stage, unseen, shape);
+        let canvas = canvas(client, unseen, shape);
         let load = |size, count| shape.load_along(direction, canvas, gc, size, count);
         for &size in &operation.items {
             loads.push(load(shape.side_for(size), 1));

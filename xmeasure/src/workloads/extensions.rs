@@ -24,32 +24,32 @@ pub(crate) use self::render::{TRANSLUCENT, root_format};
 use super::RESOURCES;
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::extension;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Adds the loads of all extensions.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    memory::add(stage, plan, loads)?;
-    render::add(stage, plan, loads)?;
-    regions::add(stage, loads)?;
-    shapes::add(stage, loads)?;
-    sync::add(stage, loads)?;
-    updates::add(stage, plan, loads)?;
-    screen::add(stage, plan, loads)?;
-    input::add(stage, plan, loads)?;
-    cursors::add(stage, loads)?;
-    gl::add(stage, loads)
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    memory::add(client, plan, loads)?;
+    render::add(client, plan, loads)?;
+    regions::add(client, loads)?;
+    shapes::add(client, loads)?;
+    sync::add(client, loads)?;
+    updates::add(client, plan, loads)?;
+    screen::add(client, plan, loads)?;
+    input::add(client, plan, loads)?;
+    cursors::add(client, loads)?;
+    gl::add(client, loads)
 }
 
 /// The major opcode of an extension; where the server lacks it, that is noted.
 fn major(
-    stage: &mut Stage,
+    client: &mut Client,
     loads: &mut Loads,
     name: &'static str,
 ) -> Result<Option<u8>, MeasureError> {
-    let major = stage.extension(name)?;
+    let major = client.extension(name)?;
     if major.is_none() {
         loads.lacks(name);
     }
@@ -68,8 +68,13 @@ fn costly(loads: &mut Loads, request: impl Request, major: u8) {
 }
 
 /// A cycle of requests, each for so many new ids before the next.
-fn cycle(stage: &mut Stage, loads: &mut Loads, count: usize, requests: &[&dyn Fn(u32) -> Vec<u8>]) {
-    let ids = stage.ids(count);
+fn cycle(
+    client: &mut Client,
+    loads: &mut Loads,
+    count: usize,
+    requests: &[&dyn Fn(u32) -> Vec<u8>],
+) {
+    let ids = client.ids(count);
     super::cycle(loads, &ids, requests);
 }
 

@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::xproto::{
 use super::place;
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::core;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
@@ -27,8 +27,8 @@ pub(super) struct Image {
 
 impl Image {
     /// Images of a depth, as the server's setup says; `None` where it has no such.
-    pub(super) fn new(stage: &Stage, format: ImageFormat, depth: u8) -> Option<Image> {
-        let setup = &stage.raw.setup;
+    pub(super) fn new(client: &Client, format: ImageFormat, depth: u8) -> Option<Image> {
+        let setup = &client.raw.setup;
         if format != ImageFormat::Z_PIXMAP {
             let pad = usize::from(setup.bitmap_format_scanline_pad);
             return Some(Image {
@@ -72,14 +72,14 @@ impl Image {
 }
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let (window, silent) = (stage.window, stage.silent);
-    let depth = stage.screen.root_depth;
-    let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let (window, silent) = (client.window, client.unwatched);
+    let depth = client.screen.root_depth;
+    let (black, white) = (client.screen.black_pixel, client.screen.white_pixel);
     let common = CreateGCAux::new().foreground(black).background(white);
-    let copy = stage.gc(window, common)?;
-    let xor = stage.gc(window, common.function(GX::XOR))?;
-    let longest = longest_request(stage);
+    let copy = client.gc(window, common)?;
+    let xor = client.gc(window, common.function(GX::XOR))?;
+    let longest = longest_request(client);
     let formats = [
         (ImageFormat::Z_PIXMAP, copy, depth),
         (ImageFormat::Z_PIXMAP, xor, depth),
@@ -87,7 +87,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         (ImageFormat::XY_PIXMAP, copy, depth),
     ];
     for (format, gc, depth) in formats {
-        if let Some(image) = Image::new(stage, format, depth) {
+        if let Some(image) = Image::new(client, format, depth) {
             let sides = plan.sizes(&SIDES).copied();
             let sides = sides.filter(|side| image.length(*side) + 28 <= longest);
             loads
@@ -99,19 +99,19 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     }
     // Other depths, on pixmaps: icons, cursors, masks, translucent windows.
     for depth in [1, 8, 32] {
-        let known = stage
+        let known = client
             .raw
             .setup
             .roots
             .iter()
             .flat_map(|screen| &screen.allowed_depths);
         let known = known.into_iter().any(|allowed| allowed.depth == depth);
-        if depth == stage.screen.root_depth || !known {
+        if depth == client.screen.root_depth || !known {
             continue;
         }
-        if let Some(image) = Image::new(stage, ImageFormat::Z_PIXMAP, depth) {
-            let pixmap = stage.pixmap(depth, crate::server::client::SIDE)?;
-            let gc = stage.gc(pixmap, CreateGCAux::new())?;
+        if let Some(image) = Image::new(client, ImageFormat::Z_PIXMAP, depth) {
+            let pixmap = client.pixmap(depth, crate::server::client::SIDE)?;
+            let gc = client.gc(pixmap, CreateGCAux::new())?;
             let sides = plan.sizes(&SIDES).copied();
             loads
                 .series
@@ -161,9 +161,9 @@ fn get(drawable: u32, format: ImageFormat, plane_mask: u32, side: u16) -> Worklo
 }
 
 /// Bytes of the longest request that the server takes.
-pub(super) fn longest_request(stage: &Stage) -> usize {
-    let short = usize::from(stage.raw.setup.maximum_request_length) * 4;
-    stage
+pub(super) fn longest_request(client: &Client) -> usize {
+    let short = usize::from(client.raw.setup.maximum_request_length) * 4;
+    client
         .longest_request
         .map_or(short, |words| words as usize * 4)
 }

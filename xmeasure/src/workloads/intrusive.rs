@@ -11,14 +11,14 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::plain;
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::Workload;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let (grab_window, time) = (stage.window, 0);
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let (grab_window, time) = (client.window, 0);
     pair(loads, core(GrabServerRequest), core(UngrabServerRequest));
     let pointer = GrabPointerRequest {
         owner_events: true,
@@ -50,12 +50,12 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     };
     // To our window, and back to what the pointer is on.
     let root = u32::from(InputFocus::POINTER_ROOT);
-    pair(loads, focus(stage.window), focus(root));
-    let warp = |x| core(warp(stage.window, (x, 5)));
+    pair(loads, focus(client.window), focus(root));
+    let warp = |x| core(warp(client.window, (x, 5)));
     pair(loads, warp(5), warp(9));
     let mode = ScreenSaver::RESET;
     plain(loads, ForceScreenSaverRequest { mode });
-    if let Some(now) = stage.ask(GetScreenSaverRequest)? {
+    if let Some(now) = client.ask(GetScreenSaverRequest)? {
         let same = SetScreenSaverRequest {
             timeout: now.timeout.cast_signed(),
             interval: now.interval.cast_signed(),

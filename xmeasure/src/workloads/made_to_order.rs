@@ -13,7 +13,7 @@ use super::images::{Image, longest_request};
 use super::styles::FUNCTIONS;
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::{core, extension};
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Phase, Sync, Workload};
@@ -24,17 +24,17 @@ pub(super) const LARGE: u16 = 1280;
 const LONGEST: f64 = 60_000.0;
 
 /// Adds loads of what `plan` wants, as far as they can be made.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     for wanted in &plan.wanted {
         let series = match wanted.request.as_str() {
-            "PutImage" | "GetImage" | "MIT-SHM:PutImage" => image(stage, wanted)?,
-            "CopyArea" => copy(stage, wanted)?,
-            "InternAtom" | "ChangeProperty" | "SetClipRectangles" => plain(stage, wanted)?,
+            "PutImage" | "GetImage" | "MIT-SHM:PutImage" => image(client, wanted)?,
+            "CopyArea" => copy(client, wanted)?,
+            "InternAtom" | "ChangeProperty" | "SetClipRectangles" => plain(client, wanted)?,
             _ => None,
         };
         loads.series.extend(series);
     }
-    extension_orders::add(stage, plan, loads)
+    extension_orders::add(client, plan, loads)
 }
 
 /// A load of each of the wanted sizes.
@@ -88,23 +88,23 @@ fn depth(wanted: &Operation) -> Option<u8> {
 }
 
 /// A GC of the function that the operation has, or of the usual one.
-fn gc(stage: &mut Stage, wanted: &Operation, drawable: u32) -> Result<u32, MeasureError> {
+fn gc(client: &mut Client, wanted: &Operation, drawable: u32) -> Result<u32, MeasureError> {
     let function = name(wanted, "gxmode");
     let at = FUNCTIONS.iter().position(|known| Some(*known) == function);
     let function = at.map_or(GX::COPY, |at| GX::from(at as u8));
     let values = CreateGCAux::new().function(function).graphics_exposures(0);
-    stage.gc(drawable, values)
+    client.gc(drawable, values)
 }
 
 /// A large pixmap of that depth; `None` where the screen has no such.
-fn pixmap(stage: &mut Stage, depth: u8) -> Result<Option<u32>, MeasureError> {
-    let screen = &stage.screen;
+fn pixmap(client: &mut Client, depth: u8) -> Result<Option<u32>, MeasureError> {
+    let screen = &client.screen;
     let allowed = screen.allowed_depths.iter();
     let known = depth == screen.root_depth || allowed.into_iter().any(|it| it.depth == depth);
-    known.then(|| stage.pixmap(depth, LARGE)).transpose()
+    known.then(|| client.pixmap(depth, LARGE)).transpose()
 }
 
-fn image(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
+fn image(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
     let format = match name(wanted, "format") {
         Some("ZPixmap") => ImageFormat::Z_PIXMAP,
         Some("XYPixmap") => ImageFormat::XY_PIXMAP,
@@ -114,11 +114,11 @@ fn image(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, Measur
     let Some(depth) = depth(wanted) else {
         return Ok(None);
     };
-    let (Some(image), Some(drawable)) = (Image::new(stage, format, depth), pixmap(stage, depth)?)
+    let (Some(image), Some(drawable)) = (Image::new(client, format, depth), pixmap(client, depth)?)
     else {
         return Ok(None);
     };
-    let gc = gc(stage, wanted, drawable)?;
+    let gc = gc(client, wanted, drawable)?;
     if wanted.request.as_str() == "GetImage" {
         return Ok(series(wanted, move |pixels, at_least| {
             let (width, height) = area(pixels, at_least);
@@ -136,7 +136,7 @@ fn image(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, Measur
     }
     if wanted.request.as_str() == "MIT-SHM:PutImage" {
         let pixels = usize::from(LARGE) * usize::from(LARGE);
-        let Some(shared) = share(stage, depth, pixels)? else {
+        let Some(shared) = share(client, depth, pixels)? else {
             return Ok(None);
         };
         let (major, shmseg) = (shared.major, shared.segment);
@@ -164,7 +164,7 @@ fn image(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, Measur
             })
         }));
     }
-    let longest = longest_request(stage);
+    let longest = longest_request(client);
     let pixels = wanted.items.last().copied().unwrap_or_default();
     let (width, height) = area(pixels, true);
     if image.bytes(width, height) + 28 > longest {
@@ -190,15 +190,15 @@ fn image(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, Measur
     }))
 }
 
-fn copy(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
+fn copy(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
     let Some(depth) = depth(wanted) else {
         return Ok(None);
     };
-    let (Some(src_drawable), Some(dst_drawable)) = (pixmap(stage, depth)?, pixmap(stage, depth)?)
+    let (Some(src_drawable), Some(dst_drawable)) = (pixmap(client, depth)?, pixmap(client, depth)?)
     else {
         return Ok(None);
     };
-    let gc = gc(stage, wanted, dst_drawable)?;
+    let gc = gc(client, wanted, dst_drawable)?;
     Ok(series(wanted, move |pixels, at_least| {
         let (width, height) = area(pixels, at_least);
         drawn(pixels, || {
@@ -218,7 +218,7 @@ fn copy(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, Measure
 }
 
 /// Requests that draw nothing, by their bytes, letters or rectangles.
-fn plain(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
+fn plain(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
     let largest = wanted.items.last().copied().unwrap_or_default();
     if largest > LONGEST {
         return Ok(None);
@@ -235,7 +235,7 @@ fn plain(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, Measur
             }))
         }),
         "ChangeProperty" => {
-            let (window, property) = (stage.silent, stage.atom("X11PROF_ORDERED")?);
+            let (window, property) = (client.unwatched, client.atom("X11PROF_ORDERED")?);
             let type_ = u32::from(x11rb_protocol::protocol::xproto::AtomEnum::STRING);
             series(wanted, move |bytes, _| {
                 again(core(ChangePropertyRequest {
@@ -250,8 +250,8 @@ fn plain(stage: &mut Stage, wanted: &Operation) -> Result<Option<Series>, Measur
             })
         }
         _ => {
-            let window = stage.window;
-            let gc = stage.gc(window, CreateGCAux::new())?;
+            let window = client.window;
+            let gc = client.gc(window, CreateGCAux::new())?;
             series(wanted, move |count, _| {
                 let count = count as usize;
                 again(core(SetClipRectanglesRequest {

@@ -9,7 +9,7 @@ use x11rb_protocol::protocol::xproto::{
 use super::plain;
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
@@ -21,8 +21,8 @@ const LENGTHS: [u32; 5] = [4, 32, 256, 2048, 16384];
 const ATOMS: usize = 32;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let window = stage.silent;
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let window = client.unwatched;
     let type_ = u32::from(AtomEnum::STRING);
     let change = |property, data_len: u32| {
         core(ChangePropertyRequest {
@@ -36,8 +36,8 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         })
     };
     for &length in plan.sizes(&LENGTHS) {
-        let property = stage.atom(&format!("X11PROF_{length}"))?;
-        stage.send_bytes(&change(property, length))?;
+        let property = client.atom(&format!("X11PROF_{length}"))?;
+        client.send_bytes(&change(property, length))?;
         loads.push(Workload::repeated(
             &change(property, length),
             Sync::RoundTrip,
@@ -54,10 +54,10 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     }
     let mut atoms = Vec::new();
     for index in 0..ATOMS {
-        atoms.push(stage.atom(&format!("X11PROF_PROPERTY_{index}"))?);
+        atoms.push(client.atom(&format!("X11PROF_PROPERTY_{index}"))?);
     }
     // The window of its own keeps the two loads' properties apart.
-    let told = stage.told;
+    let told = client.notified;
     let set = |property: &u32| {
         core(ChangePropertyRequest {
             mode: PropMode::REPLACE,

@@ -10,13 +10,13 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::{costly, plain};
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::Workload;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     plain(loads, GetInputFocusRequest);
     plain(
         loads,
@@ -37,12 +37,12 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         loads,
         QueryBestSizeRequest {
             class: QueryShapeOf::LARGEST_CURSOR,
-            drawable: stage.window,
+            drawable: client.window,
             width: 32,
             height: 32,
         },
     );
-    costly(loads, keyboard_mapping(stage));
+    costly(loads, keyboard_mapping(client));
     // A few names, and all of them: the answer tells how many there are.
     let list = |max_names| {
         let pattern = b"*fixed*".into();
@@ -59,7 +59,7 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
             pattern: pattern.into(),
         },
     );
-    if let Some(font) = stage.font("fixed")? {
+    if let Some(font) = client.font("fixed")? {
         costly(loads, QueryFontRequest { font });
         let string: Vec<Char2b> = (b'a'..=b'p')
             .map(|byte2| Char2b { byte1: 0, byte2 })
@@ -76,8 +76,8 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
 }
 
 /// The whole mapping, as Xlib asks for it.
-pub(crate) fn keyboard_mapping(stage: &Stage) -> GetKeyboardMappingRequest {
-    let (first, last) = (stage.raw.setup.min_keycode, stage.raw.setup.max_keycode);
+pub(crate) fn keyboard_mapping(client: &Client) -> GetKeyboardMappingRequest {
+    let (first, last) = (client.raw.setup.min_keycode, client.raw.setup.max_keycode);
     GetKeyboardMappingRequest {
         first_keycode: first,
         count: last.saturating_sub(first).saturating_add(1),

@@ -11,7 +11,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::{RESOURCES, costly, cycle, plain};
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 
@@ -25,10 +25,10 @@ const PIXMAPS: [(u16, usize); 5] = [
 ];
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let drawable = stage.window;
-    let ids = stage.ids(RESOURCES);
-    let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let drawable = client.window;
+    let ids = client.ids(RESOURCES);
+    let (black, white) = (client.screen.black_pixel, client.screen.white_pixel);
     let colours = CreateGCAux::new()
         .foreground(black)
         .background(white)
@@ -47,11 +47,11 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
             &|gc| core(FreeGCRequest { gc }),
         ],
     );
-    graphics_contexts(stage, loads)?;
+    graphics_contexts(client, loads)?;
     // From a glyph's mask to more than the screen of a window that is drawn in memory first.
     for (side, count) in PIXMAPS {
-        let ids = stage.ids(count);
-        let depth = stage.screen.root_depth;
+        let ids = client.ids(count);
+        let depth = client.screen.root_depth;
         cycle(
             loads,
             &ids,
@@ -69,15 +69,15 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
             ],
         );
     }
-    cursors(stage, loads)?;
-    colormaps(stage, loads)
+    cursors(client, loads)?;
+    colormaps(client, loads)
 }
 
-fn graphics_contexts(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let window = stage.window;
-    let gc = stage.gc(window, CreateGCAux::new())?;
-    let other = stage.gc(window, CreateGCAux::new())?;
-    let foreground = ChangeGCAux::new().foreground(stage.screen.black_pixel);
+fn graphics_contexts(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let window = client.window;
+    let gc = client.gc(window, CreateGCAux::new())?;
+    let other = client.gc(window, CreateGCAux::new())?;
+    let foreground = ChangeGCAux::new().foreground(client.screen.black_pixel);
     plain(
         loads,
         ChangeGCRequest {
@@ -137,14 +137,14 @@ pub(crate) fn cursor_of(cid: u32, bitmap: u32) -> CreateCursorRequest {
     }
 }
 
-fn cursors(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let ids = stage.ids(RESOURCES);
-    let bitmap = stage.pixmap(1, 16)?;
+fn cursors(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ids = client.ids(RESOURCES);
+    let bitmap = client.pixmap(1, 16)?;
     let (fore_red, fore_green, fore_blue) = (0, 0, 0);
     let (back_red, back_green, back_blue) = (0xFFFF, 0xFFFF, 0xFFFF);
     let free = |cursor| core(FreeCursorRequest { cursor });
     cycle(loads, &ids, &[&|cid| core(cursor_of(cid, bitmap)), &free]);
-    let Some(font) = stage.font("cursor")? else {
+    let Some(font) = client.font("cursor")? else {
         return Ok(());
     };
     let create = |cid| {
@@ -173,10 +173,10 @@ fn cursors(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
             back_blue,
         })
     };
-    let ids = stage.ids(RESOURCES);
+    let ids = client.ids(RESOURCES);
     cycle(loads, &ids, &[&create, &recolor, &free]);
     // The font is in use already: this is what a second opening costs.
-    let ids = stage.ids(RESOURCES);
+    let ids = client.ids(RESOURCES);
     cycle(
         loads,
         &ids,
@@ -193,9 +193,9 @@ fn cursors(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     Ok(())
 }
 
-fn colormaps(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let cmap = stage.screen.default_colormap;
-    let pixel = stage.colour(0x1234, 0x5678, 0x9ABC)?;
+fn colormaps(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let cmap = client.screen.default_colormap;
+    let pixel = client.colour(0x1234, 0x5678, 0x9ABC)?;
     plain(
         loads,
         AllocColorRequest {
@@ -246,8 +246,8 @@ fn colormaps(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
             },
         );
     }
-    let (window, visual) = (stage.screen.root, stage.screen.root_visual);
-    let ids = stage.ids(RESOURCES / 8);
+    let (window, visual) = (client.screen.root, client.screen.root_visual);
+    let ids = client.ids(RESOURCES / 8);
     cycle(
         loads,
         &ids,

@@ -4,15 +4,15 @@
 use x11prof_session::Operation;
 
 use crate::plan::Plan;
-use crate::server::tracker::Mirror;
+use crate::server::tracker::Tracker;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::Workload;
 
 /// Leaves of the series and the combinations those that `plan` wants the attributes of, at the
 /// sizes that it wants. Where a request is wanted with attributes that no load has, all of its
 /// loads stay.
-pub(crate) fn narrow(loads: &mut Loads, plan: &Plan, mirror: &mut Mirror) {
-    let mut first = |load: &Workload| mirror.describe(load).into_iter().flatten().next();
+pub(crate) fn narrow(loads: &mut Loads, plan: &Plan, tracker: &mut Tracker) {
+    let mut first = |load: &Workload| tracker.describe(load).into_iter().flatten().next();
     let mut described = Vec::new();
     for series in loads.series.drain(..) {
         let operation = series.sizes.first().map(|size| (series.load)(*size));
@@ -40,10 +40,10 @@ pub(crate) fn narrow(loads: &mut Loads, plan: &Plan, mirror: &mut Mirror) {
 
 /// Leaves out the series and combinations that the session does not tell from an earlier one: an
 /// entry's points are to be of one kind of load, whatever sizes are chosen.
-pub(crate) fn tell_apart(loads: &mut Loads, mirror: &mut Mirror) {
+pub(crate) fn tell_apart(loads: &mut Loads, tracker: &mut Tracker) {
     let mut seen: Vec<Operation> = Vec::new();
     let mut is_new = |load: Option<Workload>| {
-        let operation = load.and_then(|load| mirror.describe(&load).into_iter().flatten().next());
+        let operation = load.and_then(|load| tracker.describe(&load).into_iter().flatten().next());
         operation.is_some_and(|operation| {
             let new = seen.iter().all(|it| !is_alike(it, &operation));
             seen.push(operation);

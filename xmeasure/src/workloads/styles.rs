@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::{of_either, shapes};
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 
 /// The attributes of a GC that decide costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,12 +162,12 @@ pub(super) struct Styles {
 
 impl Styles {
     /// Prepares a tile and a stipple.
-    pub(super) fn new(stage: &mut Stage) -> Result<Styles, MeasureError> {
-        let depth = stage.screen.root_depth;
-        let tile = stage.pixmap(depth, 8)?;
-        let stipple = stage.pixmap(1, 8)?;
-        let of_stipple = stage.gc(stipple, CreateGCAux::new().foreground(1))?;
-        stage.send(PutImageRequest {
+    pub(super) fn new(client: &mut Client) -> Result<Styles, MeasureError> {
+        let depth = client.screen.root_depth;
+        let tile = client.pixmap(depth, 8)?;
+        let stipple = client.pixmap(1, 8)?;
+        let of_stipple = client.gc(stipple, CreateGCAux::new().foreground(1))?;
+        client.send(PutImageRequest {
             format: ImageFormat::XY_PIXMAP,
             drawable: stipple,
             gc: of_stipple,
@@ -180,11 +180,11 @@ impl Styles {
             // A checkerboard, whatever the order of bits and bytes; scanlines of 32 bits.
             data: [[0x55_u8; 4], [0xAA; 4]].concat().repeat(4).into(),
         })?;
-        let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
-        let on_tile = stage.gc(tile, CreateGCAux::new().foreground(white))?;
-        stage.send(shapes::rectangle(tile, on_tile, 8, 8))?;
-        let on_tile = stage.gc(tile, CreateGCAux::new().foreground(black))?;
-        stage.send(shapes::rectangle(tile, on_tile, 8, 4))?;
+        let (black, white) = (client.screen.black_pixel, client.screen.white_pixel);
+        let on_tile = client.gc(tile, CreateGCAux::new().foreground(white))?;
+        client.send(shapes::rectangle(tile, on_tile, 8, 8))?;
+        let on_tile = client.gc(tile, CreateGCAux::new().foreground(black))?;
+        client.send(shapes::rectangle(tile, on_tile, 8, 4))?;
         Ok(Styles {
             tile,
             stipple,
@@ -193,11 +193,11 @@ impl Styles {
     }
 
     /// The GC of a style.
-    pub(super) fn gc(&mut self, stage: &mut Stage, style: Style) -> Result<u32, MeasureError> {
+    pub(super) fn gc(&mut self, client: &mut Client, style: Style) -> Result<u32, MeasureError> {
         if let Some((_, gc)) = self.made.iter().find(|(made, _)| *made == style) {
             return Ok(*gc);
         }
-        let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
+        let (black, white) = (client.screen.black_pixel, client.screen.white_pixel);
         // With a foreground of no bits GXxor and its like would have nothing to do.
         let combines = ![GX::COPY, GX::CLEAR, GX::SET].contains(&style.function);
         let foreground = if combines { black ^ white } else { black };
@@ -213,7 +213,7 @@ impl Styles {
             FillStyle::SOLID => values,
             _ => values.stipple(self.stipple),
         };
-        let gc = stage.gc(stage.window, values)?;
+        let gc = client.gc(client.window, values)?;
         self.made.push((style, gc));
         Ok(gc)
     }

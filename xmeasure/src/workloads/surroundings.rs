@@ -10,7 +10,7 @@ use super::windows::{
     side_for, unmap,
 };
 use crate::error::MeasureError;
-use crate::server::client::{ARENA, Stage};
+use crate::server::client::{ARENA, Client};
 use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 
@@ -26,39 +26,39 @@ const LARGE: u16 = 100;
 const CASCADES: [(u16, u16, u16); 4] = [(2, 8, 3), (CROWD, 4, 1), (16, 30, 3), (0, 0, 0)];
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    among(stage, loads)?;
-    staggered(stage, loads)?;
-    over(stage, loads)?;
-    large(stage, loads)?;
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    among(client, loads)?;
+    staggered(client, loads)?;
+    over(client, loads)?;
+    large(client, loads)?;
     for cascade in CASCADES {
-        circulation(stage, loads, cascade)?;
+        circulation(client, loads, cascade)?;
     }
     Ok(())
 }
 
 /// So many parents at most, full of mapped children; those, and the children in order.
 fn crowds(
-    stage: &mut Stage,
+    client: &mut Client,
     ground: Ground,
     most: u16,
 ) -> Result<(Vec<Window>, Vec<Window>), MeasureError> {
-    let homes = parents(stage, ground, CROWD, most)?;
-    let (ids, born) = children(stage, &homes, CROWD);
+    let homes = parents(client, ground, CROWD, most)?;
+    let (ids, born) = children(client, &homes, CROWD);
     for request in born {
-        stage.send_bytes(&request)?;
+        client.send_bytes(&request)?;
     }
     for window in &homes {
-        stage.send(MapSubwindowsRequest { window: *window })?;
+        client.send(MapSubwindowsRequest { window: *window })?;
     }
     Ok((homes, ids))
 }
 
 /// Beside many siblings. As programs do they come and go one after the other: what is seen of the
 /// parent is in more pieces then than where one goes and comes by itself.
-fn among(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, true)?;
-    let (_, ids) = crowds(stage, ground, 1)?;
+fn among(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(client, true)?;
+    let (_, ids) = crowds(client, ground, 1)?;
     let actors = (0..).zip(ids).map(|(place, id)| Actor {
         id,
         at: child_at(place, CROWD),
@@ -76,45 +76,45 @@ fn all_go_and_come(loads: &mut Loads, ground: Ground, actors: &[Actor]) {
 }
 
 /// Beside as many of which no two are in line: what is seen of the parent is in more pieces.
-fn staggered(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, true)?;
+fn staggered(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(client, true)?;
     let all = (0..CROWD).map(|index| (ground.window, diagonal(index * STEP)));
-    let actors = grown(stage, all, STEP - 1)?;
+    let actors = grown(client, all, STEP - 1)?;
     all_go_and_come(loads, ground, &actors);
     Ok(())
 }
 
 /// Over many others.
-fn over(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, true)?;
-    let (homes, _) = crowds(stage, ground, u16::MAX)?;
+fn over(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(client, true)?;
+    let (homes, _) = crowds(client, ground, u16::MAX)?;
     let side = side_for(CROWD) - PLACE;
-    let actors = grown(stage, homes.into_iter().map(|home| (home, (0, 0))), side)?;
+    let actors = grown(client, homes.into_iter().map(|home| (home, (0, 0))), side)?;
     come_and_go(loads, ground, &actors, StackMode::BELOW);
     Ok(())
 }
 
 /// Large, beside few.
-fn large(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, true)?;
+fn large(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let ground = Ground::new(client, true)?;
     let place = ARENA / 2;
     let all = (0..4).map(|it| (ground.window, cell(it, place, ARENA)));
-    let actors = grown(stage, all, LARGE)?;
+    let actors = grown(client, all, LARGE)?;
     come_and_go(loads, ground, &actors, StackMode::ABOVE);
     Ok(())
 }
 
 /// A mapped window in each of these parents.
 fn grown(
-    stage: &mut Stage,
+    client: &mut Client,
     all: impl Iterator<Item = (Window, (i16, i16))>,
     side: u16,
 ) -> Result<Vec<Actor>, MeasureError> {
     let mut actors = Vec::new();
     for (home, at) in all {
-        let id = stage.id();
-        stage.send_bytes(&create(id, home, at, side))?;
-        stage.send(MapWindowRequest { window: id })?;
+        let id = client.id();
+        client.send_bytes(&create(id, home, at, side))?;
+        client.send(MapWindowRequest { window: id })?;
         actors.push(Actor { id, at, side });
     }
     Ok(actors)
@@ -133,17 +133,17 @@ fn come_and_go(loads: &mut Loads, ground: Ground, actors: &[Actor], lowest: Stac
 /// The lowest of so many windows of that side, down a diagonal so many pixels from each other, is
 /// raised: each hides the one before.
 fn circulation(
-    stage: &mut Stage,
+    client: &mut Client,
     loads: &mut Loads,
     (count, side, apart): (u16, u16, u16),
 ) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, true)?;
-    let parents = parents(stage, ground, CROWD, 1)?;
+    let ground = Ground::new(client, true)?;
+    let parents = parents(client, ground, CROWD, 1)?;
     let Some(&window) = parents.first() else {
         return Ok(());
     };
     let places = (0..count).map(|index| (window, diagonal(index * apart)));
-    grown(stage, places, side)?;
+    grown(client, places, side)?;
     let raise_lowest = core(CirculateWindowRequest {
         direction: Circulate::RAISE_LOWEST,
         window,

@@ -9,7 +9,7 @@ use x11rb_protocol::protocol::xproto::{
 use super::place;
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::{SIDE, Stage};
+use crate::server::client::{Client, SIDE};
 use crate::server::wire::core;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
@@ -66,8 +66,8 @@ struct Face {
 }
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let (window, silent) = (stage.window, stage.silent);
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let (window, silent) = (client.window, client.unwatched);
     let mut names: Vec<String> = FONTS.map(str::to_owned).to_vec();
     for operation in &plan.wanted {
         if Kind::ALL
@@ -85,7 +85,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
         if index >= count && index < FONTS.len() {
             continue;
         }
-        let Some(face) = face(stage, name)? else {
+        let Some(face) = face(client, name)? else {
             loads.lacks(format!("font {name}"));
             continue;
         };
@@ -143,23 +143,23 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
 }
 
 /// Opens a font; `None` where the server has none of that name.
-fn face(stage: &mut Stage, name: &str) -> Result<Option<Face>, MeasureError> {
-    let Some(font) = stage.font(name)? else {
+fn face(client: &mut Client, name: &str) -> Result<Option<Face>, MeasureError> {
+    let Some(font) = client.font(name)? else {
         return Ok(None);
     };
-    let Some(metrics) = stage.ask(QueryFontRequest { font })? else {
+    let Some(metrics) = client.ask(QueryFontRequest { font })? else {
         return Ok(None);
     };
-    let (black, white) = (stage.screen.black_pixel, stage.screen.white_pixel);
+    let (black, white) = (client.screen.black_pixel, client.screen.white_pixel);
     let common = CreateGCAux::new()
         .font(font)
         .foreground(black)
         .background(white);
-    let drawable = stage.window;
+    let drawable = client.window;
     let height = metrics.font_ascent + metrics.font_descent;
     Ok(Some(Face {
-        copy: stage.gc(drawable, common)?,
-        xor: stage.gc(drawable, common.function(GX::XOR).foreground(black ^ white))?,
+        copy: client.gc(drawable, common)?,
+        xor: client.gc(drawable, common.function(GX::XOR).foreground(black ^ white))?,
         width: metrics.max_bounds.character_width.max(1).unsigned_abs(),
         ascent: metrics.font_ascent,
         height: height.max(1).unsigned_abs(),

@@ -10,7 +10,7 @@ use x11rb_protocol::protocol::xproto::{
 };
 
 use super::plain;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
@@ -20,13 +20,13 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 const GRABS: u16 = 48;
 
 /// Adds the loads.
-pub(super) fn add(stage: &Stage, loads: &mut Loads) {
-    questions(stage, loads);
-    grabs(stage, loads);
+pub(super) fn add(client: &Client, loads: &mut Loads) {
+    questions(client, loads);
+    grabs(client, loads);
 }
 
-fn questions(stage: &Stage, loads: &mut Loads) {
-    let (window, root) = (stage.window, stage.screen.root);
+fn questions(client: &Client, loads: &mut Loads) {
+    let (window, root) = (client.window, client.screen.root);
     let attributes = ChangeWindowAttributesAux::new().event_mask(EventMask::NO_EVENT);
     let value_list = Cow::Borrowed(&attributes);
     plain(loads, ChangeWindowAttributesRequest { window, value_list });
@@ -50,7 +50,7 @@ fn questions(stage: &Stage, loads: &mut Loads) {
         loads,
         SendEventRequest {
             propagate: false,
-            destination: stage.silent,
+            destination: client.unwatched,
             event_mask: EventMask::PROPERTY_CHANGE,
             event: Cow::Owned(event),
         },
@@ -58,8 +58,8 @@ fn questions(stage: &Stage, loads: &mut Loads) {
 }
 
 /// Passive grabs on a window of ours: nobody's input is taken away.
-fn grabs(stage: &Stage, loads: &mut Loads) {
-    let grab_window = stage.silent;
+fn grabs(client: &Client, loads: &mut Loads) {
+    let grab_window = client.unwatched;
     let buttons = || (0..GRABS).map(|index| (ButtonIndex::from((index % 3 + 1) as u8), index / 3));
     let grab_button = |(button, modifiers): (ButtonIndex, u16)| {
         core(GrabButtonRequest {

@@ -13,7 +13,7 @@ use x11rb_protocol::protocol::xproto::{
 };
 
 use crate::error::MeasureError;
-use crate::server::client::{ARENA, Stage};
+use crate::server::client::{ARENA, Client};
 use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
@@ -30,22 +30,22 @@ const INFERIORS: [u16; 3] = [4, 16, 64];
 pub(super) const CHANGES: usize = 16;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    single(stage, loads, true)?;
-    single(stage, loads, false)?;
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    single(client, loads, true)?;
+    single(client, loads, false)?;
     for inferiors in INFERIORS {
-        families(stage, loads, inferiors)?;
+        families(client, loads, inferiors)?;
     }
     for children in [1].into_iter().chain(INFERIORS) {
-        subwindows(stage, loads, true, children)?;
+        subwindows(client, loads, true, children)?;
     }
-    subwindows(stage, loads, false, 1)?;
-    reparented(stage, loads, false)?;
-    reparented(stage, loads, true)?;
+    subwindows(client, loads, false, 1)?;
+    reparented(client, loads, false)?;
+    reparented(client, loads, true)?;
     for inferiors in [0].into_iter().chain(INFERIORS) {
-        changes(stage, loads, true, inferiors)?;
+        changes(client, loads, true, inferiors)?;
     }
-    changes(stage, loads, false, 0)
+    changes(client, loads, false, 0)
 }
 
 /// Where the windows of one load are; that one is on top while the load runs.
@@ -56,11 +56,11 @@ pub(super) struct Ground {
 
 impl Ground {
     /// A new one, whose windows are to be seen or not.
-    pub(super) fn new(stage: &mut Stage, seen: bool) -> Result<Ground, MeasureError> {
-        let window = stage.id();
-        let parent = if seen { stage.arena } else { stage.silent };
-        stage.send_bytes(&create(window, parent, (0, 0), ARENA))?;
-        stage.send(MapWindowRequest { window })?;
+    pub(super) fn new(client: &mut Client, seen: bool) -> Result<Ground, MeasureError> {
+        let window = client.id();
+        let parent = if seen { client.arena } else { client.unwatched };
+        client.send_bytes(&create(window, parent, (0, 0), ARENA))?;
+        client.send(MapWindowRequest { window })?;
         Ok(Ground { window })
     }
 
@@ -147,14 +147,14 @@ fn destroy(window: &Window) -> Vec<u8> {
 
 /// As many mapped windows in `parent` as there is place for, each for so many children.
 pub(super) fn parents(
-    stage: &mut Stage,
+    client: &mut Client,
     ground: Ground,
     children: u16,
     most: u16,
 ) -> Result<Vec<Window>, MeasureError> {
     let side = side_for(children);
     let columns = ARENA / side;
-    let ids = stage.ids(usize::from((columns * columns).clamp(1, most)));
+    let ids = client.ids(usize::from((columns * columns).clamp(1, most)));
     for (place, id) in (0..).zip(&ids) {
         let parent = ground.window;
         let born = Born {
@@ -163,22 +163,22 @@ pub(super) fn parents(
             place,
             side,
         };
-        stage.send_bytes(&born.request())?;
-        stage.send_bytes(&map(id))?;
+        client.send_bytes(&born.request())?;
+        client.send_bytes(&map(id))?;
     }
     Ok(ids)
 }
 
 /// So many children of each parent: their ids, and the requests that make them.
 pub(super) fn children(
-    stage: &mut Stage,
+    client: &mut Client,
     parents: &[Window],
     count: u16,
 ) -> (Vec<Window>, Vec<Vec<u8>>) {
     let mut all = (Vec::new(), Vec::new());
     for parent in parents {
         for child in 0..count {
-            let id = stage.id();
+            let id = client.id();
             all.0.push(id);
             all.1
                 .push(create(id, *parent, child_at(child, count), SIDE));
@@ -188,10 +188,10 @@ pub(super) fn children(
 }
 
 /// Single windows among their siblings, destroyed as they were made and while they are seen.
-fn single(stage: &mut Stage, loads: &mut Loads, seen: bool) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, seen)?;
-    let parents = parents(stage, ground, SIBLINGS, u16::MAX)?;
-    let (ids, born) = children(stage, &parents, SIBLINGS);
+fn single(client: &mut Client, loads: &mut Loads, seen: bool) -> Result<(), MeasureError> {
+    let ground = Ground::new(client, seen)?;
+    let parents = parents(client, ground, SIBLINGS, u16::MAX)?;
+    let (ids, born) = children(client, &parents, SIBLINGS);
     loads.push(ground.load([
         phase(born.clone()),
         phase(ids.iter().map(map)),
@@ -207,11 +207,11 @@ fn single(stage: &mut Stage, loads: &mut Loads, seen: bool) -> Result<(), Measur
 }
 
 /// Windows with inferiors, which come and go with them.
-fn families(stage: &mut Stage, loads: &mut Loads, inferiors: u16) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, true)?;
+fn families(client: &mut Client, loads: &mut Loads, inferiors: u16) -> Result<(), MeasureError> {
+    let ground = Ground::new(client, true)?;
     let side = side_for(inferiors);
     let columns = ARENA / side;
-    let ids = stage.ids(usize::from(columns * columns));
+    let ids = client.ids(usize::from(columns * columns));
     let parent = ground.window;
     let heads = (0..).zip(&ids).map(|(place, id)| Born {
         id: *id,
@@ -220,7 +220,7 @@ fn families(stage: &mut Stage, loads: &mut Loads, inferiors: u16) -> Result<(), 
         side,
     });
     let mut born: Vec<Vec<u8>> = heads.map(|head| head.request()).collect();
-    born.extend(children(stage, &ids, inferiors).1);
+    born.extend(children(client, &ids, inferiors).1);
     let map_inferiors = |window: &Window| core(MapSubwindowsRequest { window: *window });
     loads.push(ground.load([
         phase(born.clone()),
@@ -240,14 +240,14 @@ fn families(stage: &mut Stage, loads: &mut Loads, inferiors: u16) -> Result<(), 
 
 /// Children that are mapped, unmapped and destroyed by one request for all of a parent's.
 fn subwindows(
-    stage: &mut Stage,
+    client: &mut Client,
     loads: &mut Loads,
     seen: bool,
     count: u16,
 ) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, seen)?;
-    let parents = parents(stage, ground, count, 100)?;
-    let born = children(stage, &parents, count).1;
+    let ground = Ground::new(client, seen)?;
+    let parents = parents(client, ground, count, 100)?;
+    let born = children(client, &parents, count).1;
     let each = |request: &dyn Fn(Window) -> Vec<u8>| phase(parents.iter().map(|it| request(*it)));
     let map = |window| core(MapSubwindowsRequest { window });
     let unmap = |window| core(UnmapSubwindowsRequest { window });
@@ -263,16 +263,16 @@ fn subwindows(
 }
 
 /// Windows that move from one parent to another and back.
-fn reparented(stage: &mut Stage, loads: &mut Loads, mapped: bool) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, true)?;
-    let homes = parents(stage, ground, SIBLINGS, 8)?;
+fn reparented(client: &mut Client, loads: &mut Loads, mapped: bool) -> Result<(), MeasureError> {
+    let ground = Ground::new(client, true)?;
+    let homes = parents(client, ground, SIBLINGS, 8)?;
     let (here, there) = homes.split_at(homes.len() / 2);
-    let (ids, born) = children(stage, here, SIBLINGS);
+    let (ids, born) = children(client, here, SIBLINGS);
     for request in born {
-        stage.send_bytes(&request)?;
+        client.send_bytes(&request)?;
     }
     for window in ids.iter().filter(|_| mapped) {
-        stage.send_bytes(&map(window))?;
+        client.send_bytes(&map(window))?;
     }
     let moved = |homes: &[Window]| -> Vec<Vec<u8>> {
         let places = homes
@@ -297,29 +297,29 @@ fn reparented(stage: &mut Stage, loads: &mut Loads, mapped: bool) -> Result<(), 
 
 /// What ConfigureWindow changes of windows that stay where they are, each by itself.
 fn changes(
-    stage: &mut Stage,
+    client: &mut Client,
     loads: &mut Loads,
     seen: bool,
     inferiors: u16,
 ) -> Result<(), MeasureError> {
-    let ground = Ground::new(stage, seen)?;
+    let ground = Ground::new(client, seen)?;
     let ids = if inferiors == 0 {
-        let parents = parents(stage, ground, SIBLINGS, 1)?;
-        let (ids, born) = children(stage, &parents, SIBLINGS);
+        let parents = parents(client, ground, SIBLINGS, 1)?;
+        let (ids, born) = children(client, &parents, SIBLINGS);
         for request in born {
-            stage.send_bytes(&request)?;
+            client.send_bytes(&request)?;
         }
         for window in &ids {
-            stage.send(MapWindowRequest { window: *window })?;
+            client.send(MapWindowRequest { window: *window })?;
         }
         ids
     } else {
-        let ids = parents(stage, ground, inferiors, SIBLINGS)?;
-        for request in children(stage, &ids, inferiors).1 {
-            stage.send_bytes(&request)?;
+        let ids = parents(client, ground, inferiors, SIBLINGS)?;
+        for request in children(client, &ids, inferiors).1 {
+            client.send_bytes(&request)?;
         }
         for window in &ids {
-            stage.send(MapSubwindowsRequest { window: *window })?;
+            client.send(MapSubwindowsRequest { window: *window })?;
         }
         ids
     };

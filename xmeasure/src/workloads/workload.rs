@@ -48,7 +48,7 @@ pub(crate) struct Phase {
     pub(crate) kinds: u32,
     /// How their end is told.
     pub(crate) sync: Sync,
-    /// What goes along with each, if anything does; then they are [`CARRYING`] at most.
+    /// What goes along with each, if anything does; then they are [`CARRYING`](crate::server::connection::CARRYING) at most.
     pub(crate) carried: Option<Carried>,
 }
 
@@ -94,10 +94,6 @@ impl Phase {
         self.unit.len() as f64 / f64::from(self.requests.max(1))
     }
 }
-
-/// Descriptors that are under way at once at most, either way: libxcb sends no more with one
-/// message, and a server has room for not many more.
-pub(crate) const CARRYING: usize = 16;
 
 /// Phases that run one after the other, and again. A request that undoes what another one does
 /// (FreeGC and CreateGC) is the second phase of a cycle, so that both can be repeated.

@@ -11,7 +11,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::{core, extension};
 use crate::workloads::{
     MOTION, POINTER, cursor_of, fake_input, keyboard_mapping, same_locks, warp,
@@ -42,12 +42,12 @@ pub(super) struct Requests {
 
 impl Requests {
     /// Those that `plan` wants, and that disturb nobody else on the display.
-    pub(super) fn new(stage: &mut Stage, plan: &Plan) -> Result<Requests, MeasureError> {
+    pub(super) fn new(client: &mut Client, plan: &Plan) -> Result<Requests, MeasureError> {
         let mut requests = Requests::default();
-        requests.keyboard(stage, plan)?;
+        requests.keyboard(client, plan)?;
         if plan.intrusive {
-            requests.input(stage, plan)?;
-            requests.cursors(stage, plan)?;
+            requests.input(client, plan)?;
+            requests.cursors(client, plan)?;
         }
         Ok(requests)
     }
@@ -58,8 +58,8 @@ impl Requests {
         }
     }
 
-    fn keyboard(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
-        let mapping = core(keyboard_mapping(stage));
+    fn keyboard(&mut self, client: &mut Client, plan: &Plan) -> Result<(), MeasureError> {
+        let mapping = core(keyboard_mapping(client));
         let modifiers = core(GetModifierMappingRequest);
         for (name, question) in [
             ("GetKeyboardMapping", mapping),
@@ -69,7 +69,7 @@ impl Requests {
                 self.questions.push(question);
             }
         }
-        if let Some(major) = stage.extension("XKEYBOARD")? {
+        if let Some(major) = client.extension("XKEYBOARD")? {
             let lock = extension(same_locks(plan), major);
             self.add(plan, "XKEYBOARD:LatchLockState", [lock.clone(), lock]);
         }
@@ -77,11 +77,11 @@ impl Requests {
     }
 
     /// Keys and buttons that nobody has asked for, and the pointer's way there and back.
-    fn input(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
-        let warp = |x| core(warp(stage.window, (x, PLACE)));
+    fn input(&mut self, client: &mut Client, plan: &Plan) -> Result<(), MeasureError> {
+        let warp = |x| core(warp(client.window, (x, PLACE)));
         self.add(plan, "WarpPointer", [warp(30), warp(20)]);
-        let root = stage.screen.root;
-        if let Some(major) = stage.extension("XTEST")? {
+        let root = client.screen.root;
+        if let Some(major) = client.extension("XTEST")? {
             let fake = |type_, detail, x| {
                 let request = fake_input(root, type_, detail, (x, PLACE));
                 extension(request, major)
@@ -96,10 +96,10 @@ impl Requests {
 
     /// Two cursors in turn on the window that the pointer is in. A server that draws them looks from then on
     /// at whether drawing meets one, so that this comes behind all else.
-    fn cursors(&mut self, stage: &mut Stage, plan: &Plan) -> Result<(), MeasureError> {
-        let window = stage.window;
+    fn cursors(&mut self, client: &mut Client, plan: &Plan) -> Result<(), MeasureError> {
+        let window = client.window;
         self.before = Some(core(warp(window, (PLACE, PLACE))));
-        let cursors = [cursor(stage)?, cursor(stage)?];
+        let cursors = [cursor(client)?, cursor(client)?];
         let change = |cursor| {
             let value_list = ChangeWindowAttributesAux::new().cursor(cursor);
             core(ChangeWindowAttributesRequest {
@@ -109,7 +109,7 @@ impl Requests {
         };
         self.add(plan, "ChangeWindowAttributes", cursors.map(change));
         self.after = Some(change(0));
-        if let Some(major) = stage.extension("XInputExtension")? {
+        if let Some(major) = client.extension("XInputExtension")? {
             let change = |cursor| {
                 let request = XIChangeCursorRequest {
                     window,
@@ -128,21 +128,21 @@ impl Requests {
 }
 
 /// A cursor that is a black square.
-fn cursor(stage: &mut Stage) -> Result<u32, MeasureError> {
-    let bitmap = stage.pixmap(1, SIDE)?;
-    let gc = stage.gc(bitmap, CreateGCAux::new().foreground(1))?;
+fn cursor(client: &mut Client) -> Result<u32, MeasureError> {
+    let bitmap = client.pixmap(1, SIDE)?;
+    let gc = client.gc(bitmap, CreateGCAux::new().foreground(1))?;
     let whole = Rectangle {
         x: 0,
         y: 0,
         width: SIDE,
         height: SIDE,
     };
-    stage.send(PolyFillRectangleRequest {
+    client.send(PolyFillRectangleRequest {
         drawable: bitmap,
         gc,
         rectangles: [whole].as_slice().into(),
     })?;
-    let cursor = stage.id();
-    stage.send(cursor_of(cursor, bitmap))?;
+    let cursor = client.id();
+    client.send(cursor_of(cursor, bitmap))?;
     Ok(cursor)
 }

@@ -3,13 +3,15 @@
 //! cost does not follow from the attributes one by one.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use x11prof_cost_model::{Basis, CostTable, FORMAT, ServerParameters, Substitutions};
 use x11prof_session::Operation;
 
-use crate::fit::{self, Sample};
-use crate::sampling::sampler::{Executor, repetitions};
+use crate::fit::entries;
+use crate::fit::samples::Sample;
+use crate::sampling::executor::Executor;
+use crate::sampling::sampler::repetitions;
 use crate::sampling::statistics::Estimate;
 use crate::workloads::loads::{Candidate, Loads, Series};
 use crate::workloads::workload::Workload;
@@ -27,9 +29,9 @@ pub(crate) struct Explorer<'a> {
     /// How long one look is to take at least.
     pub(crate) batch: Duration,
     /// When to stop looking; what has not been looked at by then gets the sizes it started with.
-    pub(crate) until: Instant,
+    pub(crate) until: Duration,
     /// Told of every look; answers whether to go on.
-    pub(crate) step: &'a mut dyn FnMut(&'static str) -> bool,
+    pub(crate) step: &'a mut dyn FnMut(&'static str, Duration) -> bool,
 }
 
 /// One look at a load: time of a request and how far the looks were apart, in microseconds.
@@ -124,7 +126,8 @@ impl Explorer<'_> {
         let Some(operation) = (self.describe)(load) else {
             return Ok(None);
         };
-        if Instant::now() > self.until || !(self.step)(operation.request.as_str()) {
+        let now = self.executor.elapsed();
+        if now >= self.until || !(self.step)(operation.request.as_str(), now) {
             return Ok(None);
         }
         let answers = self.executor.rehearse(load)?;
@@ -199,7 +202,7 @@ fn between(low: u16, high: u16) -> Option<u16> {
 fn table(seen: &[Sample]) -> CostTable {
     let parameters = ServerParameters {
         format: FORMAT,
-        requests: fit::requests(seen),
+        requests: entries::entries(seen),
         ..ServerParameters::default()
     };
     CostTable::new(&parameters, &Substitutions::default())

@@ -4,8 +4,8 @@
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
 use crate::error::MeasureError;
-use crate::probes::batch::{Batch, Repeated};
-use crate::server::client::Stage;
+use crate::sampling::batch::{Batch, Streamed};
+use crate::server::client::Client;
 use crate::server::wire;
 
 /// The side of a square that fills a second-level cache, or half of one, in pixels.
@@ -15,9 +15,9 @@ pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
 
 /// It is filled on a drawable as wide as the screen that nobody sees: what a server does for its screen falls
 /// into some of the measurements and not into others.
-pub(super) fn area(stage: &mut Stage) -> Result<Repeated, MeasureError> {
-    let drawable = stage.like_the_screen()?;
-    let gc = stage.gc(drawable, CreateGCAux::new())?;
+pub(super) fn area(client: &mut Client) -> Result<Streamed, MeasureError> {
+    let drawable = client.like_the_screen()?;
+    let gc = client.gc(drawable, CreateGCAux::new())?;
     let square = [Rectangle {
         x: 0,
         y: 0,
@@ -29,5 +29,5 @@ pub(super) fn area(stage: &mut Stage) -> Result<Repeated, MeasureError> {
         gc,
         rectangles: square.as_slice().into(),
     };
-    Ok(Repeated::new(Batch::once(wire::core(fill), 1, 0)))
+    Ok(Streamed::new(Batch::single(wire::core(fill), false)))
 }

@@ -1,4 +1,4 @@
-//! What the passes over the loads of `rest` took, and what is in the middle of that.
+//! What the passes over the loads of wakeups took, and what is in the middle of that.
 
 use crate::sampling::statistics::{Estimate, estimate, midmean};
 
@@ -13,44 +13,44 @@ pub(super) struct Pass {
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,
     /// By sleep, and by work in a short one.
-    pub(super) sleeps: Vec<Slept>,
-    pub(super) work: Vec<Slept>,
-}
-
-impl Pass {
-    /// At a pace at which all takes so many times as long.
-    pub(super) fn times(&mut self, factor: f64) {
-        let own = [&mut self.replies, &mut self.events, &mut self.quicker];
-        let slept = self.sleeps.iter_mut().chain(&mut self.work);
-        let all = own.into_iter().chain(slept.flat_map(Slept::all));
-        all.flatten().for_each(|it| *it *= factor);
-    }
-}
-
-impl Slept {
-    fn all(&mut self) -> [&mut Vec<f64>; 6] {
-        [
-            &mut self.nothing,
-            &mut self.motley,
-            &mut self.motley_warm,
-            &mut self.area,
-            &mut self.area_warm,
-            &mut self.connection,
-        ]
-    }
+    pub(super) sleeps: Vec<Woken>,
+    pub(super) work: Vec<Woken>,
 }
 
 /// After one length of sleep or work.
 #[derive(Default)]
-pub(super) struct Slept {
+pub(super) struct Woken {
     pub(super) nothing: Vec<f64>,
-    pub(super) motley: Vec<f64>,
+    pub(super) mixed: Vec<f64>,
     /// What one of those in a stream takes.
-    pub(super) motley_warm: Vec<f64>,
+    pub(super) mixed_streamed: Vec<f64>,
     pub(super) area: Vec<f64>,
     /// What one of those in a stream takes.
-    pub(super) area_warm: Vec<f64>,
+    pub(super) area_streamed: Vec<f64>,
     pub(super) connection: Vec<f64>,
+}
+
+impl Pass {
+    /// At a pace at which all takes so many times as long. How long the server slept is no work.
+    pub(super) fn times(&mut self, factor: f64) {
+        let own = [&mut self.replies, &mut self.events, &mut self.quicker];
+        let woken = self.sleeps.iter_mut().chain(&mut self.work);
+        let all = own.into_iter().chain(woken.flat_map(Woken::all));
+        all.flatten().for_each(|time| *time *= factor);
+    }
+}
+
+impl Woken {
+    fn all(&mut self) -> [&mut Vec<f64>; 6] {
+        [
+            &mut self.nothing,
+            &mut self.mixed,
+            &mut self.mixed_streamed,
+            &mut self.area,
+            &mut self.area_streamed,
+            &mut self.connection,
+        ]
+    }
 }
 
 /// From the middles of the passes: their spread holds what drifts from pass to pass as well, as

@@ -4,11 +4,13 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{LiveServer, PAUSE, micros};
+use super::{LiveServer, PAUSE, gone, micros};
 use crate::plan::AIM;
-use crate::sampling::sampler::Reading;
+use crate::sampling::batch::Batch;
+use crate::sampling::reading::Reading;
 use crate::server::clock::ProcessClock;
 use crate::server::connection::{Load, RawConnection, Until};
+use crate::server::wire;
 use crate::workloads::workload::Sync;
 
 /// In this time a server that was sent some requests has begun with what follows them.
@@ -25,15 +27,14 @@ impl LiveServer {
     /// Finds out how long the server goes on with `drawing` after it has answered and fallen
     /// asleep, such as to encode what a viewer will be sent: what it does then is read as well, all
     /// but as much as prices are unsure by. Gives that time; none of most servers.
-    pub(crate) fn watch(&mut self, drawing: &[u8], requests: u64) -> io::Result<Duration> {
+    pub(super) fn watch_after_answers(&mut self, drawing: &Batch) -> io::Result<Duration> {
         let mut lasts = Vec::new();
         for _ in 0..WATCHES {
             thread::sleep(WATCHED);
             let Some(before) = self.processor_time() else {
                 return Ok(Duration::ZERO);
             };
-            let load = Load::once(drawing, requests);
-            self.timed(load, Sync::ReadBack, Until::LastAnswered)?;
+            self.timed(drawing.load(), Sync::ReadBack, Until::LastAnswered)?;
             let (start, mut seen) = (Instant::now(), Vec::new());
             while start.elapsed() < WATCHED {
                 let now = self.clock.and_then(ProcessClock::now);
@@ -57,25 +58,13 @@ impl LiveServer {
 
     /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
     /// `wait` afterwards included; `None` where it cannot be read.
-    pub(crate) fn with_what_follows(
+    pub(super) fn and_what_follows(
         &mut self,
-        bytes: &[u8],
-        requests: u64,
-        wait: Duration,
-    ) -> io::Result<Option<f64>> {
-        Ok(self.and_what_follows(bytes, requests, wait)?.cpu)
-    }
-
-    /// The same, and how often the server goes to sleep.
-    pub(crate) fn and_what_follows(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
+        batch: &Batch,
         wait: Duration,
     ) -> io::Result<Reading> {
         let before = self.processor_time();
-        self.raw
-            .exchange(&Load::once(bytes, requests), Until::Sent)?;
+        self.raw.exchange(&batch.load(), Until::Sent)?;
         let pace = self.wait(wait);
         let reading = self.since(before, Duration::ZERO);
         Ok(self.brought(reading, pace))
@@ -92,15 +81,9 @@ impl LiveServer {
 
     /// The same, with a question that it takes once it has done what follows as far as that keeps it at work: on
     /// the wall, until that is answered.
-    pub(crate) fn and_its_end(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
-        wait: Duration,
-    ) -> io::Result<Reading> {
+    pub(super) fn and_its_end(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
         let (before, start) = (self.processor_time(), Instant::now());
-        self.raw
-            .exchange(&Load::once(bytes, requests), Until::Sent)?;
+        self.raw.exchange(&batch.load(), Until::Sent)?;
         thread::sleep(BEGUN);
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         let wall = start.elapsed();
@@ -113,35 +96,30 @@ impl LiveServer {
         })
     }
 
-    /// `bytes` of so many requests without answers, in the midst of which another connection sends a request:
-    /// both have some for the server to take.
-    pub(crate) fn shared(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
-        (other, request): (&mut RawConnection, &[u8]),
-    ) -> io::Result<()> {
-        let load = Load::once(bytes, requests);
-        self.raw.exchange(&load, Until::Sent)?;
-        other.exchange(&Load::once(request, 1), Until::Sent)?;
+    /// A batch during which another connection sends a request: both have some for the server to
+    /// take.
+    pub(super) fn with_another_client(&mut self, batch: &Batch) -> io::Result<()> {
+        let mut other = match self.other.take() {
+            Some(other) => other,
+            None => RawConnection::open(&self.target).map_err(gone)?,
+        };
+        self.raw.exchange(&batch.load(), Until::Sent)?;
+        let nothing = wire::no_operation(1);
+        other.exchange(&Load::once(&nothing, 1), Until::Sent)?;
+        self.other = Some(other);
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(())
     }
 
-    /// `bytes` of so many requests without answers, so many times in one stream.
-    pub(crate) fn stream(
-        &mut self,
-        bytes: &[u8],
-        requests: u64,
-        times: u64,
-    ) -> io::Result<Reading> {
+    /// A batch so many times in one stream.
+    pub(super) fn in_one_stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
         let load = Load {
-            unit: bytes,
+            unit: &batch.bytes,
             times,
-            requests: times * requests,
+            requests: times * batch.requests,
             ..Load::default()
         };
-        self.watch_pace();
+        self.begin_watch();
         let mut wall = 0.0;
         let reading = self.paced(|server| {
             let (reading, _) = server.timed(load, Sync::RoundTrip, Until::Answered(1))?;
@@ -149,7 +127,7 @@ impl LiveServer {
             Ok(reading)
         });
         self.end_watch();
-        // How often it does what it does by the clock goes by the wall as it is.
+        // How often it does what it does by the clock depends on the wall as it is.
         Ok(Reading { wall, ..reading? })
     }
 }

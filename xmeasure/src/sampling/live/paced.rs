@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use x11prof_cost_model::{Micros, Pace};
 
 use super::{Asleep, LiveServer, micros};
-use crate::probes::transport::rounded;
+use crate::sampling::executor::Settled;
 use crate::sampling::pace::{Looked, OF_FEW_LOOKS, OF_MANY_LOOKS, PaceWatch};
-use crate::sampling::sampler::{Place, Reading, Settled};
+use crate::sampling::reading::{Place, Reading};
+use crate::sampling::rounding::rounded;
 
 /// How often it is looked how fast the processor is.
 const LOOKS: Duration = Duration::from_micros(500);
@@ -36,7 +37,7 @@ impl LiveServer {
     }
 
     /// Looks from now on how fast the server's processor is, where both are pinned there.
-    pub(crate) fn watch_pace(&mut self) {
+    pub(super) fn begin_watch(&mut self) {
         self.watch = self.pin.map(|pin| PaceWatch::start(pin.both, LOOKS));
     }
 

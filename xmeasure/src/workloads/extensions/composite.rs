@@ -12,7 +12,7 @@ use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
 use super::{edges, glyphs};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::{SIDE, Stage};
+use crate::server::client::{Client, SIDE};
 use crate::server::wire::extension;
 use crate::workloads::loads::{Candidate, Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
@@ -68,12 +68,12 @@ pub(super) struct Pictures {
 
 /// Adds the loads.
 pub(super) fn add(
-    stage: &mut Stage,
+    client: &mut Client,
     plan: &Plan,
     loads: &mut Loads,
     render: Render,
 ) -> Result<(), MeasureError> {
-    let pictures = pictures(stage, render)?;
+    let pictures = pictures(client, render)?;
     let major = render.major;
     let base = Layers {
         op: PictOp::OVER,
@@ -212,7 +212,7 @@ pub(super) fn add(
     }
     edges::add(plan, loads, render, &pictures);
     glyphs::add(
-        stage,
+        client,
         plan,
         loads,
         render,
@@ -266,11 +266,11 @@ fn both(base: Layers, one: Layers, other: Layers) -> Option<Layers> {
     })
 }
 
-fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError> {
+fn pictures(client: &mut Client, render: Render) -> Result<Pictures, MeasureError> {
     let mut of = |depth, format, side, values: CreatePictureAux| -> Result<u32, MeasureError> {
-        let pixmap = stage.pixmap(depth, side)?;
-        let picture = stage.id();
-        stage.send_bytes(&render.picture_with(picture, pixmap, format, &values))?;
+        let pixmap = client.pixmap(depth, side)?;
+        let picture = client.id();
+        client.send_bytes(&render.picture_with(picture, pixmap, format, &values))?;
         let whole = [Rectangle {
             x: 0,
             y: 0,
@@ -283,7 +283,7 @@ fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError>
             color: TRANSLUCENT,
             rects: (&whole).into(),
         };
-        stage.send_bytes(&extension(fill, render.major))?;
+        client.send_bytes(&extension(fill, render.major))?;
         Ok(picture)
     };
     let plain = CreatePictureAux::new;
@@ -300,18 +300,18 @@ fn pictures(stage: &mut Stage, render: Render) -> Result<Pictures, MeasureError>
     let target32 = of(32, render.argb32, SIDE, plain())?;
     let target8 = of(8, render.a8, SIDE, plain())?;
     for (picture, filter) in scaled.into_iter().zip([&b"nearest"[..], b"bilinear"]) {
-        stage.send_bytes(&render.filter(picture, filter))?;
-        stage.send_bytes(&render.transform(picture, ONE * 3 / 5))?;
+        client.send_bytes(&render.filter(picture, filter))?;
+        client.send_bytes(&render.transform(picture, ONE * 3 / 5))?;
     }
-    stage.send_bytes(&render.filter(turned, b"bilinear"))?;
-    stage.send_bytes(&render.turn(turned))?;
-    let window = stage.id();
-    stage.send_bytes(&render.picture(window, stage.window, render.root))?;
-    let (solid, opaque, linear, radial) = (stage.id(), stage.id(), stage.id(), stage.id());
-    stage.send_bytes(&render.solid(solid, TRANSLUCENT))?;
-    stage.send_bytes(&render.solid(opaque, OPAQUE))?;
-    stage.send_bytes(&render.linear(linear))?;
-    stage.send_bytes(&render.radial(radial))?;
+    client.send_bytes(&render.filter(turned, b"bilinear"))?;
+    client.send_bytes(&render.turn(turned))?;
+    let window = client.id();
+    client.send_bytes(&render.picture(window, client.window, render.root))?;
+    let (solid, opaque, linear, radial) = (client.id(), client.id(), client.id(), client.id());
+    client.send_bytes(&render.solid(solid, TRANSLUCENT))?;
+    client.send_bytes(&render.solid(opaque, OPAQUE))?;
+    client.send_bytes(&render.linear(linear))?;
+    client.send_bytes(&render.radial(radial))?;
     Ok(Pictures {
         window,
         argb,

@@ -14,7 +14,7 @@ use x11rb_protocol::protocol::xproto::FreeCursorRequest;
 use super::input::POINTER;
 use super::{RESOURCES, costly, cycle, plain};
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::{core, extension};
 use crate::workloads::loads::Loads;
 use crate::workloads::resources::cursor_of;
@@ -23,9 +23,9 @@ use crate::workloads::resources::cursor_of;
 const PICTURES: usize = 16;
 
 /// Adds the loads. That an extension is absent has been noted by its own family.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let cursor = plain_cursor(stage)?;
-    if let Some(major) = stage.extension("XFIXES")? {
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let cursor = plain_cursor(client)?;
+    if let Some(major) = client.extension("XFIXES")? {
         let name = b"left_ptr";
         plain(
             loads,
@@ -49,20 +49,20 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
             major,
         );
     }
-    if let Some(major) = stage.extension("RENDER")? {
+    if let Some(major) = client.extension("RENDER")? {
         let pictures = [Animcursorelt { cursor, delay: 50 }; PICTURES];
         let create = |cid| {
             let cursors = Cow::Borrowed(&pictures[..]);
             extension(CreateAnimCursorRequest { cid, cursors }, major)
         };
         let free = |cursor| core(FreeCursorRequest { cursor });
-        cycle(stage, loads, RESOURCES / 8, &[&create, &free]);
+        cycle(client, loads, RESOURCES / 8, &[&create, &free]);
     }
-    if let Some(major) = stage.extension("XInputExtension")? {
+    if let Some(major) = client.extension("XInputExtension")? {
         // None. The first cursor that a window is given makes a server show one for ever, and where
         // that is drawn in software, all drawing is looked at from then on for whether it meets it.
         let request = XIChangeCursorRequest {
-            window: stage.silent,
+            window: client.unwatched,
             cursor: 0,
             deviceid: POINTER,
         };
@@ -71,9 +71,9 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     Ok(())
 }
 
-fn plain_cursor(stage: &mut Stage) -> Result<u32, MeasureError> {
-    let bitmap = stage.pixmap(1, 16)?;
-    let cid = stage.id();
-    stage.send(cursor_of(cid, bitmap))?;
+fn plain_cursor(client: &mut Client) -> Result<u32, MeasureError> {
+    let bitmap = client.pixmap(1, 16)?;
+    let cid = client.id();
+    client.send(cursor_of(cid, bitmap))?;
     Ok(cid)
 }

@@ -11,7 +11,7 @@ use x11rb_protocol::protocol::{dri2, dri3};
 
 use super::{RESOURCES, costly, cycle, major, plain};
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::extension;
 use crate::workloads::loads::Loads;
 
@@ -23,12 +23,12 @@ const VISUAL_ID: u32 = 0x800B;
 const RGBA_TYPE: u32 = 0x8014;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    if let Some(major) = major(stage, loads, "GLX")? {
-        glx(stage, loads, major)?;
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    if let Some(major) = major(client, loads, "GLX")? {
+        glx(client, loads, major)?;
     }
-    let window = stage.screen.root;
-    if let Some(major) = major(stage, loads, "DRI2")? {
+    let window = client.screen.root;
+    if let Some(major) = major(client, loads, "DRI2")? {
         let version = dri2::QueryVersionRequest {
             major_version: 1,
             minor_version: 4,
@@ -41,12 +41,12 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         };
         plain(loads, connect, major);
     }
-    if let Some(major) = major(stage, loads, "DRI3")? {
+    if let Some(major) = major(client, loads, "DRI3")? {
         let version = dri3::QueryVersionRequest {
             major_version: 1,
             minor_version: 2,
         };
-        let spoken = stage.ask_extension(version, major)?;
+        let spoken = client.ask_extension(version, major)?;
         plain(loads, version, major);
         // Opening the device is left out: it hands out access to the graphics card.
         if spoken.is_some_and(|it| (it.major_version, it.minor_version) >= (1, 2)) {
@@ -61,14 +61,14 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     Ok(())
 }
 
-fn glx(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+fn glx(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
     let screen = 0;
     let (major_version, minor_version) = (1, 4);
     let version = QueryVersionRequest {
         major_version,
         minor_version,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     for name in STRINGS {
         plain(loads, QueryServerStringRequest { screen, name }, major);
@@ -101,16 +101,16 @@ fn glx(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), MeasureErr
         },
         major,
     );
-    let drawable = stage.window;
+    let drawable = client.window;
     plain(loads, GetDrawableAttributesRequest { drawable }, major);
-    contexts(stage, loads, major)
+    contexts(client, loads, major)
 }
 
 /// Direct contexts come and go, by each of the requests that make one.
-fn contexts(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+fn contexts(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
     let screen = 0;
-    let visual = stage.screen.root_visual;
-    let configs = stage.ask_extension(GetFBConfigsRequest { screen }, major)?;
+    let visual = client.screen.root_visual;
+    let configs = client.ask_extension(GetFBConfigsRequest { screen }, major)?;
     let fbconfig = configs.and_then(|configs| {
         let length = 2 * configs.num_properties as usize;
         let mut all = configs.property_list.chunks_exact(length.max(2));
@@ -141,7 +141,7 @@ fn contexts(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), Measu
     let direct = |context| extension(IsDirectRequest { context }, major);
     let query = |context| extension(QueryContextRequest { context }, major);
     let count = RESOURCES / 16;
-    cycle(stage, loads, count, &[&old, &direct, &query, &destroy]);
+    cycle(client, loads, count, &[&old, &direct, &query, &destroy]);
     let new = |context| {
         let request = CreateNewContextRequest {
             context,
@@ -153,7 +153,7 @@ fn contexts(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), Measu
         };
         extension(request, major)
     };
-    cycle(stage, loads, count, &[&new, &destroy]);
+    cycle(client, loads, count, &[&new, &destroy]);
     let with_attributes = |context| {
         let request = CreateContextAttribsARBRequest {
             context,
@@ -165,6 +165,6 @@ fn contexts(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), Measu
         };
         extension(request, major)
     };
-    cycle(stage, loads, count, &[&with_attributes, &destroy]);
+    cycle(client, loads, count, &[&with_attributes, &destroy]);
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::super::place;
 use super::render::Render;
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::{SIDE, Stage};
+use crate::server::client::{Client, SIDE};
 use crate::server::wire::extension;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
@@ -27,14 +27,14 @@ pub(super) enum Width {
 
 /// Adds the loads of text from `src` to `dst`.
 pub(super) fn add(
-    stage: &mut Stage,
+    client: &mut Client,
     plan: &Plan,
     loads: &mut Loads,
     render: Render,
     [src, dst]: [u32; 2],
 ) -> Result<(), MeasureError> {
     for side in GLYPH_SIDES {
-        let set = render.glyph_set(stage, side, 96)?;
+        let set = render.glyph_set(client, side, 96)?;
         for width in [Width::One, Width::Two, Width::Four] {
             // With a mask format the text is put together first; without, glyph by glyph.
             for mask in [0, render.a8] {

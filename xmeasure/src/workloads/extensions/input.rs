@@ -20,7 +20,7 @@ use x11rb_protocol::protocol::xtest;
 use super::{costly, major, pair, plain};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::extension;
 use crate::workloads::loads::Loads;
 
@@ -33,21 +33,21 @@ pub(crate) const MOTION: u8 = 6;
 const KEYBOARD: u16 = 3;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    devices(stage, plan, loads)?;
-    keyboard(stage, plan, loads)?;
-    tests(stage, plan, loads)
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    devices(client, plan, loads)?;
+    keyboard(client, plan, loads)?;
+    tests(client, plan, loads)
 }
 
-fn devices(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "XInputExtension")? else {
+fn devices(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "XInputExtension")? else {
         return Ok(());
     };
     let version = XIQueryVersionRequest {
         major_version: 2,
         minor_version: 3,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     let name = b"XInputExtension";
     plain(
@@ -62,7 +62,7 @@ fn devices(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
             plain(loads, XIListPropertiesRequest { deviceid }, major);
         }
     }
-    let window = stage.silent;
+    let window = client.unwatched;
     let masks = vec![EventMask {
         deviceid: POINTER,
         mask: vec![XIEventMask::BUTTON_PRESS | XIEventMask::MOTION],
@@ -86,7 +86,7 @@ fn devices(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
         major,
     );
     plain(loads, XIGetFocusRequest { deviceid: KEYBOARD }, major);
-    let enabled = stage.atom("Device Enabled")?;
+    let enabled = client.atom("Device Enabled")?;
     let property = XIGetPropertyRequest {
         deviceid: POINTER,
         delete: false,
@@ -122,7 +122,7 @@ fn devices(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
     pair(loads, extension(grab, major), extension(ungrab, major));
     if plan.intrusive {
         let grab = XIGrabDeviceRequest {
-            window: stage.window,
+            window: client.window,
             time: 0,
             cursor: 0,
             deviceid: POINTER,
@@ -140,15 +140,15 @@ fn devices(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
     Ok(())
 }
 
-fn keyboard(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "XKEYBOARD")? else {
+fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "XKEYBOARD")? else {
         return Ok(());
     };
     let version = UseExtensionRequest {
         wanted_major: 1,
         wanted_minor: 0,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     let device_spec = u16::from(ID::USE_CORE_KBD);
     plain(loads, GetStateRequest { device_spec }, major);
@@ -210,7 +210,7 @@ fn keyboard(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Mea
         auto_ctrls_values: none(),
     };
     plain(loads, flags, major);
-    indicators(stage, plan, loads, major)?;
+    indicators(client, plan, loads, major)?;
     let details = SelectEventsAux::new();
     let events = SelectEventsRequest {
         device_spec,
@@ -226,13 +226,13 @@ fn keyboard(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Mea
 
 /// What xset and toolkits ask about lamps and devices, and a change of locks that changes none.
 fn indicators(
-    stage: &mut Stage,
+    client: &mut Client,
     plan: &Plan,
     loads: &mut Loads,
     major: u8,
 ) -> Result<(), MeasureError> {
     let device_spec = u16::from(ID::USE_CORE_KBD);
-    let indicator = stage.atom("Caps Lock")?;
+    let indicator = client.atom("Caps Lock")?;
     let named = GetNamedIndicatorRequest {
         device_spec,
         led_class: LedClass::DFLT_XI_CLASS,
@@ -288,8 +288,8 @@ pub(crate) fn same_locks(plan: &Plan) -> LatchLockStateRequest {
     }
 }
 
-fn tests(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "XTEST")? else {
+fn tests(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "XTEST")? else {
         return Ok(());
     };
     let version = xtest::GetVersionRequest {
@@ -298,13 +298,13 @@ fn tests(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Measur
     };
     plain(loads, version, major);
     let compare = xtest::CompareCursorRequest {
-        window: stage.window,
+        window: client.window,
         cursor: 0,
     };
     plain(loads, compare, major);
     if plan.intrusive {
         // The pointer moves, within our own window: there and back.
-        let root = stage.screen.root;
+        let root = client.screen.root;
         let motion = |x| extension(fake_input(root, MOTION, 0, (x, 20)), major);
         pair(loads, motion(20), motion(30));
     }

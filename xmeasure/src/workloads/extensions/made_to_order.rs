@@ -17,7 +17,7 @@ use super::glyphs::{Width, glyphs as composited};
 use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::extension;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Phase, Sync, Workload};
@@ -45,27 +45,27 @@ const OPERATORS: [&str; 14] = [
 ];
 
 /// Adds loads of what `plan` wants of RENDER, as far as they can be made.
-pub(crate) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+pub(crate) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let mut wanted = plan.wanted.iter();
     if !wanted.any(|it| it.request.as_str().starts_with("RENDER:")) {
         return Ok(());
     }
-    let Some(major) = stage.extension("RENDER")? else {
+    let Some(major) = client.extension("RENDER")? else {
         return Ok(());
     };
-    let known = stage.ask_extension(QueryPictFormatsRequest, major)?;
-    let Some(render) = known.and_then(|known| Render::new(stage, major, &known)) else {
+    let known = client.ask_extension(QueryPictFormatsRequest, major)?;
+    let Some(render) = known.and_then(|known| Render::new(client, major, &known)) else {
         return Ok(());
     };
     for wanted in &plan.wanted {
         let made = match wanted.request.as_str() {
-            "RENDER:Composite" => composite(stage, render, wanted)?,
-            "RENDER:FillRectangles" => fill(stage, render, wanted)?,
-            "RENDER:Trapezoids" => trapezoids(stage, render, wanted)?,
-            "RENDER:CompositeGlyphs8" => glyphs(stage, render, wanted, Width::One)?,
-            "RENDER:CompositeGlyphs16" => glyphs(stage, render, wanted, Width::Two)?,
-            "RENDER:CompositeGlyphs32" => glyphs(stage, render, wanted, Width::Four)?,
-            "RENDER:AddGlyphs" => add_glyphs(stage, render, wanted)?,
+            "RENDER:Composite" => composite(client, render, wanted)?,
+            "RENDER:FillRectangles" => fill(client, render, wanted)?,
+            "RENDER:Trapezoids" => trapezoids(client, render, wanted)?,
+            "RENDER:CompositeGlyphs8" => glyphs(client, render, wanted, Width::One)?,
+            "RENDER:CompositeGlyphs16" => glyphs(client, render, wanted, Width::Two)?,
+            "RENDER:CompositeGlyphs32" => glyphs(client, render, wanted, Width::Four)?,
+            "RENDER:AddGlyphs" => add_glyphs(client, render, wanted)?,
             _ => None,
         };
         if let Some(made) = made {
@@ -127,13 +127,13 @@ fn format(render: Render, name: &str) -> Option<(u8, u32)> {
 
 /// A picture of a new pixmap, filled.
 fn picture(
-    stage: &mut Stage,
+    client: &mut Client,
     render: Render,
     (depth, format): (u8, u32),
     (side, values): (u16, &CreatePictureAux),
 ) -> Result<u32, MeasureError> {
-    let (pixmap, picture) = (stage.pixmap(depth, side)?, stage.id());
-    stage.send_bytes(&render.picture_with(picture, pixmap, format, values))?;
+    let (pixmap, picture) = (client.pixmap(depth, side)?, client.id());
+    client.send_bytes(&render.picture_with(picture, pixmap, format, values))?;
     let whole = [Rectangle {
         x: 0,
         y: 0,
@@ -146,26 +146,26 @@ fn picture(
         color: TRANSLUCENT,
         rects: (&whole).into(),
     };
-    stage.send_bytes(&extension(fill, render.major))?;
+    client.send_bytes(&extension(fill, render.major))?;
     Ok(picture)
 }
 
 /// The picture that is drawn on.
 fn destination(
-    stage: &mut Stage,
+    client: &mut Client,
     render: Render,
     wanted: &Operation,
 ) -> Result<Option<u32>, MeasureError> {
     let found = name(wanted, "dstformat").and_then(|name| format(render, name));
     let plain = CreatePictureAux::new();
     found
-        .map(|format| picture(stage, render, format, (LARGE, &plain)))
+        .map(|format| picture(client, render, format, (LARGE, &plain)))
         .transpose()
 }
 
 /// A picture to composite from, or through, as the attributes with that beginning say.
 fn paint(
-    stage: &mut Stage,
+    client: &mut Client,
     render: Render,
     wanted: &Operation,
     (format_name, transform): (&str, &str),
@@ -174,7 +174,7 @@ fn paint(
     let Some(kind) = name(wanted, format_name) else {
         return Ok(None);
     };
-    let id = stage.id();
+    let id = client.id();
     let made = match kind {
         "solid" => Some(render.solid(id, if is_source { OPAQUE } else { TRANSLUCENT })),
         "linear" => Some(render.linear(id)),
@@ -182,7 +182,7 @@ fn paint(
         _ => None,
     };
     if let Some(made) = made {
-        stage.send_bytes(&made)?;
+        client.send_bytes(&made)?;
         return Ok(Some(id));
     }
     let Some(format) = format(render, kind) else {
@@ -201,18 +201,18 @@ fn paint(
         true => values.componentalpha(1),
         false => values,
     };
-    let picture = picture(stage, render, format, (side, &values))?;
+    let picture = picture(client, render, format, (side, &values))?;
     match name(wanted, transform) {
         None | Some("none") => {}
-        Some("scale") => stage.send_bytes(&render.transform(picture, ONE * 3 / 5))?,
-        Some("affine") => stage.send_bytes(&render.turn(picture))?,
+        Some("scale") => client.send_bytes(&render.transform(picture, ONE * 3 / 5))?,
+        Some("affine") => client.send_bytes(&render.turn(picture))?,
         _ => return Ok(None),
     }
     if is_source {
         match name(wanted, "filter") {
             None => {}
-            Some("nearest") => stage.send_bytes(&render.filter(picture, b"nearest"))?,
-            Some("bilinear") => stage.send_bytes(&render.filter(picture, b"bilinear"))?,
+            Some("nearest") => client.send_bytes(&render.filter(picture, b"nearest"))?,
+            Some("bilinear") => client.send_bytes(&render.filter(picture, b"bilinear"))?,
             _ => return Ok(None),
         }
     }
@@ -223,19 +223,19 @@ const SOURCE: (&str, &str) = ("srcformat", "transform");
 const MASK: (&str, &str) = ("maskformat", "masktransform");
 
 fn composite(
-    stage: &mut Stage,
+    client: &mut Client,
     render: Render,
     wanted: &Operation,
 ) -> Result<Option<Made>, MeasureError> {
-    let (Some(op), Some(dst)) = (operator(wanted), destination(stage, render, wanted)?) else {
+    let (Some(op), Some(dst)) = (operator(wanted), destination(client, render, wanted)?) else {
         return Ok(None);
     };
-    let Some(src) = paint(stage, render, wanted, SOURCE)? else {
+    let Some(src) = paint(client, render, wanted, SOURCE)? else {
         return Ok(None);
     };
     let mask = match name(wanted, MASK.0) {
         None | Some("none") => 0,
-        Some(_) => match paint(stage, render, wanted, MASK)? {
+        Some(_) => match paint(client, render, wanted, MASK)? {
             Some(mask) => mask,
             None => return Ok(None),
         },
@@ -263,11 +263,11 @@ fn composite(
 }
 
 fn fill(
-    stage: &mut Stage,
+    client: &mut Client,
     render: Render,
     wanted: &Operation,
 ) -> Result<Option<Made>, MeasureError> {
-    let (Some(op), Some(dst)) = (operator(wanted), destination(stage, render, wanted)?) else {
+    let (Some(op), Some(dst)) = (operator(wanted), destination(client, render, wanted)?) else {
         return Ok(None);
     };
     Ok(Made::new(wanted, move |pixels, at_least, count| {
@@ -300,15 +300,15 @@ fn made_mask(render: Render, wanted: &Operation) -> Option<u32> {
 }
 
 fn trapezoids(
-    stage: &mut Stage,
+    client: &mut Client,
     render: Render,
     wanted: &Operation,
 ) -> Result<Option<Made>, MeasureError> {
-    let (Some(op), Some(dst)) = (operator(wanted), destination(stage, render, wanted)?) else {
+    let (Some(op), Some(dst)) = (operator(wanted), destination(client, render, wanted)?) else {
         return Ok(None);
     };
     let (Some(src), Some(mask_format)) = (
-        paint(stage, render, wanted, SOURCE)?,
+        paint(client, render, wanted, SOURCE)?,
         made_mask(render, wanted),
     ) else {
         return Ok(None);
@@ -369,9 +369,9 @@ fn added(render: Render, glyphset: u32, id: u32, (info, data): &(Glyphinfo, Vec<
     extension(request, render.major)
 }
 
-fn glyph_set(stage: &mut Stage, render: Render) -> Result<u32, MeasureError> {
-    let (gsid, format) = (stage.id(), render.a8);
-    stage.send_bytes(&extension(
+fn glyph_set(client: &mut Client, render: Render) -> Result<u32, MeasureError> {
+    let (gsid, format) = (client.id(), render.a8);
+    client.send_bytes(&extension(
         CreateGlyphSetRequest { gsid, format },
         render.major,
     ))?;
@@ -380,7 +380,7 @@ fn glyph_set(stage: &mut Stage, render: Render) -> Result<u32, MeasureError> {
 
 /// One glyph of each size: a text of one.
 fn glyphs(
-    stage: &mut Stage,
+    client: &mut Client,
     render: Render,
     wanted: &Operation,
     width: Width,
@@ -388,20 +388,20 @@ fn glyphs(
     if name(wanted, "glyphformat") != Some("a8") {
         return Ok(None);
     }
-    let (Some(op), Some(dst)) = (operator(wanted), destination(stage, render, wanted)?) else {
+    let (Some(op), Some(dst)) = (operator(wanted), destination(client, render, wanted)?) else {
         return Ok(None);
     };
     let (Some(src), Some(mask_format)) = (
-        paint(stage, render, wanted, SOURCE)?,
+        paint(client, render, wanted, SOURCE)?,
         made_mask(render, wanted),
     ) else {
         return Ok(None);
     };
-    let glyphset = glyph_set(stage, render)?;
+    let glyphset = glyph_set(client, render)?;
     let last = wanted.items.len().saturating_sub(1);
     for (at, pixels) in wanted.items.iter().enumerate() {
         let one = glyph(*pixels, at == last);
-        stage.send_bytes(&added(render, glyphset, at as u32, &one))?;
+        client.send_bytes(&added(render, glyphset, at as u32, &one))?;
     }
     let sizes: Arc<[f64]> = wanted.items.as_slice().into();
     Ok(Made::new(wanted, move |pixels, _, count| {
@@ -434,14 +434,14 @@ fn glyphs(
 
 /// A glyph at a time, as Xft and cairo add them, and out again.
 fn add_glyphs(
-    stage: &mut Stage,
+    client: &mut Client,
     render: Render,
     wanted: &Operation,
 ) -> Result<Option<Made>, MeasureError> {
     if name(wanted, "glyphformat") != Some("a8") {
         return Ok(None);
     }
-    let glyphset = glyph_set(stage, render)?;
+    let glyphset = glyph_set(client, render)?;
     Ok(Made::single(wanted, move |pixels, at_least| {
         let one = glyph(pixels, at_least);
         let add = |id: u32| {

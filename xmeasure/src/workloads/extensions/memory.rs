@@ -17,11 +17,12 @@ use super::super::place;
 use super::{RESOURCES, cycle, major, plain};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::{SIDE, Stage};
+use crate::server::client::{Client, SIDE};
+use crate::server::connection::CARRYING;
 use crate::server::shared_memory::Segment;
 use crate::server::wire::{core, extension};
 use crate::workloads::loads::{Loads, Series};
-use crate::workloads::workload::{CARRYING, Phase, Sync, Workload};
+use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// The version from which on memory is shared by descriptor.
 const BY_DESCRIPTOR: (u16, u16) = (1, 2);
@@ -29,33 +30,33 @@ const BY_DESCRIPTOR: (u16, u16) = (1, 2);
 const SIDES: [u16; 4] = [1, 10, 100, 500];
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    if let Some(major) = major(stage, loads, "BIG-REQUESTS")? {
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    if let Some(major) = major(client, loads, "BIG-REQUESTS")? {
         plain(loads, bigreq::EnableRequest, major);
     }
-    let Some(major) = major(stage, loads, "MIT-SHM")? else {
+    let Some(major) = major(client, loads, "MIT-SHM")? else {
         return Ok(());
     };
-    let version = stage.ask_extension(QueryVersionRequest, major)?;
+    let version = client.ask_extension(QueryVersionRequest, major)?;
     plain(loads, QueryVersionRequest, major);
-    let depth = stage.screen.root_depth;
-    let Some(image) = Image::new(stage, ImageFormat::Z_PIXMAP, depth) else {
+    let depth = client.screen.root_depth;
+    let Some(image) = Image::new(client, ImageFormat::Z_PIXMAP, depth) else {
         return Ok(());
     };
     let length = image.length(SIDE);
-    attach(stage, loads, major);
+    attach(client, loads, major);
     let by_fd = version.is_some_and(|it| (it.major_version, it.minor_version) >= BY_DESCRIPTOR);
     if by_fd {
-        descriptors(stage, loads, major);
+        descriptors(client, loads, major);
     } else {
         loads.lacks("MIT-SHM by descriptor");
     }
     let segment = match by_fd
-        .then(|| by_descriptor(stage, major, length))
+        .then(|| by_descriptor(client, major, length))
         .transpose()?
     {
         Some(Some(segment)) => segment,
-        _ => match by_id(stage, major, length)? {
+        _ => match by_id(client, major, length)? {
             Some(segment) => segment,
             None => {
                 loads.lacks("memory that MIT-SHM could share");
@@ -63,8 +64,8 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             }
         },
     };
-    let window = stage.window;
-    let gc = stage.gc(window, CreateGCAux::new())?;
+    let window = client.window;
+    let gc = client.gc(window, CreateGCAux::new())?;
     let put = move |drawable: u32, side: u16| {
         Workload::varied(
             Sync::ReadBack,
@@ -97,7 +98,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
     loads
         .series
         .push(Series::new(sides(), move |side| put(window, side)));
-    loads.push(put(stage.silent, 1));
+    loads.push(put(client.unwatched, 1));
     let get = move |side: u16| {
         let work = usize::from(side) * usize::from(side) * 2;
         Workload::varied(Sync::RoundTrip, work, |_| {
@@ -130,7 +131,7 @@ pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(
             extension(request, major)
         };
         let free = |pixmap| core(FreePixmapRequest { pixmap });
-        cycle(stage, loads, RESOURCES, &[&create, &free]);
+        cycle(client, loads, RESOURCES, &[&create, &free]);
     }
     Ok(())
 }
@@ -140,11 +141,11 @@ const SEGMENT: u32 = 1 << 20;
 
 /// Attaching a segment by descriptor, having the server make one and send its descriptor, and
 /// letting each go. The descriptors of the answers go when they are read: nobody takes them.
-fn descriptors(stage: &mut Stage, loads: &mut Loads, major: u8) {
+fn descriptors(client: &mut Client, loads: &mut Loads, major: u8) {
     let Some(memory) = memory(SEGMENT as usize).map(Arc::new) else {
         return;
     };
-    let ids = stage.ids(CARRYING);
+    let ids = client.ids(CARRYING);
     let phase = |request: &dyn Fn(u32) -> Option<Vec<u8>>| {
         Phase::new(ids.iter().filter_map(|id| request(*id)), Sync::RoundTrip)
     };
@@ -165,11 +166,11 @@ fn descriptors(stage: &mut Stage, loads: &mut Loads, major: u8) {
 
 /// Attaching segments by their ids, and letting them go. Each is another one: a server attaches
 /// one that it has already by counting.
-fn attach(stage: &mut Stage, loads: &mut Loads, major: u8) {
+fn attach(client: &mut Client, loads: &mut Loads, major: u8) {
     let segments: Vec<Segment> = (0..CARRYING)
         .map_while(|_| Segment::new(SEGMENT as usize))
         .collect();
-    let ids = stage.ids(segments.len());
+    let ids = client.ids(segments.len());
     let each = || ids.iter().zip(&segments);
     let attached = each().map(|(&shmseg, segment)| attach_id(segment, shmseg, major));
     let detached = each().map(|(&shmseg, _)| extension(DetachRequest { shmseg }, major));
@@ -178,7 +179,7 @@ fn attach(stage: &mut Stage, loads: &mut Loads, major: u8) {
         Phase::new(detached, Sync::RoundTrip),
     ]));
     for segment in segments {
-        stage.keep(segment);
+        client.keep(segment);
     }
 }
 
@@ -192,14 +193,14 @@ fn attach_id(memory: &Segment, shmseg: u32, major: u8) -> Vec<u8> {
 }
 
 /// A segment attached by its id; `None` where the server cannot, being on another machine.
-fn by_id(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u32>, MeasureError> {
+fn by_id(client: &mut Client, major: u8, length: usize) -> Result<Option<u32>, MeasureError> {
     let Some(memory) = Segment::new(length) else {
         return Ok(None);
     };
-    let shmseg = stage.id();
+    let shmseg = client.id();
     let request = attach_id(&memory, shmseg, major);
-    let accepted = stage.try_bytes(&request)?;
-    stage.keep(memory);
+    let accepted = client.try_bytes(&request)?;
+    client.keep(memory);
     Ok(accepted.then_some(shmseg))
 }
 
@@ -212,33 +213,37 @@ pub(crate) struct Shared {
 
 /// Shares so many pixels of that depth with the server by a descriptor; `None` where it cannot.
 pub(crate) fn share(
-    stage: &mut Stage,
+    client: &mut Client,
     depth: u8,
     pixels: usize,
 ) -> Result<Option<Shared>, MeasureError> {
-    let image = Image::new(stage, ImageFormat::Z_PIXMAP, depth);
-    let (Some(major), Some(image)) = (stage.extension("MIT-SHM")?, image) else {
+    let image = Image::new(client, ImageFormat::Z_PIXMAP, depth);
+    let (Some(major), Some(image)) = (client.extension("MIT-SHM")?, image) else {
         return Ok(None);
     };
-    let version = stage.ask_extension(QueryVersionRequest, major)?;
+    let version = client.ask_extension(QueryVersionRequest, major)?;
     if version.is_none_or(|it| (it.major_version, it.minor_version) < BY_DESCRIPTOR) {
         return Ok(None);
     }
     let pixel_bytes = image.bits.div_ceil(8);
-    let shared = by_descriptor(stage, major, pixels * pixel_bytes)?;
+    let shared = by_descriptor(client, major, pixels * pixel_bytes)?;
     Ok(shared.map(|segment| Shared { major, segment }))
 }
 
 /// A segment attached by a descriptor that is sent along.
-fn by_descriptor(stage: &mut Stage, major: u8, length: usize) -> Result<Option<u32>, MeasureError> {
+fn by_descriptor(
+    client: &mut Client,
+    major: u8,
+    length: usize,
+) -> Result<Option<u32>, MeasureError> {
     let Some(memory) = memory(length) else {
         return Ok(None);
     };
-    let shmseg = stage.id();
+    let shmseg = client.id();
     let Some(bytes) = attach_fd(&memory, shmseg, major) else {
         return Ok(None);
     };
-    let taken = stage.try_with_fd(&bytes, &memory)?;
+    let taken = client.try_with_fd(&bytes, &memory)?;
     Ok(taken.then_some(shmseg))
 }
 

@@ -14,20 +14,20 @@ use x11rb_protocol::protocol::xproto::{AtomEnum, CreateGCAux, Rectangle};
 
 use super::{RESOURCES, costly, cycle, major, pair, plain};
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::extension;
 use crate::workloads::loads::Loads;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "XFIXES")? else {
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "XFIXES")? else {
         return Ok(());
     };
     let version = QueryVersionRequest {
         client_major_version: 5,
         client_minor_version: 0,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     let rectangles = [0, 20, 40, 60].map(|at| Rectangle {
         x: at,
@@ -42,13 +42,13 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     let destroy = |region| extension(DestroyRegionRequest { region }, major);
     for count in [1, 4] {
         cycle(
-            stage,
+            client,
             loads,
             RESOURCES,
             &[&|region| create(region, count), &destroy],
         );
     }
-    let window = stage.window;
+    let window = client.window;
     let of_window = |region| {
         let kind = SK::BOUNDING;
         extension(
@@ -60,14 +60,14 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
             major,
         )
     };
-    cycle(stage, loads, RESOURCES, &[&of_window, &destroy]);
-    let bitmap = stage.pixmap(1, 32)?;
+    cycle(client, loads, RESOURCES, &[&of_window, &destroy]);
+    let bitmap = client.pixmap(1, 32)?;
     let of_bitmap = |region| extension(CreateRegionFromBitmapRequest { region, bitmap }, major);
-    cycle(stage, loads, RESOURCES / 8, &[&of_bitmap, &destroy]);
+    cycle(client, loads, RESOURCES / 8, &[&of_bitmap, &destroy]);
 
-    let (one, other, third) = (stage.id(), stage.id(), stage.id());
+    let (one, other, third) = (client.id(), client.id(), client.id());
     for (region, count) in [(one, 1), (other, 4), (third, 1)] {
-        stage.send_bytes(&create(region, count))?;
+        client.send_bytes(&create(region, count))?;
     }
     let (source1, source2, destination) = (one, other, third);
     plain(
@@ -150,7 +150,7 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         rectangles: (&rectangles[..1]).into(),
     };
     plain(loads, set, major);
-    let gc = stage.gc(window, CreateGCAux::new())?;
+    let gc = client.gc(window, CreateGCAux::new())?;
     let clip = SetGCClipRegionRequest {
         gc,
         region: one,
@@ -159,7 +159,7 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     };
     plain(loads, clip, major);
     let shape = SetWindowShapeRegionRequest {
-        dest: stage.silent,
+        dest: client.unwatched,
         dest_kind: SK::INPUT,
         x_offset: 0,
         y_offset: 0,
@@ -167,18 +167,18 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     };
     plain(loads, shape, major);
     let selection = SelectSelectionInputRequest {
-        window: stage.silent,
+        window: client.unwatched,
         selection: AtomEnum::PRIMARY.into(),
         event_mask: SelectionEventMask::SET_SELECTION_OWNER,
     };
     plain(loads, selection, major);
     let cursor = SelectCursorInputRequest {
-        window: stage.silent,
+        window: client.unwatched,
         event_mask: CursorNotifyMask::from(0_u32),
     };
     plain(loads, cursor, major);
     costly(loads, GetCursorImageRequest, major);
-    let window = stage.silent;
+    let window = client.unwatched;
     let hide = extension(HideCursorRequest { window }, major);
     pair(loads, hide, extension(ShowCursorRequest { window }, major));
     Ok(())

@@ -16,7 +16,7 @@ use x11rb_protocol::protocol::xproto::{FreeCursorRequest, Rectangle};
 use super::{RESOURCES, composite, costly, cycle, major, plain};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::{core, extension};
 use crate::workloads::loads::Loads;
 
@@ -51,16 +51,16 @@ pub(super) const OPAQUE: Color = Color {
 };
 
 /// The format of the root's visual.
-pub(crate) fn root_format(stage: &Stage, known: &QueryPictFormatsReply) -> Option<u32> {
-    let visual = stage.screen.root_visual;
+pub(crate) fn root_format(client: &Client, known: &QueryPictFormatsReply) -> Option<u32> {
+    let visual = client.screen.root_visual;
     let depths = known.screens.iter().flat_map(|screen| &screen.depths);
     let mut visuals = depths.flat_map(|depth| &depth.visuals);
     Some(visuals.find(|known| known.visual == visual)?.format)
 }
 
 impl Render {
-    pub(super) fn new(stage: &Stage, major: u8, known: &QueryPictFormatsReply) -> Option<Render> {
-        let root = root_format(stage, known)?;
+    pub(super) fn new(client: &Client, major: u8, known: &QueryPictFormatsReply) -> Option<Render> {
+        let root = root_format(client, known)?;
         let direct = |depth: u8, alpha: u16, red: u16| {
             let mut formats = known.formats.iter();
             let found = formats.find(|format| {
@@ -201,17 +201,17 @@ impl Render {
     /// A new glyph set with `count` glyphs of that side in shades of grey, named 0 and on.
     pub(super) fn glyph_set(
         &self,
-        stage: &mut Stage,
+        client: &mut Client,
         side: u16,
         count: u32,
     ) -> Result<u32, MeasureError> {
-        let gsid = stage.id();
+        let gsid = client.id();
         let format = self.a8;
-        stage.send_bytes(&extension(
+        client.send_bytes(&extension(
             CreateGlyphSetRequest { gsid, format },
             self.major,
         ))?;
-        stage.send_bytes(&self.add_glyphs(gsid, 0, count, side))?;
+        client.send_bytes(&self.add_glyphs(gsid, 0, count, side))?;
         Ok(gsid)
     }
 
@@ -241,58 +241,58 @@ impl Render {
 }
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "RENDER")? else {
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "RENDER")? else {
         return Ok(());
     };
     let version = QueryVersionRequest {
         client_major_version: 0,
         client_minor_version: 11,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     costly(loads, QueryPictFormatsRequest, major);
     plain(
         loads,
         QueryFiltersRequest {
-            drawable: stage.window,
+            drawable: client.window,
         },
         major,
     );
-    let Some(known) = stage.ask_extension(QueryPictFormatsRequest, major)? else {
+    let Some(known) = client.ask_extension(QueryPictFormatsRequest, major)? else {
         return Ok(());
     };
-    let Some(render) = Render::new(stage, major, &known) else {
+    let Some(render) = Render::new(client, major, &known) else {
         loads.lacks("RENDER formats of the root's visual");
         return Ok(());
     };
-    pictures(stage, loads, render)?;
-    glyphs(stage, loads, render)?;
-    composite::add(stage, plan, loads, render)
+    pictures(client, loads, render)?;
+    glyphs(client, loads, render)?;
+    composite::add(client, plan, loads, render)
 }
 
 /// Pictures come and go, and are set.
-fn pictures(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
+fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
     let major = render.major;
     let free = |picture| render.free(picture);
     // Of a pixmap, as toolkits' mostly are: a window has a list of its pictures, which has to be
     // searched for each that goes (a picture of a window that has hundreds takes ten times as long).
-    let drawable = stage.pixmap(32, 32)?;
+    let drawable = client.pixmap(32, 32)?;
     let picture = |pid| render.picture(pid, drawable, render.argb32);
-    cycle(stage, loads, RESOURCES, &[&picture, &free]);
+    cycle(client, loads, RESOURCES, &[&picture, &free]);
     cycle(
-        stage,
+        client,
         loads,
         RESOURCES,
         &[&|id| render.solid(id, TRANSLUCENT), &free],
     );
-    cycle(stage, loads, RESOURCES, &[&|id| render.linear(id), &free]);
-    cycle(stage, loads, RESOURCES, &[&|id| render.radial(id), &free]);
-    cycle(stage, loads, RESOURCES, &[&|id| render.conical(id), &free]);
+    cycle(client, loads, RESOURCES, &[&|id| render.linear(id), &free]);
+    cycle(client, loads, RESOURCES, &[&|id| render.radial(id), &free]);
+    cycle(client, loads, RESOURCES, &[&|id| render.conical(id), &free]);
 
-    let pixmap = stage.pixmap(32, 32)?;
-    let spare = stage.id();
-    stage.send_bytes(&render.picture(spare, pixmap, render.argb32))?;
+    let pixmap = client.pixmap(32, 32)?;
+    let spare = client.id();
+    client.send_bytes(&render.picture(spare, pixmap, render.argb32))?;
     let repeat = ChangePictureAux::new().repeat(Repeat::NONE);
     let change = ChangePictureRequest {
         picture: spare,
@@ -325,23 +325,23 @@ fn pictures(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), 
         extension(CreateCursorRequest { cid, source, x, y }, major)
     };
     let free = |cursor| core(FreeCursorRequest { cursor });
-    cycle(stage, loads, RESOURCES / 8, &[&cursor, &free]);
+    cycle(client, loads, RESOURCES / 8, &[&cursor, &free]);
     Ok(())
 }
 
 /// Glyph sets come and go, and glyphs in them.
-fn glyphs(stage: &mut Stage, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
+fn glyphs(client: &mut Client, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
     let major = render.major;
     let format = render.a8;
     let create = |gsid| extension(CreateGlyphSetRequest { gsid, format }, major);
     let free = |glyphset| extension(FreeGlyphSetRequest { glyphset }, major);
-    cycle(stage, loads, RESOURCES / 8, &[&create, &free]);
-    let existing = render.glyph_set(stage, 8, 1)?;
+    cycle(client, loads, RESOURCES / 8, &[&create, &free]);
+    let existing = render.glyph_set(client, 8, 1)?;
     let refer = |gsid| extension(ReferenceGlyphSetRequest { gsid, existing }, major);
-    cycle(stage, loads, RESOURCES / 8, &[&refer, &free]);
+    cycle(client, loads, RESOURCES / 8, &[&refer, &free]);
     // A glyph at a time, as Xft and cairo add them.
     for side in [8, 16, 32] {
-        let set = render.glyph_set(stage, side, 1)?;
+        let set = render.glyph_set(client, side, 1)?;
         let ids: Vec<u32> = (1..65).collect();
         let add = |glyph| render.add_glyphs(set, glyph, 1, side);
         let remove = |glyph| {

@@ -7,20 +7,20 @@ use x11rb_protocol::protocol::{dpms, ge, randr, res, screensaver, xc_misc, xiner
 use super::{costly, major, plain};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::workloads::loads::Loads;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, _: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    outputs(stage, loads)?;
-    let root = stage.screen.root;
-    if let Some(major) = major(stage, loads, "XINERAMA")? {
+pub(super) fn add(client: &mut Client, _: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    outputs(client, loads)?;
+    let root = client.screen.root;
+    if let Some(major) = major(client, loads, "XINERAMA")? {
         let version = xinerama::QueryVersionRequest { major: 1, minor: 1 };
         plain(loads, version, major);
         plain(loads, xinerama::IsActiveRequest, major);
         plain(loads, xinerama::QueryScreensRequest, major);
     }
-    if let Some(major) = major(stage, loads, "MIT-SCREEN-SAVER")? {
+    if let Some(major) = major(client, loads, "MIT-SCREEN-SAVER")? {
         let version = screensaver::QueryVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
@@ -32,7 +32,7 @@ pub(super) fn add(stage: &mut Stage, _: &Plan, loads: &mut Loads) -> Result<(), 
             major,
         );
     }
-    if let Some(major) = major(stage, loads, "DPMS")? {
+    if let Some(major) = major(client, loads, "DPMS")? {
         let version = dpms::GetVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
@@ -41,14 +41,14 @@ pub(super) fn add(stage: &mut Stage, _: &Plan, loads: &mut Loads) -> Result<(), 
         plain(loads, dpms::CapableRequest, major);
         plain(loads, dpms::InfoRequest, major);
     }
-    if let Some(major) = major(stage, loads, "Generic Event Extension")? {
+    if let Some(major) = major(client, loads, "Generic Event Extension")? {
         let version = ge::QueryVersionRequest {
             client_major_version: 1,
             client_minor_version: 0,
         };
         plain(loads, version, major);
     }
-    if let Some(major) = major(stage, loads, "XC-MISC")? {
+    if let Some(major) = major(client, loads, "XC-MISC")? {
         let version = xc_misc::GetVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
@@ -56,27 +56,27 @@ pub(super) fn add(stage: &mut Stage, _: &Plan, loads: &mut Loads) -> Result<(), 
         plain(loads, version, major);
         costly(loads, xc_misc::GetXIDRangeRequest, major);
     }
-    if let Some(major) = major(stage, loads, "XVideo")? {
+    if let Some(major) = major(client, loads, "XVideo")? {
         plain(loads, xv::QueryExtensionRequest, major);
         plain(loads, xv::QueryAdaptorsRequest { window: root }, major);
     }
-    resources(stage, loads)
+    resources(client, loads)
 }
 
-fn outputs(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "RANDR")? else {
+fn outputs(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "RANDR")? else {
         return Ok(());
     };
-    let window = stage.screen.root;
+    let window = client.screen.root;
     let version = randr::QueryVersionRequest {
         major_version: 1,
         minor_version: 5,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     let enable = randr::NotifyMask::from(0_u16);
     let select = randr::SelectInputRequest {
-        window: stage.silent,
+        window: client.unwatched,
         enable,
     };
     plain(loads, select, major);
@@ -99,7 +99,7 @@ fn outputs(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
         );
     }
     let resources = randr::GetScreenResourcesCurrentRequest { window };
-    let Some(resources) = stage.ask_extension(resources, major)? else {
+    let Some(resources) = client.ask_extension(resources, major)? else {
         return Ok(());
     };
     let config_timestamp = resources.config_timestamp;
@@ -113,7 +113,7 @@ fn outputs(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
             major,
         );
         plain(loads, randr::ListOutputPropertiesRequest { output }, major);
-        let property = stage.atom("EDID")?;
+        let property = client.atom("EDID")?;
         let get = randr::GetOutputPropertyRequest {
             output,
             property,
@@ -141,18 +141,18 @@ fn outputs(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     Ok(())
 }
 
-fn resources(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "X-Resource")? else {
+fn resources(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "X-Resource")? else {
         return Ok(());
     };
     let version = res::QueryVersionRequest {
         client_major: 1,
         client_minor: 2,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     plain(loads, res::QueryClientsRequest, major);
-    let xid = stage.window;
+    let xid = client.window;
     costly(loads, res::QueryClientResourcesRequest { xid }, major);
     costly(loads, res::QueryClientPixmapBytesRequest { xid }, major);
     let specs = vec![ClientIdSpec {

@@ -8,15 +8,15 @@ use x11rb_protocol::protocol::xproto::{ClipOrdering, Rectangle};
 
 use super::{major, plain};
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::workloads::loads::Loads;
 
 /// Adds the loads. The window is not mapped: what is beneath is not drawn anew.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "SHAPE")? else {
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "SHAPE")? else {
         return Ok(());
     };
-    let window = stage.silent;
+    let window = client.unwatched;
     plain(loads, QueryVersionRequest, major);
     plain(
         loads,
@@ -59,7 +59,7 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
         destination_window: window,
         x_offset: 0,
         y_offset: 0,
-        source_window: stage.told,
+        source_window: client.notified,
     };
     plain(loads, combine, major);
     let offset = OffsetRequest {

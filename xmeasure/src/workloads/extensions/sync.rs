@@ -12,20 +12,20 @@ use x11rb_protocol::protocol::sync::{
 
 use super::{RESOURCES, costly, cycle, major, plain};
 use crate::error::MeasureError;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::wire::extension;
 use crate::workloads::loads::Loads;
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "SYNC")? else {
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "SYNC")? else {
         return Ok(());
     };
     let version = InitializeRequest {
         desired_major_version: 3,
         desired_minor_version: 1,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     costly(loads, ListSystemCountersRequest, major);
     plain(loads, GetPriorityRequest { id: 0 }, major);
@@ -42,25 +42,25 @@ pub(super) fn add(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureErr
     let query = |counter| extension(QueryCounterRequest { counter }, major);
     let destroy = |counter| extension(DestroyCounterRequest { counter }, major);
     cycle(
-        stage,
+        client,
         loads,
         RESOURCES,
         &[&create, &set, &change, &query, &destroy],
     );
-    alarms(stage, loads, major)?;
-    fences(stage, loads, major);
+    alarms(client, loads, major)?;
+    fences(client, loads, major);
     Ok(())
 }
 
 /// Alarms that never go off: their counter stays.
-fn alarms(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
-    let counter = stage.id();
+fn alarms(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+    let counter = client.id();
     let initial_value = Int64 { hi: 0, lo: 0 };
     let create = CreateCounterRequest {
         id: counter,
         initial_value,
     };
-    stage.send_bytes(&extension(create, major))?;
+    client.send_bytes(&extension(create, major))?;
     let far = Int64 { hi: 1, lo: 0 };
     let values = CreateAlarmAux::new()
         .counter(counter)
@@ -81,7 +81,7 @@ fn alarms(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), Measure
     let query = |alarm| extension(QueryAlarmRequest { alarm }, major);
     let destroy = |alarm| extension(DestroyAlarmRequest { alarm }, major);
     cycle(
-        stage,
+        client,
         loads,
         RESOURCES / 8,
         &[&create, &change, &query, &destroy],
@@ -89,8 +89,8 @@ fn alarms(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), Measure
     Ok(())
 }
 
-fn fences(stage: &mut Stage, loads: &mut Loads, major: u8) {
-    let drawable = stage.window;
+fn fences(client: &mut Client, loads: &mut Loads, major: u8) {
+    let drawable = client.window;
     let create = |fence| {
         let initially_triggered = false;
         extension(
@@ -112,5 +112,5 @@ fn fences(stage: &mut Stage, loads: &mut Loads, major: u8) {
     let reset = |fence| extension(ResetFenceRequest { fence }, major);
     let destroy = |fence| extension(DestroyFenceRequest { fence }, major);
     let all: &[&dyn Fn(u32) -> Vec<u8>] = &[&create, &trigger, &wait, &query, &reset, &destroy];
-    cycle(stage, loads, RESOURCES, all);
+    cycle(client, loads, RESOURCES, all);
 }

@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::{composite, damage, dbe, present, xfixes};
 use super::{RESOURCES, cycle, major, pair, plain};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::server::client::{SIDE, Stage};
+use crate::server::client::{Client, SIDE};
 use crate::server::wire::{core, extension};
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
@@ -15,25 +15,25 @@ use crate::workloads::workload::{Sync, Workload};
 const SIDES: [u16; 3] = [10, 100, 500];
 
 /// Adds the loads.
-pub(super) fn add(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    damages(stage, loads)?;
-    composites(stage, loads)?;
-    presents(stage, plan, loads)?;
-    buffers(stage, loads)
+pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    damages(client, loads)?;
+    composites(client, loads)?;
+    presents(client, plan, loads)?;
+    buffers(client, loads)
 }
 
-fn damages(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "DAMAGE")? else {
+fn damages(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "DAMAGE")? else {
         return Ok(());
     };
     let version = damage::QueryVersionRequest {
         client_major_version: 1,
         client_minor_version: 1,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
     // On a window that nothing is drawn on.
-    let drawable = stage.silent;
+    let drawable = client.unwatched;
     let level = damage::ReportLevel::NON_EMPTY;
     let create = |damage| {
         extension(
@@ -57,9 +57,14 @@ fn damages(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
         )
     };
     let destroy = |damage| extension(damage::DestroyRequest { damage }, major);
-    cycle(stage, loads, RESOURCES / 8, &[&create, &subtract, &destroy]);
-    if let Some(fixes) = stage.extension("XFIXES")? {
-        let region = stage.id();
+    cycle(
+        client,
+        loads,
+        RESOURCES / 8,
+        &[&create, &subtract, &destroy],
+    );
+    if let Some(fixes) = client.extension("XFIXES")? {
+        let region = client.id();
         let rectangles = vec![Rectangle {
             x: 0,
             y: 0,
@@ -67,7 +72,7 @@ fn damages(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
             height: 5,
         }];
         let rectangles = rectangles.into();
-        stage.send_bytes(&extension(
+        client.send_bytes(&extension(
             xfixes::CreateRegionRequest { region, rectangles },
             fixes,
         ))?;
@@ -76,17 +81,17 @@ fn damages(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
     Ok(())
 }
 
-fn composites(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "Composite")? else {
+fn composites(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "Composite")? else {
         return Ok(());
     };
     let version = composite::QueryVersionRequest {
         client_major_version: 0,
         client_minor_version: 4,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
-    let window = stage.silent;
+    let window = client.unwatched;
     let update = composite::Redirect::AUTOMATIC;
     let redirect = extension(composite::RedirectWindowRequest { window, update }, major);
     let back = extension(composite::UnredirectWindowRequest { window, update }, major);
@@ -101,42 +106,42 @@ fn composites(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> 
     );
     pair(loads, redirect, back);
     // A window of its own, mapped and redirected: only such a one has a pixmap.
-    let redirected = stage.small_window()?;
+    let redirected = client.small_window()?;
     let window = redirected;
-    stage.send_bytes(&extension(
+    client.send_bytes(&extension(
         composite::RedirectWindowRequest { window, update },
         major,
     ))?;
     let name = |pixmap| extension(composite::NameWindowPixmapRequest { window, pixmap }, major);
     let free = |pixmap| core(FreePixmapRequest { pixmap });
-    cycle(stage, loads, RESOURCES / 8, &[&name, &free]);
+    cycle(client, loads, RESOURCES / 8, &[&name, &free]);
     Ok(())
 }
 
-fn presents(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "Present")? else {
+fn presents(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "Present")? else {
         return Ok(());
     };
     let version = present::QueryVersionRequest {
         major_version: 1,
         minor_version: 2,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
-    let window = stage.window;
+    let window = client.window;
     plain(
         loads,
         present::QueryCapabilitiesRequest { target: window },
         major,
     );
-    notifications(stage, loads, major)?;
-    let pixmap = stage.pixmap(stage.screen.root_depth, SIDE)?;
-    let Some(fixes) = stage.extension("XFIXES")? else {
+    notifications(client, loads, major)?;
+    let pixmap = client.pixmap(client.screen.root_depth, SIDE)?;
+    let Some(fixes) = client.extension("XFIXES")? else {
         return Ok(());
     };
     let mut regions = Vec::new();
     for side in plan.sizes(&SIDES) {
-        let region = stage.id();
+        let region = client.id();
         let rectangles = vec![Rectangle {
             x: 0,
             y: 0,
@@ -144,7 +149,7 @@ fn presents(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Mea
             height: *side,
         }];
         let rectangles = rectangles.into();
-        stage.send_bytes(&extension(
+        client.send_bytes(&extension(
             xfixes::CreateRegionRequest { region, rectangles },
             fixes,
         ))?;
@@ -177,7 +182,7 @@ fn presents(stage: &mut Stage, plan: &Plan, loads: &mut Loads) -> Result<(), Mea
 }
 
 /// Asking for Present's events, and for one of them at once: the time asked for is over.
-fn notifications(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+fn notifications(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
     let select = |eid, window, event_mask| {
         let request = present::SelectInputRequest {
             eid,
@@ -186,20 +191,20 @@ fn notifications(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), 
         };
         extension(request, major)
     };
-    let silent = stage.silent;
+    let silent = client.unwatched;
     let complete = present::EventMask::COMPLETE_NOTIFY;
     let none = present::EventMask::NO_EVENT;
     cycle(
-        stage,
+        client,
         loads,
         RESOURCES / 8,
         &[&|eid| select(eid, silent, complete), &|eid| {
             select(eid, silent, none)
         }],
     );
-    let window = stage.small_window()?;
-    let eid = stage.id();
-    stage.send_bytes(&select(eid, window, complete))?;
+    let window = client.small_window()?;
+    let eid = client.id();
+    client.send_bytes(&select(eid, window, complete))?;
     let request = present::NotifyMSCRequest {
         window,
         serial: 1,
@@ -211,17 +216,17 @@ fn notifications(stage: &mut Stage, loads: &mut Loads, major: u8) -> Result<(), 
     Ok(())
 }
 
-fn buffers(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(stage, loads, "DOUBLE-BUFFER")? else {
+fn buffers(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
+    let Some(major) = major(client, loads, "DOUBLE-BUFFER")? else {
         return Ok(());
     };
     let version = dbe::QueryVersionRequest {
         major_version: 1,
         minor_version: 0,
     };
-    stage.ask_extension(version, major)?;
+    client.ask_extension(version, major)?;
     plain(loads, version, major);
-    let window = stage.small_window()?;
+    let window = client.small_window()?;
     let swap_action = dbe::SwapAction::UNDEFINED;
     let allocate = |buffer| {
         let swap_action = swap_action.into();
@@ -243,6 +248,6 @@ fn buffers(stage: &mut Stage, loads: &mut Loads) -> Result<(), MeasureError> {
         extension(dbe::SwapBuffersRequest { actions }, major)
     };
     let release = |buffer| extension(dbe::DeallocateBackBufferRequest { buffer }, major);
-    cycle(stage, loads, 1, &[&allocate, &swap, &release]);
+    cycle(client, loads, 1, &[&allocate, &swap, &release]);
     Ok(())
 }

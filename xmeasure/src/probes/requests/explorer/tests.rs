@@ -1,121 +1,138 @@
 //! Sizes and combinations chosen for a server whose costs are known.
 
-use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use x11prof_session::{Operation, Value};
+use x11prof_session::Operation;
+use x11rb_protocol::protocol::xproto::{
+    CreateGCAux, FillStyle, GX, PolyFillRectangleRequest, Rectangle,
+};
 
 use super::Explorer;
-use crate::sampling::sampler::{Executor, Place, Reading};
-use crate::server::connection::Answers;
+use crate::server::client::Client;
+use crate::server::wire;
+use crate::simulated::{Quirks, Simulated, connected, truth};
 use crate::workloads::loads::{Candidate, Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
 
-/// A load is eight bytes: a style and a size; the mock prices it by both.
-struct Mock(fn(u8, f64) -> f64);
+/// GXxor, and tiled rectangles; both together where both bits are set.
+const XOR: u8 = 1;
+const TILED: u8 = 2;
 
-fn load(style: u8, size: u16) -> Workload {
-    let [low, high] = size.to_ne_bytes();
-    Workload::repeated(&[style, 0, 2, 0, low, high, 0, 0], Sync::RoundTrip)
+/// The window, and a GC of each style.
+#[derive(Clone, Copy)]
+struct Scene {
+    drawable: u32,
+    gcs: [u32; 4],
 }
 
-fn parts(load: &Workload) -> (u8, f64) {
-    let bytes = &load.phases[0].unit;
-    (
-        bytes[0],
-        f64::from(u16::from_ne_bytes([bytes[4], bytes[5]])),
-    )
+impl Scene {
+    fn new(client: &mut Client) -> Scene {
+        let drawable = client.window;
+        let tile = client.pixmap(24, 16).unwrap();
+        let gc = |style: u8| {
+            let values = CreateGCAux::new().tile(tile);
+            let values = match style & XOR {
+                0 => values.function(GX::COPY),
+                _ => values.function(GX::XOR),
+            };
+            let values = match style & TILED {
+                0 => values.fill_style(FillStyle::SOLID),
+                _ => values.fill_style(FillStyle::TILED),
+            };
+            client.gc(drawable, values).unwrap()
+        };
+        Scene {
+            drawable,
+            gcs: [0, XOR, TILED, XOR | TILED].map(gc),
+        }
+    }
+
+    /// Rectangles of one row and so many pixels.
+    fn load(&self, style: u8, size: u16) -> Workload {
+        let rectangle = Rectangle {
+            x: 0,
+            y: 0,
+            width: size,
+            height: 1,
+        };
+        let request = wire::core(PolyFillRectangleRequest {
+            drawable: self.drawable,
+            gc: self.gcs[usize::from(style)],
+            rectangles: [rectangle].as_slice().into(),
+        });
+        Workload::repeated(&request, Sync::RoundTrip)
+    }
+
+    fn series(self, style: u8) -> Series {
+        Series::new([1, 100, 400], move |size| self.load(style, size))
+    }
 }
 
-impl Executor for Mock {
-    fn place(&mut self, _: Place) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn rehearse(&mut self, _: &Workload) -> io::Result<Vec<Answers>> {
-        Ok(vec![Answers::default()])
-    }
-
-    fn run(&mut self, load: &Workload, _: &[Answers], times: u64) -> io::Result<Vec<Reading>> {
-        let (style, size) = parts(load);
-        let requests = times * u64::from(load.phases[0].requests);
-        let time = (self.0)(style, size) * requests as f64;
-        Ok(vec![Reading {
-            cpu: Some(time),
-            wall: time,
-            requests,
-            syncs: 1,
-            sleeps: None,
-            apart: None,
-            lost: 0.0,
-            pace: None,
-        }])
-    }
-
-    fn synchronise(&mut self, _: Sync, _: u64) -> io::Result<Reading> {
-        Ok(Reading::default())
-    }
-
-    fn alone(&mut self, _: &[u8], _: bool, _: u32, _: Place) -> io::Result<Reading> {
-        Ok(Reading::default())
-    }
-}
-
-/// Style bits: 1 is GXxor, 2 is FillTiled.
-fn describe(load: &Workload) -> Option<Operation> {
-    let (style, size) = parts(load);
-    let mut operation = Operation::new("PolyFillRectangle".into());
-    let gxmode = if style & 1 == 0 { "GXcopy" } else { "GXxor" };
-    let fillstyle = if style & 2 == 0 {
-        "FillSolid"
+fn style(operation: &Operation) -> u8 {
+    let has = |name: &str, value: &str| {
+        let mut attributes = operation.attributes.iter();
+        attributes.any(|(known, is)| known.as_str() == name && is.to_string() == value)
+    };
+    let xor = if has("gxmode", "GXxor") { XOR } else { 0 };
+    let tiled = if has("fillstyle", "FillTiled") {
+        TILED
     } else {
-        "FillTiled"
+        0
     };
-    operation
-        .attributes
-        .set("fillstyle".into(), Value::parse(fillstyle));
-    operation
-        .attributes
-        .set("gxmode".into(), Value::parse(gxmode));
-    operation.items = vec![size];
-    operation.op_size = size;
-    Some(operation)
+    xor | tiled
 }
 
-fn chosen(loads: Loads, costs: fn(u8, f64) -> f64) -> Vec<(u8, f64)> {
-    let mut mock = Mock(costs);
+/// The styles and sizes chosen on a server of these costs, by style and size, where it may be
+/// looked or not.
+fn chosen_if(
+    may_look: bool,
+    loads: impl FnOnce(Scene) -> Loads,
+    costs: fn(&Operation) -> f64,
+) -> Vec<(u8, f64)> {
+    let (mut client, tracker, scene) = connected(Scene::new);
+    let mut server = Simulated::new(&truth(), &client, tracker);
+    server.quirks = Quirks {
+        costs: Some(costs),
+        ..Quirks::default()
+    };
+    let tracker = &mut client.tracker;
     let mut explorer = Explorer {
-        executor: &mut mock,
-        describe: &mut describe,
+        executor: &mut server,
+        describe: &mut |load| tracker.describe(load).into_iter().flatten().next(),
         batch: Duration::from_micros(1),
-        until: Instant::now() + Duration::from_secs(60),
-        step: &mut |_| true,
+        until: Duration::MAX,
+        step: &mut |_, _| may_look,
     };
-    let chosen = explorer.choose(loads).unwrap();
-    chosen.iter().map(parts).collect()
+    let chosen = explorer.choose(loads(scene)).unwrap();
+    let chosen = chosen.iter().map(|load| {
+        let described = tracker.describe(load);
+        (style(&described[0][0]), described[0][0].op_size)
+    });
+    chosen.collect()
 }
 
-fn series(style: u8) -> Series {
-    Series::new([1, 100, 400], move |size| load(style, size))
+fn chosen(loads: impl FnOnce(Scene) -> Loads, costs: fn(&Operation) -> f64) -> Vec<(u8, f64)> {
+    chosen_if(true, loads, costs)
+}
+
+fn one_series(scene: Scene) -> Loads {
+    Loads {
+        series: vec![scene.series(0)],
+        ..Loads::default()
+    }
 }
 
 #[test]
 fn a_straight_line_needs_no_more_points() {
-    let loads = Loads {
-        series: vec![series(0)],
-        ..Loads::default()
-    };
-    let found = chosen(loads, |_, size| 2.0 + 0.01 * size);
+    let found = chosen(one_series, |operation| 2.0 + 0.01 * operation.op_size);
     assert_eq!(found, [(0, 1.0), (0, 100.0), (0, 400.0)]);
 }
 
 #[test]
 fn a_bend_is_found() {
-    let loads = Loads {
-        series: vec![series(0)],
-        ..Loads::default()
-    };
-    let found = chosen(loads, |_, size| 2.0 + (size - 150.0).max(0.0));
+    let found = chosen(one_series, |operation| {
+        2.0 + (operation.op_size - 150.0).max(0.0)
+    });
     let sizes: Vec<f64> = found.iter().map(|(_, size)| *size).collect();
     assert!(
         sizes.is_sorted() && sizes.contains(&200.0) && !sizes.contains(&10.0),
@@ -125,35 +142,29 @@ fn a_bend_is_found() {
 
 #[test]
 fn a_combination_counts_only_where_it_surprises() {
-    let candidate = || Candidate {
-        probe: load(3, 100),
-        series: series(3),
-        single: vec![load(3, 7)],
-    };
-    let loads = || Loads {
-        series: vec![series(0), series(1), series(2)],
-        candidates: vec![candidate()],
+    let loads = |scene: Scene| Loads {
+        series: [0, XOR, TILED].map(|style| scene.series(style)).into(),
+        candidates: vec![Candidate {
+            probe: scene.load(XOR | TILED, 100),
+            series: scene.series(XOR | TILED),
+            single: vec![scene.load(XOR | TILED, 7)],
+        }],
         ..Loads::default()
     };
-    let alike = chosen(loads(), |_, size| 1.0 + size);
-    assert!(alike.iter().all(|(style, _)| *style != 3), "{alike:?}");
-    let unlike = chosen(loads(), |style, size| size * f64::from(style * style + 1));
-    assert_eq!(unlike.iter().filter(|(style, _)| *style == 3).count(), 4);
+    let both = |found: Vec<(u8, f64)>| {
+        let both = found.iter().filter(|(style, _)| *style == XOR | TILED);
+        both.count()
+    };
+    assert_eq!(both(chosen(loads, |operation| 1.0 + operation.op_size)), 0);
+    let unlike = chosen(loads, |operation| {
+        let style = f64::from(style(operation));
+        operation.op_size * (style * style + 1.0)
+    });
+    assert_eq!(both(unlike), 4);
 }
 
 #[test]
 fn when_the_time_is_over_the_sizes_are_those_to_start_with() {
-    let loads = Loads {
-        series: vec![series(0)],
-        ..Loads::default()
-    };
-    let mut mock = Mock(|_, size| size * size);
-    let mut explorer = Explorer {
-        executor: &mut mock,
-        describe: &mut describe,
-        batch: Duration::from_micros(1),
-        until: Instant::now() + Duration::from_secs(60),
-        step: &mut |_| false,
-    };
-    assert_eq!(explorer.choose(loads).unwrap().len(), 3);
+    let square = |operation: &Operation| operation.op_size * operation.op_size;
+    assert_eq!(chosen_if(false, one_series, square).len(), 3);
 }

@@ -2,17 +2,20 @@
 //! its end as well, and what sleeps cost. Beside another machine's file it tells how that is brought
 //! to this one.
 
+use std::io;
 use std::time::Duration;
 
-use x11prof_cost_model::{FORMAT, Measured, Micros, ServerParameters, TransportCosts};
+use x11prof_cost_model::{AfterSleep, FORMAT, Measured, Micros, ServerParameters, TransportCosts};
 
 use crate::error::MeasureError;
-use crate::plan::{Pin, Plan};
-use crate::probes::late_work::{DRAWINGS, drawing};
+use crate::plan::{Pin, Plan, Progress};
+use crate::probes::late_work;
 use crate::probes::references::References;
-use crate::probes::wakeups::Rest;
+use crate::probes::wakeups::Wakeups;
+use crate::probes::{Probe, Run};
+use crate::progress::Meter;
 use crate::sampling::live::LiveServer;
-use crate::server::client::Stage;
+use crate::server::client::Client;
 use crate::server::connection::RawConnection;
 use crate::server::identity;
 use crate::server::process::Pinned;
@@ -35,48 +38,65 @@ pub fn probe(target: &Target, pin: Option<Pin>) -> Result<ServerParameters, Meas
         (Some(pid), Some(pin)) => Pinned::new(pid, pin).ok(),
         _ => None,
     };
-    let mut stage = Stage::new(raw)?;
-    let mut rest = Rest::new(&mut stage)?;
-    let drawing = drawing(&mut stage)?;
-    let references = References::new(&mut stage)?;
-    stage.synchronise()?;
     let plan = Plan {
         quick: true,
+        pin: pin.filter(|_| pinned.is_some()),
         ..Plan::default()
     };
+    let mut client = Client::new(raw)?;
+    let mut wakeups = Wakeups::prepare(&mut client, &plan)?;
+    let drawing = late_work::drawing(&mut client)?;
+    let mut references = References::prepare(&mut client, &plan)?;
+    client.synchronise()?;
     let mut parameters = ServerParameters {
         format: FORMAT,
-        server: identity::server(&stage, target),
-        host: identity::host(&stage),
-        method: identity::method(&plan, pinned.is_some(), &["a probe".to_owned()]),
+        server: identity::server(&client, target),
+        host: identity::host(&client),
+        method: identity::method(&plan, &["a probe".to_owned()]),
         ..ServerParameters::default()
     };
-    let Stage {
-        raw, window, kept, ..
-    } = stage;
-    let mut server = LiveServer::new(raw, window, pin.filter(|_| pinned.is_some()));
+    let Client {
+        raw,
+        tracker,
+        window,
+        segments,
+        ..
+    } = client;
+    let mut server = LiveServer::new(raw, window, plan.pin, target);
+    let mut on = |_: Progress<'_>| true;
+    let mut run = Run {
+        plan,
+        progress: Meter::new(Vec::new(), &mut on),
+        server: &mut server,
+        tracker,
+        show: &mut || Ok(()),
+    };
     let mut measured = || {
-        server.watch(&drawing, DRAWINGS)?;
-        let start = references.look(&mut server, &plan)?;
-        let sleeps = rest.sleeps_of_now(&mut server, target, (PASSES, LONGEST))?;
-        let end = references.look(&mut server, &plan)?;
-        Ok::<_, std::io::Error>((references.compare(&start, &end), sleeps))
+        run.server.find_late_work(&drawing)?;
+        references.begin(&mut run)?;
+        let sleeps = wakeups.sleeps_of_now(run.server, PASSES, LONGEST)?;
+        references.measure(&mut run)?;
+        Ok::<_, io::Error>(sleeps)
     };
     let measured = measured();
-    drop((pinned, kept));
-    let (references, sleeps) = measured?;
-    parameters.method.references = references;
+    drop((pinned, segments));
+    parameters.method.references = references.compared();
+    parameters.transport = Some(only_sleeps(measured?));
+    Ok(parameters)
+}
+
+/// A transport of nothing but sleeps.
+fn only_sleeps(after_sleep: Vec<AfterSleep>) -> TransportCosts {
     let nothing = Measured {
         cpu_us: Some(Micros::ZERO),
         ..Measured::default()
     };
-    parameters.transport = Some(TransportCosts {
+    TransportCosts {
         wakeup: nothing,
         byte_read: nothing,
         reply: nothing,
         event: nothing,
-        after_sleep: sleeps,
+        after_sleep,
         ..TransportCosts::default()
-    });
-    Ok(parameters)
+    }
 }

@@ -1,28 +1,24 @@
-//! What a server that keeps what has changed on its screen pays for how the changes lie: each request that
-//! changes something makes the region of all that has changed anew, and an update goes through it box by
-//! box.
+//! What a server that keeps account of what has changed on its screen pays for how the changes lie:
+//! each request that changes something makes the region of all that has changed anew, and an update
+//! goes through it box by box.
 
 use std::io;
-use std::thread;
 
-use x11prof_cost_model::{Deferred, Micros};
+use x11prof_cost_model::Deferred;
 
-use crate::probes::screen_updates::{Copies, LATER, TELLS};
-use crate::probes::transport::rounded;
-use crate::sampling::live::LiveServer;
-use crate::sampling::statistics::estimate;
+use super::copies::{Copies, SHOWN, TELLS};
+use crate::sampling::executor::Executor;
+use crate::sampling::rounding::micros;
 
 /// Boxes in a row and in a column, none beside another, and their side.
 const FEW: u16 = 4;
 const MANY: u16 = 32;
 const SIDE: u16 = 8;
-/// Copies in a stream: of many boxes they take less than the time between two updates. And how many streams
-/// the middle counts.
+/// Copies in a stream: of many boxes they take less than the time between two updates.
 const COPIES: u64 = 10 * (MANY as u64) * (MANY as u64);
-const STREAMS: usize = 5;
 
 /// The loads: in one place, in a few, in many.
-pub(crate) struct Boxes {
+pub(super) struct Boxes {
     one: Copies,
     few: Copies,
     many: Copies,
@@ -30,7 +26,7 @@ pub(crate) struct Boxes {
 
 impl Boxes {
     /// From what makes copies of a size, at so many places in a row and in a column.
-    pub(crate) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Boxes {
+    pub(super) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Boxes {
         Boxes {
             one: copies(SIDE, 1),
             few: copies(SIDE, FEW),
@@ -39,9 +35,9 @@ impl Boxes {
     }
 
     /// Measures what an update pays, where `deferred` is what one of one box costs, and what requests pay alone.
-    pub(crate) fn measure(
+    pub(super) fn measure(
         &self,
-        server: &mut LiveServer,
+        server: &mut dyn Executor,
         times: usize,
         deferred: Deferred,
     ) -> io::Result<Deferred> {
@@ -52,57 +48,56 @@ impl Boxes {
         // From the top to the bottom each has all those before it above, half of them on the mean.
         let joins = many * deferred.join(many as u64, many / 2.0).0;
         let pixels = deferred.pixel_us.0 * many * number(SIDE);
-        let update = self.many.beyond(server, times, LATER)?;
-        let boxes = update.map(|it| {
-            let more = it.beyond.centre - deferred.update_us.0 - pixels - joins;
+        let update = self.many.beyond(server, times, SHOWN)?;
+        let boxes = update.map(|seen| {
+            let more = seen.beyond.centre - deferred.update_us.0 - pixels - joins;
             (more / (many - 1.0)).max(0.0)
         });
         Ok(Deferred {
-            box_us: boxes.map(|boxes| Micros(rounded(boxes, 3))),
+            box_us: boxes.map(|boxes| micros(boxes, 3)),
             ..deferred
         })
     }
 
     /// Measures what requests pay alone. From few places to many, for where no update comes between the
     /// region holds all that went before.
-    pub(crate) fn joins(
+    pub(super) fn joins(
         &self,
-        server: &mut LiveServer,
+        server: &mut dyn Executor,
         deferred: Deferred,
     ) -> io::Result<Deferred> {
         let more = self.more(server)?;
         Ok(Deferred {
-            join_us: more.map(|it| Micros(rounded(it.join, 3))),
-            join_box_us: more.map(|it| Micros(rounded(it.each, 3))),
+            join_us: more.map(|more| micros(more.join, 3)),
+            join_box_us: more.map(|more| micros(more.each, 3)),
             ..deferred
         })
     }
 
     /// Measures what copies of what the screen shows pay beyond that, where these are such. That is known
     /// where it is a part of what a change pays that tells.
-    pub(crate) fn copied(
+    pub(super) fn copied(
         &self,
-        server: &mut LiveServer,
+        server: &mut dyn Executor,
         deferred: Deferred,
     ) -> io::Result<Deferred> {
         let more = self.more(server)?;
         let (boxes, above) = (number(MANY) as u64, above(MANY));
         let join = deferred.join(boxes, above).0;
-        let more = more.filter(|it| it.join + it.each * above > TELLS * join);
+        let more = more.filter(|more| more.join + more.each * above > TELLS * join);
         Ok(Deferred {
-            copied_us: more.map(|it| Micros(rounded(it.join, 3))),
-            copied_box_us: more.map(|it| Micros(rounded(it.each, 3))),
+            copied_us: more.map(|more| micros(more.join, 3)),
+            copied_box_us: more.map(|more| micros(more.each, 3)),
             ..deferred
         })
     }
 
     /// What these cost more among many boxes.
-    fn more(&self, server: &mut LiveServer) -> io::Result<Option<More>> {
-        let (few, many) = (number(FEW), number(MANY));
+    fn more(&self, server: &mut dyn Executor) -> io::Result<Option<More>> {
         let (Some(one), Some(among_few), Some(among_many)) = (
-            self.one.in_a_stream(server, 1)?,
-            self.few.in_a_stream(server, few as u64)?,
-            self.many.in_a_stream(server, many as u64)?,
+            self.one.in_a_stream(server, COPIES)?,
+            self.few.in_a_stream(server, COPIES)?,
+            self.many.in_a_stream(server, COPIES)?,
         ) else {
             return Ok(None);
         };
@@ -127,23 +122,4 @@ fn above(side: u16) -> f64 {
 /// How many a square of so many beside each other has.
 fn number(side: u16) -> f64 {
     f64::from(side) * f64::from(side)
-}
-
-impl Copies {
-    /// What a copy of the same picture over and over costs more in a stream where it is seen; a picture has
-    /// so many.
-    fn in_a_stream(&self, server: &mut LiveServer, copies: u64) -> io::Result<Option<f64>> {
-        let mut all = Vec::new();
-        for _ in 0..STREAMS {
-            let mut one = |pictures: &[Vec<u8>; 2]| -> io::Result<Option<f64>> {
-                // What has changed so far is shown by then.
-                thread::sleep(LATER);
-                let reading = server.stream(&pictures[0], copies, COPIES / copies)?;
-                Ok(reading.cpu)
-            };
-            let both = one(&self.seen)?.zip(one(&self.unseen)?);
-            all.extend(both.map(|(seen, unseen)| (seen - unseen) / COPIES as f64));
-        }
-        Ok(estimate(&all).map(|it| it.centre))
-    }
 }

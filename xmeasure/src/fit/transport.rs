@@ -1,0 +1,279 @@
+//! What messages cost beside the operations in them.
+
+use x11prof_cost_model::{Clock, TransportCosts};
+
+use crate::sampling::job::{Alone, BySync, Job};
+use crate::sampling::reading::Reading;
+use crate::sampling::rounding::measured;
+use crate::sampling::sampler::{AlonePair, Readings};
+use crate::sampling::statistics::{Estimate, estimate};
+use crate::workloads::transport::Longer;
+use crate::workloads::workload::Sync;
+
+/// From so many bytes on a request is long.
+const LONG_REQUEST: f64 = 4096.0;
+
+/// Transport costs on one clock, in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Figures {
+    /// One synchronisation with the wakeup before it; of a turn, what it takes beyond its
+    /// request and its reply.
+    pub(crate) sync: BySync<f64>,
+    pub(crate) wakeup: f64,
+    pub(crate) wakeup_other: Option<f64>,
+    pub(crate) byte_read: f64,
+    pub(crate) byte_written: f64,
+    pub(crate) reply: f64,
+    pub(crate) event: f64,
+    /// One write of a client's output.
+    pub(crate) flush: f64,
+    /// One wakeup of a server that waits for a client which is at work; none on the wall, where a
+    /// sender on another processor goes on meanwhile.
+    pub(crate) wakeup_between: f64,
+    /// How often the server went to sleep in each synchronisation.
+    pub(crate) sleeps: BySync<f64>,
+}
+
+impl Figures {
+    /// What is left of `reading` for each request when the synchronisation is taken off, and the
+    /// wakeups: the one with it, and those within a batch whose bytes are still being sent. A
+    /// recording is charged with the wakeups that are forecast for it.
+    pub(crate) fn each(&self, reading: &Reading, sync: Sync, clock: Clock) -> Option<f64> {
+        let syncs = reading.syncs as f64;
+        let time = reading.time(clock)? - syncs * self.sync.of(sync);
+        let sleeps = match (reading.sleeps, sync) {
+            (Some(sleeps), Sync::ReadBack | Sync::RoundTrip) => sleeps as f64,
+            // A server that sleeps more often between longer answers does so for their sake.
+            _ => 0.0,
+        };
+        let between = (sleeps - syncs * self.sleeps.of(sync)).max(0.0);
+        let time = time - between * self.wakeup_between;
+        Some(time / reading.requests.max(1) as f64)
+    }
+
+    /// What a request of a load of one phase took in one pass.
+    fn each_of(&self, job: &Job, pass: usize, clock: Clock) -> Option<f64> {
+        self.each(job.first().get(pass)?, job.sync()?, clock)
+    }
+
+    /// The figures of one pass; `None` where it did not get that far, or lacks this clock.
+    fn of_pass(
+        readings: &Readings,
+        pass: usize,
+        clock: Clock,
+        cheapest: Cheapest<'_>,
+    ) -> Option<Figures> {
+        let mut figures = Figures::default();
+        for sync in Sync::ALL {
+            let reading = readings.syncs.of(sync).get(pass)?;
+            let syncs = reading.syncs.max(1) as f64;
+            *figures.sync.of_mut(sync) = reading.time(clock)? / syncs;
+            *figures.sleeps.of_mut(sync) = reading.sleeps.unwrap_or_default() as f64 / syncs;
+        }
+        let alone = |alone: &Alone| {
+            let reading = alone.readings.get(pass)?;
+            Some(reading.time(clock)? / reading.requests.max(1) as f64)
+        };
+        let AlonePair { nothing, question } = &readings.alone;
+        let elsewhere = readings.alone_elsewhere.as_ref();
+        let loads = &readings.transport;
+        if clock == Clock::Cpu {
+            // What a question right after an answer costs less than one after a sleep is the wakeup's.
+            let quicker = alone(question)? - figures.sync.turns;
+            let awake = figures.each_of(&loads.no_operation, pass, clock)?;
+            figures.wakeup_between = (alone(nothing)? - awake - quicker).max(0.0);
+        }
+        // GetInputFocus is a NoOperation with a reply of 32 bytes.
+        let focus = figures.each_of(&loads.input_focus, pass, clock)?;
+        figures.sync.turns -= focus;
+        let no_operation = figures.each_of(&loads.no_operation, pass, clock)?;
+        let a_byte = |longer: &Longer<Job>, short: f64| {
+            let more = figures.each_of(&longer.load, pass, clock)? - short;
+            Some((more / longer.more_bytes).max(0.0))
+        };
+        let byte_read = a_byte(cheapest.read, no_operation)?;
+        let short = figures.each_of(&loads.short_reply, pass, clock)?;
+        let byte_written = a_byte(cheapest.written, short)?;
+        (figures.byte_read, figures.byte_written) = (byte_read, byte_written);
+        figures.reply = (focus - no_operation - 32.0 * figures.byte_written).max(0.0);
+        let notified = figures.each_of(&loads.notified_change, pass, clock)?;
+        let unwatched = figures.each_of(&loads.unwatched_change, pass, clock)?;
+        figures.event = (notified - unwatched).max(0.0);
+        // Seen from outside, waking up and writing are one time.
+        let (woken, among_many) = match clock {
+            Clock::Cpu => (nothing, no_operation),
+            Clock::Wall => (question, focus),
+        };
+        let woken_elsewhere = elsewhere.map(|pair| match clock {
+            Clock::Cpu => &pair.nothing,
+            Clock::Wall => &pair.question,
+        });
+        figures.wakeup = (alone(woken)? - among_many).max(0.0);
+        let other = woken_elsewhere.and_then(alone);
+        figures.wakeup_other = other.map(|other| (other - among_many).max(0.0));
+        if clock == Clock::Cpu {
+            let reply = alone(question)? - alone(nothing)? - 32.0 * figures.byte_written;
+            figures.flush = (reply - figures.reply).max(0.0);
+        }
+        Some(figures)
+    }
+}
+
+/// The lengths, read and written, at which a byte costs least: by the middle of all passes, since
+/// the least of single passes would be the least of their noise.
+#[derive(Debug, Clone, Copy)]
+struct Cheapest<'a> {
+    read: &'a Longer<Job>,
+    written: &'a Longer<Job>,
+}
+
+impl Cheapest<'_> {
+    fn new(readings: &Readings, clock: Clock) -> Option<Cheapest<'_>> {
+        let loads = &readings.transport;
+        let centre = |readings: &[Reading], per: fn(&Reading) -> u64| {
+            let each = readings.iter();
+            let each =
+                each.filter_map(|reading| Some(reading.time(clock)? / per(reading).max(1) as f64));
+            Some(estimate(&each.collect::<Vec<_>>())?.centre)
+        };
+        let of = |job: &Job| centre(job.first(), |reading| reading.requests);
+        let turn = || {
+            let turns = centre(&readings.syncs.turns, |reading| reading.syncs)?;
+            Some(turns - of(&loads.input_focus)?)
+        };
+        let turn = turn().unwrap_or(0.0);
+        let each = |job: &Job| match job.sync()? {
+            // Several requests share a turn, the fewer the longer the replies.
+            Sync::Turns => {
+                let turns = centre(job.first(), |reading| reading.requests)?
+                    / centre(job.first(), |reading| reading.syncs)?;
+                Some(of(job)? - turn * turns)
+            }
+            _ => of(job),
+        };
+        let cheapest = |short: &Job, all: &'_ [Longer<Job>]| {
+            let short = each(short).unwrap_or(0.0);
+            let a_byte = |longer: &Longer<Job>| {
+                each(&longer.load).map(|time| (time - short) / longer.more_bytes)
+            };
+            let known = all.iter().enumerate();
+            let known = known.filter_map(|(at, longer)| Some((at, a_byte(longer)?)));
+            let least = known.min_by(|one, other| one.1.total_cmp(&other.1));
+            least.map_or(0, |(at, _)| at)
+        };
+        let read = cheapest(&loads.no_operation, &loads.long_no_operations);
+        let written = cheapest(&loads.short_reply, &loads.long_replies);
+        Some(Cheapest {
+            read: loads.long_no_operations.get(read)?,
+            written: loads.long_replies.get(written)?,
+        })
+    }
+}
+
+/// The transport costs of a server on one clock: the centre of each figure, and all passes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Transport {
+    pub(crate) centre: Figures,
+    passes: Vec<Figures>,
+}
+
+/// On the processor's clock and on the wall, as far as each could be read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct BothClocks {
+    pub(crate) cpu: Option<Transport>,
+    pub(crate) wall: Option<Transport>,
+}
+
+impl BothClocks {
+    /// A byte read costs no more than the bytes of any load: one that is cheaper by the byte than
+    /// a NoOperation shows that. Seen from the wall, the sender's copying and the server's reading
+    /// run at once and cannot be told apart; so the wall's price of a byte is the processor's,
+    /// where that is known, and what the sender takes longer stays with the requests.
+    pub(crate) fn new(readings: &Readings) -> BothClocks {
+        let [mut cpu, mut wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
+            let mut transport = Transport::new(readings, clock)?;
+            transport.cap_byte_read(readings, clock);
+            Some(transport)
+        });
+        if let (Some(cpu), Some(wall)) = (&mut cpu, &mut wall) {
+            for wall in wall.passes.iter_mut().chain([&mut wall.centre]) {
+                wall.byte_read = cpu.centre.byte_read;
+                wall.byte_written = cpu.centre.byte_written;
+            }
+        }
+        BothClocks { cpu, wall }
+    }
+
+    /// The transport costs as the file has them.
+    pub(crate) fn costs(&self) -> Option<TransportCosts> {
+        let both = |field: fn(&Figures) -> Option<f64>| {
+            let of = |clock: &Option<Transport>| clock.as_ref()?.estimate(field);
+            measured(of(&self.cpu), of(&self.wall))
+        };
+        Some(TransportCosts {
+            wakeup: both(|figures| Some(figures.wakeup))?,
+            wakeup_other_cpu: both(|figures| figures.wakeup_other),
+            byte_read: both(|figures| Some(figures.byte_read))?,
+            reply: both(|figures| Some(figures.reply))?,
+            flush: both(|figures| Some(figures.flush)),
+            byte_written: both(|figures| Some(figures.byte_written)),
+            event: both(|figures| Some(figures.event))?,
+            ..TransportCosts::default()
+        })
+    }
+}
+
+impl Transport {
+    fn cap_byte_read(&mut self, readings: &Readings, clock: Clock) {
+        let mut least = self.centre.byte_read;
+        for job in readings.jobs() {
+            let phases = job.load.phases.iter().zip(&job.readings);
+            for (phase, all) in phases.filter(|(phase, _)| phase.bytes_each() >= LONG_REQUEST) {
+                let each = all
+                    .iter()
+                    .filter_map(|reading| self.centre.each(reading, phase.sync, clock));
+                if let Some(each) = estimate(&each.collect::<Vec<_>>()) {
+                    least = least.min((each.centre / phase.bytes_each()).max(0.0));
+                }
+            }
+        }
+        let factor = least / self.centre.byte_read.max(f64::MIN_POSITIVE);
+        for figures in self.passes.iter_mut().chain([&mut self.centre]) {
+            figures.byte_read *= factor.min(1.0);
+        }
+    }
+
+    /// From what was read; `None` where not one pass is whole or the clock cannot be read.
+    fn new(readings: &Readings, clock: Clock) -> Option<Transport> {
+        let count = readings.syncs.read_back.len();
+        let cheapest = Cheapest::new(readings, clock)?;
+        let passes: Vec<Figures> = (0..count)
+            .filter_map(|pass| Figures::of_pass(readings, pass, clock, cheapest))
+            .collect();
+        let centre = |field: &dyn Fn(&Figures) -> f64| {
+            estimate(&passes.iter().map(field).collect::<Vec<_>>()).map(|estimate| estimate.centre)
+        };
+        let mut figures = Figures {
+            wakeup: centre(&|figures| figures.wakeup)?,
+            byte_read: centre(&|figures| figures.byte_read)?,
+            byte_written: centre(&|figures| figures.byte_written)?,
+            reply: centre(&|figures| figures.reply)?,
+            event: centre(&|figures| figures.event)?,
+            flush: centre(&|figures| figures.flush)?,
+            wakeup_between: centre(&|figures| figures.wakeup_between)?,
+            ..Figures::default()
+        };
+        for sync in Sync::ALL {
+            *figures.sync.of_mut(sync) = centre(&|figures| *figures.sync.of(sync))?;
+            *figures.sleeps.of_mut(sync) = centre(&|figures| *figures.sleeps.of(sync))?;
+        }
+        Some(Transport {
+            centre: figures,
+            passes,
+        })
+    }
+
+    fn estimate(&self, field: impl Fn(&Figures) -> Option<f64>) -> Option<Estimate> {
+        estimate(&self.passes.iter().filter_map(field).collect::<Vec<_>>())
+    }
+}

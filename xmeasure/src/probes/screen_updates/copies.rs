@@ -1,0 +1,111 @@
+//! The same copies to what is seen and to what nobody sees: the difference is what a server does to
+//! show them.
+
+use std::io;
+use std::time::Duration;
+
+use x11rb_protocol::protocol::xproto::CopyAreaRequest;
+
+use crate::sampling::batch::Batch;
+use crate::sampling::executor::{Executor, Pause};
+use crate::sampling::statistics::{Estimate, estimate};
+use crate::server::wire;
+
+/// The sides of what changes.
+pub(super) const SMALL: u16 = 16;
+pub(super) const LARGE: u16 = 512;
+/// How long a server is given to show what has changed: longer than the pause between two pictures
+/// at 60 a second. The pictures of a program that is at work are as far apart.
+pub(super) const SHOWN: Duration = Duration::from_millis(20);
+/// A difference that is less than this share of the copy with its wakeup may come from where the
+/// two lie in memory.
+pub(super) const TELLS: f64 = 0.25;
+/// How many streams the middle counts.
+const STREAMS: usize = 5;
+
+/// Copies of one size to what is seen and to what is not, of two pictures in turn: what is the
+/// same as before is no change.
+pub(super) struct Copies {
+    pub(super) seen: [Batch; 2],
+    pub(super) unseen: [Batch; 2],
+}
+
+/// What copies of one size cost, in microseconds.
+pub(super) struct Seen {
+    /// What one that is seen costs beyond one that is not.
+    pub(super) beyond: Estimate,
+    /// One that is not, with its wakeup.
+    pub(super) unseen: f64,
+}
+
+/// Where copies come from: the drawable, and the place for a copy to the place given.
+pub(super) type Source<'a> = &'a dyn Fn(i16, i16) -> (u32, i16, i16);
+
+/// Copies of squares of `side`, in `many` rows and columns with gaps between them.
+pub(super) fn copies(side: u16, many: u16, from: Source<'_>, to: u32, gc: u32) -> Batch {
+    let place = |at: u16| (2 * at * side).cast_signed();
+    let places = (0..many).flat_map(|row| (0..many).map(move |column| (row, column)));
+    let copies = places.map(|(row, column)| {
+        let (dst_x, dst_y) = (place(column), place(row));
+        let (src_drawable, src_x, src_y) = from(dst_x, dst_y);
+        wire::core(CopyAreaRequest {
+            src_drawable,
+            dst_drawable: to,
+            gc,
+            src_x,
+            src_y,
+            dst_x,
+            dst_y,
+            width: side,
+            height: side,
+        })
+    });
+    Batch::new(copies.flatten().collect(), u64::from(many * many), 0)
+}
+
+impl Copies {
+    /// What they cost, so far apart; `None` where the server's processor time cannot be read.
+    pub(super) fn beyond(
+        &self,
+        server: &mut dyn Executor,
+        times: usize,
+        apart: Duration,
+    ) -> io::Result<Option<Seen>> {
+        let (mut beyond, mut unseen) = (Vec::new(), Vec::new());
+        for _ in 0..times {
+            for (one, other) in self.seen.iter().zip(&self.unseen) {
+                let seen = server.with_what_follows(one, apart)?.cpu;
+                let plain = server.with_what_follows(other, apart)?.cpu;
+                if let (Some(seen), Some(plain)) = (seen, plain) {
+                    beyond.push(seen - plain);
+                    unseen.push(plain);
+                }
+            }
+        }
+        let unseen = estimate(&unseen).map(|unseen| unseen.centre);
+        Ok(estimate(&beyond)
+            .zip(unseen)
+            .map(|(beyond, unseen)| Seen { beyond, unseen }))
+    }
+
+    /// What a copy of the same picture over and over costs more, in a stream of `count` copies,
+    /// where it is seen.
+    pub(super) fn in_a_stream(
+        &self,
+        server: &mut dyn Executor,
+        count: u64,
+    ) -> io::Result<Option<f64>> {
+        let mut all = Vec::new();
+        for _ in 0..STREAMS {
+            let mut one = |[picture, _]: &[Batch; 2]| -> io::Result<Option<f64>> {
+                // What has changed so far is shown by then.
+                server.pause(&[Pause::Sleep(SHOWN)]);
+                let times = count / picture.requests.max(1);
+                Ok(server.stream(picture, times)?.cpu)
+            };
+            let both = one(&self.seen)?.zip(one(&self.unseen)?);
+            all.extend(both.map(|(seen, unseen)| (seen - unseen) / count as f64));
+        }
+        Ok(estimate(&all).map(|estimate| estimate.centre))
+    }
+}

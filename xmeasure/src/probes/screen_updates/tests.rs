@@ -1,0 +1,93 @@
+//! What servers that show later do, found again on simulated ones.
+
+use x11prof_cost_model::{Deferred, Micros};
+
+use super::ScreenUpdates;
+use crate::plan::Plan;
+use crate::simulated::{calibrated, truth};
+
+fn found(deferred: Option<Deferred>) -> Option<Deferred> {
+    let mut truth = truth();
+    truth.transport.as_mut().unwrap().deferred = deferred;
+    let plan = Plan {
+        quick: true,
+        ..Plan::default()
+    };
+    calibrated::<ScreenUpdates>(&truth, &plan)
+        .transport
+        .unwrap()
+        .deferred
+}
+
+fn close(found: Option<Micros>, expected: Option<Micros>, share: f64) {
+    let both = found.zip(expected);
+    let close = both
+        .is_none_or(|(found, expected)| (found.0 - expected.0).abs() <= share * expected.0 + 1e-4);
+    assert!(
+        close && found.is_some() == expected.is_some(),
+        "{found:?} instead of {expected:?}"
+    );
+}
+
+#[test]
+fn a_server_that_does_nothing_later_has_no_updates() {
+    assert_eq!(found(None), None);
+}
+
+/// As Xvnc with a viewer: by a clock, each changed box by itself.
+#[test]
+fn updates_by_a_clock_are_found_again() {
+    let truth = Deferred {
+        interval_us: Micros(16_000.0),
+        first_us: Some(Micros::ZERO),
+        update_us: Micros(140.0),
+        pixel_us: Micros(0.008),
+        smooth_us: Some(Micros(0.008)),
+        same_us: Some(Micros::ZERO),
+        box_us: Some(Micros(3.0)),
+        join_us: Some(Micros(0.2)),
+        join_box_us: Some(Micros(0.001)),
+        copied_us: Some(Micros(0.5)),
+        copied_box_us: Some(Micros(0.002)),
+        ..Deferred::default()
+    };
+    let found = found(Some(truth)).unwrap();
+    close(Some(found.interval_us), Some(truth.interval_us), 0.05);
+    close(found.first_us, truth.first_us, 0.0);
+    close(Some(found.update_us), Some(truth.update_us), 0.02);
+    close(Some(found.pixel_us), Some(truth.pixel_us), 0.02);
+    close(found.same_us, truth.same_us, 0.0);
+    close(found.smooth_us, truth.smooth_us, 0.02);
+    close(found.join_us, truth.join_us, 0.05);
+    close(found.join_box_us, truth.join_box_us, 0.05);
+    close(found.copied_us, truth.copied_us, 0.05);
+    close(found.copied_box_us, truth.copied_box_us, 0.05);
+    close(found.box_us, truth.box_us, 0.05);
+}
+
+/// As Xephyr: at each rest, with a wait for its host at each box.
+#[test]
+fn updates_at_each_rest_are_found_again() {
+    let truth = Deferred {
+        interval_us: Micros::ZERO,
+        first_us: Some(Micros::ZERO),
+        update_us: Micros(20.0),
+        pixel_us: Micros(0.002),
+        smooth_us: Some(Micros(0.002)),
+        same_us: Some(Micros(0.002)),
+        chill: Some(2.0),
+        box_us: Some(Micros(15.0)),
+        wait_us: Some(Micros(30.0)),
+        busy_us: Some(Micros(500.0)),
+        ..Deferred::default()
+    };
+    let found = found(Some(truth)).unwrap();
+    assert_eq!(found.interval_us, truth.interval_us);
+    close(Some(found.update_us), Some(truth.update_us), 0.05);
+    close(Some(found.pixel_us), Some(truth.pixel_us), 0.05);
+    close(found.same_us, truth.same_us, 0.05);
+    close(found.box_us, truth.box_us, 0.02);
+    close(found.wait_us, truth.wait_us, 0.02);
+    close(found.busy_us, truth.busy_us, 0.05);
+    assert!((found.chill.unwrap() - 2.0).abs() < 0.1, "{found:?}");
+}

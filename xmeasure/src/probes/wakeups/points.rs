@@ -1,0 +1,157 @@
+//! What the passes tell: the points of a parameter file, by length of sleep and of work.
+
+use std::time::Duration;
+
+use x11prof_cost_model::{AfterSleep, AfterWork, Measured, Micros, TransportCosts};
+
+use super::passes::{Pass, Woken, middle, over_passes};
+use crate::sampling::rounding::{micros, rounded};
+use crate::sampling::statistics::Estimate;
+
+/// How much the loads are, by which their times are divided.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Amounts {
+    /// Requests of the mixed batch.
+    pub(super) mixed: f64,
+    /// Millions of pixels of the area.
+    pub(super) megapixels: f64,
+}
+
+/// Such a time as the file has it.
+fn time(time: f64) -> Micros {
+    micros(time, 5)
+}
+
+/// What a sleep of each length costs, the shortest first.
+pub(super) fn after_sleep(
+    passes: &[Pass],
+    sleeps: impl Iterator<Item = Duration>,
+    amounts: Amounts,
+) -> Vec<AfterSleep> {
+    let mut points: Vec<AfterSleep> = Vec::new();
+    for (at, sleep) in sleeps.enumerate() {
+        // A processor that idles for some milliseconds sometimes loses its caches and sometimes
+        // keeps them; programs wake the server hundreds of times.
+        let of =
+            |field: fn(&Woken) -> &Vec<f64>| middle(passes, |pass| pass.sleeps.get(at).map(field));
+        let (Some(nothing), Some(mixed), Some(streamed), Some(connection)) = (
+            of(|woken| &woken.nothing),
+            of(|woken| &woken.mixed),
+            of(|woken| &woken.mixed_streamed),
+            of(|woken| &woken.connection),
+        ) else {
+            continue;
+        };
+        let area = of(|woken| &woken.area).zip(of(|woken| &woken.area_streamed));
+        let cold = |(cold, streamed): (f64, f64)| {
+            // In the shortest pause what the measurement itself does weighs as much as the pause.
+            let more = if at == 0 {
+                0.0
+            } else {
+                cold - nothing - streamed
+            };
+            time(more.max(0.0) / amounts.megapixels)
+        };
+        let slower = mixed - nothing - streamed;
+        let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
+        points.push(AfterSleep {
+            asleep_us: time(sleep.as_secs_f64() * 1e6),
+            wakeup_us: time(nothing),
+            first_us: time(slower.max(0.0) / amounts.mixed),
+            connection_us: time((connection - nothing).max(0.0)),
+            megapixel_us: area.map(cold),
+            spread: spread
+                .and_then(|estimate| estimate.spread())
+                .map(|spread| rounded(spread, 2)),
+        });
+    }
+    at_once(passes, &points).into_iter().chain(points).collect()
+}
+
+/// The shortest sleep: that of a server which waits for nothing but a client that answers at once.
+/// A question costs as much less there as waking up does.
+fn at_once(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
+    let short = points.first()?;
+    let quicker = over_passes(passes, |pass| Some(&pass.quicker))?;
+    let turn = over_passes(passes, |pass| Some(&pass.turns))?;
+    let wakeup = (short.wakeup_us.0 - quicker.centre).max(0.0);
+    let asleep_us = time(turn.centre);
+    (asleep_us.0 > 0.0 && asleep_us < short.asleep_us).then(|| AfterSleep {
+        asleep_us,
+        wakeup_us: time(wakeup),
+        first_us: Micros(0.0),
+        connection_us: short.connection_us,
+        // A client that has just drawn goes on with that.
+        megapixel_us: short.megapixel_us.map(|_| Micros(0.0)),
+        spread: quicker
+            .half_width
+            .filter(|_| wakeup > 0.0)
+            .map(|width| rounded(width / wakeup, 2)),
+    })
+}
+
+/// What each length of work costs beyond the same sleep without.
+pub(super) fn after_work(
+    passes: &[Pass],
+    lengths: impl Iterator<Item = Duration>,
+    amounts: Amounts,
+) -> Vec<AfterWork> {
+    let mut points = Vec::new();
+    for (at, work) in lengths.enumerate() {
+        let beyond = |field: fn(&Woken) -> &Vec<f64>| {
+            let worked = over_passes(passes, |pass| pass.work.get(at).map(field))?;
+            let idle = over_passes(passes, |pass| pass.sleeps.first().map(field))?;
+            Some((worked.centre - idle.centre, worked))
+        };
+        let (Some((nothing, all)), Some((mixed, _)), Some((connection, _))) = (
+            beyond(|woken| &woken.nothing),
+            beyond(|woken| &woken.mixed),
+            beyond(|woken| &woken.connection),
+        ) else {
+            continue;
+        };
+        let more = |beyond: f64| time(beyond.max(0.0));
+        points.push(AfterWork {
+            worked_us: time(work.as_secs_f64() * 1e6),
+            wakeup_us: more(nothing),
+            first_us: more((mixed - nothing) / amounts.mixed),
+            connection_us: more(connection - nothing),
+            spread: all
+                .half_width
+                .filter(|_| nothing > 0.0)
+                .map(|width| rounded(width / nothing, 2)),
+        });
+    }
+    points
+}
+
+/// What replies and events cost when the client's socket takes each.
+pub(super) fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts) {
+    let (Some(reply), Some(event)) = (
+        over_passes(passes, |pass| Some(&pass.replies)),
+        over_passes(passes, |pass| Some(&pass.events)),
+    ) else {
+        return;
+    };
+    let Some(streamed) = transport.reply.cpu_us else {
+        return;
+    };
+    put(&mut transport.reply, &reply);
+    put(&mut transport.event, &event);
+    if let Some(flush) = &mut transport.flush
+        && let Some(write) = flush.cpu_us
+    {
+        // The write of the first is not written off: what one reply alone costs stays as it was.
+        let cost = (streamed.0 + write.0 - reply.centre).max(0.0);
+        // As a difference it is at least as unsure, in microseconds, as each of the two.
+        let unsure =
+            (flush.spread.unwrap_or_default() * write.0).max(reply.half_width.unwrap_or_default());
+        flush.cpu_us = Some(time(cost));
+        flush.spread = (cost > 0.0).then(|| rounded(unsure / cost, 2));
+    }
+}
+
+fn put(into: &mut Measured, cpu: &Estimate) {
+    into.cpu_us = Some(time(cpu.centre.max(0.0)));
+    into.spread = cpu.spread().map(|spread| rounded(spread, 2));
+}

@@ -1,0 +1,119 @@
+//! A load on its way through the passes: what it is as operations, and all that was read of it.
+
+use x11prof_session::Operation;
+
+use crate::sampling::reading::{Place, Reading};
+use crate::server::connection::Answers;
+use crate::workloads::workload::{Sync, Workload};
+
+/// A load to be measured, with what has been read so far.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    pub(crate) load: Workload,
+    /// What its requests are as operations, by phase and by kind; none where they are not filed.
+    pub(crate) operations: Vec<Vec<Operation>>,
+    /// It is in every pass, in longer batches, because its figures are taken off all others'.
+    pub(crate) always: bool,
+    /// What each phase is answered with; empty until it has run, and where it was refused.
+    pub(crate) answers: Vec<Answers>,
+    /// The server answered it with errors.
+    pub(crate) refused: bool,
+    /// By phase: one reading a pass.
+    pub(crate) readings: Vec<Vec<Reading>>,
+    /// How often its units are repeated in a batch.
+    pub(crate) times: u64,
+}
+
+impl Job {
+    /// A load that is measured until its figures are sure.
+    pub(crate) fn new(load: Workload, operations: Vec<Vec<Operation>>) -> Job {
+        Job {
+            readings: vec![Vec::new(); load.phases.len()],
+            load,
+            operations,
+            always: false,
+            answers: Vec::new(),
+            refused: false,
+            times: 0,
+        }
+    }
+
+    /// One that is in every pass.
+    pub(crate) fn always(load: Workload, operations: Vec<Vec<Operation>>) -> Job {
+        Job {
+            always: true,
+            ..Job::new(load, operations)
+        }
+    }
+
+    /// The request that it measures, where that is filed.
+    pub(crate) fn name(&self) -> Option<&'static str> {
+        let operation = self.operations.iter().flatten().next()?;
+        Some(operation.request.as_str())
+    }
+
+    /// True once it has been read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.readings.iter().any(|phase| !phase.is_empty())
+    }
+
+    /// The readings of a load of one phase.
+    pub(crate) fn first(&self) -> &[Reading] {
+        self.readings.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// How the end of a load of one phase is told.
+    pub(crate) fn sync(&self) -> Option<Sync> {
+        Some(self.load.phases.first()?.sync)
+    }
+}
+
+/// A request to be measured alone, with what has been read so far.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Alone {
+    pub(crate) request: Vec<u8>,
+    /// It is answered by a reply.
+    pub(crate) answered: bool,
+    pub(crate) place: Place,
+    /// One a pass.
+    pub(crate) readings: Vec<Reading>,
+}
+
+impl Alone {
+    pub(crate) fn new(request: Vec<u8>, answered: bool, place: Place) -> Alone {
+        Alone {
+            request,
+            answered,
+            place,
+            readings: Vec::new(),
+        }
+    }
+}
+
+/// One of something for each kind of synchronisation.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct BySync<T> {
+    pub(crate) read_back: T,
+    pub(crate) round_trip: T,
+    pub(crate) turns: T,
+}
+
+impl<T> BySync<T> {
+    /// The one of `sync`.
+    pub(crate) fn of(&self, sync: Sync) -> &T {
+        match sync {
+            Sync::ReadBack => &self.read_back,
+            Sync::RoundTrip => &self.round_trip,
+            Sync::Turns => &self.turns,
+        }
+    }
+
+    /// The one of `sync`, to change it.
+    pub(crate) fn of_mut(&mut self, sync: Sync) -> &mut T {
+        match sync {
+            Sync::ReadBack => &mut self.read_back,
+            Sync::RoundTrip => &mut self.round_trip,
+            Sync::Turns => &mut self.turns,
+        }
+    }
+}

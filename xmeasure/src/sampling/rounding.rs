@@ -1,0 +1,44 @@
+//! Figures as a file has them: with as many digits as they are worth.
+
+use x11prof_cost_model::{Measured, Micros};
+
+use crate::sampling::statistics::Estimate;
+
+/// Estimates on the two clocks as a file's figure; the spread is the processor time's where there
+/// is one, as prices are.
+pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<Measured> {
+    let first = cpu.or(wall)?;
+    let time = |estimate: Estimate| micros(estimate.centre.max(0.0), 5);
+    Some(Measured {
+        cpu_us: cpu.map(time),
+        wall_us: wall.map(time),
+        spread: first.spread().map(|spread| rounded(spread, 2)),
+    })
+}
+
+/// A time in microseconds with so many significant digits.
+pub(crate) fn micros(time: f64, digits: i32) -> Micros {
+    Micros(rounded(time, digits))
+}
+
+/// `number` with so many significant digits: more would be noise, and a burden to readers.
+pub(crate) fn rounded(number: f64, digits: i32) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return number;
+    }
+    let unit = 10_f64.powi(digits - 1 - number.abs().log10().floor() as i32);
+    (number * unit).round() / unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn digits_are_significant_ones() {
+        assert_eq!(rounded(7.225_909_717, 5), 7.2259);
+        assert_eq!(rounded(0.000_075_409_92, 5), 0.000_075_41);
+        assert_eq!(rounded(1234.5678, 2), 1200.0);
+        assert_eq!(rounded(0.0, 5), 0.0);
+    }
+}

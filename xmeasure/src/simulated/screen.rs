@@ -1,0 +1,176 @@
+//! What the simulated server does later for what has changed on its screen.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use x11prof_cost_model::Deferred;
+
+use super::server::Simulated;
+use crate::sampling::executor::Pause;
+
+/// What has changed on the screen, and when it was shown last.
+pub(crate) struct Shown {
+    window: u32,
+    /// By place: where its pixels were copied from.
+    contents: HashMap<(i16, i16), (u32, i16, i16)>,
+    /// Pixels and boxes that wait to be shown; since when.
+    pixels: f64,
+    same: f64,
+    boxes: usize,
+    since: Option<Duration>,
+    last: Option<Duration>,
+}
+
+/// What updates cost the server, in microseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Updates {
+    pub(super) cpu: f64,
+    /// For how long it waits for its host, and how often it sleeps for that.
+    pub(super) waited: f64,
+    pub(super) sleeps: u64,
+}
+
+/// A CopyArea (protocol, Encoding).
+struct Copy {
+    source: u32,
+    to: u32,
+    from: (i16, i16),
+    place: (i16, i16),
+    pixels: f64,
+}
+
+fn copies(bytes: &[u8]) -> impl Iterator<Item = Copy> {
+    let request = |bytes: &[u8]| {
+        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+        let half = |at: usize| i16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        Copy {
+            source: word(4),
+            to: word(8),
+            from: (half(16), half(18)),
+            place: (half(20), half(22)),
+            pixels: f64::from(half(24)) * f64::from(half(26)),
+        }
+    };
+    let is_copy = bytes.first() == Some(&62);
+    let requests = bytes.chunks_exact(28).map(request);
+    requests
+        .filter(move |_| is_copy)
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+impl Shown {
+    pub(super) fn new(window: u32) -> Shown {
+        Shown {
+            window,
+            contents: HashMap::new(),
+            pixels: 0.0,
+            same: 0.0,
+            boxes: 0,
+            since: None,
+            last: None,
+        }
+    }
+
+    /// What these requests change on the screen.
+    pub(super) fn change(&mut self, bytes: &[u8], now: Duration) {
+        let mut places = Vec::new();
+        for copy in copies(bytes).filter(|copy| copy.to == self.window) {
+            let (x, y) = copy.from;
+            let content = (copy.source, x, y);
+            let before = self.contents.insert(copy.place, content);
+            match before == Some(content) {
+                true => self.same += copy.pixels,
+                false => self.pixels += copy.pixels,
+            }
+            places.push(copy.place);
+            self.since.get_or_insert(now);
+        }
+        places.sort_unstable();
+        places.dedup();
+        self.boxes = self.boxes.max(places.len());
+    }
+
+    /// All that was pending is shown by then.
+    pub(super) fn until(&mut self, now: Duration) {
+        if self.since.take().is_some() {
+            (self.pixels, self.same, self.boxes) = (0.0, 0.0, 0);
+            self.last = Some(now);
+        }
+    }
+}
+
+impl Simulated {
+    fn deferred(&self) -> Option<Deferred> {
+        self.truth.transport.as_ref()?.deferred
+    }
+
+    /// The update of what has changed, if it is due by `until`; changes are `apart`.
+    pub(super) fn updates(&mut self, until: Duration, apart: Duration) -> Updates {
+        let (Some(deferred), Some(since)) = (self.deferred(), self.shown.since) else {
+            return Updates::default();
+        };
+        let micros = |time: f64| Duration::from_secs_f64(time / 1e6);
+        let interval = micros(deferred.interval_us.0);
+        let rested = self
+            .shown
+            .last
+            .is_none_or(|last| since >= last + interval * 2);
+        let due = match (rested, self.shown.last) {
+            (true, _) => since + micros(deferred.first().0),
+            (false, Some(last)) => since.max(last + interval),
+            (false, None) => since,
+        };
+        if due > until {
+            return Updates::default();
+        }
+        let boxes = self.shown.boxes.max(1) as f64 - 1.0;
+        let (wakeup, ..) = self.woken(&[Pause::Sleep(apart)]);
+        let (warm, ..) = self.woken(&[Pause::Sleep(Duration::from_millis(2))]);
+        let chill = deferred.chill.unwrap_or(0.0) * (wakeup - warm).max(0.0);
+        let pixels = self.shown.pixels * deferred.pixel_us.0
+            + self.shown.same * deferred.same_us.unwrap_or_default().0;
+        let each = deferred.box_us.unwrap_or_default().0;
+        let joins = match interval.is_zero() || boxes == 0.0 {
+            true => 0.0,
+            false => {
+                let all = boxes + 1.0;
+                all * deferred.join(all as u64, all / 2.0).0
+            }
+        };
+        self.shown.until(due);
+        Updates {
+            cpu: deferred.update_us.0 + chill + pixels + each * boxes + joins,
+            waited: deferred.wait_us.unwrap_or_default().0 * boxes,
+            sleeps: match deferred.wait_us {
+                Some(_) => boxes as u64,
+                None => 0,
+            },
+        }
+    }
+
+    /// What copies in a stream cost more for the region of what has changed: all of their places
+    /// have changed already.
+    pub(super) fn joins(&self, bytes: &[u8]) -> f64 {
+        let Some(deferred) = self.deferred() else {
+            return 0.0;
+        };
+        let all: Vec<Copy> = copies(bytes)
+            .filter(|copy| copy.to == self.shown.window)
+            .collect();
+        let boxes = all.len() as f64;
+        let above = (boxes + boxes.sqrt()) / 2.0;
+        let from_screen = all.iter().filter(|copy| copy.source == self.shown.window);
+        let copied = deferred.copied(all.len() as u64, above).0 * from_screen.count() as f64;
+        deferred.join(all.len() as u64, above).0 * boxes + copied
+    }
+
+    /// How many updates there are in a stream that takes so long.
+    pub(super) fn updates_in_a_stream(&self, bytes: &[u8], time: f64) -> u64 {
+        let mut copies = copies(bytes);
+        let seen = copies.any(|copy| copy.to == self.shown.window);
+        let busy = self.deferred().and_then(|deferred| deferred.busy_us);
+        busy.filter(|_| seen)
+            .map_or(0, |busy| (time / busy.0) as u64)
+    }
+}

@@ -1,0 +1,445 @@
+//! The simulated server: it charges what a parameter file says, and says what it has charged.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::time::Duration;
+
+use x11prof_cost_model::{
+    Clock, CostTable, Measured, ServerParameters, Substitutions, TransportCosts,
+};
+
+use x11prof_session::Operation;
+
+use super::peer::connected;
+use super::screen::Shown;
+use crate::error::MeasureError;
+use crate::plan::{Plan, Progress};
+use crate::probes::{Probe, Run};
+use crate::progress::Meter;
+use crate::sampling::batch::Batch;
+use crate::sampling::executor::{Executor, Pause};
+use crate::sampling::reading::{Place, Reading};
+use crate::server::client::Client;
+use crate::server::connection::Answers;
+use crate::server::tracker::Tracker;
+use crate::workloads::workload::{Phase, Sync, Workload};
+
+/// A byte of data in each message of a reply's head.
+const HEAD: u64 = 32;
+
+/// A server of known costs, in microseconds.
+pub(crate) struct Simulated {
+    pub(crate) truth: ServerParameters,
+    prices: CostTable,
+    tracker: Tracker,
+    /// What batches of bytes are made of: they come again and again.
+    known: HashMap<Vec<u8>, Content>,
+    pub(super) shown: Shown,
+    now: Duration,
+    /// Properties that are long, and that this client is told of.
+    window: u32,
+    notified: u32,
+    pub(crate) quirks: Quirks,
+    /// Loads that have run so far.
+    pub(crate) batches: u64,
+}
+
+/// What makes a server harder to measure. Requests are named by their opcodes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Quirks {
+    /// It dies after so many loads.
+    pub(crate) dies_after: Option<u64>,
+    /// One load of so many is interrupted: it takes twice its time.
+    pub(crate) interrupted: Option<u64>,
+    /// It answers this request with errors.
+    pub(crate) refuses: Option<u8>,
+    /// After so many loads this request takes so many microseconds more.
+    pub(crate) spoilt: Option<(u64, u8, f64)>,
+    /// These requests take more or less from load to load, by up to half of so much.
+    pub(crate) noisy: [(u8, f64); 2],
+    /// What operations cost, in place of the parameters' entries.
+    pub(crate) costs: Option<fn(&Operation) -> f64>,
+}
+
+/// What bytes are made of, and what that costs in a stream.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Content {
+    requests: u64,
+    time: f64,
+    replies: u64,
+    reply_bytes: u64,
+    events: u64,
+    /// Usual first uses of all requests that differ.
+    first_uses: f64,
+    megapixels: f64,
+}
+
+impl Simulated {
+    /// A server that costs what `truth` says; `tracker` follows its session with `client`.
+    pub(crate) fn new(truth: &ServerParameters, client: &Client, tracker: Tracker) -> Simulated {
+        Simulated {
+            prices: CostTable::new(truth, &Substitutions::default()),
+            shown: Shown::new(client.window),
+            truth: truth.clone(),
+            tracker,
+            known: HashMap::new(),
+            now: Duration::ZERO,
+            window: client.window,
+            notified: client.notified,
+            quirks: Quirks::default(),
+            batches: 0,
+        }
+    }
+
+    fn transport(&self) -> &TransportCosts {
+        self.truth.transport.as_ref().unwrap()
+    }
+
+    /// What a request that starts `bytes` is answered with: replies, bytes of them, events.
+    fn answers(&self, bytes: &[u8]) -> (u64, u64, u64) {
+        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+        match bytes[0] {
+            // ChangeProperty.
+            18 => (0, 0, u64::from(word(4) == self.notified)),
+            // GetProperty: its long length is in words.
+            20 if word(4) == self.window => (1, HEAD + u64::from(word(20)) * 4, 0),
+            20 => (1, HEAD + 4, 0),
+            // GetImage of one pixel.
+            73 => (1, HEAD + 4, 0),
+            3 | 14 | 15 | 16 | 38 | 43 | 47 | 49 | 101 | 119 => (1, HEAD, 0),
+            _ => (0, 0, 0),
+        }
+    }
+
+    fn content(&mut self, bytes: &[u8]) -> Content {
+        if let Some(known) = self.known.get(bytes) {
+            return known.clone();
+        }
+        let mut content = Content::default();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let words = u16::from_ne_bytes([rest[2], rest[3]]);
+            let (replies, reply_bytes, events) = self.answers(rest);
+            content.requests += 1;
+            content.replies += replies;
+            content.reply_bytes += reply_bytes;
+            content.events += events;
+            rest = &rest[usize::from(words) * 4..];
+        }
+        let mut first = BTreeSet::new();
+        for operation in self.tracker.sent(bytes) {
+            content.time += match self.quirks.costs {
+                Some(costs) => costs(&operation),
+                None => self.prices.price(&operation).server.time.0,
+            };
+            if operation.request.as_str() == "PolyFillRectangle" {
+                content.megapixels += operation.op_size / 1e6;
+            }
+            // The code of NoOperation is always in the caches.
+            let is_new = first.insert(format!("{}{:?}", operation.request, operation.attributes));
+            if is_new && operation.request.as_str() != "NoOperation" {
+                content.first_uses += self.prices.first_uses(&operation);
+            }
+        }
+        let transport = self.transport();
+        content.time += bytes.len() as f64 * cpu(transport.byte_read)
+            + content.replies as f64 * cpu(transport.reply)
+            + content.reply_bytes as f64 * cpu(transport.byte_written.unwrap())
+            + content.events as f64 * cpu(transport.event);
+        self.known.insert(bytes.to_vec(), content.clone());
+        content
+    }
+
+    /// A write of answers, where there are any.
+    fn flush(&self, content: &Content) -> f64 {
+        match content.replies + content.events {
+            0 => 0.0,
+            _ => cpu(self.transport().flush.unwrap()),
+        }
+    }
+
+    /// What a wakeup after such a pause costs, a first use, a new connection, and a cold megapixel.
+    pub(super) fn woken(&self, pause: &[Pause]) -> (f64, f64, f64, f64) {
+        let slept: Duration = pause.iter().map(|part| part.slept()).sum();
+        let micros = slept.as_secs_f64() * 1e6;
+        let sleeps = &self.transport().after_sleep;
+        let point = sleeps.iter().rfind(|point| point.asleep_us.0 <= micros);
+        let point = point.or(sleeps.first()).unwrap();
+        let mut all = (
+            point.wakeup_us.0,
+            point.first_us.0,
+            point.connection_us.0,
+            point.megapixel_us.unwrap_or_default().0,
+        );
+        // What was done before a sleep, the sleep has made cold anyway.
+        if let Some(Pause::Work(worked)) = pause.last() {
+            let micros = worked.as_secs_f64() * 1e6;
+            let mut works = self.transport().after_work.iter();
+            if let Some(work) = works.rfind(|work| work.worked_us.0 <= micros) {
+                all.0 += work.wakeup_us.0;
+                all.1 += work.first_us.0;
+                all.2 += work.connection_us.0;
+            }
+        }
+        all
+    }
+
+    /// What the synchronisation at the end of a batch takes; of turns, each.
+    fn sync(&self, sync: Sync) -> f64 {
+        let flush = cpu(self.transport().flush.unwrap());
+        match sync {
+            Sync::Turns => self.transport().after_sleep[0].wakeup_us.0 + flush,
+            Sync::RoundTrip | Sync::ReadBack => cpu(self.transport().wakeup) + flush + 1.0,
+        }
+    }
+
+    /// `time` has passed on the server's processor.
+    fn reading(&mut self, time: f64, requests: u64, syncs: u64) -> Reading {
+        self.now += Duration::from_secs_f64(time / 1e6);
+        Reading {
+            cpu: Some(time),
+            wall: time,
+            requests,
+            syncs,
+            sleeps: Some(syncs),
+            ..Reading::default()
+        }
+    }
+
+    /// What a load of this request takes, where in a stream it would take `time`, and what of that
+    /// it loses.
+    fn disturbed(&mut self, opcode: u8, time: f64, requests: u64) -> io::Result<(f64, f64)> {
+        let Quirks {
+            dies_after,
+            interrupted,
+            spoilt,
+            noisy,
+            ..
+        } = self.quirks;
+        if dies_after.is_some_and(|count| self.batches >= count) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.batches += 1;
+        // Far apart from load to load, and without a pattern that passes could fall in with.
+        let place = (self.batches.wrapping_mul(7919) % 1009) as f64 / 1009.0 - 0.5;
+        let noise = noisy.iter().find(|(noisy, _)| *noisy == opcode);
+        let mut time = time * (1.0 + noise.map_or(0.0, |(_, noise)| noise * place));
+        if let Some((after, spoilt, more)) = spoilt
+            && spoilt == opcode
+            && self.batches > after
+        {
+            time += more * requests as f64;
+        }
+        let lost = interrupted.is_some_and(|every| self.batches.is_multiple_of(every));
+        let lost = if lost { time } else { 0.0 };
+        Ok((time + lost, lost))
+    }
+
+    fn phase(&mut self, phase: &Phase, times: u64) -> io::Result<Reading> {
+        let content = self.content(&phase.unit);
+        let syncs = if phase.sync == Sync::Turns { times } else { 1 };
+        let time = content.time * times as f64 + self.sync(phase.sync) * syncs as f64;
+        let requests = content.requests * times;
+        let (time, lost) = self.disturbed(phase.unit[0], time, requests)?;
+        Ok(Reading {
+            lost,
+            ..self.reading(time, requests, syncs)
+        })
+    }
+}
+
+impl Pause {
+    fn slept(&self) -> Duration {
+        match self {
+            Pause::Sleep(time) => *time,
+            Pause::Work(_) => Duration::ZERO,
+        }
+    }
+}
+
+fn cpu(measured: Measured) -> f64 {
+    measured.cpu_us.unwrap().0
+}
+
+impl Executor for Simulated {
+    fn elapsed(&self) -> Duration {
+        self.now
+    }
+
+    fn pause(&mut self, pause: &[Pause]) {
+        for part in pause {
+            self.now += match part {
+                Pause::Sleep(time) | Pause::Work(time) => *time,
+            };
+        }
+        self.shown.until(self.now);
+    }
+
+    fn place(&mut self, _: Place) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+        let phases = workload.phases.iter().map(|phase| {
+            let content = self.content(&phase.unit);
+            Answers {
+                replies: content.replies,
+                reply_bytes: content.reply_bytes,
+                events: content.events,
+                errors: u64::from(self.quirks.refuses == Some(phase.unit[0])),
+                ..Answers::default()
+            }
+        });
+        Ok(phases.collect())
+    }
+
+    fn run(&mut self, workload: &Workload, _: &[Answers], times: u64) -> io::Result<Vec<Reading>> {
+        let [phase] = workload.phases.as_slice() else {
+            let mut readings = Vec::new();
+            for phase in &workload.phases {
+                let mut total = self.phase(phase, 1)?;
+                for _ in 1..times {
+                    total.add(&self.phase(phase, 1)?);
+                }
+                readings.push(total);
+            }
+            return Ok(readings);
+        };
+        Ok(vec![self.phase(phase, times)?])
+    }
+
+    fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
+        let mut each = self.sync(sync);
+        let mut slept = 0.0;
+        if sync == Sync::Turns {
+            each += self.content(&crate::server::wire::input_focus()).time;
+            slept = self.transport().after_sleep[0].asleep_us.0;
+        }
+        let reading = self.reading(each * times as f64, 0, times);
+        Ok(Reading {
+            wall: reading.wall + slept * times as f64,
+            ..reading
+        })
+    }
+
+    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: Place) -> io::Result<Reading> {
+        let content = self.content(bytes);
+        let each = cpu(self.transport().wakeup) + content.time + self.flush(&content);
+        Ok(self.reading(each * f64::from(count), u64::from(count), 0))
+    }
+
+    fn after(&mut self, pause: &[Pause], batch: &Batch) -> io::Result<Option<f64>> {
+        self.pause(pause);
+        let content = self.content(&batch.bytes);
+        let (wakeup, first, _, megapixel) = self.woken(pause);
+        let cold = first * content.first_uses + megapixel * content.megapixels;
+        let time = wakeup + content.time + self.flush(&content) + cold;
+        Ok(self.reading(time, content.requests, 0).cpu)
+    }
+
+    fn connect_after(&mut self, pause: &[Pause]) -> io::Result<Option<f64>> {
+        self.pause(pause);
+        let (wakeup, _, connection, _) = self.woken(pause);
+        Ok(self.reading(wakeup + connection, 0, 0).cpu)
+    }
+
+    fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
+        let content = self.content(&batch.bytes);
+        let (wakeup, ..) = self.woken(&[Pause::Sleep(wait)]);
+        let begun = self.now;
+        self.shown.change(&batch.bytes, self.now);
+        let updates = self.updates(begun + wait, wait);
+        let reading = self.reading(wakeup + content.time + updates.cpu, content.requests, 0);
+        self.now = begun + wait;
+        Ok(Reading {
+            sleeps: Some(1 + updates.sleeps),
+            ..reading
+        })
+    }
+
+    fn until_answered(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
+        let begun = self.now;
+        self.shown.change(&batch.bytes, begun);
+        let updates = self.updates(begun + wait, wait);
+        let content = self.content(&batch.bytes);
+        let reading = self.reading(content.time + updates.cpu, content.requests, 1);
+        self.now = begun + wait;
+        Ok(Reading {
+            sleeps: Some(1 + updates.sleeps),
+            wall: reading.wall + updates.waited,
+            ..reading
+        })
+    }
+
+    fn stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
+        let content = self.content(&batch.bytes);
+        let joins = self.joins(&batch.bytes);
+        let time = (content.time + joins) * times as f64;
+        let sleeps = self.updates_in_a_stream(&batch.bytes, time);
+        let reading = self.reading(time, content.requests * times, 1);
+        Ok(Reading {
+            sleeps: Some(1 + sleeps),
+            ..reading
+        })
+    }
+
+    fn share(&mut self, _: &Batch) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn find_late_work(&mut self, _: &Batch) -> io::Result<Duration> {
+        Ok(Duration::ZERO)
+    }
+}
+
+/// What a simulated server costs: times on one clock, linear in the size.
+pub(crate) fn truth() -> ServerParameters {
+    ServerParameters::from_toml(include_str!("truth.toml")).unwrap()
+}
+
+/// The parameters that `measure` finds of a server that costs what `truth` says.
+pub(crate) fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParameters {
+    let prepare = |client: &mut Client| P::prepare(client, plan);
+    let mut parameters = ServerParameters {
+        transport: truth.transport.clone(),
+        ..ServerParameters::default()
+    };
+    let measured = with_server(truth, plan, prepare, |mut probe, run| {
+        probe.begin(run)?;
+        probe.measure(run)?;
+        probe.fit(&run.plan, &mut run.tracker, &mut parameters);
+        Ok(())
+    });
+    measured.unwrap();
+    parameters
+}
+
+/// Prepares something and measures with it on a server that costs what `truth` says.
+pub(crate) fn with_server<T, R>(
+    truth: &ServerParameters,
+    plan: &Plan,
+    prepare: impl FnOnce(&mut Client) -> Result<T, MeasureError>,
+    measure: impl FnOnce(T, &mut Run<'_>) -> Result<R, MeasureError>,
+) -> Result<R, MeasureError> {
+    let (client, tracker, prepared) = connected(prepare);
+    let mut server = Simulated::new(truth, &client, tracker);
+    let mut go_on = |_: Progress<'_>| true;
+    let mut run = Run {
+        server: &mut server,
+        plan: plan.clone(),
+        tracker: client.tracker,
+        progress: Meter::new(Vec::new(), &mut go_on),
+        show: &mut || Ok(()),
+    };
+    measure(prepared?, &mut run)
+}
+
+/// Both clocks agree: the simulated server has its processor to itself.
+#[test]
+fn the_truth_is_a_parameter_file() {
+    let truth = truth();
+    assert!(truth.requests.iter().all(|entry| {
+        let points = entry.points.iter();
+        points.clone().count() > 0 && points.clone().all(|point| point.time(Clock::Cpu).is_some())
+    }));
+}

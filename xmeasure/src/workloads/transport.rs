@@ -1,0 +1,142 @@
+//! The loads that transport costs come from: what messages cost beside the operations in them.
+
+use x11rb_protocol::protocol::xproto::{
+    AtomEnum, ChangePropertyRequest, GetInputFocusRequest, GetPropertyRequest, PropMode,
+};
+
+use crate::error::MeasureError;
+use crate::server::client::Client;
+use crate::server::wire;
+use crate::workloads::workload::{Sync, Workload};
+
+/// Words of long NoOperations, up to the longest that needs no BIG-REQUESTS. A server reads a
+/// long request straight into a buffer of its size. What a byte costs depends on what lies in
+/// the caches; the least of these is taken, and whatever a request costs more for how it is read
+/// stays in its own price.
+const LONG_WORDS: [u16; 3] = [4096, 16384, u16::MAX];
+/// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
+/// taken, as for reading.
+const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
+/// Bytes of a short NoOperation, and of the data of a short reply.
+const SHORT: u32 = 4;
+
+/// One of something for each of these loads.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TransportLoads<T> {
+    pub(crate) no_operation: T,
+    pub(crate) long_no_operations: Vec<Longer<T>>,
+    pub(crate) input_focus: T,
+    pub(crate) short_reply: T,
+    pub(crate) long_replies: Vec<Longer<T>>,
+    /// The change of a property that nobody is told of, and of one that somebody is.
+    pub(crate) unwatched_change: T,
+    pub(crate) notified_change: T,
+}
+
+/// One that has more bytes than the short one of its kind.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Longer<T> {
+    /// So many.
+    pub(crate) more_bytes: f64,
+    pub(crate) load: T,
+}
+
+impl<T> TransportLoads<T> {
+    /// The same of something else; `change` is called for the NoOperation first.
+    pub(crate) fn map<U>(self, mut change: impl FnMut(T) -> U) -> TransportLoads<U> {
+        let no_operation = change(self.no_operation);
+        let mut longer = |all: Vec<Longer<T>>| -> Vec<Longer<U>> {
+            let changed = all.into_iter().map(|longer| Longer {
+                more_bytes: longer.more_bytes,
+                load: change(longer.load),
+            });
+            changed.collect()
+        };
+        let long_no_operations = longer(self.long_no_operations);
+        let long_replies = longer(self.long_replies);
+        TransportLoads {
+            no_operation,
+            long_no_operations,
+            input_focus: change(self.input_focus),
+            short_reply: change(self.short_reply),
+            long_replies,
+            unwatched_change: change(self.unwatched_change),
+            notified_change: change(self.notified_change),
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn all_mut(&mut self) -> Vec<&mut T> {
+        let long = self
+            .long_no_operations
+            .iter_mut()
+            .map(|longer| &mut longer.load);
+        let replies = self.long_replies.iter_mut().map(|longer| &mut longer.load);
+        let mut all = vec![&mut self.no_operation];
+        all.extend(long);
+        all.extend([&mut self.input_focus, &mut self.short_reply]);
+        all.extend(replies);
+        all.extend([&mut self.unwatched_change, &mut self.notified_change]);
+        all
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<&T> {
+        let long = self.long_no_operations.iter().map(|longer| &longer.load);
+        let replies = self.long_replies.iter().map(|longer| &longer.load);
+        let mut all = vec![&self.no_operation];
+        all.extend(long);
+        all.extend([&self.input_focus, &self.short_reply]);
+        all.extend(replies);
+        all.extend([&self.unwatched_change, &self.notified_change]);
+        all
+    }
+}
+
+/// Prepares the loads.
+pub(crate) fn loads(client: &mut Client) -> Result<TransportLoads<Workload>, MeasureError> {
+    let property = client.atom("X11PROF_TRANSPORT")?;
+    let change = |window, length: u32| {
+        wire::core(ChangePropertyRequest {
+            mode: PropMode::REPLACE,
+            window,
+            property,
+            type_: AtomEnum::STRING.into(),
+            format: 8,
+            data_len: length,
+            data: vec![b'x'; length as usize].into(),
+        })
+    };
+    let longest = LONG_REPLIES.into_iter().max().unwrap_or(SHORT);
+    client.send_bytes(&change(client.window, longest))?;
+    let window = client.window;
+    let get = |bytes: u32| {
+        let request = wire::core(GetPropertyRequest {
+            delete: false,
+            window,
+            property,
+            type_: AtomEnum::STRING.into(),
+            long_offset: 0,
+            long_length: bytes / 4,
+        });
+        Workload::answered(&request)
+    };
+    let repeated = |bytes: &[u8]| Workload::repeated(bytes, Sync::RoundTrip);
+    let long_no_operations = LONG_WORDS.map(|words| Longer {
+        more_bytes: f64::from(words) * 4.0 - f64::from(SHORT),
+        load: repeated(&wire::no_operation(words)),
+    });
+    let long_replies = LONG_REPLIES.map(|bytes| Longer {
+        more_bytes: f64::from(bytes - SHORT),
+        load: get(bytes),
+    });
+    Ok(TransportLoads {
+        no_operation: repeated(&wire::no_operation(1)),
+        long_no_operations: long_no_operations.into(),
+        input_focus: repeated(&wire::core(GetInputFocusRequest)),
+        short_reply: get(SHORT),
+        long_replies: long_replies.into(),
+        unwatched_change: repeated(&change(client.unwatched, SHORT)),
+        notified_change: repeated(&change(client.notified, SHORT)),
+    })
+}
