@@ -1,9 +1,7 @@
 //! RENDER's drawing: composited areas by operator, source, mask, transform and filter, and filled
 //! rectangles; trapezoids and triangles are in `edges`, text in `glyphs`.
 
-use x11rb_protocol::protocol::render::{
-    CompositeRequest, CreatePictureAux, FillRectanglesRequest, PictOp, Repeat,
-};
+use x11rb_protocol::protocol::render::{CompositeRequest, CreatePictureAux, PictOp, Repeat};
 use x11rb_protocol::protocol::xproto::Rectangle;
 
 use super::super::shapes::boxes;
@@ -38,11 +36,39 @@ const PROBE: u16 = 100;
 
 /// What is composited with what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layers {
-    op: PictOp,
-    src: u32,
-    mask: u32,
-    dst: u32,
+pub(super) struct Layers {
+    pub(super) op: PictOp,
+    pub(super) src: u32,
+    /// 0 for none.
+    pub(super) mask: u32,
+    pub(super) dst: u32,
+}
+
+impl Layers {
+    /// An area of that size, composited to that place.
+    pub(super) fn request(
+        self,
+        major: u8,
+        (dst_x, dst_y): (i16, i16),
+        (width, height): (u16, u16),
+    ) -> Vec<u8> {
+        let Layers { op, src, mask, dst } = self;
+        let request = CompositeRequest {
+            op,
+            src,
+            mask,
+            dst,
+            src_x: 0,
+            src_y: 0,
+            mask_x: 0,
+            mask_y: 0,
+            dst_x,
+            dst_y,
+            width,
+            height,
+        };
+        extension(request, major)
+    }
 }
 
 /// Pictures to composite from and to.
@@ -178,28 +204,19 @@ pub(super) fn add(
         }
     }
     let fills = [
-        (PictOp::OVER, pictures.window, TRANSLUCENT),
-        (PictOp::SRC, pictures.window, TRANSLUCENT),
-        (PictOp::SRC, pictures.target32, TRANSLUCENT),
-        (PictOp::CLEAR, pictures.target32, TRANSLUCENT),
-        (PictOp::CLEAR, pictures.window, TRANSLUCENT),
-        (PictOp::CLEAR, pictures.target8, TRANSLUCENT),
+        (PictOp::OVER, pictures.window),
+        (PictOp::SRC, pictures.window),
+        (PictOp::SRC, pictures.target32),
+        (PictOp::CLEAR, pictures.target32),
+        (PictOp::CLEAR, pictures.window),
+        (PictOp::CLEAR, pictures.target8),
     ];
-    for (op, dst, color) in fills {
+    for (op, dst) in fills {
         let fill = move |side: u16, count: usize| {
             let work = usize::from(side) * usize::from(side) * count;
             Workload::varied(Sync::ReadBack, work * 2, |index| {
-                let rects: Vec<Rectangle> = boxes(side, count, index).collect();
-                let rects = rects.into();
-                extension(
-                    FillRectanglesRequest {
-                        op,
-                        dst,
-                        color,
-                        rects,
-                    },
-                    major,
-                )
+                let rectangles: Vec<Rectangle> = boxes(side, count, index).collect();
+                render.fill(op, dst, &rectangles)
             })
         };
         loads
@@ -267,24 +284,8 @@ fn both(base: Layers, one: Layers, other: Layers) -> Option<Layers> {
 }
 
 fn pictures(client: &mut Client, render: Render) -> Result<Pictures, MeasureError> {
-    let mut of = |depth, format, side, values: CreatePictureAux| -> Result<u32, MeasureError> {
-        let pixmap = client.pixmap(depth, side)?;
-        let picture = client.id();
-        client.send_bytes(&render.picture_with(picture, pixmap, format, &values))?;
-        let whole = [Rectangle {
-            x: 0,
-            y: 0,
-            width: side,
-            height: side,
-        }];
-        let fill = FillRectanglesRequest {
-            op: PictOp::SRC,
-            dst: picture,
-            color: TRANSLUCENT,
-            rects: (&whole).into(),
-        };
-        client.send_bytes(&extension(fill, render.major))?;
-        Ok(picture)
+    let mut of = |depth, format, side, values: CreatePictureAux| {
+        render.filled(client, (depth, format), side, &values)
     };
     let plain = CreatePictureAux::new;
     let argb = of(32, render.argb32, SIDE, plain())?;
@@ -331,27 +332,8 @@ fn pictures(client: &mut Client, render: Render) -> Result<Pictures, MeasureErro
 }
 
 fn composite(major: u8, layers: Layers, side: u16) -> Workload {
-    let Layers { op, src, mask, dst } = layers;
-    Workload::varied(
-        Sync::ReadBack,
-        usize::from(side) * usize::from(side) * 4,
-        |index| {
-            let (dst_x, dst_y) = place(index, side, side);
-            let request = CompositeRequest {
-                op,
-                src,
-                mask,
-                dst,
-                src_x: 0,
-                src_y: 0,
-                mask_x: 0,
-                mask_y: 0,
-                dst_x,
-                dst_y,
-                width: side,
-                height: side,
-            };
-            extension(request, major)
-        },
-    )
+    let work = usize::from(side) * usize::from(side) * 4;
+    Workload::varied(Sync::ReadBack, work, |index| {
+        layers.request(major, place(index, side, side), (side, side))
+    })
 }

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use x11prof_session::Operation;
 use x11rb_protocol::protocol::render::{
-    AddGlyphsRequest, CompositeRequest, CreateGlyphSetRequest, CreatePictureAux,
-    FillRectanglesRequest, FreeGlyphsRequest, Glyphinfo, PictOp, QueryPictFormatsRequest, Repeat,
+    CreatePictureAux, FreeGlyphsRequest, Glyphinfo, PictOp, QueryPictFormatsRequest, Repeat,
     TrapezoidsRequest,
 };
 use x11rb_protocol::protocol::xproto::Rectangle;
 
 use super::super::made_to_order::{LARGE, area, drawn, name, series};
 use super::super::scattered;
+use super::composite::Layers;
 use super::edges::{STEPS, bar};
 use super::glyphs::{Width, glyphs as composited};
-use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
+use super::render::{ONE, OPAQUE, Render, TRANSLUCENT, glyph_info};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
@@ -125,31 +125,6 @@ fn format(render: Render, name: &str) -> Option<(u8, u32)> {
     }
 }
 
-/// A picture of a new pixmap, filled.
-fn picture(
-    client: &mut Client,
-    render: Render,
-    (depth, format): (u8, u32),
-    (side, values): (u16, &CreatePictureAux),
-) -> Result<u32, MeasureError> {
-    let (pixmap, picture) = (client.pixmap(depth, side)?, client.id());
-    client.send_bytes(&render.picture_with(picture, pixmap, format, values))?;
-    let whole = [Rectangle {
-        x: 0,
-        y: 0,
-        width: side,
-        height: side,
-    }];
-    let fill = FillRectanglesRequest {
-        op: PictOp::SRC,
-        dst: picture,
-        color: TRANSLUCENT,
-        rects: (&whole).into(),
-    };
-    client.send_bytes(&extension(fill, render.major))?;
-    Ok(picture)
-}
-
 /// The picture that is drawn on.
 fn destination(
     client: &mut Client,
@@ -159,7 +134,7 @@ fn destination(
     let found = name(wanted, "dstformat").and_then(|name| format(render, name));
     let plain = CreatePictureAux::new();
     found
-        .map(|format| picture(client, render, format, (LARGE, &plain)))
+        .map(|format| render.filled(client, format, LARGE, &plain))
         .transpose()
 }
 
@@ -201,7 +176,7 @@ fn paint(
         true => values.componentalpha(1),
         false => values,
     };
-    let picture = picture(client, render, format, (side, &values))?;
+    let picture = render.filled(client, format, side, &values)?;
     match name(wanted, transform) {
         None | Some("none") => {}
         Some("scale") => client.send_bytes(&render.transform(picture, ONE * 3 / 5))?,
@@ -240,25 +215,10 @@ fn composite(
             None => return Ok(None),
         },
     };
+    let layers = Layers { op, src, mask, dst };
     Ok(Made::single(wanted, move |pixels, at_least| {
-        let (width, height) = area(pixels, at_least);
-        drawn(pixels * 4.0, || {
-            let request = CompositeRequest {
-                op,
-                src,
-                mask,
-                dst,
-                src_x: 0,
-                src_y: 0,
-                mask_x: 0,
-                mask_y: 0,
-                dst_x: 0,
-                dst_y: 0,
-                width,
-                height,
-            };
-            extension(request, render.major)
-        })
+        let size = area(pixels, at_least);
+        drawn(pixels * 4.0, || layers.request(render.major, (0, 0), size))
     }))
 }
 
@@ -279,14 +239,7 @@ fn fill(
                 width,
                 height,
             };
-            let rectangles = vec![rectangle; count];
-            let request = FillRectanglesRequest {
-                op,
-                dst,
-                color: TRANSLUCENT,
-                rects: (&rectangles).into(),
-            };
-            extension(request, render.major)
+            render.fill(op, dst, &vec![rectangle; count])
         })
     }))
 }
@@ -346,36 +299,9 @@ fn glyph(pixels: f64, at_least: bool) -> (Glyphinfo, Vec<u8>) {
         true => (0, 0),
         false => area(pixels, at_least),
     };
-    let info = Glyphinfo {
-        width,
-        height,
-        x: 0,
-        y: height.cast_signed(),
-        x_off: width.cast_signed(),
-        y_off: 0,
-    };
     let line = usize::from(width).next_multiple_of(4);
     let data = (0..line * usize::from(height)).map(|at| (at * 7) as u8);
-    (info, data.collect())
-}
-
-fn added(render: Render, glyphset: u32, id: u32, (info, data): &(Glyphinfo, Vec<u8>)) -> Vec<u8> {
-    let request = AddGlyphsRequest {
-        glyphset,
-        glyphids: vec![id].into(),
-        glyphs: vec![*info].into(),
-        data: data.into(),
-    };
-    extension(request, render.major)
-}
-
-fn glyph_set(client: &mut Client, render: Render) -> Result<u32, MeasureError> {
-    let (gsid, format) = (client.id(), render.a8);
-    client.send_bytes(&extension(
-        CreateGlyphSetRequest { gsid, format },
-        render.major,
-    ))?;
-    Ok(gsid)
+    (glyph_info(width, height), data.collect())
 }
 
 /// One glyph of each size: a text of one.
@@ -397,11 +323,12 @@ fn glyphs(
     ) else {
         return Ok(None);
     };
-    let glyphset = glyph_set(client, render)?;
+    let glyphset = render.empty_glyph_set(client)?;
     let last = wanted.items.len().saturating_sub(1);
     for (at, pixels) in wanted.items.iter().enumerate() {
-        let one = glyph(*pixels, at == last);
-        client.send_bytes(&added(render, glyphset, at as u32, &one))?;
+        let (info, data) = glyph(*pixels, at == last);
+        let one = [(at as u32, info)].into_iter();
+        client.send_bytes(&render.add_glyphs_of(glyphset, one, &data))?;
     }
     let sizes: Arc<[f64]> = wanted.items.as_slice().into();
     Ok(Made::new(wanted, move |pixels, _, count| {
@@ -441,7 +368,7 @@ fn add_glyphs(
     if name(wanted, "glyphformat") != Some("a8") {
         return Ok(None);
     }
-    let glyphset = glyph_set(client, render)?;
+    let glyphset = render.empty_glyph_set(client)?;
     Ok(Made::single(wanted, move |pixels, at_least| {
         let one = glyph(pixels, at_least);
         let add = |id: u32| {
@@ -449,7 +376,7 @@ fn add_glyphs(
             let (info, mut data) = one.clone();
             data.iter_mut()
                 .for_each(|byte| *byte = byte.wrapping_add((id * 31) as u8));
-            added(render, glyphset, id, &(info, data))
+            render.add_glyphs_of(glyphset, [(id, info)].into_iter(), &data)
         };
         let free = |id: u32| {
             let glyphs = vec![id].into();

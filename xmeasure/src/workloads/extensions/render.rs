@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use x11rb_protocol::protocol::render::{
     AddGlyphsRequest, ChangePictureAux, ChangePictureRequest, Color, CreateConicalGradientRequest,
     CreateCursorRequest, CreateGlyphSetRequest, CreateLinearGradientRequest, CreatePictureAux,
-    CreatePictureRequest, CreateRadialGradientRequest, CreateSolidFillRequest, FreeGlyphSetRequest,
-    FreeGlyphsRequest, FreePictureRequest, Glyphinfo, PictType, Pointfix, QueryFiltersRequest,
-    QueryPictFormatsReply, QueryPictFormatsRequest, QueryVersionRequest, ReferenceGlyphSetRequest,
-    Repeat, SetPictureClipRectanglesRequest, SetPictureFilterRequest, SetPictureTransformRequest,
+    CreatePictureRequest, CreateRadialGradientRequest, CreateSolidFillRequest,
+    FillRectanglesRequest, FreeGlyphSetRequest, FreeGlyphsRequest, FreePictureRequest, Glyphinfo,
+    PictOp, PictType, Pointfix, QueryFiltersRequest, QueryPictFormatsReply,
+    QueryPictFormatsRequest, QueryVersionRequest, ReferenceGlyphSetRequest, Repeat,
+    SetPictureClipRectanglesRequest, SetPictureFilterRequest, SetPictureTransformRequest,
     Transform,
 };
 use x11rb_protocol::protocol::xproto::{FreeCursorRequest, Rectangle};
@@ -97,6 +98,37 @@ impl Render {
             drawable,
             format,
             value_list,
+        };
+        extension(request, self.major)
+    }
+
+    /// A picture of a new square pixmap of that depth and format, filled.
+    pub(super) fn filled(
+        &self,
+        client: &mut Client,
+        (depth, format): (u8, u32),
+        side: u16,
+        values: &CreatePictureAux,
+    ) -> Result<u32, MeasureError> {
+        let (pixmap, picture) = (client.pixmap(depth, side)?, client.id());
+        client.send_bytes(&self.picture_with(picture, pixmap, format, values))?;
+        let whole = [Rectangle {
+            x: 0,
+            y: 0,
+            width: side,
+            height: side,
+        }];
+        client.send_bytes(&self.fill(PictOp::SRC, picture, &whole))?;
+        Ok(picture)
+    }
+
+    /// Rectangles filled with what is translucent.
+    pub(super) fn fill(&self, op: PictOp, dst: u32, rectangles: &[Rectangle]) -> Vec<u8> {
+        let request = FillRectanglesRequest {
+            op,
+            dst,
+            color: TRANSLUCENT,
+            rects: rectangles.into(),
         };
         extension(request, self.major)
     }
@@ -205,38 +237,61 @@ impl Render {
         side: u16,
         count: u32,
     ) -> Result<u32, MeasureError> {
+        let gsid = self.empty_glyph_set(client)?;
+        client.send_bytes(&self.add_glyphs(gsid, 0, count, side))?;
+        Ok(gsid)
+    }
+
+    /// A new glyph set of alpha alone.
+    pub(super) fn empty_glyph_set(&self, client: &mut Client) -> Result<u32, MeasureError> {
         let gsid = client.id();
         let format = self.a8;
         client.send_bytes(&extension(
             CreateGlyphSetRequest { gsid, format },
             self.major,
         ))?;
-        client.send_bytes(&self.add_glyphs(gsid, 0, count, side))?;
         Ok(gsid)
     }
 
     pub(super) fn add_glyphs(&self, glyphset: u32, first: u32, count: u32, side: u16) -> Vec<u8> {
-        let glyph = Glyphinfo {
-            width: side,
-            height: side,
-            x: 0,
-            y: side.cast_signed(),
-            x_off: side.cast_signed(),
-            y_off: 0,
-        };
+        let glyph = glyph_info(side, side);
         let line = usize::from(side).next_multiple_of(4);
         let length = line * usize::from(side) * count as usize;
         // Each glyph is another picture: the server shares equal ones.
         let data: Vec<u8> = (0..length)
             .map(|at| (at * 7 + first as usize * 31) as u8)
             .collect();
+        let glyphs = (first..first + count).map(|id| (id, glyph));
+        self.add_glyphs_of(glyphset, glyphs, &data)
+    }
+
+    /// Adds these glyphs, whose pixels follow each other in `data`.
+    pub(super) fn add_glyphs_of(
+        &self,
+        glyphset: u32,
+        glyphs: impl Iterator<Item = (u32, Glyphinfo)>,
+        data: &[u8],
+    ) -> Vec<u8> {
+        let (glyphids, glyphs): (Vec<u32>, Vec<Glyphinfo>) = glyphs.unzip();
         let request = AddGlyphsRequest {
             glyphset,
-            glyphids: (first..first + count).collect(),
-            glyphs: vec![glyph; count as usize].into(),
+            glyphids: glyphids.into(),
+            glyphs: glyphs.into(),
             data: data.into(),
         };
         extension(request, self.major)
+    }
+}
+
+/// A glyph of that size, on the line.
+pub(super) fn glyph_info(width: u16, height: u16) -> Glyphinfo {
+    Glyphinfo {
+        width,
+        height,
+        x: 0,
+        y: height.cast_signed(),
+        x_off: width.cast_signed(),
+        y_off: 0,
     }
 }
 
