@@ -168,9 +168,14 @@ impl Plan {
             if is_slender(operation) {
                 return entry.row.is_some_and(|row| is_narrow(row.spread));
             }
-            let surroundings = |it: SurroundingCosts| {
-                let parts = [it.sibling, it.rectangle, it.overlapped, it.kilopixel];
-                parts.iter().flatten().all(|it| is_narrow(it.spread))
+            let surroundings = |costs: SurroundingCosts| {
+                let parts = [
+                    costs.sibling,
+                    costs.rectangle,
+                    costs.overlapped,
+                    costs.kilopixel,
+                ];
+                parts.iter().flatten().all(|part| is_narrow(part.spread))
             };
             if operation.surroundings.is_some() && !entry.surroundings.is_some_and(surroundings) {
                 return false;

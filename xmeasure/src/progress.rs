@@ -92,7 +92,7 @@ mod tests {
         meter.step(7.0, "Bell");
         meter.begin("three");
         meter.step(1.0, "");
-        let shares: Vec<f64> = told.iter().map(|it| it.1).collect();
+        let shares: Vec<f64> = told.iter().map(|progress| progress.1).collect();
         assert_eq!(shares, [0.2, 0.5, 0.5, 0.8, 0.8, 1.0]);
         assert_eq!(told[1], ("two".to_owned(), 0.5, 5));
         assert_eq!(told[5], ("three".to_owned(), 1.0, 0));

@@ -28,17 +28,21 @@ pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
         .into_iter()
         .filter_map(|((name, attributes), samples)| {
             let (blank, samples): (Vec<_>, Vec<_>) =
-                samples.into_iter().partition(|it| is_blank(it));
+                samples.into_iter().partition(|sample| is_blank(sample));
             let (slender, samples): (Vec<_>, Vec<_>) = samples
                 .into_iter()
-                .partition(|it| is_slender(&it.operation));
+                .partition(|sample| is_slender(&sample.operation));
             let like = unmapped.as_deref().filter(|_| name == "DestroyWindow");
             let (surroundings, samples) = surroundings::apart(&samples, like);
             let (reply_kilobyte, samples) = reply_length::apart(samples);
             let samples: Vec<&Sample> = samples.iter().collect();
             let points = points(&samples);
-            let row = slender.first().and_then(|it| rows::row(it, &points));
-            let blank = blank.first().and_then(|it| blanks::blank(it, &points));
+            let row = slender
+                .first()
+                .and_then(|sample| rows::row(sample, &points));
+            let blank = blank
+                .first()
+                .and_then(|sample| blanks::blank(sample, &points));
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {

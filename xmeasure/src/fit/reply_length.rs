@@ -40,7 +40,7 @@ pub(crate) fn apart(mut samples: Vec<Sample>) -> (Option<Measured>, Vec<Sample>)
 
 /// Two that differ in their answers alone, the shorter one first.
 fn pair(samples: &[Sample]) -> Option<(&Sample, &Sample)> {
-    let works = |it: &&Sample| it.operation.effect != Effect::Nothing;
+    let works = |sample: &&Sample| sample.operation.effect != Effect::Nothing;
     samples.iter().filter(works).find_map(|short| {
         let mut others = samples.iter().filter(works);
         let long = others
@@ -79,7 +79,7 @@ mod tests {
         assert!(
             alone
                 .iter()
-                .all(|it| (it.cpu.unwrap().centre - 2.0).abs() < 1e-9)
+                .all(|sample| (sample.cpu.unwrap().centre - 2.0).abs() < 1e-9)
         );
     }
 

@@ -36,7 +36,7 @@ fn size_of(time: f64, points: &[(f64, f64)]) -> Option<f64> {
     let rising = |pair: &&[(f64, f64)]| matches!(**pair, [from, to] if to.1 > from.1);
     let line = lines
         .clone()
-        .find(|pair| rising(pair) && pair.iter().any(|it| time <= it.1))
+        .find(|pair| rising(pair) && pair.iter().any(|end| time <= end.1))
         .or_else(|| lines.rfind(rising))?;
     match *line {
         [(size, from), (next, to)] => Some(size + (next - size) * (time - from) / (to - from)),

@@ -31,13 +31,13 @@ pub(crate) fn apart(
     samples: &[&Sample],
     like: Option<&[&Sample]>,
 ) -> (Option<SurroundingCosts>, Vec<Sample>) {
-    let mut alone: Vec<Sample> = samples.iter().map(|it| (*it).clone()).collect();
-    if samples.iter().all(|it| amounts(it).is_none()) {
+    let mut alone: Vec<Sample> = samples.iter().map(|sample| (*sample).clone()).collect();
+    if samples.iter().all(|sample| amounts(sample).is_none()) {
         return (None, alone);
     }
     let telling = like.unwrap_or(samples);
-    let cpu = each(telling, |it| it.cpu);
-    let wall = each(telling, |it| it.wall);
+    let cpu = each(telling, |sample| sample.cpu);
+    let wall = each(telling, |sample| sample.wall);
     for sample in &mut alone {
         let Some(amounts) = amounts(sample) else {
             continue;
@@ -46,7 +46,7 @@ pub(crate) fn apart(
             if let Some(time) = time {
                 let added = amounts.iter().zip(each);
                 let added: f64 = added
-                    .map(|(amount, it)| amount * it.map_or(0.0, |it| it.centre))
+                    .map(|(amount, each)| amount * each.map_or(0.0, |each| each.centre))
                     .sum();
                 time.centre = (time.centre - added).max(0.0);
             }
@@ -93,12 +93,13 @@ fn each(
 ) -> [Option<Estimate>; PARTS] {
     let known: Vec<(&Sample, Amounts, Estimate)> = samples
         .iter()
-        .filter_map(|it| Some((*it, amounts(it)?, clock(it)?)))
+        .filter_map(|sample| Some((*sample, amounts(sample)?, clock(sample)?)))
         .collect();
     let mut differences = Vec::new();
     for (at, (sample, here, time)) in known.iter().enumerate() {
-        let alike =
-            |it: &&(&Sample, Amounts, Estimate)| it.0.operation.items == sample.operation.items;
+        let alike = |other: &&(&Sample, Amounts, Estimate)| {
+            other.0.operation.items == sample.operation.items
+        };
         let Some((_, there, first)) = known[..at].iter().find(alike) else {
             continue;
         };
@@ -112,7 +113,7 @@ fn each(
     }
     let told = |part: usize| {
         let mut all = differences.iter();
-        all.any(|it| it.amounts[part].abs() > APART)
+        all.any(|difference| difference.amounts[part].abs() > APART)
     };
     let told: [bool; PARTS] = std::array::from_fn(told);
     let mut each = [0.0; PARTS];
@@ -138,11 +139,13 @@ fn each(
 /// the time that it is a difference of.
 fn best(differences: &[Difference], each: [f64; PARTS], part: usize) -> f64 {
     let (mut product, mut square) = (0.0, 0.0);
-    for it in differences.iter().filter(|it| it.of > 0.0) {
+    for difference in differences.iter().filter(|difference| difference.of > 0.0) {
         let others = (0..PARTS).filter(|other| *other != part);
-        let others: f64 = others.map(|other| each[other] * it.amounts[other]).sum();
-        let amount = it.amounts[part] / it.of;
-        product += amount * (it.time - others) / it.of;
+        let others: f64 = others
+            .map(|other| each[other] * difference.amounts[other])
+            .sum();
+        let amount = difference.amounts[part] / difference.of;
+        product += amount * (difference.time - others) / difference.of;
         square += amount * amount;
     }
     if square > 0.0 {

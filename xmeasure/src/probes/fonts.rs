@@ -253,9 +253,9 @@ fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
         return None;
     }
     let pixels = (f64::from(SIZE * dots) / INCH).round() as u32;
-    let all = [pixels, SIZE, dots, dots].map(|it| it.to_string());
-    for (field, it) in sizes.iter_mut().zip(&all) {
-        *field = it;
+    let all = [pixels, SIZE, dots, dots].map(|size| size.to_string());
+    for (field, size) in sizes.iter_mut().zip(&all) {
+        *field = size;
     }
     Some(fields.join("-").into_bytes())
 }
@@ -332,8 +332,8 @@ mod tests {
         let entries = filed(&all, false);
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[0].attributes.len(), 1);
-        assert_eq!(entries[0].points[0].cpu_us.map(|it| it.0), Some(65.0));
-        assert_eq!(entries[1].points[0].cpu_us.map(|it| it.0), Some(9000.0));
+        assert_eq!(entries[0].points[0].cpu_us.map(|time| time.0), Some(65.0));
+        assert_eq!(entries[1].points[0].cpu_us.map(|time| time.0), Some(9000.0));
         assert_eq!(filed(&all, true).len(), 4);
         assert!(filed(&[], false).is_empty());
     }

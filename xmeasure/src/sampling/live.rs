@@ -327,7 +327,9 @@ impl Executor for LiveServer {
         }
         let (readings, pace) = self.meanwhile(|server| server.cycles(workload, answers, times))?;
         let readings = readings.into_iter();
-        Ok(readings.map(|it| self.brought(it, pace)).collect())
+        Ok(readings
+            .map(|reading| self.brought(reading, pace))
+            .collect())
     }
 
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {

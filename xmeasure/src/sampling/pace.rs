@@ -43,7 +43,7 @@ impl Looks {
     pub(crate) fn new() -> Looks {
         let words = 0..WORDS as u32;
         Looks {
-            memory: words.map(|it| it.wrapping_mul(2_654_435_761)).collect(),
+            memory: words.map(|word| word.wrapping_mul(2_654_435_761)).collect(),
             took: Vec::new(),
             stride: 1,
             looked: 0,

@@ -9,8 +9,8 @@ use crate::sampling::statistics::estimate;
 /// How much it weighs beside the readings that a load goes with the pace as usual: as much as this sum of squared
 /// deviations of the logarithm of the pace, that of two readings three tenths apart.
 const WEIGHT: f64 = 0.045;
-/// No load goes by so much more or less than usual.
-const MOST: f64 = 1.0;
+/// No load depends on the pace by so much more or less than usual.
+const STRONGEST: f64 = 1.0;
 /// A reading that is so many times as far off as usual says nothing of how a load goes with the pace.
 const ASTRAY: f64 = 3.0;
 
@@ -19,8 +19,10 @@ const ASTRAY: f64 = 3.0;
 pub(crate) fn factors(readings: &[Reading], at_us: f64) -> Vec<f64> {
     let points: Vec<Option<Point>> = readings.iter().map(Point::of).collect();
     let power = power(&points);
-    let factor = |it: &Point| (power * (at_us.ln() - it.pace)).exp();
-    let factors = points.iter().map(|it| it.as_ref().map_or(1.0, factor));
+    let factor = |point: &Point| (power * (at_us.ln() - point.pace)).exp();
+    let factors = points
+        .iter()
+        .map(|point| point.as_ref().map_or(1.0, factor));
     factors.collect()
 }
 
@@ -53,31 +55,31 @@ impl Point {
 /// out.
 fn power(points: &[Option<Point>]) -> f64 {
     let mut apart: Vec<Point> = points.iter().flatten().copied().collect();
-    apart.sort_by_key(|it| it.apart);
+    apart.sort_by_key(|point| point.apart);
     let (mut products, mut squares) = (0.0, WEIGHT);
     for alike in apart.chunk_by(|one, other| one.apart == other.apart) {
         let kept = without_strays(alike);
         let count = kept.len() as f64;
         let mean = |of: fn(&Point) -> f64| kept.iter().map(of).sum::<f64>() / count;
-        let (pace, time) = (mean(|it| it.pace), mean(|it| it.time));
+        let (pace, time) = (mean(|point| point.pace), mean(|point| point.time));
         for point in &kept {
             products += (point.pace - pace) * (point.time - time);
             squares += (point.pace - pace).powi(2);
         }
     }
-    (products / squares).clamp(-MOST, MOST)
+    (products / squares).clamp(-STRONGEST, STRONGEST)
 }
 
 /// Those whose time is not far from that of the others.
 fn without_strays(points: &[Point]) -> Vec<Point> {
-    let all: Vec<f64> = points.iter().map(|it| it.time).collect();
-    let Some(centre) = estimate(&all).map(|it| it.centre) else {
+    let all: Vec<f64> = points.iter().map(|point| point.time).collect();
+    let Some(centre) = estimate(&all).map(|estimate| estimate.centre) else {
         return Vec::new();
     };
-    let off = |it: &Point| (it.time - centre).abs();
+    let off = |point: &Point| (point.time - centre).abs();
     let usual = estimate(&points.iter().map(off).collect::<Vec<_>>());
-    let most = usual.map_or(f64::INFINITY, |it| it.centre * ASTRAY);
-    let kept = points.iter().filter(|it| off(it) <= most);
+    let most = usual.map_or(f64::INFINITY, |estimate| estimate.centre * ASTRAY);
+    let kept = points.iter().filter(|point| off(point) <= most);
     kept.copied().collect()
 }
 
@@ -120,7 +122,11 @@ mod tests {
     fn what_lies_far_off_says_nothing_of_the_pace() {
         let mut all = load(1.0);
         all.push(reading(1e4, 20.0, false));
-        assert!(factors(&all, 10.0).iter().all(|it| (it - 1.0).abs() < 1e-9));
+        assert!(
+            factors(&all, 10.0)
+                .iter()
+                .all(|factor| (factor - 1.0).abs() < 1e-9)
+        );
     }
 
     #[test]
@@ -128,7 +134,11 @@ mod tests {
         let mut all = load(1.0);
         // Slower for it is the other clock, and not for its pace.
         all.extend([reading(900.0, 20.0, true); 8]);
-        assert!(factors(&all, 10.0).iter().all(|it| (it - 1.0).abs() < 1e-9));
+        assert!(
+            factors(&all, 10.0)
+                .iter()
+                .all(|factor| (factor - 1.0).abs() < 1e-9)
+        );
     }
 
     #[test]

@@ -100,7 +100,8 @@ fn gc(client: &mut Client, wanted: &Operation, drawable: u32) -> Result<u32, Mea
 fn pixmap(client: &mut Client, depth: u8) -> Result<Option<u32>, MeasureError> {
     let screen = &client.screen;
     let allowed = screen.allowed_depths.iter();
-    let known = depth == screen.root_depth || allowed.into_iter().any(|it| it.depth == depth);
+    let known =
+        depth == screen.root_depth || allowed.into_iter().any(|allowed| allowed.depth == depth);
     known.then(|| client.pixmap(depth, LARGE)).transpose()
 }
 

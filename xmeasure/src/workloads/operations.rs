@@ -29,24 +29,30 @@ fn by_kind(phase: &Phase, all: &[Operation]) -> Vec<Operation> {
 fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Option<Operation> {
     let mut typical = operations.clone().last()?.clone();
     let items = typical.items.len();
-    let alike = |it: &&Operation| {
-        it.items.len() == items
-            && it.effect == typical.effect
-            && it.attributes == typical.attributes
+    let alike = |operation: &&Operation| {
+        operation.items.len() == items
+            && operation.effect == typical.effect
+            && operation.attributes == typical.attributes
     };
     let alike: Vec<&Operation> = operations.filter(alike).collect();
-    let size = |at: usize| mean(alike.iter().filter_map(|it| it.items.get(at).copied()));
+    let size = |at: usize| {
+        mean(
+            alike
+                .iter()
+                .filter_map(|operation| operation.items.get(at).copied()),
+        )
+    };
     typical.items = (0..items).map(size).collect();
-    typical.op_size = mean(alike.iter().map(|it| it.op_size));
+    typical.op_size = mean(alike.iter().map(|operation| operation.op_size));
     let of = |figure: fn(&Surroundings) -> f64| {
         let all = alike.iter();
-        mean(all.filter_map(move |it| it.surroundings.as_ref().map(figure)))
+        mean(all.filter_map(move |operation| operation.surroundings.as_ref().map(figure)))
     };
     typical.surroundings = typical.surroundings.map(|_| Surroundings {
-        siblings: of(|it| it.siblings),
-        rectangles: of(|it| it.rectangles),
-        overlapped: of(|it| it.overlapped),
-        pixels: of(|it| it.pixels),
+        siblings: of(|around| around.siblings),
+        rectangles: of(|around| around.rectangles),
+        overlapped: of(|around| around.overlapped),
+        pixels: of(|around| around.pixels),
     });
     Some(typical)
 }

@@ -22,7 +22,10 @@ pub(crate) fn narrow(loads: &mut Loads, plan: &Plan, tracker: &mut Tracker) {
         let operation = first(&candidate.probe);
         described.push((operation, candidate.series, Some(candidate.single)));
     }
-    let all: Vec<Operation> = described.iter().filter_map(|it| it.0.clone()).collect();
+    let all: Vec<Operation> = described
+        .iter()
+        .filter_map(|described| described.0.clone())
+        .collect();
     let needs = Needs::new(plan, all.iter());
     for (operation, mut series, single) in described {
         let Some(operation) = operation.filter(|operation| needs.include(operation)) else {
@@ -30,7 +33,7 @@ pub(crate) fn narrow(loads: &mut Loads, plan: &Plan, tracker: &mut Tracker) {
         };
         if let Some(sizes) = needs.sizes(&operation) {
             series = at_sizes(series, sizes, &mut |load| {
-                first(load).and_then(|it| it.items.first().copied())
+                first(load).and_then(|operation| operation.items.first().copied())
             });
         }
         loads.single.extend(single.into_iter().flatten());
@@ -45,7 +48,7 @@ pub(crate) fn tell_apart(loads: &mut Loads, tracker: &mut Tracker) {
     let mut is_new = |load: Option<Workload>| {
         let operation = load.and_then(|load| tracker.describe(&load).into_iter().flatten().next());
         operation.is_some_and(|operation| {
-            let new = seen.iter().all(|it| !is_alike(it, &operation));
+            let new = seen.iter().all(|known| !is_alike(known, &operation));
             seen.push(operation);
             new
         })
@@ -135,7 +138,7 @@ impl<'a> Needs<'a> {
             || self
                 .out_of_reach
                 .iter()
-                .any(|it| it.request == operation.request)
+                .any(|wanted| wanted.request == operation.request)
     }
 }
 

@@ -203,7 +203,9 @@ impl Shape {
                 coordinate_mode,
                 drawable,
                 gc,
-                points: boxes(3, count, index).map(|it| corner(&it)).collect(),
+                points: boxes(3, count, index)
+                    .map(|square| corner(&square))
+                    .collect(),
             }),
             Shape::Line => core(PolyLineRequest {
                 coordinate_mode,
@@ -284,10 +286,10 @@ pub(super) fn boxes(side: u16, count: usize, index: usize) -> impl Iterator<Item
 
 /// Squares whose outline, a pixel more than their side, stays within the window.
 fn outlines(side: u16, count: usize, index: usize) -> impl Iterator<Item = Rectangle> {
-    boxes(side + 1, count, index).map(move |it| Rectangle {
+    boxes(side + 1, count, index).map(move |square| Rectangle {
         width: side,
         height: side,
-        ..it
+        ..square
     })
 }
 
@@ -407,7 +409,7 @@ mod tests {
                     assert!(
                         points
                             .iter()
-                            .all(|it| side.contains(&it.x) && side.contains(&it.y))
+                            .all(|point| side.contains(&point.x) && side.contains(&point.y))
                     );
                     let (right, down) = direction.step(length, index);
                     let long = f64::from(right).hypot(f64::from(down));

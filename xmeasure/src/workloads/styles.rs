@@ -59,13 +59,13 @@ impl Style {
     /// Each that differs from the common one in one attribute, the common one first: main effects.
     pub(super) fn single(strokes: bool, thorough: bool) -> Vec<Style> {
         let mut all = vec![COMMON];
-        let functions = (0..16_u32).filter(|&it| it != u32::from(GX::COPY));
+        let functions = (0..16_u32).filter(|&function| function != u32::from(GX::COPY));
         let few = [
             u32::from(GX::XOR),
             u32::from(GX::AND),
             u32::from(GX::INVERT),
         ];
-        for function in functions.filter(|it| thorough || few.contains(it)) {
+        for function in functions.filter(|function| thorough || few.contains(function)) {
             all.push(Style {
                 function: GX::from(function),
                 ..COMMON
@@ -137,7 +137,7 @@ impl Style {
     /// The style that an operation's attributes ask for; what they do not say is as usual.
     pub(super) fn of(attributes: &Attributes) -> Style {
         let index = |name: &str, names: &[&str]| match attributes.get(name.into()) {
-            Some(Value::Name(value)) => names.iter().position(|it| *it == value.as_str()),
+            Some(Value::Name(value)) => names.iter().position(|name| *name == value.as_str()),
             _ => None,
         };
         let number = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok());
@@ -235,13 +235,13 @@ mod tests {
             combined
                 .iter()
                 .take(combined.len() - 1)
-                .all(|it| it.differences() == 2)
+                .all(|style| style.differences() == 2)
         );
         assert_eq!(combined.last().map(Style::differences), Some(4));
         assert!(
             Style::combined(false)
                 .iter()
-                .all(|it| it.line == LineStyle::SOLID)
+                .all(|style| style.line == LineStyle::SOLID)
         );
     }
 

@@ -70,7 +70,8 @@ fn among(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
 
 /// Loads in which mapped windows are all unmapped and then mapped again, and changed.
 fn all_go_and_come(loads: &mut Loads, ground: Ground, actors: &[Actor]) {
-    let each = |request: fn(&Window) -> Vec<u8>| phase(actors.iter().map(|it| request(&it.id)));
+    let each =
+        |request: fn(&Window) -> Vec<u8>| phase(actors.iter().map(|window| request(&window.id)));
     loads.push(ground.load([each(unmap), each(map)]));
     ground.change(loads, actors, StackMode::ABOVE);
 }
@@ -98,7 +99,7 @@ fn over(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
 fn large(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     let ground = Ground::new(client, true)?;
     let place = ARENA / 2;
-    let all = (0..4).map(|it| (ground.window, cell(it, place, ARENA)));
+    let all = (0..4).map(|at| (ground.window, cell(at, place, ARENA)));
     let actors = grown(client, all, LARGE)?;
     come_and_go(loads, ground, &actors, StackMode::ABOVE);
     Ok(())
@@ -124,7 +125,7 @@ fn grown(
 /// them to unmap all before the first is mapped: the end of a batch would outweigh them.
 fn come_and_go(loads: &mut Loads, ground: Ground, actors: &[Actor], lowest: StackMode) {
     let turns = (0..CHANGES).flat_map(|_| actors);
-    let mut phase = phase(turns.flat_map(|it| [unmap(&it.id), map(&it.id)]));
+    let mut phase = phase(turns.flat_map(|window| [unmap(&window.id), map(&window.id)]));
     phase.kinds = 2;
     loads.push(ground.load([phase]));
     ground.change(loads, actors, lowest);

@@ -90,7 +90,10 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
             continue;
         };
         let longest = (SIDE / face.width.max(1)).clamp(2, LENGTHS[3]);
-        let mut lengths: Vec<u16> = plan.sizes(&LENGTHS).map(|it| *it.min(&longest)).collect();
+        let mut lengths: Vec<u16> = plan
+            .sizes(&LENGTHS)
+            .map(|length| *length.min(&longest))
+            .collect();
         lengths.dedup();
         for kind in Kind::ALL {
             if !plan.wants(kind.name()) {
@@ -127,7 +130,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
         for wanted in &plan.wanted {
             let Some(kind) = Kind::ALL
                 .into_iter()
-                .find(|it| it.name() == wanted.request.as_str())
+                .find(|request| request.name() == wanted.request.as_str())
             else {
                 continue;
             };

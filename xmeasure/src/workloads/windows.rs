@@ -248,7 +248,8 @@ fn subwindows(
     let ground = Ground::new(client, seen)?;
     let parents = parents(client, ground, count, 100)?;
     let born = children(client, &parents, count).1;
-    let each = |request: &dyn Fn(Window) -> Vec<u8>| phase(parents.iter().map(|it| request(*it)));
+    let each =
+        |request: &dyn Fn(Window) -> Vec<u8>| phase(parents.iter().map(|parent| request(*parent)));
     let map = |window| core(MapSubwindowsRequest { window });
     let unmap = |window| core(UnmapSubwindowsRequest { window });
     let destroy = |window| core(DestroySubwindowsRequest { window });
@@ -397,7 +398,7 @@ mod tests {
     fn children_have_places_of_their_own_within_their_parent() {
         for children in [1, 4, 16, 64] {
             let side = side_for(children) - (PLACE - SIDE);
-            let mut places: Vec<_> = (0..children).map(|it| child_at(it, children)).collect();
+            let mut places: Vec<_> = (0..children).map(|at| child_at(at, children)).collect();
             let inside = |at: i16| at >= 0 && at.cast_unsigned() + SIDE <= side;
             assert!(places.iter().all(|(x, y)| inside(*x) && inside(*y)));
             places.sort_unstable();

@@ -108,8 +108,8 @@ pub(crate) struct Workload {
 
 /// Bytes that a unit has about, so that the sender hands many requests over at once.
 const UNIT: usize = 1 << 15;
-/// Requests in a unit at most.
-const MOST: usize = 4096;
+/// No unit has more requests.
+const UNIT_REQUESTS: usize = 4096;
 /// Work of one unit at most, in pixels: a few milliseconds of any server.
 const LONG_WORK: usize = 500_000;
 
@@ -122,7 +122,7 @@ impl Workload {
     /// Two requests in turn, of which the second undoes what the first does.
     pub(crate) fn alternating(there: &[u8], back: &[u8]) -> Workload {
         let both = [there, back].concat();
-        let count = (UNIT / both.len().max(4)).clamp(1, MOST / 2);
+        let count = (UNIT / both.len().max(4)).clamp(1, UNIT_REQUESTS / 2);
         let mut phase = Phase::new((0..count).map(|_| both.clone()), Sync::RoundTrip);
         phase.requests *= 2;
         phase.kinds = 2;
@@ -138,7 +138,7 @@ impl Workload {
     /// in about pixels, keeps units of long requests short.
     pub(crate) fn varied(sync: Sync, work: usize, request: impl Fn(usize) -> Vec<u8>) -> Workload {
         let length = request(0).len().max(4);
-        let most = (LONG_WORK / work.max(1)).clamp(1, MOST);
+        let most = (LONG_WORK / work.max(1)).clamp(1, UNIT_REQUESTS);
         let count = (UNIT / length).clamp(1, most);
         Workload::cycle([Phase::new((0..count).map(request), sync)])
     }

@@ -104,8 +104,8 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
     Workload::varied(Sync::ReadBack, work, |index| {
         let index = index % (SHAPES / count);
         let places = boxes(rows, count, index).enumerate();
-        let traps = places.map(|(at, it)| {
-            let place = (i32::from(it.x), i32::from(it.y));
+        let traps = places.map(|(at, corner)| {
+            let place = (i32::from(corner.x), i32::from(corner.y));
             bar(place, (width, height), scattered(index * count + at))
         });
         let request = TrapezoidsRequest {
@@ -158,8 +158,8 @@ pub(super) fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) ->
 fn triangles(layers: Layers, side: u16, count: usize) -> Workload {
     let work = usize::from(side) * usize::from(side) * count * 8;
     Workload::varied(Sync::ReadBack, work, |index| {
-        let triangles = boxes(side, count, index).map(|it| {
-            let (x, y, side) = (i32::from(it.x), i32::from(it.y), i32::from(side));
+        let triangles = boxes(side, count, index).map(|corner| {
+            let (x, y, side) = (i32::from(corner.x), i32::from(corner.y), i32::from(side));
             Triangle {
                 p1: point(x, y),
                 p2: point(x + side, y),
@@ -193,14 +193,14 @@ mod tests {
             for (width, height) in [(TINY, TINY), (2 * STEPS, 2 * STEPS), (STEPS, 100 * STEPS)] {
                 let step = ONE / i32::from(STEPS);
                 for round in 0..100 {
-                    let it = bar(place, (width, height), scattered(at + 4 * round));
-                    let wide = |of: fn(&super::Linefix) -> i32| of(&it.right) - of(&it.left);
+                    let trap = bar(place, (width, height), scattered(at + 4 * round));
+                    let wide = |of: fn(&super::Linefix) -> i32| of(&trap.right) - of(&trap.left);
                     assert_eq!(
                         wide(|line| line.p1.x) + wide(|line| line.p2.x),
                         i32::from(2 * width) * step
                     );
-                    assert_eq!(it.bottom - it.top, i32::from(height) * step);
-                    let ends = [it.left.p1, it.left.p2, it.right.p1, it.right.p2];
+                    assert_eq!(trap.bottom - trap.top, i32::from(height) * step);
+                    let ends = [trap.left.p1, trap.left.p2, trap.right.p1, trap.right.p2];
                     let inside = 0..=i32::from(SIDE) * ONE;
                     assert!(
                         ends.iter()

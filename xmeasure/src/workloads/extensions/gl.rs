@@ -49,7 +49,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         let spoken = client.ask_extension(version, major)?;
         plain(loads, version, major);
         // Opening the device is left out: it hands out access to the graphics card.
-        if spoken.is_some_and(|it| (it.major_version, it.minor_version) >= (1, 2)) {
+        if spoken.is_some_and(|version| (version.major_version, version.minor_version) >= (1, 2)) {
             let (depth, bpp) = (24, 32);
             plain(
                 loads,

@@ -47,7 +47,7 @@ const OPERATORS: [&str; 14] = [
 /// Adds loads of what `plan` wants of RENDER, as far as they can be made.
 pub(crate) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let mut wanted = plan.wanted.iter();
-    if !wanted.any(|it| it.request.as_str().starts_with("RENDER:")) {
+    if !wanted.any(|wanted| wanted.request.as_str().starts_with("RENDER:")) {
         return Ok(());
     }
     let Some(major) = client.extension("RENDER")? else {

@@ -45,7 +45,8 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     };
     let length = image.length(SIDE);
     attach(client, loads, major);
-    let by_fd = version.is_some_and(|it| (it.major_version, it.minor_version) >= BY_DESCRIPTOR);
+    let by_fd = version
+        .is_some_and(|version| (version.major_version, version.minor_version) >= BY_DESCRIPTOR);
     if by_fd {
         descriptors(client, loads, major);
     } else {
@@ -222,7 +223,8 @@ pub(crate) fn share(
         return Ok(None);
     };
     let version = client.ask_extension(QueryVersionRequest, major)?;
-    if version.is_none_or(|it| (it.major_version, it.minor_version) < BY_DESCRIPTOR) {
+    if version.is_none_or(|version| (version.major_version, version.minor_version) < BY_DESCRIPTOR)
+    {
         return Ok(None);
     }
     let pixel_bytes = image.bits.div_ceil(8);
