@@ -21,7 +21,7 @@
 //!
 //! `byte_read` is what a byte of a very long NoOperation costs, the least that it can; what short
 //! requests cost more for being read in pieces is in their entries. A server that falls asleep
-//! within a batch, because bytes are still being sent, does so behind a real client as well.
+//! within a batch, because bytes are still being sent, does so with a real client as well.
 //!
 //! What a cost is filed under (name, attributes, sizes of the items) is computed by feeding the
 //! very bytes that are sent through `protocol` and `session`, the code that looks costs up.

@@ -53,7 +53,7 @@ pub struct Pin {
 
 impl Pin {
     /// The last two processors that this process may run on; `None` where there is one only. The
-    /// first is left alone: it is where interrupts go by default.
+    /// first is left alone: interrupts arrive there by default.
     pub fn usual() -> Option<Pin> {
         let allowed = sched_getaffinity(None).ok()?;
         let mut from_last = (0..CpuSet::MAX_CPU)

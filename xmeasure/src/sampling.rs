@@ -7,6 +7,7 @@ pub(crate) mod job;
 pub(crate) mod live;
 mod pace;
 pub(crate) mod reading;
+pub(crate) mod readings;
 pub(crate) mod rounding;
 pub(crate) mod sampler;
 pub(crate) mod statistics;

@@ -6,7 +6,7 @@ use x11prof_session::Operation;
 use crate::fit::transport::{BothClocks, Transport};
 use crate::sampling::job::Job;
 use crate::sampling::reading::Reading;
-use crate::sampling::sampler::Readings;
+use crate::sampling::readings::Readings;
 use crate::sampling::statistics::{Estimate, estimate};
 use crate::server::connection::Answers;
 use crate::workloads::workload::Phase;

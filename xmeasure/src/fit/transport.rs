@@ -4,8 +4,8 @@ use x11prof_cost_model::{Clock, TransportCosts};
 
 use crate::sampling::job::{Alone, BySync, Job};
 use crate::sampling::reading::Reading;
+use crate::sampling::readings::{AlonePair, Readings};
 use crate::sampling::rounding::measured;
-use crate::sampling::sampler::{AlonePair, Readings};
 use crate::sampling::statistics::{Estimate, estimate};
 use crate::workloads::transport::Longer;
 use crate::workloads::workload::Sync;

@@ -1,7 +1,7 @@
-//! How much dearer than usual a request is that has not run for a while. What is usual are small
-//! requests that end with their own handler. Input and cursors run through much more of a server
-//! (devices, grabs, focus, the sprite, and what its block handlers do for them), all of it cold, and a
-//! stream of them shows none of that: so each is measured behind sleeps by itself.
+//! How much more than usual a request costs that has not run for a while. Usual are small requests
+//! that end with their own handler. Input and cursors run through much more of a server (devices,
+//! grabs, focus, the sprite, and what its block handlers do for them), all of it cold. A stream of
+//! them does not show that: so each is measured after sleeps, by itself.
 
 mod requests;
 
@@ -26,8 +26,8 @@ use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 use crate::server::wire::{input_focus, no_operation};
 
-/// The sleep behind which they are measured, and what is waited before that: a viewer is sent what it is to see,
-/// which has prices of its own.
+/// The sleep after which they are measured, and the wait before that, in which a viewer is sent what
+/// it is to see: that has prices of its own.
 const SLEEP: Duration = Duration::from_millis(10);
 const SHOWN: Duration = Duration::from_millis(30);
 /// How often each is measured, and in a quick calibration.

@@ -199,8 +199,8 @@ fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
         };
         entries.push(entry(&operation, usual));
     }
-    let dear = |time: &Estimate| each || time.centre > EXPENSIVE * usual.centre;
-    let own = read.iter().filter(|(_, time)| dear(time));
+    let expensive = |time: &Estimate| each || time.centre > EXPENSIVE * usual.centre;
+    let own = read.iter().filter(|(_, time)| expensive(time));
     entries.extend(own.map(|(operation, time)| entry(operation, *time)));
     entries
 }
@@ -241,7 +241,7 @@ fn resolution(pixels: u16, millimeters: u16) -> u32 {
 }
 
 /// Of the name of a scalable font the one of 12 points at so many dots an inch, as text often is (X
-/// Logical Font Description Conventions, section 4); `None` of others. What scaling takes goes by the size.
+/// Logical Font Description Conventions, section 4); `None` of others. What scaling takes depends on the size.
 fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
     /// Decipoints, and as many in an inch.
     const SIZE: u32 = 120;

@@ -1,5 +1,5 @@
-//! A few loads measured at the beginning and at the end of a calibration: whether what was measured
-//! in between has left something behind that lasts.
+//! A few loads measured at the beginning and at the end of a calibration: whether the measurements
+//! between them have a lasting effect on the server.
 //!
 //! As many of them draw as do not, so that neither an effect on drawing nor one on all else passes
 //! for the drift of the machine, which is what most of them show.
@@ -158,7 +158,7 @@ impl Probe for References {
         "references"
     }
 
-    /// As good as nothing.
+    /// Part of the passes.
     fn lasts(&self) -> Lasts {
         Lasts::default()
     }

@@ -43,7 +43,7 @@ impl BusyClient {
         let start = Instant::now();
         while start.elapsed() < time {
             for _ in 0..STRIDE {
-                // Not one behind the other, and none twice before all others.
+                // Not one after the other, and none twice before all others.
                 self.at = (self.at * 5 + 1) % (ROWS * COLUMNS);
                 let row = STEPS.get(self.at / COLUMNS);
                 if let Some(step) = row.and_then(|row| row.get(self.at % COLUMNS)) {

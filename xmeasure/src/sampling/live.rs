@@ -1,6 +1,7 @@
 //! Running loads on a real server, and reading the clocks.
 
 mod after_answers;
+mod clocks;
 mod paced;
 
 use std::io;
@@ -18,30 +19,17 @@ use crate::sampling::pace::{Looks, PaceWatch};
 use crate::sampling::reading::{Place, Reading};
 use crate::server::clock::ProcessClock;
 use crate::server::connection::{Answers, Load, RawConnection, Until};
-use crate::server::process::{self, Pinned};
+use crate::server::process::Pinned;
 use crate::server::target::Target;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// How long the server is given to fall asleep; one that never does is read as it is.
-const SETTLE: Duration = Duration::from_millis(50);
-/// The pause between two looks at whether it sleeps.
-const LOOK: Duration = Duration::from_micros(20);
 /// How long a sender on another processor looks for room before it sleeps. A server that reads large
 /// images empties the rest of a socket in less time than it takes to wake a process there; one that
 /// takes longer over its requests is at work meanwhile.
 const EAGER: Duration = Duration::from_micros(50);
 /// The pause between requests sent alone: the server falls asleep in it.
 const PAUSE: Duration = Duration::from_micros(200);
-
-/// What the kernel says of a server that sleeps.
-#[derive(Debug, Clone, Copy)]
-struct Asleep {
-    /// Its processor time.
-    time: Duration,
-    /// How often it has gone to sleep; `None` where it did not settle.
-    sleeps: Option<u64>,
-}
 
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
@@ -138,27 +126,7 @@ impl LiveServer {
         }
     }
 
-    /// The server's processor time, read once it sleeps: only then is it exact.
-    fn processor_time(&self) -> Option<Asleep> {
-        let clock = self.clock?;
-        let sleeps = self.wait_for_sleep();
-        let time = clock.now()?;
-        Some(Asleep { time, sleeps })
-    }
-
-    /// Waits until the server sleeps, and tells how often it has gone to sleep by then.
-    fn wait_for_sleep(&self) -> Option<u64> {
-        let start = Instant::now();
-        loop {
-            let sleeps = self.raw.pid.and_then(process::asleep);
-            if sleeps.is_some() || start.elapsed() >= SETTLE {
-                return sleeps;
-            }
-            thread::sleep(LOOK);
-        }
-    }
-
-    /// Sends a load with a synchronisation behind it, and reads the clocks.
+    /// Sends a load with a synchronisation after it, and reads the clocks.
     fn timed(
         &mut self,
         load: Load<'_>,
@@ -190,41 +158,6 @@ impl LiveServer {
         (reading.requests, reading.syncs) = (requests, 1);
         reading.apart = self.apart();
         Ok((reading, answers))
-    }
-
-    /// For how long the server could have run but had no processor, and the sender's processor time.
-    fn kept_and_own(&self) -> Option<(Duration, Duration)> {
-        Some((process::kept_waiting(self.raw.pid?)?, self.own?.now()?))
-    }
-
-    /// How much of `wall` somebody else had the processor for. Where the sender is apart, that is
-    /// for how long the server was kept waiting. Where both share one, one of them always has
-    /// work, and it is what neither ran for.
-    fn lost(
-        &self,
-        wall: Duration,
-        server: Option<f64>,
-        kept_and_own: Option<(Duration, Duration)>,
-    ) -> f64 {
-        let (Some((kept, own)), Some(server)) = (kept_and_own, server) else {
-            return 0.0;
-        };
-        match self.apart() {
-            Some(true) => micros(kept),
-            _ => (micros(wall) - server - micros(own)).max(0.0),
-        }
-    }
-
-    fn since(&self, before: Option<Asleep>, wall: Duration) -> Reading {
-        let both = before.zip(self.processor_time());
-        let sleeps =
-            both.and_then(|(before, after)| Some(after.sleeps?.saturating_sub(before.sleeps?)));
-        Reading {
-            cpu: both.map(|(before, after)| micros(after.time.saturating_sub(before.time))),
-            wall: micros(wall),
-            sleeps,
-            ..Reading::default()
-        }
     }
 
     fn set_the_scene(&mut self, workload: &Workload) -> io::Result<()> {

@@ -6,14 +6,13 @@ use std::time::Duration;
 use x11prof_cost_model::Clock;
 
 use crate::plan::{AIM, Plan};
-use crate::sampling::executor::{Executor, Settled};
-use crate::sampling::job::{Alone, BySync, Job};
+use crate::sampling::executor::Executor;
+use crate::sampling::job::{Alone, Job};
 use crate::sampling::reading::{Place, Reading};
+use crate::sampling::readings::{Cut, Readings};
 use crate::sampling::statistics::{LEAST, estimate};
 use crate::sampling::steady;
 use crate::server::connection::Answers;
-use crate::server::wire;
-use crate::workloads::transport::TransportLoads;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Synchronisations measured together.
@@ -36,47 +35,6 @@ const LONGER: u32 = 3;
 const PHASE_SHARE: f64 = 0.25;
 const PHASE_BATCHES: f64 = 4.0;
 
-/// A request without an answer and one with, alone.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AlonePair {
-    pub(crate) nothing: Alone,
-    pub(crate) question: Alone,
-}
-
-impl AlonePair {
-    /// NoOperation and GetInputFocus, sent from there.
-    fn new(place: Place) -> AlonePair {
-        let question = wire::input_focus();
-        AlonePair {
-            nothing: Alone::new(wire::no_operation(1), false, place),
-            question: Alone::new(question, true, place),
-        }
-    }
-}
-
-/// All loads of the passes and all readings of them.
-#[derive(Debug, Clone)]
-pub(crate) struct Readings {
-    /// By kind: one reading a pass.
-    pub(crate) syncs: BySync<Vec<Reading>>,
-    /// Alone from the usual place, and from the other one where there is one.
-    pub(crate) alone: AlonePair,
-    pub(crate) alone_elsewhere: Option<AlonePair>,
-    pub(crate) transport: TransportLoads<Job>,
-    pub(crate) requests: Vec<Job>,
-    /// Why it ended before every load had been measured often enough.
-    pub(crate) cut: Option<Cut>,
-}
-
-/// What ended a sampling early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cut {
-    /// The user.
-    Stopped,
-    /// The plan's time limit.
-    Time,
-}
-
 /// Where a sampling stands: the request that comes next, batches done and still to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
@@ -84,57 +42,6 @@ pub(crate) struct Step {
     pub(crate) request: Option<&'static str>,
     pub(crate) done: usize,
     pub(crate) to_do: usize,
-}
-
-impl Readings {
-    /// Nothing read yet; `elsewhere` where the sender can be put on another processor.
-    pub(crate) fn new(
-        transport: TransportLoads<Job>,
-        requests: Vec<Job>,
-        elsewhere: bool,
-    ) -> Readings {
-        Readings {
-            syncs: BySync::default(),
-            alone: AlonePair::new(Place::Usual),
-            alone_elsewhere: elsewhere.then(|| AlonePair::new(Place::Other)),
-            transport,
-            requests,
-            cut: None,
-        }
-    }
-
-    /// All loads, the transport's first.
-    pub(crate) fn jobs(&self) -> impl Iterator<Item = &Job> {
-        self.transport.all().into_iter().chain(&self.requests)
-    }
-
-    /// Every list of readings of one kind.
-    fn lists_mut(&mut self) -> Vec<&mut Vec<Reading>> {
-        let BySync {
-            read_back,
-            round_trip,
-            turns,
-        } = &mut self.syncs;
-        let mut lists = vec![read_back, round_trip, turns];
-        let pairs = [Some(&mut self.alone), self.alone_elsewhere.as_mut()];
-        for AlonePair { nothing, question } in pairs.into_iter().flatten() {
-            lists.extend([&mut nothing.readings, &mut question.readings]);
-        }
-        let jobs = self.transport.all_mut().into_iter();
-        let jobs = jobs.chain(&mut self.requests);
-        lists.extend(jobs.flat_map(|job| &mut job.readings));
-        lists
-    }
-
-    /// Brings all readings to the pace of the whole calibration.
-    pub(crate) fn settle(&mut self, settled: &Settled) {
-        for readings in self.lists_mut() {
-            let factors = steady::factors(readings, settled.mean_us);
-            for (reading, factor) in readings.iter_mut().zip(factors) {
-                *reading = reading.times(factor * settled.factor);
-            }
-        }
-    }
 }
 
 /// Measures all loads of `readings`, the transport's in every pass, the others until their figures

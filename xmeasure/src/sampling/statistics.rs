@@ -13,8 +13,8 @@ const CONSISTENCY: f64 = 0.6745;
 /// The middle of some readings with how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
-    /// The mean of the half in the middle: where a reading is now this and now that, it goes by how often
-    /// it is either, which a median does not.
+    /// The mean of the half in the middle: where readings have one of two values, it shows how often
+    /// each comes, which a median does not.
     pub(crate) centre: f64,
     /// Half the width of the median's 95 % confidence interval, in the same unit; half the samples' range
     /// where they are too few for an interval (fewer than six), `None` of a single one.
@@ -67,8 +67,8 @@ fn median(sorted: &[f64]) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// The mean of the half of `samples` in the middle; `None` without samples. Where a time is now one and now
-/// another, what many take together goes by how often each is, which a median does not tell.
+/// The mean of the half of `samples` in the middle; `None` without samples. Where a time has one of two
+/// values, what many take together depends on how often each comes, which a median does not tell.
 pub(crate) fn midmean(samples: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_midmean_goes_by_how_often_each_is() {
+    fn a_midmean_shows_how_often_each_value_comes() {
         assert_eq!(midmean([1.0, 9.0, 1.0, 9.0]), Some(5.0));
         assert_eq!(midmean([1e9, 3.0, 2.0, -1e9, 1.0, 2.0]), Some(2.0));
         assert_eq!(midmean([7.0]), Some(7.0));

@@ -1,21 +1,21 @@
-//! Readings at one pace. Where others have a part in the processor's core, a batch takes now so long and now half
-//! as long again, by how much they do meanwhile; a piece of work that is always the same, looked at during each
-//! batch, tells. Each reading was brought to one pace by the usual power of that; some loads go with it by
-//! more and some by less, which is seen in their own readings.
+//! Readings at one pace. Where others use the processor's core, a batch takes up to twice as long. A
+//! piece of work that is always the same, timed during each batch, shows by how much. Each reading was
+//! brought to one pace by the usual power of that; some loads depend on the pace by more and some by
+//! less, which their own readings show.
 
 use crate::sampling::reading::Reading;
 use crate::sampling::statistics::estimate;
 
-/// How much it weighs beside the readings that a load goes with the pace as usual: as much as this sum of squared
-/// deviations of the logarithm of the pace, that of two readings three tenths apart.
+/// The weight, beside the readings, of the assumption that a load depends on the pace as usual: this
+/// sum of squared deviations of the logarithm of the pace, that of two readings three tenths apart.
 const WEIGHT: f64 = 0.045;
 /// No load depends on the pace by so much more or less than usual.
 const STRONGEST: f64 = 1.0;
-/// A reading that is so many times as far off as usual says nothing of how a load goes with the pace.
+/// A reading that is this many times as far off as usual says nothing about the pace.
 const ASTRAY: f64 = 3.0;
 
-/// What each of these readings, of one load, is to be multiplied by to be that at the pace `at_us`: 1 for one
-/// during which it was not looked.
+/// What each of these readings, of one load, is to be multiplied by to be at the pace `at_us`: 1 for
+/// one during which the pace was not read.
 pub(crate) fn factors(readings: &[Reading], at_us: f64) -> Vec<f64> {
     let points: Vec<Option<Point>> = readings.iter().map(Point::of).collect();
     let power = power(&points);
@@ -51,8 +51,8 @@ impl Point {
     }
 }
 
-/// To what power of the pace the times still go, the clocks each by itself: by least squares, those far off left
-/// out.
+/// The power of the pace that the times still depend on, each clock by itself: by least squares,
+/// without those far off.
 fn power(points: &[Option<Point>]) -> f64 {
     let mut apart: Vec<Point> = points.iter().flatten().copied().collect();
     apart.sort_by_key(|point| point.apart);

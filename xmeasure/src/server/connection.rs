@@ -87,7 +87,7 @@ pub(crate) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// These bytes of so many requests, and nothing behind them.
+    /// These bytes, `requests` requests, and nothing after them.
     pub(crate) fn once(unit: &'a [u8], requests: u64) -> Load<'a> {
         Load {
             unit,

@@ -13,7 +13,7 @@ pub(crate) fn extension(request: impl Request, major: u8) -> Vec<u8> {
     let (mut bytes, _fds) = request.serialize(major);
     let words = bytes.len() / 4;
     if u16::try_from(words).is_err() && bytes.len() >= 4 {
-        // BIG-REQUESTS: a zero length, and the true one behind it, which counts itself.
+        // BIG-REQUESTS: a zero length, and the true one after it, which counts itself.
         let length = u32::try_from(words + 1).unwrap_or(u32::MAX).to_ne_bytes();
         if let Some(short) = bytes.get_mut(2..4) {
             short.fill(0);

@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_series_is_made_to_measure() {
-        // What it costs goes by the square of what it is made from.
+        // What it costs grows with the square of what it is made from.
         let load = |side: u16| Workload::repeated(&side.to_ne_bytes(), Sync::RoundTrip);
         let series = Series::new([1, 500], load);
         let made = at_sizes(series, &[99.0, 101.0, 2500.0, 1e9], &mut |load| {

@@ -315,7 +315,7 @@ fn circle(within: Rectangle) -> Arc {
     }
 }
 
-/// Lines one behind the other; sloped ones go down in the upper half of the window and up in the
+/// Lines one after the other; sloped ones go down in the upper half of the window and up in the
 /// lower, so that all stay within it.
 fn polyline(direction: Direction, length: u16, count: usize, index: usize) -> Vec<Point> {
     let times = |often: usize| {

@@ -260,7 +260,7 @@ fn words(start: usize, length: usize) -> Vec<u8> {
 }
 
 /// `count` times the same text item of PolyText: its length in characters of `width` bytes, a
-/// delta of 0, the characters; and the padding of the request behind the last.
+/// delta of 0, the characters; and the padding of the request after the last.
 fn items(characters: &[u8], width: usize, count: usize) -> Vec<u8> {
     let length = u8::try_from(characters.len() / width)
         .unwrap_or(254)

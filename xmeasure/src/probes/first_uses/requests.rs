@@ -95,7 +95,7 @@ impl Requests {
     }
 
     /// Two cursors in turn on the window that the pointer is in. A server that draws them looks from then on
-    /// at whether drawing meets one, so that this comes behind all else.
+    /// at whether drawing meets one, so that this comes last.
     fn cursors(&mut self, client: &mut Client, plan: &Plan) -> Result<(), MeasureError> {
         let window = client.window;
         self.before = Some(core(warp(window, (PLACE, PLACE))));

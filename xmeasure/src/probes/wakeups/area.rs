@@ -1,5 +1,5 @@
-//! A large area that is filled behind a sleep, to see what cold pixels cost: its rows lie far apart in memory,
-//! as those of most windows do.
+//! A large area that is filled after a sleep, to see what cold pixels cost: its rows lie far apart
+//! in memory, as those of most windows do.
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 

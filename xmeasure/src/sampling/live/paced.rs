@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use x11prof_cost_model::{Micros, Pace};
 
-use super::{Asleep, LiveServer, micros};
+use super::clocks::Asleep;
+use super::{LiveServer, micros};
 use crate::sampling::executor::Settled;
 use crate::sampling::pace::{Looked, OF_FEW_LOOKS, OF_MANY_LOOKS, PaceWatch};
 use crate::sampling::reading::{Place, Reading};
@@ -18,7 +19,7 @@ const LOOKS: Duration = Duration::from_micros(500);
 /// second at a time.
 const FINDING: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_micros(100);
-/// How many looks behind single requests make one.
+/// How many looks after single requests make one.
 const AT_ONCE: u32 = 3;
 
 impl LiveServer {
@@ -80,7 +81,7 @@ impl LiveServer {
     }
 
     /// What comes of `what`, and what a look takes meanwhile: while it runs where the processor is watched, or
-    /// else right before and behind it.
+    /// else right before and after it.
     pub(super) fn meanwhile<T>(
         &mut self,
         what: impl FnOnce(&mut LiveServer) -> io::Result<T>,
@@ -93,7 +94,7 @@ impl LiveServer {
         let before = self.pace_now();
         let all = what(self)?;
         let pace = before.zip(self.pace_now());
-        Ok((all, pace.map(|(before, behind)| (before + behind) / 2.0)))
+        Ok((all, pace.map(|(before, after)| (before + after) / 2.0)))
     }
 
     /// A reading at the pace that figures are brought to.
@@ -115,7 +116,7 @@ impl LiveServer {
         }
     }
 
-    /// What the server has done since `before`, at the pace of this moment, right behind it.
+    /// What the server has done since `before`, at the pace of this moment, right after it.
     pub(super) fn just_now(&mut self, before: Option<Asleep>) -> Reading {
         let reading = self.since(before, Duration::ZERO);
         let pace = self.pace_now();

@@ -1,0 +1,78 @@
+//! What the kernel says of the server: its processor time, exact while it sleeps, and what it lost.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{LiveServer, micros};
+use crate::sampling::reading::Reading;
+use crate::server::process;
+
+/// How long the server is given to fall asleep; one that never does is read as it is.
+const SETTLE: Duration = Duration::from_millis(50);
+/// The pause between two looks at whether it sleeps.
+const LOOK: Duration = Duration::from_micros(20);
+/// What the kernel says of a server that sleeps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asleep {
+    /// Its processor time.
+    pub(super) time: Duration,
+    /// How often it has gone to sleep; `None` where it did not settle.
+    pub(super) sleeps: Option<u64>,
+}
+
+impl LiveServer {
+    /// The server's processor time, read once it sleeps: only then is it exact.
+    pub(super) fn processor_time(&self) -> Option<Asleep> {
+        let clock = self.clock?;
+        let sleeps = self.wait_for_sleep();
+        let time = clock.now()?;
+        Some(Asleep { time, sleeps })
+    }
+
+    /// Waits until the server sleeps, and tells how often it has gone to sleep by then.
+    pub(super) fn wait_for_sleep(&self) -> Option<u64> {
+        let start = Instant::now();
+        loop {
+            let sleeps = self.raw.pid.and_then(process::asleep);
+            if sleeps.is_some() || start.elapsed() >= SETTLE {
+                return sleeps;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// For how long the server could have run but had no processor, and the sender's processor time.
+    pub(super) fn kept_and_own(&self) -> Option<(Duration, Duration)> {
+        Some((process::kept_waiting(self.raw.pid?)?, self.own?.now()?))
+    }
+
+    /// How much of `wall` somebody else had the processor for. Where the sender is apart, that is
+    /// for how long the server was kept waiting. Where both share one, one of them always has
+    /// work, and it is what neither ran for.
+    pub(super) fn lost(
+        &self,
+        wall: Duration,
+        server: Option<f64>,
+        kept_and_own: Option<(Duration, Duration)>,
+    ) -> f64 {
+        let (Some((kept, own)), Some(server)) = (kept_and_own, server) else {
+            return 0.0;
+        };
+        match self.apart() {
+            Some(true) => micros(kept),
+            _ => (micros(wall) - server - micros(own)).max(0.0),
+        }
+    }
+
+    pub(super) fn since(&self, before: Option<Asleep>, wall: Duration) -> Reading {
+        let both = before.zip(self.processor_time());
+        let sleeps =
+            both.and_then(|(before, after)| Some(after.sleeps?.saturating_sub(before.sleeps?)));
+        Reading {
+            cpu: both.map(|(before, after)| micros(after.time.saturating_sub(before.time))),
+            wall: micros(wall),
+            sleeps,
+            ..Reading::default()
+        }
+    }
+}
