@@ -29,8 +29,8 @@ use crate::server::target::Target;
 /// The phase before the passes, as progress names it.
 const PREPARING: &str = "preparing";
 
-/// All that is measured beside the requests, in this order. What a probe leaves behind, the probes
-/// after it find: a viewer comes for the screen's updates, and cursors stay.
+/// All that is measured in addition to the requests, in this order. Some probes change the server
+/// for those after them: a viewer comes for the screen's updates, and cursors stay.
 fn others(client: &mut Client, plan: &Plan) -> Result<Vec<Box<dyn Probe>>, MeasureError> {
     let mut probes = Vec::new();
     add::<Fonts>(&mut probes, client, plan)?;

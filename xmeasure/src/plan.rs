@@ -36,8 +36,8 @@ pub struct Plan {
     /// quick one within half a minute on a quiet machine. What has not been measured often enough by then is
     /// written down with the spread that it has.
     pub time_limit: Option<Duration>,
-    /// Which pace of the processor figures are brought to: that at which work takes so many times as long as
-    /// with the core to itself; where none is given, that of the processor on average meanwhile.
+    /// The pace of the processor that figures are brought to: how many times as long work takes as with
+    /// the core to itself. Where none is given, the average of the measurement.
     pub pace: Option<f64>,
 }
 
@@ -104,7 +104,7 @@ impl Plan {
         if self.quick { self.least_passes() } else { 45 }
     }
 
-    /// How long the sampling may take; looking for sizes takes a sixth of that beside.
+    /// How long the sampling may take; the choice of sizes takes a sixth of that in addition.
     pub(crate) fn limit(&self) -> Duration {
         let usual = Duration::from_secs(if self.quick { 23 } else { 450 });
         match self.time_limit {
@@ -113,7 +113,7 @@ impl Plan {
         }
     }
 
-    /// How long it may be looked for sizes; a quick run has no time for it, and takes those to start with.
+    /// How long the choice of sizes may take; a quick run has no time for it, and takes those to start with.
     pub(crate) fn exploring(&self) -> Duration {
         match self.quick {
             true => Duration::ZERO,

@@ -1,4 +1,4 @@
-//! What a character without ink counts as, beside one of the points' text.
+//! What a character without ink counts as, compared with one of the points' text.
 
 use x11prof_cost_model::{Blank, Point};
 

@@ -1,4 +1,4 @@
-//! What a row that a shape reaches over counts as, beside the shape's area.
+//! What a row that a shape covers counts as, in addition to the shape's area.
 
 use x11prof_cost_model::{Point, Row};
 

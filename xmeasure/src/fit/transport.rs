@@ -1,4 +1,4 @@
-//! What messages cost beside the operations in them.
+//! What messages cost in addition to the operations in them.
 
 use x11prof_cost_model::{Clock, TransportCosts};
 
@@ -10,7 +10,7 @@ use crate::sampling::statistics::{Estimate, estimate};
 use crate::workloads::transport::Longer;
 use crate::workloads::workload::Sync;
 
-/// From so many bytes on a request is long.
+/// A request is long from this many bytes on.
 const LONG_REQUEST: f64 = 4096.0;
 
 /// Transport costs on one clock, in microseconds.

@@ -39,7 +39,7 @@ const STREAMED: usize = 64;
 /// These requests, and what is usual.
 pub(crate) struct FirstUses {
     nothing: Timed,
-    /// What a reply costs beside, of a request that is as usual.
+    /// A question: what a reply costs in addition.
     question: Timed,
     usual: Timed,
     /// Those that are answered, and pairs of those that are not.

@@ -29,7 +29,7 @@ const NAMES: u16 = 2000;
 const LASTS: Duration = Duration::from_secs(6);
 /// How often each is read; the first time the file may come from the disk.
 const TIMES: usize = 3;
-/// A font has an entry of its own where it takes as many times what most take.
+/// A font has an entry of its own where it takes this many times what most take.
 const EXPENSIVE: f64 = 3.0;
 
 /// How often requests that do nothing are read.

@@ -81,7 +81,7 @@ impl References {
         Ok(estimates.collect())
     }
 
-    /// Both ends beside each other.
+    /// Both ends compared.
     pub(crate) fn compared(&self) -> Vec<Reference> {
         let both = self.loads.iter().zip(self.start.iter().zip(&self.end));
         let both = both.filter_map(|((name, _), (start, end))| {

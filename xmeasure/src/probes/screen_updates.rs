@@ -37,7 +37,7 @@ const QUICK_TIMES: usize = 8;
 /// takes, on an Xvfb of depth 8 by twice as much.
 const TWICE: f64 = 2.0;
 
-/// The loads, and what they told.
+/// The loads, and what follows from them.
 pub(crate) struct ScreenUpdates {
     small: Copies,
     large: Copies,
@@ -46,7 +46,7 @@ pub(crate) struct ScreenUpdates {
     smooth: Copies,
     nested: Nested,
     boxes: Boxes,
-    /// Copies within the window beside copies to it.
+    /// Copies within the window and copies to it.
     within: Boxes,
     /// The same as `boxes` on what nobody sees, but whose changes are kept.
     tracked: Option<Boxes>,
@@ -55,7 +55,7 @@ pub(crate) struct ScreenUpdates {
 }
 
 impl ScreenUpdates {
-    /// `None` where the server does nothing later that can be told, or its processor time cannot
+    /// `None` where the server does nothing later that can be seen, or its processor time cannot
     /// be read.
     fn find(&self, server: &mut dyn Executor) -> io::Result<Option<Deferred>> {
         let times = self.times;

@@ -1,5 +1,5 @@
 //! What a server costs after it slept, and what it writes by itself: loads of a few requests with
-//! pauses between them, beside the long streams that requests are priced by.
+//! pauses between them. (Requests are priced by long streams.)
 //!
 //! A stream of requests with replies soon finds the client's socket full, and from there on the
 //! server gathers what it writes; a program that reads its replies sees each written by itself.
@@ -70,7 +70,7 @@ pub(crate) struct Wakeups {
     area: Streamed,
     question: Batch,
     questions: Batch,
-    /// Changes of a property that nobody is told of, and of one that this client is.
+    /// Changes of a property that send no event, and of one that send this client one.
     unwatched: Batch,
     notified: Batch,
     passes: Vec<Pass>,
@@ -157,7 +157,7 @@ impl Wakeups {
         Ok(sleeps)
     }
 
-    /// One of each after such a sleep, at whose end the sender works for so long.
+    /// One of each after such a sleep, at whose end the sender works.
     fn woken(
         &self,
         server: &mut dyn Executor,
@@ -183,7 +183,7 @@ impl Wakeups {
         woken.connection.extend(server.connect_after(&pause)?);
         if work.is_zero() {
             // It is filled before its pause, cold right after it, and warm again. A client that
-            // lets a server sleep for milliseconds has worked meanwhile, which takes more out of
+            // lets a server sleep for milliseconds works in that time, which takes more out of
             // the caches than the sleep does.
             area.once.after(server, &[])?;
             let handling = match sleep >= LONG {

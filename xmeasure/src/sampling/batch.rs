@@ -31,7 +31,7 @@ impl Batch {
         Batch::new(bytes, 1, u64::from(answered))
     }
 
-    /// The same so many times.
+    /// The same, `times` times.
     pub(crate) fn repeated(&self, times: usize) -> Batch {
         Batch {
             bytes: self.bytes.repeat(times),

@@ -68,7 +68,7 @@ pub(crate) trait Executor {
     /// The same; the wall is read until the server answers a question that follows the batch.
     fn until_answered(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading>;
 
-    /// A batch without answers so many times in one stream; the wall is not brought to any pace.
+    /// A batch without answers `times` times in one stream; the wall is not brought to any pace.
     fn stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading>;
 
     /// A batch without answers, during which another connection sends a NoOperation: both have

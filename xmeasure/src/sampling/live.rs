@@ -43,7 +43,7 @@ pub(crate) struct LiveServer {
     round_trip: Vec<u8>,
     pin: Option<Pin>,
     place: Place,
-    /// Who looks how fast the server's processor is while batches run, and the looks between them.
+    /// The thread that reads the pace while batches run, and the looks between batches.
     watch: Option<PaceWatch>,
     looks: Looks,
     /// What a look takes at the pace that all figures are brought to, in microseconds; `None` where
@@ -168,7 +168,7 @@ impl LiveServer {
         Ok(())
     }
 
-    /// A load so many times, each sent when the one before is answered.
+    /// A load `times` times, each sent when the one before is answered.
     fn in_turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
         let before = self.processor_time();
         let start = Instant::now();
@@ -189,7 +189,7 @@ impl LiveServer {
         Ok(self.timed(phase.load(times), phase.sync, until)?.0)
     }
 
-    /// All phases of a load in turn, so many times.
+    /// All phases of a load in turn, `times` times.
     fn cycles(
         &mut self,
         workload: &Workload,
@@ -368,7 +368,7 @@ impl Executor for LiveServer {
         let mut reading = self.brought(reading, pace);
         reading.requests = u64::from(count);
         self.move_to(self.place)?;
-        // Events that came meanwhile are taken in before anything else is measured.
+        // Events that have come are taken in before anything else is measured.
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)
     }

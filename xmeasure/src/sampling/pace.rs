@@ -1,7 +1,6 @@
-//! How fast the processor works in this minute. Where its core is shared with others (another thread of it, on a
-//! virtual machine another guest), the same work takes now so long and now half as long again, and the
-//! kernel charges all of it: a short piece of work of always the same kind, looked at again and
-//! again, tells.
+//! How fast the processor works in this minute. Where its core is shared (with another thread of it, on
+//! a virtual machine with another guest), the same work takes up to twice as long, and the kernel
+//! charges all of it. So a short piece of work, always the same, is timed again and again: a look.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -15,11 +14,11 @@ use x11prof_cost_model::{Micros, Pace};
 use crate::sampling::rounding::rounded;
 use crate::server::process::Pinned;
 
-/// To what power of the few looks during a batch its time goes, as long as its own readings do not say: the middle of
-/// the loads of a calibration. What so few looks say is unsure, so it is less than that of many
-/// (docs/CALIBRATION.md, "Others on the processor's core").
+/// The power of a few looks that a batch's time depends on, as long as its own readings do not say: the
+/// middle of the loads of a calibration. A few looks are unsure, so it is less than that of many
+/// (docs/CALIBRATION.md, "Pace").
 pub(crate) const OF_FEW_LOOKS: f64 = 0.8;
-/// To what power of many looks, over a second or more, the time of a server's work goes.
+/// The power of many looks, over a second or more, that the time of a server's work depends on.
 pub(crate) const OF_MANY_LOOKS: f64 = 1.15;
 /// Words of memory that the work reads: half of a first-level cache.
 const WORDS: usize = 4096;
@@ -34,7 +33,7 @@ const UNDISTURBED: f64 = 0.05;
 pub(crate) struct Looks {
     memory: Vec<u32>,
     took: Vec<f64>,
-    /// One look of so many is kept.
+    /// One look in `stride` is kept.
     stride: usize,
     looked: usize,
 }
@@ -92,7 +91,7 @@ impl Looks {
         black_box((sum, mixed, odd));
     }
 
-    /// What they come to; `None` without looks.
+    /// The fastest and the mean; `None` without looks.
     pub(crate) fn pace(&self) -> Option<Pace> {
         let mut sorted = self.took.clone();
         sorted.sort_by(f64::total_cmp);
@@ -121,7 +120,7 @@ pub(crate) struct PaceWatch {
     thread: Option<JoinHandle<Looks>>,
 }
 
-/// What the thread that looks and the one that has it look know of each other.
+/// What the thread that looks shares with the one that started it.
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
@@ -129,7 +128,7 @@ struct Shared {
     nanoseconds: AtomicU64,
 }
 
-/// How much has been looked by some moment.
+/// How many looks there were by some moment, and what they took.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looked {
     looks: u64,
@@ -168,7 +167,7 @@ impl PaceWatch {
         }
     }
 
-    /// How much has been looked so far.
+    /// The looks so far.
     pub(crate) fn so_far(&self) -> Looked {
         Looked {
             looks: self.shared.looks.load(Ordering::Relaxed),

@@ -21,8 +21,8 @@ pub(crate) struct Reading {
     pub(crate) apart: Option<bool>,
     /// The part of the wall time, in microseconds, in which somebody else had the processor.
     pub(crate) lost: f64,
-    /// What a piece of work that is always the same took on the server's processor meanwhile, in
-    /// microseconds, where that was looked at.
+    /// What a piece of work that is always the same took on the server's processor at that time, in
+    /// microseconds, where that was read.
     pub(crate) pace: Option<f64>,
 }
 
@@ -38,7 +38,7 @@ impl Reading {
         self.apart = other.apart;
     }
 
-    /// It at a pace at which all takes so many times as long.
+    /// It at a pace at which everything takes `factor` times as long.
     pub(crate) fn times(&self, factor: f64) -> Reading {
         Reading {
             cpu: self.cpu.map(|cpu| cpu * factor),

@@ -16,12 +16,12 @@ pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<
     })
 }
 
-/// A time in microseconds with so many significant digits.
+/// A time in microseconds with `digits` significant digits.
 pub(crate) fn micros(time: f64, digits: i32) -> Micros {
     Micros(rounded(time, digits))
 }
 
-/// `number` with so many significant digits: more would be noise, and a burden to readers.
+/// `number` with `digits` significant digits: more would be noise, and a burden to readers.
 pub(crate) fn rounded(number: f64, digits: i32) -> f64 {
     if number == 0.0 || !number.is_finite() {
         return number;

@@ -38,7 +38,7 @@ pub(crate) struct Client {
     pub(crate) arena: Window,
     /// A window that is not mapped, whose events nobody wants.
     pub(crate) unwatched: Window,
-    /// A window that is not mapped; this connection is told of its properties' changes.
+    /// A window that is not mapped; this connection gets the events of its properties' changes.
     pub(crate) notified: Window,
     /// The screen's root, depth, visual and colormap.
     pub(crate) screen: Screen,

@@ -1,5 +1,5 @@
 //! A connection over which prepared bytes are sent, and on which only what is needed of the
-//! answers is looked at: how many, and how long.
+//! answers is read: how many, and how long.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -106,7 +106,7 @@ pub(crate) struct RawConnection {
     pub(crate) setup: Setup,
     /// The bytes of the setup, both ways, for the tracker; the authorization left out.
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
-    /// How long a socket without room is looked at before this thread sleeps until it has some.
+    /// How long this thread polls a socket without room before it sleeps until there is some.
     pub(crate) eager: Duration,
     sequence: u64,
     input: Vec<u8>,

@@ -30,7 +30,7 @@ pub(crate) struct Explorer<'a> {
     pub(crate) batch: Duration,
     /// When to stop looking; what has not been looked at by then gets the sizes it started with.
     pub(crate) until: Duration,
-    /// Told of every look; answers whether to go on.
+    /// Called before every look; answers whether to go on.
     pub(crate) step: &'a mut dyn FnMut(&'static str, Duration) -> bool,
 }
 

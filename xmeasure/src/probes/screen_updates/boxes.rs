@@ -10,7 +10,7 @@ use super::copies::{Copies, SHOWN, TELLS};
 use crate::sampling::executor::Executor;
 use crate::sampling::rounding::micros;
 
-/// Boxes in a row and in a column, none beside another, and their side.
+/// Boxes in a row and in a column, with gaps, and their side.
 const FEW: u16 = 4;
 const MANY: u16 = 32;
 const SIDE: u16 = 8;
@@ -25,7 +25,7 @@ pub(super) struct Boxes {
 }
 
 impl Boxes {
-    /// From what makes copies of a size, at so many places in a row and in a column.
+    /// From what makes copies of a size, with that many places in a row and in a column.
     pub(super) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Boxes {
         Boxes {
             one: copies(SIDE, 1),
@@ -114,12 +114,12 @@ struct More {
     each: f64,
 }
 
-/// How many boxes are above a place on the mean where all of so many rows have changed already, or beside it.
+/// How many boxes are above a place or next to it, on average, where all of `side` rows have changed.
 fn above(side: u16) -> f64 {
     (number(side) + f64::from(side)) / 2.0
 }
 
-/// How many a square of so many beside each other has.
+/// How many boxes a square of `side` rows has.
 fn number(side: u16) -> f64 {
     f64::from(side) * f64::from(side)
 }

@@ -64,7 +64,7 @@ pub(super) fn copies(side: u16, many: u16, from: Source<'_>, to: u32, gc: u32) -
 }
 
 impl Copies {
-    /// What they cost, so far apart; `None` where the server's processor time cannot be read.
+    /// What they cost with that pause between them; `None` where the server's processor time cannot be read.
     pub(super) fn beyond(
         &self,
         server: &mut dyn Executor,

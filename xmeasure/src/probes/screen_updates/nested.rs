@@ -38,7 +38,7 @@ pub(super) struct Nested {
 }
 
 impl Nested {
-    /// From what makes copies of a size, at so many places in a row and in a column.
+    /// From what makes copies of a size, with that many places in a row and in a column.
     pub(super) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Nested {
         let again = |pictures: [Batch; 2]| pictures.map(|picture| picture.repeated(COPIES));
         let stacked = copies(SIDE, 1);
@@ -92,7 +92,7 @@ impl Nested {
         })
     }
 
-    /// A lone NoOperation after such a sleep.
+    /// A lone NoOperation after a sleep.
     fn wakeup(
         &self,
         server: &mut dyn Executor,

@@ -14,7 +14,7 @@ const EDGES: [(u32, i16); 2] = [(0xd0d0d0, -1), (0x808080, 1)];
 const TEXT: &[u8] = b"The quick brown fox jumps over the lazy dog; 0123456789. \
     Pack my box with five dozen liquor jugs! ";
 
-/// A pixmap full of text in such a foreground and background.
+/// A pixmap full of text in that foreground and background.
 pub(super) fn picture(
     client: &mut Client,
     depth: u8,
@@ -48,7 +48,7 @@ pub(super) fn smooth(client: &mut Client, depth: u8) -> Result<u32, MeasureError
     Ok(pixmap)
 }
 
-/// Lines of letters all over a drawable, so far to the right.
+/// Lines of letters all over a drawable, moved to the right.
 fn letters(client: &mut Client, pixmap: u32, colour: u32, right: i16) -> Result<(), MeasureError> {
     let Some(font) = client.font("fixed")? else {
         return Ok(());

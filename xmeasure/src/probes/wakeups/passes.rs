@@ -9,7 +9,7 @@ pub(super) struct Pass {
     pub(super) replies: Vec<f64>,
     pub(super) events: Vec<f64>,
     /// What a question after a short sleep costs more than one that follows an answer at once, and
-    /// how long the server slept before such a one.
+    /// how long the server slept before that.
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,
     /// By sleep, and by work in a short one.
@@ -31,7 +31,7 @@ pub(super) struct Woken {
 }
 
 impl Pass {
-    /// At a pace at which all takes so many times as long. How long the server slept is no work.
+    /// At a pace at which everything takes `factor` times as long. How long the server slept is no work.
     pub(super) fn times(&mut self, factor: f64) {
         let own = [&mut self.replies, &mut self.events, &mut self.quicker];
         let woken = self.sleeps.iter_mut().chain(&mut self.work);

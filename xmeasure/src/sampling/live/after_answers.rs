@@ -15,7 +15,7 @@ use crate::workloads::workload::Sync;
 
 /// In this time a server that was sent some requests has begun with what follows them.
 const BEGUN: Duration = Duration::from_micros(100);
-/// So soon after they were sent most of it is done, and it is looked how fast the processor is.
+/// By then most of it is done, and the pace is read.
 const SOON: Duration = Duration::from_micros(500);
 
 /// How often and for how long the server is watched after it has drawn: longer than the pause
@@ -111,7 +111,7 @@ impl LiveServer {
         Ok(())
     }
 
-    /// A batch so many times in one stream.
+    /// A batch `times` times in one stream.
     pub(super) fn in_one_stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
         let load = Load {
             unit: &batch.bytes,

@@ -13,7 +13,7 @@ use crate::sampling::pace::{Looked, OF_FEW_LOOKS, OF_MANY_LOOKS, PaceWatch};
 use crate::sampling::reading::{Place, Reading};
 use crate::sampling::rounding::rounded;
 
-/// How often it is looked how fast the processor is.
+/// How often the pace is read.
 const LOOKS: Duration = Duration::from_micros(500);
 /// For how long it is looked at first, with such pauses: what others do on the core goes on for up to a tenth of a
 /// second at a time.
@@ -42,7 +42,7 @@ impl LiveServer {
         self.watch = self.pin.map(|pin| PaceWatch::start(pin.both, LOOKS));
     }
 
-    /// Ends that; how fast it was meanwhile.
+    /// Ends that; how fast it was.
     pub(super) fn end_watch(&mut self) -> Option<Pace> {
         self.watch.take()?.finish()
     }
@@ -66,12 +66,12 @@ impl LiveServer {
         })
     }
 
-    /// How much has been looked so far.
+    /// The looks so far.
     fn looked(&self) -> Option<Looked> {
         self.watch.as_ref().map(PaceWatch::so_far)
     }
 
-    /// What a look takes in this moment, where this thread is on the server's processor.
+    /// What a look takes now, where this thread is on the server's processor.
     pub(super) fn pace_now(&mut self) -> Option<f64> {
         if self.at_us.is_none() || self.place != Place::Usual {
             return None;
@@ -80,7 +80,7 @@ impl LiveServer {
         Some(micros(all) / f64::from(AT_ONCE))
     }
 
-    /// What comes of `what`, and what a look takes meanwhile: while it runs where the processor is watched, or
+    /// What `what` gives, and what a look takes at that time: while it runs where the processor is watched, or
     /// else right before and after it.
     pub(super) fn meanwhile<T>(
         &mut self,
