@@ -101,6 +101,33 @@ pub enum Charge<'a> {
 }
 
 impl Charge<'_> {
+    /// What it adds to the server's time.
+    pub fn server(&self) -> Cost {
+        match self {
+            Charge::Request { price, .. } => price.server,
+            Charge::Transport { server, .. } => *server,
+            Charge::Failed {
+                correction: Some((was, should)),
+                ..
+            } => should.without(*was),
+            // A wakeup that is blamed on a request was charged before.
+            Charge::Failed { .. } | Charge::Pipelined { .. } | Charge::Blame { .. } => {
+                Cost::default()
+            }
+        }
+    }
+
+    /// Whether it is for a wakeup of the server.
+    pub fn is_wakeup(&self) -> bool {
+        matches!(
+            self,
+            Charge::Transport {
+                part: TransportPart::Wakeup,
+                ..
+            }
+        )
+    }
+
     /// What a server does beside messages.
     pub(crate) fn beside(
         (client, time): (ClientId, Time),

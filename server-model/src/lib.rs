@@ -2,7 +2,7 @@
 //!
 //! It is told what the server read and wrote, and when, and says what each thing cost that server by the prices
 //! of its parameter file. docs/MODEL.md has the five nouns, and each has its file here: `operation`, `message`,
-//! `wakeup`, `cache`, `screen_update`. `server` puts them together.
+//! `wakeup`, `cache`, `screen_update`. `server` puts them together. `simulated` is a server to test measurements with.
 //!
 //! It does not know traces, files, processes or this machine's clock, and measures nothing. What a message means is
 //! `session`'s to say, and what something costs is `cost-model`'s.
@@ -15,6 +15,7 @@ mod message;
 mod operation;
 mod screen_update;
 mod server;
+pub mod simulated;
 mod wakeup;
 
 pub use charge::{Charge, TransportPart};

@@ -39,6 +39,8 @@ pub struct ServerModel {
     /// `None` where the server does nothing more for what has changed on its screen, or that is not known.
     updates: Option<ScreenUpdates>,
     clients: FastMap<ClientId, Client>,
+    /// Whose batch came last.
+    served: Option<ClientId>,
     blocking: Blocking,
 }
 
@@ -58,6 +60,7 @@ impl ServerModel {
             wakeups: Wakeups::default(),
             caches: Caches::default(),
             clients: FastMap::default(),
+            served: None,
             blocking,
         }
     }
@@ -81,6 +84,7 @@ impl ServerModel {
     /// Bytes of `client` arrive; the messages that end in them follow.
     pub fn batch(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         self.between_batches(client, time, on);
+        self.served = Some(client);
         let answered = self.clients.get(&client).and_then(|known| known.awaited);
         if self.wakeups.arrive(&mut self.clock, time, answered) {
             let server = self.transport.wakeup(self.wakeups.lapse());
@@ -97,6 +101,15 @@ impl ServerModel {
         let at = self.clock.at(time);
         self.clock.wrote(at);
         self.clients.entry(client).or_default().written = true;
+    }
+
+    /// No batch comes until `time`: what the server does meanwhile, for the client that it served last.
+    pub fn idle(&mut self, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
+        let at = self.clock.at(time);
+        let idle = self.clock.busy_until().is_none_or(|busy| at >= busy);
+        if let Some(client) = self.served {
+            self.update(client, time, (at, idle), on);
+        }
     }
 
     /// A client's connection is closed.

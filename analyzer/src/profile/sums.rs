@@ -115,15 +115,8 @@ impl Sums {
             self.lines.line(request).add(charge, factor);
         }
         // A wakeup's group is known when it is blamed.
-        let wakeup = matches!(
-            charge,
-            Charge::Transport {
-                part: TransportPart::Wakeup,
-                ..
-            }
-        );
         if let Some(groups) = &mut self.groups
-            && !wakeup
+            && !charge.is_wakeup()
         {
             groups.add(charge, factor);
         }

@@ -1,0 +1,351 @@
+//! A simulated server: it takes bytes as a real one does, and tells the processor time that they took.
+//! A calibration that measures it must find the parameters that it was made of.
+
+use x11prof_cost_model::{FastMap, Micros, ServerParameters, Substitutions};
+use x11prof_protocol::{ByteOrder, Connection, Extensions, Input, Message, Request, Side};
+use x11prof_session::{ClientId, Observed, Session};
+
+use crate::charge::Charge;
+use crate::clock::Time;
+use crate::message::Traffic;
+use crate::server::{Blocking, ServerModel};
+use crate::wakeup::shared_processor::Stretch;
+
+/// The least that a reply has, and all of an event, in bytes.
+const HEAD: usize = 32;
+/// An event that is about no window: MappingNotify.
+const EVENT: u8 = 34;
+
+/// What a simulated server answers a request with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Answer {
+    /// Bytes of the reply beyond the first 32, a multiple of 4; none where the request has no reply.
+    pub reply_data: u32,
+    /// Events that the client is sent.
+    pub events: u32,
+}
+
+/// What a simulated server did.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Served {
+    /// The processor time that it took.
+    pub cpu: Micros,
+    /// How often it was woken.
+    pub wakeups: u64,
+    /// Replies that it wrote.
+    pub replies: u64,
+    /// Their bytes.
+    pub reply_bytes: u64,
+    /// Events that it wrote.
+    pub events: u64,
+}
+
+impl Served {
+    /// Adds what it did next.
+    pub fn add(&mut self, next: &Served) {
+        self.cpu += next.cpu;
+        self.wakeups += next.wakeups;
+        self.replies += next.replies;
+        self.reply_bytes += next.reply_bytes;
+        self.events += next.events;
+    }
+
+    fn charge(&mut self, charge: &Charge<'_>) {
+        self.cpu += charge.server().time;
+        self.wakeups += u64::from(charge.is_wakeup());
+    }
+}
+
+/// A server whose costs are known. Its clock is its own: it moves on while the server works, and when it is told
+/// to wait.
+pub struct SimulatedServer {
+    model: ServerModel,
+    session: Session,
+    extensions: Extensions,
+    connections: FastMap<ClientId, Connection>,
+    now: Time,
+}
+
+impl SimulatedServer {
+    /// A server that costs what `parameters` say.
+    pub fn new(parameters: &ServerParameters) -> SimulatedServer {
+        let substitutions = Substitutions::default();
+        SimulatedServer {
+            model: ServerModel::new(parameters, &substitutions, Blocking::default()),
+            session: Session::new(),
+            extensions: Extensions::new(),
+            connections: FastMap::default(),
+            now: Time::default(),
+        }
+    }
+
+    /// The time on its clock.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// A client connects: with these bytes, and `setup` is what it is answered.
+    pub fn connect(&mut self, client: ClientId, request: &[u8], setup: &[u8]) -> Served {
+        self.connections.insert(client, Connection::new());
+        let mut served = Served::default();
+        self.model
+            .batch(client, self.now, &mut |charge| served.charge(charge));
+        self.feed(client, Side::Client, request, &mut served, |_| {
+            Answer::default()
+        });
+        self.write(client, setup, &mut served);
+        self.finish();
+        served
+    }
+
+    /// A client's connection is closed. (What that costs is in the connection's beginning.)
+    pub fn disconnect(&mut self, client: ClientId) {
+        self.connections.remove(&client);
+        self.session.closed(client);
+        self.model.closed(client);
+    }
+
+    /// A client sends a batch of requests, and the server does all of it and sleeps. Those with a reply are
+    /// answered with 32 bytes each.
+    pub fn send(&mut self, client: ClientId, bytes: &[u8]) -> Served {
+        self.send_answered(client, bytes, |_| Answer::default())
+    }
+
+    /// The same, where `answer` says what each request is answered with.
+    pub fn send_answered(
+        &mut self,
+        client: ClientId,
+        bytes: &[u8],
+        answer: impl FnMut(&Request<'_>) -> Answer,
+    ) -> Served {
+        let mut served = Served::default();
+        self.model
+            .batch(client, self.now, &mut |charge| served.charge(charge));
+        let answers = self.feed(client, Side::Client, bytes, &mut served, answer);
+        if !answers.is_empty() {
+            self.write(client, &answers, &mut served);
+        }
+        self.finish();
+        served
+    }
+
+    /// Nothing comes for so long: what the server does meanwhile of its own accord.
+    pub fn wait(&mut self, time: Micros) -> Served {
+        let mut served = Served::default();
+        self.now = self.after(time);
+        self.model
+            .idle(self.now, &mut |charge| served.charge(charge));
+        self.finish();
+        served
+    }
+
+    /// For so long somebody else works on the server's processor.
+    pub fn another_works(&mut self, time: Micros) {
+        let (from, to) = (self.now, self.after(time));
+        self.model.another_ran(Stretch {
+            from,
+            to,
+            waits: true,
+        });
+        self.now = to;
+    }
+
+    fn after(&self, time: Micros) -> Time {
+        let nanos = (time.0.max(0.0) * 1e3) as u64;
+        Time::from_nanos(self.now.as_nanos().saturating_add(nanos))
+    }
+
+    /// It has done all, and sleeps.
+    fn finish(&mut self) {
+        if let Some(busy) = self.model.busy_until() {
+            // A part of a nanosecond is a whole one: else it would be at work still.
+            let busy = Time::from_nanos(busy.as_nanos() + 1);
+            self.now = self.now.max(busy);
+        }
+    }
+
+    fn write(&mut self, client: ClientId, bytes: &[u8], served: &mut Served) {
+        self.model.wrote(client, self.now);
+        self.feed(client, Side::Server, bytes, served, |_| Answer::default());
+    }
+
+    /// Takes what one side sent; gives what the server answers.
+    fn feed(
+        &mut self,
+        client: ClientId,
+        side: Side,
+        bytes: &[u8],
+        served: &mut Served,
+        mut answer: impl FnMut(&Request<'_>) -> Answer,
+    ) -> Vec<u8> {
+        let mut answers = Vec::new();
+        let SimulatedServer {
+            model,
+            session,
+            extensions,
+            connections,
+            now,
+        } = self;
+        let follows = model.knows_updates();
+        let connection = connections.entry(client).or_default();
+        connection.feed(
+            side,
+            Input::Bytes(bytes),
+            extensions,
+            |message, extensions| {
+                let changed = match follows {
+                    true => session.changed(client, &message, extensions),
+                    false => None,
+                };
+                let observed = session.observe(client, &message, extensions);
+                let is_operation = matches!(observed, Observed::Operation(_));
+                match &message {
+                    Message::Request(request) => {
+                        write_answer(request, answer(request), &mut answers);
+                    }
+                    Message::Reply(reply) => {
+                        served.replies += 1;
+                        served.reply_bytes += reply.wire_len;
+                    }
+                    Message::Event(_) => served.events += 1,
+                    _ => {}
+                }
+                let traffic = Traffic {
+                    client,
+                    time: *now,
+                    message: &message,
+                    operation: is_operation.then(|| session.operation()),
+                    changed: changed.as_ref(),
+                    extensions,
+                    session,
+                };
+                model.message(&traffic, &mut |charge| served.charge(charge));
+            },
+        );
+        answers
+    }
+}
+
+/// The bytes of a request's events and of its reply (protocol, section "Format of replies and events").
+fn write_answer(request: &Request<'_>, answer: Answer, bytes: &mut Vec<u8>) {
+    for _ in 0..answer.events {
+        bytes.extend(head(request, EVENT));
+    }
+    if request.has_reply {
+        let mut reply = head(request, 1);
+        let units = answer.reply_data / 4;
+        reply[4..8].copy_from_slice(&match request.order {
+            ByteOrder::Little => units.to_le_bytes(),
+            ByteOrder::Big => units.to_be_bytes(),
+        });
+        bytes.extend(reply);
+        bytes.resize(bytes.len() + 4 * units as usize, 0);
+    }
+}
+
+fn head(request: &Request<'_>, code: u8) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[0] = code;
+    // The low 16 bits (protocol, "Sequence numbers").
+    let sequence = request.sequence.0 as u16;
+    head[2..4].copy_from_slice(&match request.order {
+        ByteOrder::Little => sequence.to_le_bytes(),
+        ByteOrder::Big => sequence.to_be_bytes(),
+    });
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Micros, ServerParameters};
+
+    use super::{Answer, Served, SimulatedServer};
+    use crate::ClientId;
+
+    const CLIENT: ClientId = ClientId(1);
+    /// A reply with 400 bytes of data, an event.
+    const BOTH: Answer = Answer {
+        reply_data: 400,
+        events: 1,
+    };
+
+    fn server() -> SimulatedServer {
+        let text = r#"
+            format = 1
+            [server]
+            name = "simulated"
+            [transport]
+            wakeup = { cpu_us = 10 }
+            byte_read = { cpu_us = 0.5 }
+            byte_written = { cpu_us = 0.25 }
+            reply = { cpu_us = 3 }
+            event = { cpu_us = 1 }
+            flush = { cpu_us = 2 }
+            after_sleep = [
+                { asleep_us = 100, wakeup_us = 10, first_us = 0, connection_us = 70 },
+                { asleep_us = 10000, wakeup_us = 30, first_us = 0, connection_us = 70 },
+            ]
+            after_work = [{ worked_us = 1000, wakeup_us = 5, first_us = 0, connection_us = 0 }]
+            [[request]]
+            name = "NoOperation"
+            points = [{ size = 0, cpu_us = 4 }]
+            [[request]]
+            name = "GetInputFocus"
+            points = [{ size = 0, cpu_us = 6 }]
+        "#;
+        let mut server = SimulatedServer::new(&ServerParameters::from_toml(text).unwrap());
+        let mut setup = vec![0; 8 + 32];
+        (setup[0], setup[2], setup[6]) = (1, 11, 8);
+        let request = [b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let served = server.connect(CLIENT, &request, &setup);
+        // The first wakeup is after a sleep without beginning.
+        assert_eq!(served.cpu, Micros(30.0 + 12.0 * 0.5 + 70.0));
+        server
+    }
+
+    const NO_OPERATION: [u8; 4] = [127, 0, 1, 0];
+    const GET_INPUT_FOCUS: [u8; 4] = [43, 0, 1, 0];
+
+    #[test]
+    fn a_batch_costs_what_the_parameters_say() {
+        let mut server = server();
+        let served = server.send(CLIENT, &NO_OPERATION.repeat(100));
+        assert!((served.cpu.0 - (10.0 + 100.0 * (4.0 + 4.0 * 0.5))).abs() < 1e-9);
+        assert_eq!((served.wakeups, served.replies), (1, 0));
+        let served = server.send(CLIENT, &GET_INPUT_FOCUS.repeat(3));
+        let each = 6.0 + 4.0 * 0.5 + 3.0 + 32.0 * 0.25;
+        assert!((served.cpu.0 - (10.0 + 3.0 * each + 2.0)).abs() < 1e-9);
+        assert_eq!((served.replies, served.reply_bytes), (3, 96));
+    }
+
+    #[test]
+    fn answers_are_the_callers() {
+        let mut server = server();
+        let plain = server.send(CLIENT, &GET_INPUT_FOCUS);
+        let full = server.send_answered(CLIENT, &GET_INPUT_FOCUS, |_| BOTH);
+        assert!((full.cpu.0 - plain.cpu.0 - 400.0 * 0.25 - 1.0).abs() < 1e-9);
+        assert_eq!((full.reply_bytes, full.events), (432, 1));
+        let two = [plain, full]
+            .iter()
+            .fold(Served::default(), |mut sum, one| {
+                sum.add(one);
+                sum
+            });
+        assert_eq!((two.replies, two.events, two.wakeups), (2, 1, 2));
+    }
+
+    #[test]
+    fn a_wakeup_costs_by_the_sleep_and_by_what_ran_meanwhile() {
+        let mut server = server();
+        let batch = |server: &mut SimulatedServer| server.send(CLIENT, &NO_OPERATION).cpu.0;
+        let warm = batch(&mut server);
+        assert_eq!(server.wait(Micros(10_000.0)), Served::default());
+        assert!((batch(&mut server) - warm - 20.0).abs() < 1e-3);
+        server.another_works(Micros(1000.0));
+        assert!((batch(&mut server) - warm - 5.0).abs() < 1e-3);
+        let before = server.now();
+        let took = batch(&mut server);
+        let passed = (server.now().as_nanos() - before.as_nanos()) as f64 / 1e3;
+        assert!((passed - took).abs() < 0.01);
+    }
+}
