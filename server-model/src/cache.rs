@@ -1,5 +1,5 @@
-//! Cache: what a server has lost from its processor's caches. Code that has not run lately, pixels that
-//! have not been touched.
+//! Cache: what has left the caches of the server's processor. Code that has not run lately, and pixels that have not
+//! been read or written lately.
 
 mod pixels;
 
@@ -9,9 +9,9 @@ use x11prof_cost_model::{Cost, FastMap, Lapse, Micros, SleepPrices};
 use x11prof_protocol::{Request, Symbol};
 use x11prof_session::{Effect, Operation, Session};
 
-use pixels::TouchedPixels;
+use pixels::UsedPixels;
 
-/// Operations told apart by when they ran last; beyond that all count as not having run.
+/// How many operations are remembered. Beyond that all count as not having run.
 const OPERATIONS_LIMIT: usize = 1 << 14;
 
 /// How far a server has come, by all that empties its caches.
@@ -25,17 +25,18 @@ pub(crate) struct Elapsed {
     pub(crate) idled: Micros,
 }
 
-/// What has run, and been touched, and when.
+/// What code has run, and what pixels were used, and when.
 #[derive(Debug, Default)]
 pub(crate) struct Caches {
     /// When each operation ran last, and for how long others had worked by then: by the request's name
     /// and a hash of the attributes.
     last_run: FastMap<(Symbol, u64), (Micros, Micros)>,
-    touched: TouchedPixels,
+    pixels: UsedPixels,
 }
 
 impl Caches {
-    /// What a request costs beyond its price for what is cold of it, where its first use is so many usual ones.
+    /// What a request costs beyond its price because its code and pixels are cold. Its first use costs `first_uses`
+    /// times a usual one.
     pub(crate) fn cost(
         &mut self,
         prices: &SleepPrices,
@@ -53,8 +54,8 @@ impl Caches {
         })
     }
 
-    /// For not having run for a while. One of other attributes is other code, and costs about as
-    /// much as one of another name.
+    /// For code that has not run for a while. The same request with other attributes is other code, and costs about
+    /// as much as another request.
     fn code(
         &mut self,
         prices: &SleepPrices,
@@ -76,7 +77,7 @@ impl Caches {
         prices.first(lapse, first_uses)
     }
 
-    /// For pixels that were not touched since the server idled.
+    /// For pixels that were not used since the server was idle.
     fn pixels(
         &mut self,
         prices: &SleepPrices,
@@ -92,8 +93,8 @@ impl Caches {
         let Some(access) = session.pixel_access(request, operation) else {
             return Cost::default();
         };
-        let touched = self.touched.touch(access, elapsed.idled, least);
-        let [read, drawn] = touched.map(|cold| prices.pixel(cold.idle).times(cold.pixels));
+        let cold = self.pixels.access(access, elapsed.idled, least);
+        let [read, drawn] = cold.map(|cold| prices.pixel(cold.idle).times(cold.pixels));
         read + drawn
     }
 }
@@ -140,7 +141,7 @@ mod tests {
             cost.time.0
         };
         assert_eq!(cost(0.0), 10.0);
-        // It has run 50 µs ago.
+        // It ran 50 µs ago.
         assert_eq!(cost(50.0), 5.0);
         assert_eq!(cost(1050.0), 10.0);
     }

@@ -14,7 +14,7 @@ pub enum TransportPart {
     Wakeup,
     /// Bytes that it read.
     Read,
-    /// What a request costs more whose code, or whose pixels, had left the caches.
+    /// What a request costs more because its code or its pixels had left the caches.
     Cold,
     /// A reply that it wrote.
     Reply,
@@ -22,12 +22,12 @@ pub enum TransportPart {
     Event,
     /// An error that it wrote.
     Error,
-    /// A connection setup: its bytes cross the wire, and the server takes a client in, whose end
-    /// is charged here as well.
+    /// A connection setup: its bytes cross the wire, and the server makes a new client. The client's end is charged
+    /// here as well.
     Setup,
-    /// What the server did later for what had changed on its screen, by the model.
+    /// A screen update, by the model.
     Update,
-    /// What it did of its own accord while it was recorded, such updates among it, by the kernel.
+    /// What the recorded server did for no client, screen updates among it, by the kernel's clock.
     Own,
 }
 
@@ -89,7 +89,7 @@ pub enum Charge<'a> {
         /// no request did.
         request: Option<Symbol>,
     },
-    /// A wakeup that was charged before was for this request: the first to end behind it.
+    /// A wakeup that was charged before was for this request: the first that ended after it.
     Blame {
         /// The client.
         client: ClientId,

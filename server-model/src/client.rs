@@ -7,9 +7,9 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 
 use crate::clock::Time;
 
-/// Prices kept for each client until an answer shows that their requests did not fail.
-/// A request that fails with more than this many behind it keeps its full price.
-const RECENT: usize = 4096;
+/// How many prices are kept for each client, until an answer shows that their requests did not fail.
+/// A request that fails after more requests than this keeps its full price.
+const PRICED_LIMIT: usize = 4096;
 
 /// A price that an error may still correct.
 pub(crate) struct PricedRequest {
@@ -23,59 +23,59 @@ pub(crate) struct PricedRequest {
 /// One client.
 #[derive(Default)]
 pub(crate) struct Client {
+    /// Its latest request.
     pub(crate) latest: SequenceNumber,
-    recent: VecDeque<PricedRequest>,
-    /// Wakeups charged for a request that has not ended yet.
-    pub(crate) unblamed: Option<Cost>,
-    /// When the reply to its latest request or an event came, where nothing of it has come since.
-    pub(crate) awaited: Option<Time>,
-    /// The server wrote to this client, and no message of that write has ended yet: the first
-    /// one bears the write's cost.
-    pub(crate) written: bool,
-    /// When the server last wrote what some request of its last batches calls for.
-    pub(crate) told: Option<Time>,
-    /// For how long the client has run when it was told so, in all, and the server before it told it.
-    ran: Micros,
-    served: Micros,
+    priced: VecDeque<PricedRequest>,
+    /// Wakeups that were charged before it is known for which request.
+    pub(crate) wakeups: Option<Cost>,
+    /// When it got the reply to its latest request, or an event; `None` where it has sent something since.
+    pub(crate) answered_at: Option<Time>,
+    /// The server wrote to this client, and no message of that write has ended yet. The first message is charged
+    /// the write.
+    pub(crate) write_begins: bool,
+    /// When the server last wrote what one of its requests asked for.
+    pub(crate) served_at: Option<Time>,
+    /// For how long the client has run after such answers, in all, and the server before them.
+    client_ran: Micros,
+    server_ran: Micros,
 }
 
 impl Client {
-    /// The client has run for `ran` behind what the server, at work for `served`, told it: whether it has run
-    /// less than the server so far. Of two that share a processor, a scheduler that is fair lets that one go on.
-    pub(crate) fn runs_first(&mut self, ran: Micros, served: Micros) -> bool {
-        self.ran += ran;
-        self.served += served;
-        self.ran.0 < self.served.0
+    /// The server ran for `server` until it answered, and then the client for `client`. Whether the client has run
+    /// less than the server so far: a fair scheduler lets it go on where both share a processor.
+    pub(crate) fn runs_first(&mut self, client: Micros, server: Micros) -> bool {
+        self.client_ran += client;
+        self.server_ran += server;
+        self.client_ran.0 < self.server_ran.0
     }
 
-    /// A request came at such a price.
-    pub(crate) fn asked(&mut self, recent: PricedRequest) {
-        self.latest = recent.sequence;
-        self.awaited = None;
-        if self.recent.len() == RECENT {
-            self.recent.pop_front();
+    /// It sent a request that costs this.
+    pub(crate) fn requested(&mut self, request: PricedRequest) {
+        self.latest = request.sequence;
+        self.answered_at = None;
+        if self.priced.len() == PRICED_LIMIT {
+            self.priced.pop_front();
         }
-        self.recent.push_back(recent);
+        self.priced.push_back(request);
     }
 
-    /// The server has got as far as `sequence`: nothing before it can fail any more.
+    /// The server has done all requests before `sequence`: they cannot fail any more.
     pub(crate) fn answered(&mut self, sequence: SequenceNumber) {
         while self
-            .recent
+            .priced
             .front()
             .is_some_and(|front| front.sequence < sequence)
         {
-            self.recent.pop_front();
+            self.priced.pop_front();
         }
     }
 
-    /// The price of the request that failed, where it is still known. A request fails once: taken out, it is
-    /// corrected once.
+    /// The price of the request that failed, where it is still known. It is taken out, for a request fails once.
     pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<PricedRequest> {
         self.answered(sequence);
-        let front = self.recent.front()?;
+        let front = self.priced.front()?;
         (front.sequence == sequence)
-            .then(|| self.recent.pop_front())
+            .then(|| self.priced.pop_front())
             .flatten()
     }
 }

@@ -47,15 +47,14 @@ impl ServerClock {
         Time(start.saturating_add((at.0.max(0.0) * 1e3) as u64))
     }
 
-    /// A batch arrives: where it wakes the server, how long that had slept, without end before
-    /// the first batch; `None` where the server is still busy and will read it without sleeping
-    /// in between.
+    /// A batch arrives. Gives how long the server had slept where it wakes it, without end before the first batch;
+    /// `None` where the server is still busy and reads the batch before it sleeps.
     pub(crate) fn arrive(&mut self, at: Micros) -> Option<Micros> {
         let asleep = match self.busy_until {
             Some(busy_until) if at < busy_until => return None,
             Some(busy_until) => {
-                // What a client takes to answer does not depend on the server; how long the recorder
-                // took to hand the request on does not belong to the sleep.
+                // What a client takes to answer does not depend on the server. The recorder's own time is not part
+                // of the sleep.
                 let wrote = self.wrote.filter(|wrote| *wrote <= at);
                 at - Micros(busy_until.0.max(wrote.unwrap_or(busy_until).0))
             }

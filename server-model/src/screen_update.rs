@@ -3,15 +3,15 @@
 //! whatever was drawn there and how often.
 
 mod changed_region;
-mod time_slices;
+mod smart_scheduler;
 
 use x11prof_cost_model::{Cost, Deferred, Micros};
 use x11prof_session::{Change, Changed, ClientId};
 
 use changed_region::ChangedRegion;
-use time_slices::TimeSlices;
+use smart_scheduler::SmartScheduler;
 
-/// What has changed since the last picture.
+/// What has changed since the last update.
 #[derive(Debug, Default)]
 struct Changes {
     region: ChangedRegion,
@@ -33,24 +33,24 @@ impl Changes {
         }
     }
 
-    /// How many boxes and pixels have changed; forgets them.
+    /// How many boxes and pixels have changed. Forgets them.
     fn take(&mut self) -> (u64, u64) {
         self.last = None;
         self.region.take()
     }
 }
 
-/// The pictures that one server makes of what is drawn.
+/// The screen updates of one server.
 #[derive(Debug)]
 pub(crate) struct ScreenUpdates {
     costs: Deferred,
     changes: Changes,
-    /// When the next may be made, if anything has changed.
+    /// When the next one is due; `None` where nothing has changed.
     due: Option<Micros>,
     /// When the last one was.
     last: Option<Micros>,
-    /// When a server at work looks whether one is to be made.
-    slices: TimeSlices,
+    /// When a busy server looks whether an update is due.
+    scheduler: SmartScheduler,
 }
 
 impl ScreenUpdates {
@@ -60,23 +60,23 @@ impl ScreenUpdates {
             changes: Changes::default(),
             due: None,
             last: None,
-            slices: TimeSlices::new(costs.busy_us),
+            scheduler: SmartScheduler::new(costs.busy_us),
         }
     }
 
-    /// A `change` came at `now`; what that costs beside its request. The first change after a pause of an
-    /// interval may wait, for what comes with it.
+    /// A `change` is made at `now`. Gives what that costs beside its request. The first change after a pause of an
+    /// interval may wait for those that come with it.
     pub(crate) fn change(&mut self, change: &Change, now: Micros) -> Micros {
-        let mut joins = Micros::ZERO;
-        if self.due.is_none() && self.slices.over(now) {
-            self.slices.next(now);
+        let mut cost = Micros::ZERO;
+        if self.due.is_none() && self.scheduler.is_over(now) {
+            self.scheduler.next(now);
         }
         for area in change.boxes() {
             let region = &self.changes.region;
             let (boxes, above) = (region.boxes(), region.above(area.bottom) as f64);
-            joins += self.costs.join(boxes, above) * f64::from(change.parts);
+            cost += self.costs.join(boxes, above) * f64::from(change.parts);
             if change.copied {
-                joins += self.costs.copied(boxes, above);
+                cost += self.costs.copied(boxes, above);
             }
             self.changes.add(area);
         }
@@ -85,33 +85,33 @@ impl ScreenUpdates {
         let soon = now + self.costs.first();
         let due = next.filter(|next| now.0 < next.0).unwrap_or(soon);
         self.due.get_or_insert(due);
-        joins
+        cost
     }
 
-    /// Whether the server makes pictures when it has nothing else to do, and not at an interval.
-    fn at_rest(&self) -> bool {
+    /// Whether the server updates when it has nothing else to do, and not at an interval.
+    fn waits_for_idle(&self) -> bool {
         self.costs.interval_us.0 == 0.0
     }
 
-    /// Whether the server, at work until `now`, looks for once whether a picture is to be made.
+    /// Whether the server, busy until `now`, looks now whether an update is due.
     pub(crate) fn pauses(&self, now: Micros) -> bool {
-        self.at_rest() && self.slices.over(now)
+        self.waits_for_idle() && self.scheduler.is_over(now)
     }
 
-    /// A client has requests at `now`, where the server was at work until `busy`.
+    /// A client has requests at `now`. The server was busy until `busy`.
     pub(crate) fn serves(&mut self, client: ClientId, now: Micros, busy: Micros) {
-        self.slices.comes(client, now < busy);
+        self.scheduler.client_comes(client, now < busy);
         if now >= busy {
-            self.slices.rests(busy, now);
+            self.scheduler.idle(busy, now);
         }
     }
 
-    /// The picture that was made by `now`, if one was: when, and its cost, where the wakeup before
-    /// cost `cold` more than one in a warm cache. One without an interval is made when the server
-    /// has nothing else to do, or has been at work for long.
+    /// The update that the server makes by `now`, if it makes one. The wakeup before cost `cold` more than one in a
+    /// warm cache. A server without an interval updates when it has nothing else to do (`idle`), or has been busy
+    /// for long.
     pub(crate) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Update> {
         let over = self.pauses(now);
-        let may = idle || !self.at_rest() || over;
+        let may = idle || !self.waits_for_idle() || over;
         let due = self.due.take_if(|due| *due <= now && may);
         let made = due.map(|due| {
             self.last = Some(due);
@@ -123,15 +123,16 @@ impl ScreenUpdates {
         });
         if over && !idle {
             let took = made.map_or(Micros::ZERO, |made| made.cost.time + made.wait);
-            self.slices.next(now + took);
+            self.scheduler.next(now + took);
         }
         made
     }
 }
 
-/// A picture that was made.
+/// An update that was made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Update {
+    /// When it was due.
     pub(crate) due: Micros,
     pub(crate) cost: Cost,
     /// How long the server waited for its host.
@@ -177,23 +178,23 @@ mod tests {
     }
 
     #[test]
-    fn pictures_come_at_their_interval() {
-        let mut pictures = ScreenUpdates::new(costs(100.0));
+    fn updates_come_at_their_interval() {
+        let mut updates = ScreenUpdates::new(costs(100.0));
         let all = area(0, 0, 10, 10);
-        assert_eq!(pictures.made(Micros(1e9), true, Micros::ZERO), None);
-        pictures.change(&all.into(), Micros(1000.0));
-        pictures.change(&all.into(), Micros(1040.0));
-        assert_eq!(pictures.made(Micros(1049.0), true, Micros::ZERO), None);
-        let made = pictures.made(Micros(1060.0), false, Micros::ZERO).unwrap();
+        assert_eq!(updates.made(Micros(1e9), true, Micros::ZERO), None);
+        updates.change(&all.into(), Micros(1000.0));
+        updates.change(&all.into(), Micros(1040.0));
+        assert_eq!(updates.made(Micros(1049.0), true, Micros::ZERO), None);
+        let made = updates.made(Micros(1060.0), false, Micros::ZERO).unwrap();
         assert_eq!((made.due, made.cost.time), (Micros(1050.0), Micros(30.0)));
-        pictures.change(&all.into(), Micros(1060.0));
-        assert_eq!(pictures.made(Micros(1149.0), true, Micros::ZERO), None);
-        assert!(pictures.made(Micros(1150.0), true, Micros::ZERO).is_some());
+        updates.change(&all.into(), Micros(1060.0));
+        assert_eq!(updates.made(Micros(1149.0), true, Micros::ZERO), None);
+        assert!(updates.made(Micros(1150.0), true, Micros::ZERO).is_some());
     }
 
     #[test]
     fn changes_are_joined_to_those_before() {
-        let mut pictures = ScreenUpdates::new(Deferred {
+        let mut updates = ScreenUpdates::new(Deferred {
             join_us: Some(Micros(2.0)),
             join_box_us: Some(Micros(0.25)),
             copied_us: Some(Micros(1.0)),
@@ -203,7 +204,7 @@ mod tests {
         });
         let joins = [0, 4, 8].map(|left| {
             let area = area(left, 0, left + 2, 1);
-            pictures.change(&area.into(), Micros(10.0))
+            updates.change(&area.into(), Micros(10.0))
         });
         // One box is no region that has to be gone through.
         assert_eq!(joins, [0.0, 0.0, 2.5].map(Micros));
@@ -213,50 +214,50 @@ mod tests {
             copied: true,
             ..area(4, 0, 6, 1).into()
         };
-        let join = pictures.change(&moved, Micros(10.0));
+        let join = updates.change(&moved, Micros(10.0));
         assert_eq!(join, Micros(2.0 * 2.75 + 2.5));
-        let made = pictures.made(Micros(60.0), true, Micros::ZERO).unwrap();
+        let made = updates.made(Micros(60.0), true, Micros::ZERO).unwrap();
         // Of the pixels half have changed, as far as is known.
         assert_eq!(made.cost.time, Micros(5.0 + 2.0 * 3.0 + 3.0 * 0.5));
         assert_eq!(
-            pictures.change(&area(0, 0, 1, 1).into(), Micros(200.0)),
+            updates.change(&area(0, 0, 1, 1).into(), Micros(200.0)),
             Micros::ZERO
         );
     }
 
     #[test]
-    fn without_an_interval_they_wait_for_rest() {
-        let mut pictures = ScreenUpdates::new(costs(0.0));
-        pictures.change(&area(0, 0, 2, 1).into(), Micros(10.0));
-        assert_eq!(pictures.made(Micros(20.0), false, Micros::ZERO), None);
-        let made = pictures.made(Micros(20.0), true, Micros::ZERO).unwrap();
+    fn without_an_interval_they_wait_until_the_server_is_idle() {
+        let mut updates = ScreenUpdates::new(costs(0.0));
+        updates.change(&area(0, 0, 2, 1).into(), Micros(10.0));
+        assert_eq!(updates.made(Micros(20.0), false, Micros::ZERO), None);
+        let made = updates.made(Micros(20.0), true, Micros::ZERO).unwrap();
         assert_eq!(made.cost.time, Micros(5.5));
     }
 
     #[test]
-    fn at_work_they_wait_for_a_pause() {
-        let mut pictures = ScreenUpdates::new(Deferred {
+    fn of_a_busy_server_they_wait_for_the_end_of_a_time_slice() {
+        let mut updates = ScreenUpdates::new(Deferred {
             busy_us: Some(Micros(50.0)),
             box_us: Some(Micros(2.0)),
             wait_us: Some(Micros(20.0)),
             chill: Some(3.0),
             ..costs(0.0)
         });
-        pictures.serves(ClientId(1), Micros(10.0), Micros::ZERO);
-        pictures.change(&area(0, 0, 2, 1).into(), Micros(20.0));
-        pictures.change(&area(4, 0, 6, 1).into(), Micros(30.0));
-        assert!(!pictures.pauses(Micros(59.0)));
-        assert_eq!(pictures.made(Micros(59.0), false, Micros::ZERO), None);
-        assert!(pictures.pauses(Micros(60.0)));
+        updates.serves(ClientId(1), Micros(10.0), Micros::ZERO);
+        updates.change(&area(0, 0, 2, 1).into(), Micros(20.0));
+        updates.change(&area(4, 0, 6, 1).into(), Micros(30.0));
+        assert!(!updates.pauses(Micros(59.0)));
+        assert_eq!(updates.made(Micros(59.0), false, Micros::ZERO), None);
+        assert!(updates.pauses(Micros(60.0)));
         // Two boxes.
-        let made = pictures.made(Micros(60.0), false, Micros(1.0)).unwrap();
+        let made = updates.made(Micros(60.0), false, Micros(1.0)).unwrap();
         assert_eq!(made.cost.time, Micros(5.0 + 2.0 + 2.0 * 0.5));
         assert_eq!(made.wait, Micros(2.0 * 20.0));
-        // It took until 108, and the next slice begins at the tick before, at 60.
-        pictures.change(&area(0, 0, 2, 1).into(), Micros(109.0));
-        assert!(!pictures.pauses(Micros(109.0)));
-        assert!(pictures.pauses(Micros(110.0)));
-        let made = pictures.made(Micros(109.5), true, Micros(1.0)).unwrap();
+        // It took until 108. The next slice begins at the tick before, at 60.
+        updates.change(&area(0, 0, 2, 1).into(), Micros(109.0));
+        assert!(!updates.pauses(Micros(109.0)));
+        assert!(updates.pauses(Micros(110.0)));
+        let made = updates.made(Micros(109.5), true, Micros(1.0)).unwrap();
         assert_eq!(made.cost.time, Micros(5.0 + 0.5 + 3.0));
     }
 }

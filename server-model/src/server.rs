@@ -70,7 +70,7 @@ impl ServerModel {
         self.transport.is_known()
     }
 
-    /// Whether it is known what the server does for what has changed on its screen.
+    /// Whether screen updates of the server are known.
     pub fn knows_updates(&self) -> bool {
         self.updates.is_some()
     }
@@ -85,12 +85,15 @@ impl ServerModel {
     pub fn batch(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         self.between_batches(client, time, on);
         self.served = Some(client);
-        let answered = self.clients.get(&client).and_then(|known| known.awaited);
+        let answered = self
+            .clients
+            .get(&client)
+            .and_then(|known| known.answered_at);
         if self.wakeups.arrive(&mut self.clock, time, answered) {
             let server = self.transport.wakeup(self.wakeups.lapse());
             self.clock.serve(server.time);
             let known = self.clients.entry(client).or_default();
-            known.unblamed = Some(known.unblamed.unwrap_or_default() + server);
+            known.wakeups = Some(known.wakeups.unwrap_or_default() + server);
             let there = (client, time);
             on(&Charge::beside(there, TransportPart::Wakeup, server, None));
         }
@@ -100,7 +103,7 @@ impl ServerModel {
     pub fn wrote(&mut self, client: ClientId, time: Time) {
         let at = self.clock.at(time);
         self.clock.wrote(at);
-        self.clients.entry(client).or_default().written = true;
+        self.clients.entry(client).or_default().write_begins = true;
     }
 
     /// No batch comes until `time`: what the server does meanwhile, for the client that it served last.
@@ -143,7 +146,7 @@ impl ServerModel {
                 transport(self, Setup, setup.wire_len, cost, None);
                 // It was the setup that woke the server, not the first request.
                 if let Some(client) = self.clients.get_mut(&seen.client) {
-                    client.unblamed = None;
+                    client.wakeups = None;
                 }
             }
             Message::ServerSetup(setup) => {
@@ -165,14 +168,16 @@ impl ServerModel {
                 let bytes = reply.wire_len;
                 let first = self.first_of_write(seen.client);
                 let written = message::answer(&self.transport, bytes, first);
-                let work = reply.request.map(|it| self.operations.answered(it, bytes));
+                let work = reply
+                    .request
+                    .map(|request| self.operations.answered(request, bytes));
                 let cost = written + work.unwrap_or_default();
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let client = self.clients.entry(seen.client).or_default();
                 client.answered(reply.sequence);
-                client.told = Some(seen.time);
+                client.served_at = Some(seen.time);
                 let latest = client.latest == reply.sequence;
-                client.awaited = (reply.last && latest).then_some(seen.time);
+                client.answered_at = (reply.last && latest).then_some(seen.time);
                 if let Some(request) = reply.request
                     && reply.last
                     && !latest
@@ -190,9 +195,9 @@ impl ServerModel {
                     let client = self.clients.entry(seen.client).or_default();
                     client.answered(sequence);
                     // A client may wait for an event as for a reply.
-                    client.awaited = Some(seen.time);
+                    client.answered_at = Some(seen.time);
                     if !event.sent && COPIED.contains(&event.code) {
-                        client.told = Some(seen.time);
+                        client.served_at = Some(seen.time);
                     }
                 }
             }
@@ -211,7 +216,7 @@ impl ServerModel {
     /// Whether the message that is told now is the first of its write.
     fn first_of_write(&mut self, client: ClientId) -> bool {
         let client = self.clients.entry(client).or_default();
-        std::mem::take(&mut client.written)
+        std::mem::take(&mut client.write_begins)
     }
 
     /// What a request costs more because it finds code and pixels cold.
@@ -235,11 +240,11 @@ impl ServerModel {
         self.clock.serve(self.operations.price.server.time);
         if let (Some(updates), Some(changed)) = (&mut self.updates, seen.changed) {
             let busy = self.clock.busy_until().unwrap_or_default();
-            let join = updates.change(changed, busy);
-            self.operations.price.server += Cost::exact(join);
-            let busy = busy + join;
+            let more = updates.change(changed, busy);
+            self.operations.price.server += Cost::exact(more);
+            let busy = busy + more;
             let pauses = updates.pauses(busy);
-            self.clock.serve(join);
+            self.clock.serve(more);
             if pauses {
                 self.update(seen.client, seen.time, (busy, false), on);
             }
@@ -252,14 +257,14 @@ impl ServerModel {
         });
         let price = &self.operations.price;
         let known = self.clients.entry(seen.client).or_default();
-        if let Some(server) = known.unblamed.take() {
+        if let Some(server) = known.wakeups.take() {
             on(&Charge::Blame {
                 client: seen.client,
                 request: request.name,
                 server,
             });
         }
-        known.asked(PricedRequest {
+        known.requested(PricedRequest {
             sequence: request.sequence,
             request: request.name,
             server: price.server,
@@ -287,9 +292,9 @@ impl ServerModel {
         on: &mut impl FnMut(&Charge<'_>),
     ) {
         let observed = self.blocking == Blocking::Observed;
-        let stream = self.clients.entry(client).or_default();
-        let known = stream.failed(sequence);
-        let pipelined = stream.latest != sequence;
+        let sender = self.clients.entry(client).or_default();
+        let known = sender.failed(sequence);
+        let pipelined = sender.latest != sequence;
         let correction = known.as_ref().map(|known| (known.server, known.fixed));
         let request = known.as_ref().map_or(request, |known| known.request);
         on(&Charge::Failed {
@@ -303,9 +308,8 @@ impl ServerModel {
         }
     }
 
-    /// What the server did between its clients' requests, before a batch arrives at `time`. It does not
-    /// pause before that of a client that runs as soon as it is answered, and has the next one ready
-    /// before the server, whose processor it is on, looks for more.
+    /// What the server did before a batch arrives at `time`. It was not idle in between where the client shares its
+    /// processor, ran as soon as it was answered, and had the batch ready before the server looked for more.
     fn between_batches(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         let at = self.clock.at(time);
         if self.updates.is_none() {
@@ -321,22 +325,23 @@ impl ServerModel {
         }
     }
 
-    /// Whether the client of a batch has it ready before the server, at work until `busy`, looks for more.
+    /// Whether the client has its batch ready before the server, busy until `busy`, looks for more.
     fn ready(&mut self, client: ClientId, time: Time, busy: Micros) -> bool {
         let Some(client) = self.clients.get_mut(&client) else {
             return false;
         };
-        let Some(since) = client.told.take() else {
+        let Some(since) = client.served_at.take() else {
             return false;
         };
         let processor = &self.wakeups.processor;
         let Some(ran) = processor.span(since, time) else {
             return false;
         };
-        client.runs_first(ran, self.wakeups.awake(busy)) && processor.at_once(since, time)
+        client.runs_first(ran, self.wakeups.awake(busy))
+            && processor.ran_without_a_wait(since, time)
     }
 
-    /// The screen update that the server makes by `now`, if it makes one; `idle`, if it has nothing else to do.
+    /// The server updates its screen, if it does that by `now`; `idle`, where it has nothing else to do.
     fn update(
         &mut self,
         client: ClientId,

@@ -18,13 +18,13 @@ pub(crate) struct Wakeups {
     worked: Micros,
     /// For how long the server has slept so far while nobody else ran on its processor.
     idled: Micros,
-    /// When the last batch came that found it asleep.
+    /// When the last batch came that woke it.
     woken: Option<Micros>,
 }
 
 impl Wakeups {
-    /// A batch of requests arrives at `time`, of a client that was answered last at `answered`, if it waited for
-    /// that: whether it wakes the server.
+    /// A batch of requests arrives at `time`. Its client got its last answer at `answered`, if it waited for one.
+    /// Gives whether the batch wakes the server.
     pub(crate) fn arrive(
         &mut self,
         clock: &mut ServerClock,
@@ -38,15 +38,15 @@ impl Wakeups {
         let Some(slept) = clock.arrive(at) else {
             return false;
         };
-        // The server waited for a client that had what it waited for: for as long as that
-        // client took. The recorder's ways there and back do not belong to the sleep.
+        // Where the server waited for this client alone, it slept for as long as the client took. The recorder's
+        // own time, there and back, is not part of the sleep.
         let slept = client.map_or(slept, |client| Micros(slept.0.min(client.0)));
         self.lapse = Lapse {
             slept,
             worked: lately,
         };
         let idle = (slept - lately).0.max(0.0);
-        // The first batch finds a server that slept for nobody knows how long.
+        // How long the server had slept before the first batch is not known.
         if idle.is_finite() {
             self.idled += Micros(idle);
         }
@@ -59,7 +59,7 @@ impl Wakeups {
         self.lapse
     }
 
-    /// For how long the server, at work until `busy`, has been since it was woken.
+    /// For how long the server, busy until `busy`, has been awake.
     pub(crate) fn awake(&self, busy: Micros) -> Micros {
         self.woken.map_or(Micros::ZERO, |woken| busy - woken)
     }

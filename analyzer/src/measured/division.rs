@@ -1,4 +1,4 @@
-//! The division of each run of the recorded server among what it was for, in proportion to prices.
+//! Divides each run of the recorded server among what the server ran for, in proportion to prices.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ use super::fit::{Divided, Fit};
 use super::runs::{Run, Runs};
 use super::share::{Rate, Share};
 
-/// What was read off a client's socket so shortly before a run ended may be heard by the next one only:
-/// the recorder's way to the server.
+/// What the recorder read off a client's socket less than this before a run ended may belong to the next run: the
+/// recorder takes that long to hand it to the server. In nanoseconds.
 const ON_THE_WAY: u64 = 200_000;
-/// What comes while no run is known waits for one; beyond so much of it the next run has all.
-const MOST_WAITING: usize = 1 << 16;
+/// How much work waits for its run. Beyond that, all that waits belongs to the next run.
+const WAITING_LIMIT: usize = 1 << 16;
 
 /// What tells how long the server ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,39 +24,39 @@ pub(crate) enum Source {
     None,
     /// Its context switches, and its clock.
     Switches,
-    /// Its clock alone: all of it is divided as one run.
+    /// Its clock alone: all of its time is divided as one run.
     Clock,
 }
 
-/// How something that the server ran for is seen.
+/// How the recording shows that the server ran for something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Came {
     /// It came for the server.
     In,
-    /// The server answered what had come, or showed it.
+    /// The server answered a request, or updated its screen.
     Answer,
-    /// The server told it of its own accord, or a device's.
+    /// The server sent an event.
     Event,
 }
 
 /// A request that is to be answered, or its answer.
 pub(crate) type Question = (ConnectionId, SequenceNumber);
 
-/// Something that a run was for.
+/// Something that the server ran for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Work<K> {
     /// When it was seen, in the trace's nanoseconds.
     pub(crate) at: u64,
     pub(crate) came: Came,
-    /// `None` where it is not known yet what it is: the beginning of a long request.
+    /// `None` for the beginning of a long request: it is not known yet what that is.
     pub(crate) key: Option<K>,
-    /// `None` where it has none.
+    /// `None` where it has no price.
     pub(crate) price: Option<Micros>,
-    /// What it asks or answers.
+    /// The request that it asks or answers.
     pub(crate) question: Option<Question>,
 }
 
-/// Runs that nobody called for.
+/// Runs for nobody.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Uncalled {
     /// How many.
@@ -70,27 +70,27 @@ pub(crate) struct Uncalled {
 pub(crate) struct Division<K> {
     source: Source,
     runs: Runs,
-    /// What is not in a run yet, in the order of time.
+    /// What belongs to no run yet, in the order of time.
     waiting: VecDeque<Work<K>>,
-    /// What the first run is for, as far as that is sure.
+    /// What the first run was for, as far as that is sure.
     sure: FastMap<K, f64>,
     /// What the run before was for.
     last: FastMap<K, f64>,
     /// Runs that wait for their division.
     fit: Fit<K>,
-    /// What each client asked last, and whether that is answered.
-    asked: FastMap<ConnectionId, (SequenceNumber, bool)>,
-    /// Whether the server owed an answer when the first run began: it had waited for a disk or another
-    /// server, and not for clients.
+    /// Each client's latest request that has a reply, and whether it is answered.
+    questions: FastMap<ConnectionId, (SequenceNumber, bool)>,
+    /// Whether the server owed an answer when the first run began: then it had waited for a disk or another server,
+    /// and not for clients.
     owes: bool,
     /// What woke it.
     woken_by: Option<K>,
     /// Whether anything came for it.
     called: bool,
-    /// Runs that were for a message which had not come whole.
+    /// Runs in which only a part of a message had come.
     carried: Share,
     uncalled: Uncalled,
-    /// All prices, and how many there were: what has none weighs as much as they do on average.
+    /// The sum of all prices, and how many there were. Work without a price counts as their mean.
     priced: (f64, u64),
 }
 
@@ -104,7 +104,7 @@ impl<K: Divided> Division<K> {
             sure: FastMap::default(),
             last: FastMap::default(),
             fit: Fit::new(),
-            asked: FastMap::default(),
+            questions: FastMap::default(),
             owes: false,
             woken_by: None,
             called: false,
@@ -122,7 +122,7 @@ impl<K: Divided> Division<K> {
         self.source
     }
 
-    /// The recorder said how it watches the server.
+    /// The recorder captures the server's `switches`, or its clock alone.
     pub(crate) fn captured(&mut self, switches: bool) {
         self.source = match switches {
             true => Source::Switches,
@@ -135,7 +135,7 @@ impl<K: Divided> Division<K> {
         self.runs.clock(at, clock);
     }
 
-    /// Takes context switches: those of the time that `settle` will be asked for, at least.
+    /// Takes context switches. All up to the time of the next `settle` are taken before it.
     pub(crate) fn switches(&mut self, switches: &[Switch]) {
         switches.iter().for_each(|switch| self.runs.switch(switch));
     }
@@ -147,26 +147,28 @@ impl<K: Divided> Division<K> {
             self.priced.1 += 1;
         }
         match self.waiting.back() {
-            // Work of the server's own may be told late.
+            // Screen updates may come late.
             Some(last) if last.at > work.at => {
-                let place = self.waiting.partition_point(|it| it.at <= work.at);
+                let place = self
+                    .waiting
+                    .partition_point(|earlier| earlier.at <= work.at);
                 self.waiting.insert(place, work);
             }
             _ => self.waiting.push_back(work),
         }
-        if self.source == Source::Clock || self.waiting.len() > MOST_WAITING {
+        if self.source == Source::Clock || self.waiting.len() > WAITING_LIMIT {
             while let Some(work) = self.waiting.pop_front() {
                 self.take(work);
             }
         }
     }
 
-    /// A client has gone: nobody waits for its answers.
+    /// A client is gone: nobody waits for its answers.
     pub(crate) fn gone(&mut self, client: ConnectionId) {
-        self.asked.remove(&client);
+        self.questions.remove(&client);
     }
 
-    /// What a price is on average, in microseconds; 1 before there is one.
+    /// The mean price, in microseconds; 1 before there is one.
     fn usual(&self) -> f64 {
         match self.priced {
             (sum, count) if sum > 0.0 => sum / count as f64,
@@ -174,13 +176,13 @@ impl<K: Divided> Division<K> {
         }
     }
 
-    /// The last work of `key` costs so much more, or less.
+    /// The last work of `key` costs this much more, or less.
     pub(crate) fn corrected(&mut self, key: K, price: Micros) {
         *self.sure.entry(key).or_default() += price.0;
     }
 
-    /// Divides the runs that were over by `now`, all that came until then being told. A wakeup weighs
-    /// what `wakeup` says for a sleep, and has the key that `woken` makes of what it was for.
+    /// Divides the runs that were over by `now`. All work until then was told. A wakeup costs what `wakeup` says for
+    /// its sleep, and has the key that `woken` makes of the work that woke the server.
     pub(crate) fn settle(
         &mut self,
         now: u64,
@@ -190,7 +192,7 @@ impl<K: Divided> Division<K> {
     ) {
         if self.source != Source::Switches {
             if self.source == Source::Clock {
-                // Prices stand in for times: the rate brings their sum to the clock's.
+                // Prices stand for times: the rate brings their sum to the clock's time.
                 for (key, price) in self.sure.drain() {
                     credit(key, of_prices(price));
                 }
@@ -200,34 +202,34 @@ impl<K: Divided> Division<K> {
         while let Some((run, next)) = self.runs.front() {
             let (run, next) = (*run, next);
             let over = run.to.filter(|to| to.saturating_add(ON_THE_WAY) < now);
-            // For it for sure is what came before it began, and well before it ended.
+            // What came before the run began, and well before it ended, belongs to it for sure.
             let end = run.to.unwrap_or(now).min(now);
             let sure = run.from.max(end.saturating_sub(ON_THE_WAY));
-            while let Some(work) = self.waiting.pop_front_if(|it| it.at <= sure) {
+            while let Some(work) = self.waiting.pop_front_if(|work| work.at <= sure) {
                 self.take(work);
             }
             let Some(to) = over else { return };
-            self.late(to, next);
+            self.take_last(to, next);
             self.divide(&run, wakeup(run.slept), &woken);
             if self.fit.is_full() {
                 self.fit.divide(&mut credit);
             }
             self.runs.pop();
-            self.owes = self.asked.values().any(|(_, answered)| !answered);
+            self.owes = self.questions.values().any(|(_, answered)| !answered);
         }
     }
 
-    /// Takes of what came shortly before the run ended what is its own: all, if something else that came
+    /// Takes what came shortly before the run ended, where that belongs to it: it does if other work that came
     /// explains the next run.
-    fn late(&mut self, to: u64, next: Option<u64>) {
+    fn take_last(&mut self, to: u64, next: Option<u64>) {
         let soon = next.filter(|next| next.saturating_sub(to) <= ON_THE_WAY);
-        let explains = |it: &Work<K>| it.at > to && soon.is_some_and(|next| it.at <= next);
-        let came = |it: &&Work<K>| it.came == Came::In;
+        let explains = |work: &Work<K>| work.at > to && soon.is_some_and(|next| work.at <= next);
+        let came = |work: &&Work<K>| work.came == Came::In;
         let explained = self.waiting.iter().filter(came).any(explains);
         let keep_in = soon.is_some() && !explained && self.called;
         let until = next.unwrap_or(u64::MAX).min(to + ON_THE_WAY);
         let mut kept = VecDeque::new();
-        while let Some(work) = self.waiting.pop_front_if(|it| it.at <= until) {
+        while let Some(work) = self.waiting.pop_front_if(|work| work.at <= until) {
             let own = match work.came {
                 Came::In => work.at <= to && !keep_in,
                 Came::Answer | Came::Event => true,
@@ -246,7 +248,7 @@ impl<K: Divided> Division<K> {
     fn take(&mut self, work: Work<K>) {
         self.called |= work.came != Came::Answer;
         if let Some((client, sequence)) = work.question {
-            let (last, answered) = self.asked.entry(client).or_default();
+            let (last, answered) = self.questions.entry(client).or_default();
             if work.came == Came::In {
                 (*last, *answered) = (sequence, false);
             } else {
@@ -265,7 +267,7 @@ impl<K: Divided> Division<K> {
         let by = self.woken_by.take();
         let called = std::mem::take(&mut self.called);
         if !called && self.owes {
-            // It goes on with what the run before was for.
+            // It goes on with the work of the run before.
             for (key, price) in self.sure.drain() {
                 *self.last.entry(key).or_default() += price;
             }
@@ -290,12 +292,12 @@ impl<K: Divided> Division<K> {
         self.fit.run(share, parts.chain(woken));
     }
 
-    /// Divides what waits for it: for a report, and at the end.
+    /// Divides the runs that wait for it: for a report, and at the end.
     pub(crate) fn finish(&mut self, mut credit: impl FnMut(K, Share)) {
         self.fit.divide(&mut credit);
     }
 
-    /// What waits for its division, as it would be divided now.
+    /// The runs that wait for their division, as they would be divided now.
     pub(crate) fn pending(&self) -> Vec<(K, Share)> {
         let mut pending = Vec::new();
         self.fit
@@ -304,12 +306,12 @@ impl<K: Divided> Division<K> {
         pending
     }
 
-    /// The trace is over: what goes on is over as well.
+    /// The trace is over, and so is the run that goes on.
     pub(crate) fn end(&mut self) {
         self.runs.end();
     }
 
-    /// What nobody called for: of the first thread, with what no whole message came for in the end.
+    /// Runs of the first thread for nobody, and those for which no whole message came in the end.
     pub(crate) fn uncalled(&self) -> Uncalled {
         let share = self.uncalled.share + self.carried;
         Uncalled {
@@ -323,8 +325,8 @@ impl<K: Divided> Division<K> {
         self.runs.others()
     }
 
-    /// From shares to the kernel's time, `credited` being all that was handed out; `None` where neither
-    /// tells it.
+    /// How shares become the kernel's time. `credited` is all that was handed out. `None` where neither switches nor
+    /// the clock tell it.
     pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {
         match self.source {
             Source::Switches => Some(self.runs.rate().unwrap_or(Rate::PLAIN)),
@@ -339,7 +341,7 @@ impl<K: Divided> Division<K> {
         }
     }
 
-    /// Starts counts and times afresh.
+    /// Starts counts and times anew.
     pub(crate) fn start_afresh(&mut self) {
         self.runs.start_afresh();
         self.waiting.clear();

@@ -1,10 +1,10 @@
-//! What the recording's own runs say of the prices that divide them.
+//! Corrects the prices by the recording's own runs before they divide them.
 //!
 //! A price may be another machine's, or lack what this program meets: cold memory, pages that the kernel
-//! clears. Runs of different mixtures tell. Each kind of work has a factor for its prices, and those are sought
-//! at which the runs' times are most likely: by expectation maximisation, which for a mixture of non-negative
-//! parts is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). It starts at the prices, and so
-//! stays there where runs tell nothing: of kinds that always come together the prices decide.
+//! clears. Runs of different mixtures show that. Each kind of work gets a factor for its prices: the factors at
+//! which the runs' times are most likely, found by expectation maximisation. For a mixture of non-negative parts
+//! that is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). It starts at the prices and stays
+//! there where runs tell nothing: kinds that always come together are divided by their prices.
 
 use std::hash::Hash;
 
@@ -12,14 +12,14 @@ use x11prof_cost_model::{FastMap, Micros};
 
 use super::share::Share;
 
-/// Pieces of work that are fitted and divided at once: as much as tells kinds apart, in bounded memory.
+/// How many pieces of work are fitted and divided at once: enough to tell kinds apart, in bounded memory.
 const WINDOW: usize = 1 << 16;
-/// Steps of the fit. Few leave prices as they were; with many the noise of single runs decides, for kinds that
-/// seldom come have all of it (docs/ACCURACY.md, "Is the division right?").
+/// Steps of the fit. Few leave prices as they were. With many the noise of single runs decides, most of all for kinds
+/// that seldom come (docs/ACCURACY.md, "Is the division right?").
 const STEPS: usize = 30;
 
-/// How much the factors before a window weigh beside its runs: so much of each kind's work. Without it a kind that
-/// seldom decides a run would lose all of its time to one that does.
+/// The weight of the factors before a window, as a share of the weight of its runs. Without it a kind that seldom
+/// decides a run would lose all of its time to one that does.
 const PRIOR: f64 = 0.1;
 
 /// What can be divided.
@@ -58,7 +58,7 @@ impl<K: Divided> Fit<K> {
         }
     }
 
-    /// Takes a run and what it was for; there is something.
+    /// Takes a run and what it was for, which is at least one part.
     pub(super) fn run(&mut self, share: Share, parts: impl Iterator<Item = (K, f64)>) {
         for (key, price) in parts {
             let next = self.factors.len();
@@ -76,7 +76,7 @@ impl<K: Divided> Fit<K> {
         self.parts.len() >= WINDOW
     }
 
-    /// Divides the runs of the window, and hands out what each key has.
+    /// Divides the runs of the window, and hands out each key's share.
     pub(super) fn divide(&mut self, credit: &mut impl FnMut(K, Share)) {
         let sums = self.sums();
         let before = self.begin(&sums);
@@ -97,7 +97,7 @@ impl<K: Divided> Fit<K> {
     }
 
     fn time(&self, part: &Part<K>) -> f64 {
-        // Every kind of the window has one once a fit has begun.
+        // Every kind of the window has a factor once a fit has begun.
         self.factors[part.kind].unwrap_or(1.0) * part.price
     }
 
@@ -110,11 +110,11 @@ impl<K: Divided> Fit<K> {
         sums
     }
 
-    /// Gives kinds that are new the factor that all prices have in the window; returns those of all.
+    /// Gives new kinds the factor that all prices together have in the window. Returns the factors of all kinds.
     fn begin(&mut self, sums: &[f64]) -> Vec<f64> {
         let took: Micros = self.runs.iter().map(|(share, _)| share.time).sum();
         let priced: f64 = sums.iter().sum();
-        let all = Some(took.0 / priced).filter(|it| it.is_finite() && *it > 0.0);
+        let all = Some(took.0 / priced).filter(|factor| factor.is_finite() && *factor > 0.0);
         for factor in &mut self.factors {
             *factor = factor.or(all);
         }
@@ -204,7 +204,7 @@ mod tests {
         divided(&mut fit);
         run(&mut fit, 20.0, &[(0, 10.0), (1, 1.0)]);
         let [first, second, _] = divided(&mut fit);
-        // By their prices alone it would be ten to one.
+        // By prices alone it would be ten to one.
         assert!((0.8..1.25).contains(&(first / second)), "{first} {second}");
     }
 }

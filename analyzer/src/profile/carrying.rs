@@ -30,7 +30,7 @@ impl Carried {
         let mut ratio = |took: Micros, price: Micros| {
             measured += took;
             priced += price;
-            Some(took.0 / price.0).filter(|it| it.is_finite() && *it > 0.0)
+            Some(took.0 / price.0).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
         };
         let requests = here.lines().filter_map(|(name, line)| {
             let price = here.sums.lines.get(name)?.with_cold().time;
@@ -59,7 +59,7 @@ impl Carried {
         }
         Some(Carried {
             requests,
-            parts: parts.map(|it| it.unwrap_or(all)),
+            parts: parts.map(|ratio| ratio.unwrap_or(all)),
             all,
             groups: if there > 0.0 { carried / there } else { all },
         })

@@ -1,4 +1,4 @@
-//! The profile's part in measured server time: what each charge has of the recorded server's runs.
+//! Each charge's share of the recorded server's runs.
 
 use x11prof_cost_model::{Lapse, Micros, ServerIdentity, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
@@ -51,9 +51,9 @@ pub(super) struct Measuring {
     priced: ServerIdentity,
     transport: TransportPrices,
     division: Option<Division<Key>>,
-    /// Of the block that goes on: whether a message of it was charged.
+    /// Whether a message of the present block was charged.
     charged: bool,
-    /// All that was handed out.
+    /// The sum of all shares that were handed out.
     credited: Share,
 }
 
@@ -73,7 +73,7 @@ impl Measuring {
         self.wanted = wanted;
     }
 
-    /// A charge is made, `seen` being the message that it is made at.
+    /// A charge is made for the message `seen`.
     pub(super) fn charge(
         &mut self,
         charge: &Charge<'_>,
@@ -121,15 +121,15 @@ impl Measuring {
                 ..
             } => {
                 let came = match part {
-                    // Each run has its own, where runs are known.
+                    // Where runs are known, each has its own wakeup.
                     Wakeup if division.source() == Source::Switches => return,
                     Wakeup | Read | Cold | Setup => Came::In,
                     Reply | Error | Update => Came::Answer,
                     Event => Came::Event,
                     Own => return,
                 };
-                // What is cold cannot be told from the request that finds it so.
-                let part = Some(*part).filter(|it| *it != Cold);
+                // What a request costs because it is cold cannot be told from the rest of it.
+                let part = Some(*part).filter(|part| *part != Cold);
                 let is_answer = matches!(part, Some(Reply | Error));
                 division.work(Work {
                     at: time.as_nanos(),
@@ -144,7 +144,7 @@ impl Measuring {
         }
     }
 
-    /// Takes an observation whose charges were made, and hands out what has become known.
+    /// Takes an observation after its charges, and hands out the shares that are known by now.
     pub(super) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -185,7 +185,9 @@ impl Measuring {
                 self.division = server.pid.filter(|_| wants).map(Division::of);
             }
             Control::Capture { pid, capture, .. } => {
-                if let Some(division) = self.division.as_mut().filter(|it| it.server() == *pid) {
+                if let Some(division) = &mut self.division
+                    && division.server() == *pid
+                {
                     division.captured(capture == "switches");
                 }
             }
@@ -196,14 +198,14 @@ impl Measuring {
                     division.clock(time, reading.cpu_ns);
                 }
             }
-            Control::Opened(_) => self.comes(time, None),
+            Control::Opened(_) => self.connection(time, None),
             Control::Closed { connection, .. } => {
                 if let Some(division) = &mut self.division {
                     division.gone(*connection);
                 }
                 let sleep = self.transport.sleep();
                 let price = sleep.connection(Lapse::default()).time;
-                self.comes(time, Some(price));
+                self.connection(time, Some(price));
             }
             Control::Ended { .. } => self.end(credit),
             _ => {}
@@ -211,7 +213,7 @@ impl Measuring {
     }
 
     /// A client comes or goes.
-    fn comes(&mut self, time: u64, price: Option<Micros>) {
+    fn connection(&mut self, time: u64, price: Option<Micros>) {
         if let Some(division) = &mut self.division {
             division.work(call(time, price));
         }
@@ -250,7 +252,7 @@ impl Measuring {
         self.finish(credit);
     }
 
-    /// Divides all runs that are over: for a report.
+    /// Divides all runs that are over, for a report.
     pub(super) fn finish(&mut self, mut credit: impl FnMut(Key, Share)) {
         let Measuring {
             division, credited, ..
@@ -263,7 +265,7 @@ impl Measuring {
         }
     }
 
-    /// What waits for its division, as it would be divided now.
+    /// The runs that wait for their division, as they would be divided now.
     pub(super) fn pending(&self) -> Vec<(Key, Share)> {
         self.division
             .as_ref()
@@ -271,23 +273,23 @@ impl Measuring {
             .unwrap_or_default()
     }
 
-    /// From shares to the kernel's time; `None` where nothing is measured.
+    /// How shares become the kernel's time; `None` where nothing is measured.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.division.as_ref()?.rate(self.credited)
     }
 
-    /// Whether times of another server's may stand in where nothing is measured.
+    /// Whether measured times of another server may be carried over, since nothing is measured here.
     pub(super) fn carries(&self) -> bool {
         self.wanted == Wanted::Auto && self.rate().is_none()
     }
 
-    /// What nobody called for, and what the server's other threads ran; `None` where runs are not known.
+    /// Runs for nobody, and what the server's other threads ran; `None` where runs are not known.
     pub(super) fn own(&self) -> Option<(Uncalled, Share)> {
         let division = self.division.as_ref()?;
         (division.source() == Source::Switches).then(|| (division.uncalled(), division.threads()))
     }
 
-    /// The same measurement with counts and times from now on.
+    /// The same, with counts and times from now on.
     pub(super) fn afresh(mut self) -> Measuring {
         self.credited = Share::default();
         if let Some(division) = &mut self.division {
@@ -297,7 +299,7 @@ impl Measuring {
     }
 }
 
-/// Something comes for the server that is no message: of a client that goes, this is the price.
+/// Something comes for the server that is no message. A client that goes has this price.
 fn call(at: u64, price: Option<Micros>) -> Work<Key> {
     Work {
         at,
@@ -316,7 +318,7 @@ fn event(seen: &Seen<'_>) -> Option<Symbol> {
     }
 }
 
-/// The request to be answered that was seen, or the answer.
+/// The request that has a reply, or its answer.
 fn question(seen: &Seen<'_>) -> Option<Question> {
     let sequence = match seen.message {
         Message::Request(request) if request.has_reply => request.sequence,
@@ -327,7 +329,7 @@ fn question(seen: &Seen<'_>) -> Option<Question> {
     Some((seen.connection, sequence))
 }
 
-/// What a client's coming and going is added to.
+/// The key of clients that come and go.
 const CONNECTION: Key = Key {
     request: None,
     part: Some(TransportPart::Setup),

@@ -236,7 +236,7 @@ impl Profile {
         self.pricer.knows_transport()
     }
 
-    /// Whether it is known what the server does later for what has changed on its screen.
+    /// Whether screen updates of the server are known.
     pub fn knows_updates(&self) -> bool {
         self.pricer.knows_updates()
     }

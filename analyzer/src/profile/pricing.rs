@@ -31,7 +31,7 @@ impl Pricer {
         self.model.knows_transport()
     }
 
-    /// Whether it is known what the server does for what has changed on its screen.
+    /// Whether screen updates of the server are known.
     pub fn knows_updates(&self) -> bool {
         self.model.knows_updates()
     }

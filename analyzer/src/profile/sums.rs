@@ -22,8 +22,7 @@ pub(super) struct Sums {
     pub(super) events: HashMap<Symbol, TransportLine>,
     pub(super) transport: [TransportLine; 9],
     pub(super) scales: Scales,
-    /// The wakeup that a request which is left out was charged: it is the next one's of its
-    /// batch, or none.
+    /// The wakeup of a request that is left out: it belongs to the next request of the batch, or to none.
     pub(super) unclaimed: Option<(ClientId, Cost)>,
     pub(super) warnings: Warnings,
     pub(super) clocks: Clocks,
@@ -42,7 +41,9 @@ impl Sums {
     /// Adds a share of the server's measured time.
     pub(super) fn credit(&mut self, key: Key, share: Share) {
         self.runs += u64::from(key.part == Some(TransportPart::Wakeup));
-        let factor = key.request.map_or(1.0, |it| self.scales.factor(it));
+        let factor = key
+            .request
+            .map_or(1.0, |request| self.scales.factor(request));
         if factor == 0.0 {
             return;
         }

@@ -22,7 +22,7 @@ pub struct Line {
     pub server: Cost,
     /// The server's time for their transport, which is part of the transport's line.
     pub transport: Cost,
-    /// Of it, for what of them had left the caches.
+    /// The share of that for code and pixels that had left the caches.
     pub(crate) cold: Cost,
     /// What was measured of the one and of the other, where anything was.
     pub(crate) measured: Share,
@@ -135,7 +135,7 @@ impl Line {
     }
 }
 
-/// A measured time, with bounds as far apart as those of the price that it was divided by.
+/// A measured time, with bounds in the ratio of the bounds of its price.
 pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
     if price.time.0 <= 0.0 {
         return Cost::exact(time);
@@ -164,19 +164,19 @@ impl<K: Eq + Hash + Copy> Tally<K> {
         self.0.entry(key).or_default()
     }
 
-    /// Keeps the `most` lines that cost most, and adds all others to the one of `into`.
-    pub(crate) fn fold(&mut self, most: usize, into: K) {
-        let mut rest = self.0.remove(&into).unwrap_or_default();
+    /// Keeps the `count` most expensive lines, and adds all others to the line of `into`.
+    pub(crate) fn fold(&mut self, count: usize, into: K) {
+        let mut folded = self.0.remove(&into).unwrap_or_default();
         let mut lines: Vec<(K, Line)> = self.0.drain().collect();
         lines.sort_by(|(_, a), (_, b)| {
             let by_time = b.server.time.0.total_cmp(&a.server.time.0);
             by_time.then(b.count.cmp(&a.count))
         });
-        for (_, line) in lines.drain(most.min(lines.len())..) {
-            rest.join(&line);
+        for (_, line) in lines.drain(count.min(lines.len())..) {
+            folded.join(&line);
         }
         self.0.extend(lines);
-        self.0.insert(into, rest);
+        self.0.insert(into, folded);
     }
 
     pub(crate) fn get(&self, key: K) -> Option<&Line> {
@@ -219,8 +219,8 @@ mod tests {
         tally.fold(3, 0);
         assert_eq!(tally.len(), 4);
         assert!((8..=10).all(|key| tally.contains(key)));
-        let others = tally.get(0).unwrap();
-        assert_eq!((others.count, others.server.time), (7, Micros(28.0)));
+        let folded = tally.get(0).unwrap();
+        assert_eq!((folded.count, folded.server.time), (7, Micros(28.0)));
         tally.fold(3, 0);
         assert_eq!(tally.get(0).unwrap().count, 7);
     }

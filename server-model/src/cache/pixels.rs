@@ -1,14 +1,14 @@
-//! Which pixels the server touches for the first time since it idled: they have left its
-//! processor's caches, whether its code has or not.
+//! Which pixels the server uses for the first time since it was idle: they have left its processor's caches, whether
+//! its code has or not.
 //!
-//! Places are squares of a drawable, by where an operation begins: programs draw the same things
-//! at the same places. A pixmap is warm when it was made. What is read to be copied is mostly drawn just before;
-//! it is counted where nothing was drawn on its drawable since the server idled.
+//! Pixels are remembered by squares of a drawable: by the one in which an operation begins, since programs draw the
+//! same things at the same places. A new pixmap is warm. A source of a copy is mostly drawn just before: it is cold
+//! where nothing was drawn on its drawable since the server was idle.
 
 use x11prof_cost_model::{FastMap, Micros};
 use x11prof_session::{PixelAccess, PixelArea};
 
-/// Places known at most; beyond that all are forgotten.
+/// How many places are remembered. Beyond that all are forgotten.
 const PLACES_LIMIT: usize = 1 << 14;
 /// The side of a place, in pixels.
 const SIDE: i16 = 256;
@@ -23,33 +23,32 @@ enum Place {
     All(u32),
 }
 
-/// What was touched at a place.
+/// The use of a place.
 #[derive(Debug, Clone, Copy)]
 struct Warm {
-    /// For how long the server had idled by then, in all.
+    /// For how long the server had been idle by then, in all.
     idled: Micros,
     pixels: f64,
 }
 
-/// What was touched, and when.
+/// Which pixels were used, and when.
 #[derive(Debug, Default)]
-pub(crate) struct TouchedPixels {
+pub(crate) struct UsedPixels {
     places: FastMap<Place, Warm>,
 }
 
-/// Pixels that are touched after the server idled.
+/// Pixels that are cold.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct ColdPixels {
     pub(crate) pixels: f64,
-    /// For how long the server has idled since they were touched before; without end where it
-    /// was never seen to touch them.
+    /// For how long the server has been idle since it used them; infinite where it was never seen to use them.
     pub(crate) idle: Micros,
 }
 
-impl TouchedPixels {
-    /// What a request reads and what it writes of what has not been touched since the server idled for
-    /// `least`; `idled` is for how long it has in all by now.
-    pub(crate) fn touch(
+impl UsedPixels {
+    /// What is cold of what a request reads and of what it writes: what was not used since the server was idle for
+    /// `least`. The server has been idle for `idled` in all by now.
+    pub(crate) fn access(
         &mut self,
         access: PixelAccess,
         idled: Micros,
@@ -80,7 +79,7 @@ impl TouchedPixels {
         }
     }
 
-    /// What was not seen to be drawn on is not known to be anywhere.
+    /// Nothing is known of a drawable that was not seen to be drawn on.
     fn read(&mut self, area: PixelArea, idled: Micros, least: Micros) -> ColdPixels {
         let Some(all) = self.places.get_mut(&Place::All(area.drawable)) else {
             return ColdPixels::default();
@@ -127,7 +126,7 @@ mod tests {
     use x11prof_cost_model::Micros;
     use x11prof_session::{PixelAccess, PixelArea};
 
-    use super::{ColdPixels, TouchedPixels};
+    use super::{ColdPixels, UsedPixels};
 
     fn area(drawable: u32, x: i16, pixels: f64) -> PixelArea {
         PixelArea {
@@ -137,79 +136,76 @@ mod tests {
         }
     }
 
-    fn touch(touched: &mut TouchedPixels, access: PixelAccess, idled: f64) -> [ColdPixels; 2] {
-        touched.touch(access, Micros(idled), Micros(200.0))
+    fn use_pixels(used: &mut UsedPixels, access: PixelAccess, idled: f64) -> [ColdPixels; 2] {
+        used.access(access, Micros(idled), Micros(200.0))
     }
 
     /// Draws at that place.
-    fn draw(touched: &mut TouchedPixels, writes: PixelArea, idled: f64) -> ColdPixels {
+    fn draw(used: &mut UsedPixels, writes: PixelArea, idled: f64) -> ColdPixels {
         let access = PixelAccess::Writes {
             reads: None,
             writes,
             from_client: false,
         };
-        let [_, drawn] = touch(touched, access, idled);
+        let [_, drawn] = use_pixels(used, access, idled);
         drawn
     }
 
     #[test]
     fn what_is_copied_from_is_cold_where_nothing_was_drawn_there() {
-        let mut touched = TouchedPixels::default();
-        let copy = |touched: &mut TouchedPixels, idled| {
+        let mut used = UsedPixels::default();
+        let copy = |used: &mut UsedPixels, idled| {
             let access = PixelAccess::Writes {
                 reads: Some(area(1, 0, 1000.0)),
                 writes: area(2, 0, 1000.0),
                 from_client: false,
             };
-            let [read, _] = touch(touched, access, idled);
+            let [read, _] = use_pixels(used, access, idled);
             read.pixels
         };
         // Nobody knows what was drawn there.
-        assert_eq!(copy(&mut touched, 100.0), 0.0);
-        draw(&mut touched, area(1, 600, 10.0), 100.0);
-        assert_eq!(copy(&mut touched, 200.0), 0.0);
-        assert_eq!(copy(&mut touched, 5000.0), 1000.0);
-        assert_eq!(copy(&mut touched, 5100.0), 0.0);
+        assert_eq!(copy(&mut used, 100.0), 0.0);
+        draw(&mut used, area(1, 600, 10.0), 100.0);
+        assert_eq!(copy(&mut used, 200.0), 0.0);
+        assert_eq!(copy(&mut used, 5000.0), 1000.0);
+        assert_eq!(copy(&mut used, 5100.0), 0.0);
     }
 
     #[test]
     fn pixels_are_warm_until_the_server_idles() {
-        let mut touched = TouchedPixels::default();
+        let mut used = UsedPixels::default();
         let cold = |pixels, idle| ColdPixels {
             pixels,
             idle: Micros(idle),
         };
-        let first = draw(&mut touched, area(1, 0, 1000.0), 100.0);
+        let first = draw(&mut used, area(1, 0, 1000.0), 100.0);
         assert_eq!(first, cold(1000.0, f64::INFINITY));
-        assert_eq!(draw(&mut touched, area(1, 3, 1000.0), 150.0).pixels, 0.0);
+        assert_eq!(draw(&mut used, area(1, 3, 1000.0), 150.0).pixels, 0.0);
         // More of them: those beyond.
-        let more = draw(&mut touched, area(1, 0, 1500.0), 200.0);
+        let more = draw(&mut used, area(1, 0, 1500.0), 200.0);
         assert_eq!(more, cold(500.0, 50.0));
-        let later = draw(&mut touched, area(1, 0, 1500.0), 5200.0);
+        let later = draw(&mut used, area(1, 0, 1500.0), 5200.0);
         assert_eq!(later, cold(1500.0, 5000.0));
     }
 
     #[test]
     fn a_pixmap_is_warm_when_it_was_made() {
-        let mut touched = TouchedPixels::default();
-        touch(&mut touched, PixelAccess::Makes(7), 10.0);
-        assert_eq!(draw(&mut touched, area(7, 0, 1000.0), 20.0).pixels, 0.0);
-        assert_eq!(draw(&mut touched, area(8, 0, 1000.0), 20.0).pixels, 1000.0);
-        assert_eq!(
-            draw(&mut touched, area(7, 0, 1000.0), 5000.0).pixels,
-            1000.0
-        );
+        let mut used = UsedPixels::default();
+        use_pixels(&mut used, PixelAccess::Makes(7), 10.0);
+        assert_eq!(draw(&mut used, area(7, 0, 1000.0), 20.0).pixels, 0.0);
+        assert_eq!(draw(&mut used, area(8, 0, 1000.0), 20.0).pixels, 1000.0);
+        assert_eq!(draw(&mut used, area(7, 0, 1000.0), 5000.0).pixels, 1000.0);
     }
 
     #[test]
     fn what_a_client_wrote_in_shared_memory_is_cold() {
-        let mut touched = TouchedPixels::default();
+        let mut used = UsedPixels::default();
         let image = PixelAccess::Writes {
             reads: None,
             writes: area(1, 0, 1000.0),
             from_client: true,
         };
-        let twice = [10.0, 20.0].map(|idled| touch(&mut touched, image, idled));
+        let twice = [10.0, 20.0].map(|idled| use_pixels(&mut used, image, idled));
         assert_eq!(twice.map(|[read, _]| read.pixels), [1000.0; 2]);
         assert_eq!(twice[1][1].pixels, 0.0);
     }

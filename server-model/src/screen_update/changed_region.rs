@@ -1,18 +1,18 @@
-//! The region of what has changed, as X servers keep it: in bands. Boxes of one band have the same top
-//! and bottom, and two bands are one where the one goes on with the other's columns. So boxes that
-//! overlap in part fall into more than they are.
+//! The region that has changed, as X servers keep it: in bands (Xserver, mi/miregion.c). The boxes of a band have the
+//! same top and bottom. Two bands that touch and have the same columns are one. So boxes that overlap in part fall
+//! into more boxes.
 
 use x11prof_session::Changed;
 
-/// Boxes kept at most. When there are more they are counted, and what comes then is a region of its own.
-const MOST: usize = 1 << 14;
+/// How many boxes are kept. When there are more they are counted, and a new region begins.
+const BOXES_LIMIT: usize = 1 << 14;
 
 /// Rows with the same columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Band {
     top: u16,
     bottom: u16,
-    /// From the left; they neither overlap nor touch.
+    /// From the left. They neither overlap nor touch.
     columns: Vec<(u16, u16)>,
 }
 
@@ -23,7 +23,7 @@ impl Band {
         width * u64::from(self.bottom - self.top)
     }
 
-    /// The rows from `top` to `bottom` of it.
+    /// Its rows from `top` to `bottom`.
     fn rows(&self, top: u16, bottom: u16) -> Band {
         let columns = self.columns.clone();
         Band {
@@ -33,13 +33,13 @@ impl Band {
         }
     }
 
-    /// It with one more column.
+    /// The band with one more column.
     fn with(mut self, (mut left, mut right): (u16, u16)) -> Band {
-        let first = self.columns.partition_point(|it| it.1 < left);
-        let end = self.columns.partition_point(|it| it.0 <= right);
+        let first = self.columns.partition_point(|column| column.1 < left);
+        let end = self.columns.partition_point(|column| column.0 <= right);
         if let Some(met) = self.columns.get(first..end).filter(|met| !met.is_empty()) {
-            left = met.first().map_or(left, |it| it.0.min(left));
-            right = met.last().map_or(right, |it| it.1.max(right));
+            left = met.first().map_or(left, |column| column.0.min(left));
+            right = met.last().map_or(right, |column| column.1.max(right));
         }
         self.columns.splice(first..end, [(left, right)]);
         self
@@ -49,7 +49,7 @@ impl Band {
 /// Boxes that may overlap, as a region.
 #[derive(Debug, Default)]
 pub(crate) struct ChangedRegion {
-    /// From the top; they do not overlap.
+    /// From the top. They do not overlap.
     bands: Vec<Band>,
     boxes: usize,
     /// The boxes and pixels of regions that are counted already.
@@ -73,13 +73,13 @@ impl ChangedRegion {
         if area.left >= area.right || area.top >= area.bottom {
             return;
         }
-        if self.boxes > MOST {
+        if self.boxes > BOXES_LIMIT {
             self.count();
         }
         let column = (area.left, area.right);
-        // What it meets, and the bands above and below, which may go on with it.
-        let first = self.bands.partition_point(|it| it.bottom < area.top);
-        let end = self.bands.partition_point(|it| it.top <= area.bottom);
+        // The bands that it meets, and those that it touches above and below: they may become one with it.
+        let first = self.bands.partition_point(|band| band.bottom < area.top);
+        let end = self.bands.partition_point(|band| band.top <= area.bottom);
         let mut new: Vec<Band> = Vec::with_capacity(2 * (end - first) + 1);
         let mut push = |band: Band| {
             if band.top >= band.bottom {
@@ -127,7 +127,7 @@ impl ChangedRegion {
 
     fn count(&mut self) {
         self.counted.0 += std::mem::take(&mut self.boxes) as u64;
-        self.counted.1 += self.bands.drain(..).map(|it| it.pixels()).sum::<u64>();
+        self.counted.1 += self.bands.drain(..).map(|band| band.pixels()).sum::<u64>();
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
 
     use x11prof_session::Changed;
 
-    use super::{ChangedRegion, MOST};
+    use super::{BOXES_LIMIT, ChangedRegion};
 
     fn bands(areas: &[(u16, u16, u16, u16)]) -> (u64, u64) {
         let mut bands = ChangedRegion::default();
@@ -195,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn boxes_anywhere_are_what_they_are_by_the_pixel() {
+    fn random_boxes_give_the_same_as_counting_pixels() {
         let (mut bands, mut pixels) = (ChangedRegion::default(), HashSet::new());
         let mut lot = 1_u32;
         for _ in 0..300 {
-            let mut any = |most: u32| {
+            let mut any = |below: u32| {
                 lot = lot.wrapping_mul(1_103_515_245).wrapping_add(12_345);
-                ((lot >> 16) % most) as u16
+                ((lot >> 16) % below) as u16
             };
             let (left, top) = (any(50), any(50));
             let (right, bottom) = (left + any(9), top + any(9));
@@ -212,7 +212,7 @@ mod tests {
                 bottom,
             });
             pixels.extend((top..bottom).flat_map(|y| (left..right).map(move |x| (x, y))));
-            let boxes: usize = bands.bands.iter().map(|it| it.columns.len()).sum();
+            let boxes: usize = bands.bands.iter().map(|band| band.columns.len()).sum();
             assert_eq!(bands.boxes, boxes);
             let area: u64 = bands.bands.iter().map(super::Band::pixels).sum();
             assert_eq!(area, pixels.len() as u64);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn those_beyond_the_most_still_count() {
+    fn boxes_beyond_the_limit_still_count() {
         let apart = |at: usize| Changed {
             left: 2 * (at % 64) as u16,
             top: 2 * (at / 64) as u16,
@@ -232,10 +232,10 @@ mod tests {
             bottom: 2 * (at / 64) as u16 + 1,
         };
         let mut bands = ChangedRegion::default();
-        for at in 0..2 * MOST {
+        for at in 0..2 * BOXES_LIMIT {
             bands.add(apart(at));
         }
-        let all = 2 * MOST as u64;
+        let all = 2 * BOXES_LIMIT as u64;
         assert_eq!((bands.boxes(), bands.take()), (all, (all, all)));
     }
 }

@@ -1,4 +1,4 @@
-//! The processor that the server shares with others: what they ran is what the server's caches have lost.
+//! The processor that the server shares with other processes. What they run takes the server's data out of the caches.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use x11prof_cost_model::Micros;
 
 use crate::clock::Time;
 
-/// Stretches kept until the model has come that far; the oldest are counted at once beyond it.
+/// How many stretches are kept until the model has come that far. Beyond that the oldest are counted at once.
 const STRETCHES_LIMIT: usize = 1 << 16;
 
 /// A thread that is not the server's ran on the server's processor.
@@ -20,14 +20,14 @@ pub struct Stretch {
     pub waits: bool,
 }
 
-/// For how long others have run on the server's processor.
+/// For how long other processes have run on the server's processor.
 #[derive(Debug, Default)]
 pub(crate) struct SharedProcessor {
     /// From when to when they ran, in nanoseconds, in order.
     stretches: VecDeque<(u64, u64)>,
-    /// When they had to wait for something, in order: of those stretches the ends.
+    /// When they had to wait for something, in order: the ends of those stretches.
     waits: VecDeque<u64>,
-    /// What is counted already, in nanoseconds, and until when.
+    /// What is counted already, in nanoseconds, and the time until which it is.
     total: u64,
     until: u64,
 }
@@ -50,8 +50,8 @@ impl SharedProcessor {
         }
     }
 
-    /// How long it took from when the first of them began between two times until the last ended;
-    /// `None` where nobody ran. To be asked before `worked` is for the later one.
+    /// The time from the beginning of the first stretch between two times to the end of the last one; `None` where
+    /// there is none. To be asked before `worked` is asked for the later time.
     pub(crate) fn span(&self, since: Time, until: Time) -> Option<Micros> {
         let (since, until) = (since.as_nanos(), until.as_nanos());
         let begun = self.stretches.iter().take_while(|(from, _)| *from < until);
@@ -62,18 +62,18 @@ impl SharedProcessor {
         Some(Micros::from_nanos(nanos as f64))
     }
 
-    /// Whether a client that the server woke on its own processor at `since` had its answer ready at
-    /// `until` before it waited for anything: others ran, and none of them ran again after it had
-    /// waited. To be asked before `worked` is for the later one.
-    pub(crate) fn at_once(&self, since: Time, until: Time) -> bool {
+    /// Whether a client that the server woke at `since` on its own processor had its next batch ready at `until`
+    /// without waiting for anything: somebody ran, and nobody ran again after a wait. To be asked before `worked` is
+    /// asked for the later time.
+    pub(crate) fn ran_without_a_wait(&self, since: Time, until: Time) -> bool {
         let (since, until) = (since.as_nanos(), until.as_nanos());
         let begun = self.stretches.iter().take_while(|(from, _)| *from < until);
         let last = begun.filter(|(_, to)| *to > since).last();
         last.is_some_and(|(from, _)| !self.waits.iter().any(|at| since < *at && at <= from))
     }
 
-    /// For how long they have run until `time`, from the beginning on. Asked for in the order of time;
-    /// what was not told by then is not in it.
+    /// For how long they have run until `time`, from the beginning on. To be asked in the order of time. It lacks
+    /// what was not told by then.
     pub(crate) fn worked(&mut self, time: Time) -> Micros {
         let time = time.as_nanos();
         while let Some(&(since, until)) = self.stretches.front()
@@ -130,12 +130,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_at_once_is_not_waited_for() {
+    fn a_client_that_waited_did_not_run_at_once() {
         let processor = shared(&[(20, 30, false), (35, 40, true), (70, 80, true)]);
-        assert!(processor.at_once(at(15), at(45)));
-        assert!(!processor.at_once(at(15), at(90)));
+        assert!(processor.ran_without_a_wait(at(15), at(45)));
+        assert!(!processor.ran_without_a_wait(at(15), at(90)));
         // It waited before the answer, and not again.
-        assert!(processor.at_once(at(60), at(90)));
-        assert!(!processor.at_once(at(85), at(95)));
+        assert!(processor.ran_without_a_wait(at(60), at(90)));
+        assert!(!processor.ran_without_a_wait(at(85), at(95)));
     }
 }
