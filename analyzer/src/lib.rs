@@ -36,9 +36,9 @@ pub use difference::{
 pub use episodes::{
     ApartReport, Asked, BurstReport, Cause, CausesReport, ChildReport, CumulativeReport,
     DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport,
-    ExclusiveReport, Findings, LandmarkReport, LocationReport, Owner, Parts, PartsReport,
-    PatternReport, PhasesReport, SeriesReport, SummaryReport, ThinkReport, ThresholdError,
-    Thresholds, Trigger, TriggerReport, Unsure,
+    ExclusiveReport, Figure, Findings, LandmarkReport, LocationReport, Owner, Parts, PartsReport,
+    PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, SeriesReport, SummaryReport,
+    ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
 };
 pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};

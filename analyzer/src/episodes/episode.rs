@@ -58,6 +58,8 @@ pub enum Cause {
     Synchronisation,
     /// It waits for a file: a disk, or a page of it.
     File,
+    /// It waits in poll: for its next frame, a timer, another program.
+    Poll,
     /// It waits for a process, a pipe, or for what the trace does not tell.
     Elsewhere,
 }
@@ -75,17 +77,18 @@ pub enum Asked {
 
 /// Nanoseconds by owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Parts([u64; 11]);
+pub struct Parts([u64; 12]);
 
 impl Parts {
     /// Every owner.
-    pub const OWNERS: [Owner; 11] = [
+    pub const OWNERS: [Owner; 12] = [
         Owner::Waiting,
         Owner::Client,
         Owner::OffCpu(Cause::Processor),
         Owner::OffCpu(Cause::Sleeping),
         Owner::OffCpu(Cause::Synchronisation),
         Owner::OffCpu(Cause::File),
+        Owner::OffCpu(Cause::Poll),
         Owner::OffCpu(Cause::Elsewhere),
         Owner::Server(Asked::Reply),
         Owner::Server(Asked::Grabbed),

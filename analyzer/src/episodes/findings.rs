@@ -1,8 +1,9 @@
 //! Finished episodes added up, in bounded memory.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Opened, Switch, Timestamp};
 
 use super::EpisodeOptions;
@@ -32,6 +33,17 @@ pub(crate) struct ByTrigger {
     pub(crate) runnable: u64,
     /// Nanoseconds in which that was counted.
     pub(crate) counted: u64,
+}
+
+/// A client or a landmark was asked for that there is none of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmatched {
+    /// `client` or `landmark`.
+    pub what: &'static str,
+    /// What was asked for.
+    pub wanted: String,
+    /// The names that there are.
+    pub known: Vec<String>,
 }
 
 /// What was found.
@@ -70,6 +82,13 @@ pub struct Findings {
     /// Since when clients are connected, and for how long those were that are gone.
     connected: BTreeMap<ConnectionId, Timestamp>,
     pub(crate) connected_for: u64,
+    /// Landmarks of all episodes and their groups, where some are asked for.
+    landmarks_seen: BTreeSet<Symbol>,
+}
+
+/// Whether a name contains what was typed, in capitals or not.
+fn holds(name: &str, typed: &str) -> bool {
+    name.to_lowercase().contains(&typed.to_lowercase())
 }
 
 impl Findings {
@@ -100,6 +119,7 @@ impl Findings {
             waited_idle: 0,
             connected: BTreeMap::new(),
             connected_for: 0,
+            landmarks_seen: BTreeSet::new(),
         }
     }
 
@@ -170,16 +190,47 @@ impl Findings {
         name.unwrap_or_else(|| format!("client {}", client.0))
     }
 
-    fn wanted_client(&self, client: ConnectionId) -> bool {
-        self.options.client.as_ref().is_none_or(|wanted| {
-            wanted.parse() == Ok(client.0) || self.client(client).contains(wanted.as_str())
+    /// What was asked for and is not there; where nothing at all was recorded, nothing is missing.
+    pub fn unmatched(&self) -> Option<Unmatched> {
+        if let Some(wanted) = &self.options.client
+            && !self.names.is_empty()
+            && !self.names.keys().any(|client| self.wanted_client(*client))
+        {
+            let known = self.names.values().cloned();
+            return Some(Unmatched {
+                what: "client",
+                wanted: wanted.clone(),
+                known: known.collect(),
+            });
+        }
+        let wanted = self.options.landmark.as_ref()?;
+        let seen = &self.landmarks_seen;
+        let found = seen.iter().any(|one| holds(one.as_str(), wanted));
+        (!found && !seen.is_empty()).then(|| Unmatched {
+            what: "landmark",
+            wanted: wanted.clone(),
+            known: seen.iter().map(|one| one.to_string()).collect(),
         })
     }
 
-    fn wanted(&self, episode: &Episode) -> bool {
-        let client = self.wanted_client(episode.client);
-        let landmark = self.options.landmark.as_ref();
-        client && landmark.is_none_or(|wanted| episode.landmark.as_str().contains(wanted.as_str()))
+    fn wanted_client(&self, client: ConnectionId) -> bool {
+        self.options.client.as_ref().is_none_or(|wanted| {
+            wanted.parse() == Ok(client.0) || holds(&self.client(client), wanted)
+        })
+    }
+
+    fn wanted(&mut self, episode: &Episode) -> bool {
+        if !self.wanted_client(episode.client) {
+            return false;
+        }
+        let Some(wanted) = &self.options.landmark else {
+            return true;
+        };
+        let names = [episode.landmark, episode.group];
+        if self.landmarks_seen.len() < MOST_NAMES {
+            self.landmarks_seen.extend(names);
+        }
+        names.iter().any(|name| holds(name.as_str(), wanted))
     }
 
     /// Whether a person perceives that it took time.

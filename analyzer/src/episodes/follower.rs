@@ -193,6 +193,13 @@ impl Follower {
         let mut machine = Machine::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             machine.captured();
+            // A process that has connected before need not run at this moment.
+            if let Some(pid) = pid.filter(|pid| self.processes.contains_key(pid))
+                && !self.around.runnable.runs(pid)
+            {
+                let ready = self.around.runnable.of(Some(pid)) > 0;
+                machine.does_not_run(time, ready);
+            }
         }
         let client = Client {
             machine,

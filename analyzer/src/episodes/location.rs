@@ -67,6 +67,7 @@ impl Location {
             Location::Of(Owner::OffCpu(Cause::Sleeping)) => "sleeping",
             Location::Of(Owner::OffCpu(Cause::Synchronisation)) => "lock",
             Location::Of(Owner::OffCpu(Cause::File)) => "file",
+            Location::Of(Owner::OffCpu(Cause::Poll)) => "poll",
             Location::Of(Owner::OffCpu(Cause::Elsewhere)) => "elsewhere",
             Location::Of(Owner::Network) => "network",
         }
@@ -99,6 +100,7 @@ impl fmt::Display for Location {
             "sleeping" => "sleeping",
             "lock" => "waiting for a thread",
             "file" => "waiting for a file",
+            "poll" => "waiting for a frame or timer",
             "network" => "the network",
             _ => "waiting elsewhere",
         })

@@ -128,6 +128,22 @@ impl Machine {
         }
     }
 
+    /// When it connected, none of its threads was on a processor; one could run, or all waited.
+    pub(crate) fn does_not_run(&mut self, time: u64, ready: bool) {
+        self.thread = if ready {
+            Thread::Preempted
+        } else {
+            Thread::Blocked {
+                since: time,
+                wait: None,
+                unsure: false,
+                fed: false,
+                answered: false,
+                taken: None,
+            }
+        };
+    }
+
     /// Time passes until `time`, in `grabbed` nanoseconds of which another client had grabbed the
     /// server.
     pub(crate) fn pass(&mut self, time: u64, grabbed: u64, runnable: u64) {

@@ -28,6 +28,7 @@ mod open;
 mod outline;
 mod patterns;
 mod queue;
+mod repeated;
 mod report;
 mod runnable;
 mod series;
@@ -50,8 +51,9 @@ use follower::Follower;
 use machine::Spans;
 
 pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
-pub use findings::Findings;
+pub use findings::{Findings, Unmatched};
 pub use further::{ApartReport, BurstReport, DurationReport, ThinkReport};
+pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     CausesReport, ChildReport, CumulativeReport, EpisodeReport, EpisodesReport, ExclusiveReport,
     LandmarkReport, LocationReport, PartsReport, PatternReport, PhasesReport, SeriesReport,

@@ -136,8 +136,13 @@ impl Open {
     /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
     /// are this owner's.
     pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner) {
-        let waited = Owner::OffCpu(Cause::Elsewhere);
-        self.since_sent.parts.shift(waited, owner, nanos);
+        let mut left = nanos;
+        for waited in [Cause::Poll, Cause::Elsewhere].map(Owner::OffCpu) {
+            let parts = &mut self.since_sent.parts;
+            let of_these = left.min(parts.of(waited));
+            parts.shift(waited, owner, of_these);
+            left -= of_these;
+        }
         self.outline.on_the_way(nanos);
     }
 

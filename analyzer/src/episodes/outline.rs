@@ -120,7 +120,7 @@ impl Outline {
 
     /// The last `nanos` of waiting were on the way to the server.
     pub(crate) fn on_the_way(&mut self, nanos: u64) {
-        if let Some((Cause::Elsewhere, length)) = &mut self.pending.wait {
+        if let Some((Cause::Poll | Cause::Elsewhere, length)) = &mut self.pending.wait {
             *length = length.saturating_sub(nanos);
         }
     }

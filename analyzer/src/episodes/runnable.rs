@@ -53,6 +53,12 @@ impl Runnable {
         }
     }
 
+    /// Whether a thread of a process is on a processor.
+    pub(crate) fn runs(&self, pid: u32) -> bool {
+        let mut on_cpu = self.on_cpu.values();
+        on_cpu.any(|tid| self.threads.get(tid) == Some(&pid))
+    }
+
     /// How many threads of a process could run.
     pub(crate) fn of(&self, pid: Option<u32>) -> u64 {
         let count = pid.and_then(|pid| self.processes.get(&pid));

@@ -2,6 +2,7 @@
 //! session, so that memory is bounded.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use x11prof_trace::{Switch, SwitchKind};
 
@@ -138,10 +139,14 @@ impl Series {
     pub(crate) fn switch(&mut self, switch: &Switch, whose: impl Fn(u32) -> Whose) {
         self.switches = true;
         let time = switch.time.as_nanos();
-        // The kernel tells no switch of a thread that ends: it is gone when another runs.
-        if let Some((tid, pid, since)) = self.running.remove(&switch.cpu)
-            && (switch.kind == SwitchKind::In || tid == switch.tid)
+        // The kernel tells no switch of a thread that ends: it is gone when another runs. That this one runs
+        // may be told before that the other one does not.
+        let ends =
+            |(tid, ..): &mut (u32, u32, u64)| switch.kind == SwitchKind::In || *tid == switch.tid;
+        if let Entry::Occupied(mut entry) = self.running.entry(switch.cpu)
+            && ends(entry.get_mut())
         {
+            let (_, pid, since) = entry.remove();
             self.ran(whose(pid), since, time);
         }
         if switch.kind == SwitchKind::In {

@@ -1,6 +1,7 @@
 //! Episodes of synthetic traces, whose times are known to the nanosecond.
 
 mod devices;
+mod kernel;
 mod quiet;
 mod sums;
 mod threads;

@@ -45,6 +45,7 @@ impl Thread {
                 Some(Wait::Sleep) => Cause::Sleeping,
                 Some(Wait::Lock) => Cause::Synchronisation,
                 Some(Wait::File) => Cause::File,
+                Some(Wait::Poll) => Cause::Poll,
                 _ => Cause::Elsewhere,
             }),
         }

@@ -26,7 +26,7 @@ const CAUSES: [(Cause, &str); 4] = [
 ];
 
 impl Causes {
-    /// Adds a cause. Whether there was a processor for it is no part of a shape.
+    /// Adds a cause. Whether there was a processor for it, and how far off its next frame was, is chance.
     pub(crate) fn add(&mut self, cause: Cause) {
         if let Some(at) = CAUSES.iter().position(|(one, _)| *one == cause) {
             self.0 |= 1 << at;

@@ -38,6 +38,8 @@ pub struct CausesReport {
     pub lock_ms: f64,
     /// It waited for a file.
     pub file_ms: f64,
+    /// It waited in poll: for its next frame, a timer, another program.
+    pub poll_ms: f64,
     /// It was blocked elsewhere.
     pub elsewhere_ms: f64,
 }
@@ -83,6 +85,7 @@ pub(super) fn causes(parts: &Parts) -> CausesReport {
         sleeping_ms: of(Owner::OffCpu(Cause::Sleeping)),
         lock_ms: of(Owner::OffCpu(Cause::Synchronisation)),
         file_ms: of(Owner::OffCpu(Cause::File)),
+        poll_ms: of(Owner::OffCpu(Cause::Poll)),
         elsewhere_ms: of(Owner::OffCpu(Cause::Elsewhere)),
     }
 }

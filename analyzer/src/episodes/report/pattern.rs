@@ -56,7 +56,7 @@ pub struct LocationReport {
     /// For people: `client code`, `round trips of QueryTree`, `drawing in XTerm`.
     pub location: String,
     /// `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `sleeping`, `lock`, `file`,
-    /// `elsewhere`, `network`.
+    /// `poll`, `elsewhere`, `network`.
     pub kind: &'static str,
     /// The request or the window, where it is one's.
     pub of: Option<String>,

@@ -1,0 +1,140 @@
+//! Repetitions: what several recordings of the same actions say together (the latency-benchmark paper ran
+//! each benchmark five times).
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::report::{EpisodesReport, LandmarkReport};
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+
+/// A figure of several recordings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Figure {
+    /// The mean over the recordings that have it.
+    pub mean: f64,
+    /// Its standard deviation (of a sample); null of fewer than two recordings.
+    pub standard_deviation: Option<f64>,
+}
+
+impl Figure {
+    fn of(values: &[f64]) -> Figure {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count.max(1.0);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Figure {
+            mean,
+            standard_deviation: (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+        }
+    }
+}
+
+/// What several recordings have in common.
+#[derive(Debug, Clone, Serialize)]
+pub struct RepeatedReport {
+    /// The version of this layout.
+    pub format: u32,
+    /// The traces.
+    pub traces: Vec<String>,
+    /// Episodes of a recording.
+    pub count: Figure,
+    /// Those over their threshold.
+    pub perceptible: Figure,
+    /// The time in which at least one episode went on.
+    pub in_episode_ms: Figure,
+    /// The time in which the user waited.
+    pub wait_ms: Figure,
+    /// Landmarks put together by the kind of action and the class of the window, the most time first.
+    pub groups: Vec<RepeatedLandmark>,
+    /// Landmarks, the most time first.
+    pub landmarks: Vec<RepeatedLandmark>,
+}
+
+/// A landmark of several recordings. Its figures are over the recordings that have it.
+#[derive(Debug, Clone, Serialize)]
+pub struct RepeatedLandmark {
+    /// Its name.
+    pub landmark: String,
+    /// The recordings that have it.
+    pub recordings: u64,
+    /// Its episodes in a recording.
+    pub count: Figure,
+    /// Those over their threshold.
+    pub perceptible: Figure,
+    /// Their mean latency.
+    pub mean_ms: Figure,
+    /// Their median latency.
+    pub median_ms: Figure,
+    /// Their greatest latency.
+    pub max_ms: Figure,
+    /// Their latencies together.
+    pub total_ms: Figure,
+}
+
+impl RepeatedReport {
+    /// What these reports say together.
+    pub fn new(reports: &[EpisodesReport]) -> RepeatedReport {
+        let figure = |of: fn(&EpisodesReport) -> f64| {
+            let values: Vec<f64> = reports.iter().map(of).collect();
+            Figure::of(&values)
+        };
+        RepeatedReport {
+            format: FORMAT,
+            traces: reports.iter().map(|of| of.trace.clone()).collect(),
+            count: figure(|of| of.summary.count as f64),
+            perceptible: figure(|of| of.summary.perceptible as f64),
+            in_episode_ms: figure(|of| of.summary.in_episode_ms),
+            wait_ms: figure(|of| of.think_and_wait.wait_ms),
+            groups: landmarks(reports.iter().flat_map(|of| &of.groups)),
+            landmarks: landmarks(reports.iter().flat_map(|of| &of.landmarks)),
+        }
+    }
+}
+
+fn landmarks<'a>(all: impl Iterator<Item = &'a LandmarkReport>) -> Vec<RepeatedLandmark> {
+    let mut by_name: BTreeMap<&str, Vec<&LandmarkReport>> = BTreeMap::new();
+    for of in all {
+        by_name.entry(&of.landmark).or_default().push(of);
+    }
+    let mut list: Vec<RepeatedLandmark> = by_name
+        .into_iter()
+        .map(|(name, these)| landmark(name, &these))
+        .collect();
+    let time = |of: &RepeatedLandmark| of.total_ms.mean * of.recordings as f64;
+    list.sort_by(|a, b| time(b).total_cmp(&time(a)));
+    list
+}
+
+fn landmark(name: &str, these: &[&LandmarkReport]) -> RepeatedLandmark {
+    let figure = |of: fn(&LandmarkReport) -> f64| {
+        let values: Vec<f64> = these.iter().map(|one| of(one)).collect();
+        Figure::of(&values)
+    };
+    RepeatedLandmark {
+        landmark: name.to_owned(),
+        recordings: these.len() as u64,
+        count: figure(|of| of.count as f64),
+        perceptible: figure(|of| of.perceptible as f64),
+        mean_ms: figure(|of| of.mean_ms),
+        median_ms: figure(|of| of.median_ms),
+        max_ms: figure(|of| of.max_ms),
+        total_ms: figure(|of| of.total_ms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Figure;
+
+    #[test]
+    fn mean_and_deviation_of_a_sample() {
+        let figure = |values: &[f64]| {
+            let of = Figure::of(values);
+            (of.mean, of.standard_deviation)
+        };
+        assert_eq!(figure(&[3.0]), (3.0, None));
+        assert_eq!(figure(&[2.0, 4.0, 6.0]), (4.0, Some(2.0)));
+    }
+}

@@ -1,0 +1,86 @@
+//! On recordings of real programs: a client has no more time of an episode than the kernel says that its
+//! threads ran.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use x11prof_trace::{Control, Reader, Record, Switch, SwitchKind};
+
+use super::*;
+
+/// When at least one thread of a process was on a processor, in nanoseconds. Until its first switch it ran: it had
+/// just connected.
+fn ran(switches: &[Switch], pid: u32) -> Vec<(u64, u64)> {
+    let mut on: HashMap<u16, (u32, u32)> = HashMap::new();
+    let first = switches.iter().find(|switch| switch.pid == pid);
+    let until = first.map_or(u64::MAX, |switch| switch.time.as_nanos());
+    let (mut since, mut stretches) = (None, vec![(0, until)]);
+    for switch in switches {
+        let time = switch.time.as_nanos();
+        let before = on.values().filter(|one| one.0 == pid).count();
+        match switch.kind {
+            SwitchKind::In => {
+                on.insert(switch.cpu, (switch.pid, switch.tid));
+            }
+            // That another one runs may be told first.
+            SwitchKind::Blocked | SwitchKind::Preempted => {
+                on.retain(|cpu, (_, tid)| *cpu != switch.cpu || *tid != switch.tid);
+            }
+        }
+        let now = on.values().filter(|one| one.0 == pid).count();
+        if before == 0 && now > 0 {
+            since = Some(time);
+        } else if before > 0
+            && now == 0
+            && let Some(since) = since.take()
+        {
+            stretches.push((since, time));
+        }
+    }
+    stretches.extend(since.map(|since| (since, u64::MAX)));
+    stretches
+}
+
+#[test]
+fn a_client_has_no_more_time_than_the_kernel_says() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
+    let mut checked = 0;
+    for name in ["gtk3-widget-factory.mcap", "xterm.mcap", "xclock.mcap"] {
+        let file = File::open(data.join(name)).unwrap();
+        let mut reader = Reader::new(BufReader::new(file)).unwrap();
+        let (mut episodes, mut pipeline) =
+            (Episodes::new(&EpisodeOptions::default()), Pipeline::new());
+        let (mut switches, mut processes) = (Vec::new(), HashMap::new());
+        while let Some(record) = reader.next().unwrap() {
+            match &record {
+                Record::Schedule(more) => switches.extend_from_slice(more),
+                Record::Control(_, Control::Opened(opened)) => {
+                    processes.insert(opened.connection, opened.pid);
+                }
+                _ => {}
+            }
+            pipeline.feed(&record, |observation| episodes.observe(observation));
+        }
+        switches.sort_by_key(|switch| switch.time);
+        for episode in episodes.finish().episodes() {
+            let Some(Some(pid)) = processes.get(&episode.client).filter(|_| episode.scheduled)
+            else {
+                continue;
+            };
+            let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
+            let ran: u64 = ran(&switches, *pid)
+                .into_iter()
+                .map(|(from, to)| to.min(end).saturating_sub(from.max(start)))
+                .sum();
+            let client = episode.parts.of(Owner::Client);
+            assert!(
+                client <= ran + 1000,
+                "{name}: {client} > {ran}: {episode:?}"
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "{checked}");
+}
