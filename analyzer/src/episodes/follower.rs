@@ -194,7 +194,7 @@ impl Follower {
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             machine.captured();
             // A process that has connected before need not run at this moment.
-            if let Some(pid) = pid.filter(|pid| self.processes.contains_key(pid))
+            if let Some(pid) = pid.filter(|pid| self.around.runnable.knows(*pid))
                 && !self.around.runnable.runs(pid)
             {
                 let ready = self.around.runnable.of(Some(pid)) > 0;

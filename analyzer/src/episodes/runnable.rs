@@ -26,6 +26,7 @@ impl Runnable {
                     self.stop(other);
                 }
                 if self.threads.len() < MOST
+                    && (self.processes.len() < MOST || self.knows(switch.pid))
                     && self.threads.insert(switch.tid, switch.pid).is_none()
                 {
                     *self.processes.entry(switch.pid).or_default() += 1;
@@ -47,10 +48,12 @@ impl Runnable {
             && let Some(count) = self.processes.get_mut(&pid)
         {
             *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.processes.remove(&pid);
-            }
         }
+    }
+
+    /// Whether a thread of a process has been seen to run.
+    pub(crate) fn knows(&self, pid: u32) -> bool {
+        self.processes.contains_key(&pid)
     }
 
     /// Whether a thread of a process is on a processor.
