@@ -27,6 +27,7 @@ const MOST_NAMES: usize = 10_000;
 pub(crate) struct ByTrigger {
     pub(crate) count: u64,
     pub(crate) perceptible: u64,
+    pub(crate) latencies: Distribution,
     pub(crate) parts: Parts,
     pub(crate) perceptible_parts: Parts,
     /// Threads that could run, times nanoseconds.
@@ -275,6 +276,7 @@ impl Findings {
         let at = Trigger::ALL.iter().position(|one| *one == episode.trigger);
         if let Some(of) = at.and_then(|at| self.triggers.get_mut(at)) {
             of.count += 1;
+            of.latencies.add(latency);
             of.parts.merge(&episode.parts);
             if episode.scheduled {
                 of.runnable = of.runnable.saturating_add(episode.runnable);

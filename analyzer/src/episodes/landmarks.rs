@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use x11prof_protocol::Symbol;
 
-use super::episode::{Asked, Episode, Owner, Trigger};
+use super::episode::{Asked, Episode, Owner, Parts, Trigger};
 use crate::statistics::distribution::Distribution;
 
 /// Landmarks told apart at most; those after them are one.
@@ -20,6 +20,7 @@ pub(crate) struct Landmark {
     /// INP's phases: until it is begun with, until the last request, until that is drawn.
     pub(crate) phases: [u64; 3],
     pub(crate) perceptible: u64,
+    pub(crate) parts: Parts,
     /// Without the children: least, sum, most.
     pub(crate) exclusive: (u64, u64, u64),
 }
@@ -48,6 +49,7 @@ impl Landmarks {
             total: 0,
             phases: [0; 3],
             perceptible: 0,
+            parts: Parts::default(),
             exclusive: (u64::MAX, 0, 0),
         });
         let latency = episode.latency();
@@ -60,6 +62,7 @@ impl Landmarks {
         (*least, *most) = ((*least).min(own), (*most).max(own));
         *sum = sum.saturating_add(own);
         landmark.perceptible += u64::from(perceptible);
+        landmark.parts.merge(&episode.parts);
     }
 
     /// The landmarks, the most time first.

@@ -6,9 +6,11 @@ use x11prof_trace::Timestamp;
 use super::landmark::{PhasesReport, phase_report};
 use super::nanos_ms;
 use super::parts::{CausesReport, PartsReport, causes, parts};
+use super::pattern::LocationReport;
 use crate::episodes::episode::{Child, Episode, Unsure, without};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
+use crate::episodes::location::Location;
 use crate::profile::reporting::duration_ms;
 
 /// An episode.
@@ -44,6 +46,8 @@ pub struct EpisodeReport {
     pub blocked_ms: f64,
     /// The largest part.
     pub culprit: &'static str,
+    /// Where most of its time was spent; null where it took none.
+    pub mostly: Option<LocationReport>,
     /// Requests sent.
     pub requests: u64,
     /// Their bytes.
@@ -93,6 +97,10 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         round_trips: of.round_trips,
         blocked_ms: nanos_ms(of.parts.blocked()),
         culprit: of.parts.culprit(),
+        mostly: Location::of(of)
+            .into_iter()
+            .max_by_key(|(_, nanos)| *nanos)
+            .map(|(location, nanos)| LocationReport::new(location, nanos, of.latency())),
         requests: of.requests,
         bytes: of.bytes,
         events: of.events,

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::nanos_ms;
+use super::parts::{PartsReport, parts};
 use crate::episodes::cumulative::percentile;
 use crate::episodes::landmarks::{Landmark, Landmarks};
 
@@ -35,7 +36,11 @@ pub struct LandmarkReport {
     pub p95_ms: f64,
     /// The 98th.
     pub p98_ms: f64,
-    /// The same without what its episodes had to handle of their own doing.
+    /// Where their time went.
+    pub parts: PartsReport,
+    /// The largest part.
+    pub culprit: &'static str,
+    /// Their latencies without what its episodes had to handle of their own doing.
     pub exclusive: ExclusiveReport,
     /// INP's phases, on average.
     pub phases: PhasesReport,
@@ -97,6 +102,8 @@ fn landmark(name: &str, of: &Landmark) -> LandmarkReport {
         p75_ms: at(0.75),
         p95_ms: at(0.95),
         p98_ms: at(0.98),
+        parts: parts(&of.parts),
+        culprit: of.parts.culprit(),
         exclusive: ExclusiveReport {
             max_ms: nanos_ms(of.exclusive.2),
             mean_ms: nanos_ms(of.exclusive.1 / count.max(1)),

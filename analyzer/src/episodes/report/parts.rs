@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::nanos_ms;
+use crate::episodes::cumulative::percentile;
 use crate::episodes::episode::{Asked, Cause, Owner, Parts, Trigger};
 use crate::episodes::findings::Findings;
 
@@ -53,6 +54,12 @@ pub struct TriggerReport {
     pub count: u64,
     /// Those over their threshold.
     pub perceptible: u64,
+    /// The median of their latencies; null where there are none.
+    pub median_ms: Option<f64>,
+    /// The 95th percentile.
+    pub p95_ms: Option<f64>,
+    /// The greatest.
+    pub max_ms: Option<f64>,
     /// Where their time went.
     pub parts: PartsReport,
     /// Why.
@@ -96,6 +103,9 @@ pub(super) fn triggers(findings: &Findings) -> Vec<TriggerReport> {
         trigger: trigger.name(),
         count: of.count,
         perceptible: of.perceptible,
+        median_ms: percentile(&of.latencies, 0.5).map(nanos_ms),
+        p95_ms: percentile(&of.latencies, 0.95).map(nanos_ms),
+        max_ms: of.latencies.range().map(|(_, most)| nanos_ms(most)),
         parts: parts(&of.parts),
         causes: causes(&of.parts),
         runnable_threads: (of.counted > 0).then(|| of.runnable as f64 / of.counted as f64),

@@ -66,6 +66,18 @@ pub struct LocationReport {
     pub percent: f64,
 }
 
+impl LocationReport {
+    pub(super) fn new(location: Location, nanos: u64, of_all: u64) -> LocationReport {
+        LocationReport {
+            location: location.to_string(),
+            kind: location.kind(),
+            of: location.what().map(|what| what.to_string()),
+            ms: nanos_ms(nanos),
+            percent: percent(nanos as f64, of_all as f64),
+        }
+    }
+}
+
 impl PatternReport {
     pub(super) fn all(findings: &Findings, first: Timestamp) -> Vec<PatternReport> {
         let list = findings.patterns.list().into_iter();
@@ -101,12 +113,6 @@ fn report(of: &Pattern, first: Timestamp) -> PatternReport {
 
 fn locations(of: &Pattern) -> Vec<LocationReport> {
     let all = of.locations().into_iter();
-    all.map(|(location, nanos): (Location, u64)| LocationReport {
-        location: location.to_string(),
-        kind: location.kind(),
-        of: location.what().map(|what| what.to_string()),
-        ms: nanos_ms(nanos),
-        percent: percent(nanos as f64, of.total as f64),
-    })
-    .collect()
+    all.map(|(location, nanos)| LocationReport::new(location, nanos, of.total))
+        .collect()
 }
