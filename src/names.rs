@@ -59,9 +59,25 @@ fn nearest(typed: &str, known: &[String]) -> Option<String> {
         .map(|(_, name)| name)
 }
 
+/// The name of which a part is most like `typed`: names of windows and clients are of several words.
+pub(crate) fn nearest_part<'a>(typed: &str, known: &'a [String]) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    let words = typed.split_whitespace().count().max(1);
+    let like = |name: &&String| {
+        let name = name.to_lowercase();
+        let of_name: Vec<&str> = name.split_whitespace().collect();
+        let parts = of_name.windows(words.min(of_name.len()).max(1));
+        parts
+            .map(|part| strsim::normalized_damerau_levenshtein(&typed, &part.join(" ")))
+            .fold(0.0, f64::max)
+    };
+    let best = known.iter().max_by(|a, b| like(a).total_cmp(&like(b)));
+    best.map(String::as_str)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, nearest_part};
     use x11prof_protocol::known_names;
 
     #[test]
@@ -76,6 +92,15 @@ mod tests {
             ("MIT-SHM:PutImge", "MIT-SHM:PutImage"),
         ] {
             assert_eq!(nearest(typed, &known).as_deref(), Some(meant));
+        }
+    }
+
+    #[test]
+    fn what_part_of_a_name_was_meant() {
+        let known =
+            ["Typing in Mousepad", "Clicks in XTerm", "emacs (client 3)"].map(str::to_owned);
+        for (typed, meant) in [("mosepad", 0), ("typng in", 0), ("clik", 1), ("emcas", 2)] {
+            assert_eq!(nearest_part(typed, &known), Some(known[meant].as_str()));
         }
     }
 }

@@ -153,9 +153,9 @@ pub(crate) struct Stats {
 
 #[derive(Debug, Args)]
 pub(crate) struct Episodes {
-    /// The recording
+    /// The recording; several of the same actions give mean and standard deviation over them
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
-    pub(crate) trace: PathBuf,
+    pub(crate) traces: Vec<PathBuf>,
     /// From when on an episode is perceptible: MS, or TRIGGER=MS,… with input, output, asynchronous,
     /// keyboard, mouse [default: 100,keyboard=150,mouse=195]
     #[arg(long, value_name = "MS", value_parser = thresholds)]
@@ -166,12 +166,24 @@ pub(crate) struct Episodes {
     /// Only the client of this number, or those whose name contains this
     #[arg(long, value_name = "CLIENT")]
     pub(crate) client: Option<String>,
-    /// Only the landmarks whose name contains this
+    /// Only the landmarks whose name, or whose group's, contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) landmark: Option<String>,
     /// List the N longest episodes only
     #[arg(long, value_name = "N")]
     pub(crate) worst: Option<usize>,
+    /// Show each key and button below its kind of action
+    #[arg(long)]
+    pub(crate) each_key: bool,
+    /// Show patterns: episodes that did the same, and whether they are slow always, sometimes or once
+    #[arg(long)]
+    pub(crate) patterns: bool,
+    /// Draw utilisation and latency over time
+    #[arg(long)]
+    pub(crate) chart: bool,
+    /// Show all rows and tables; with --worst also messages
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Add what it would take over a network (see `report`)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
     pub(crate) net: Network,

@@ -1,19 +1,55 @@
 //! `x11prof episodes`: how long each action of the user took, and what took it.
 
-use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts};
-use x11prof_views::episodes::{self as views, Timeline};
+use std::path::Path;
+
+use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, RepeatedReport};
+use x11prof_views::episodes::{self as views, Show, Timeline};
 use x11prof_views::plain_lines;
 
 use crate::args::{Episodes as Arguments, TableFormat};
 use crate::error::{CommandError, Outcome};
+use crate::names;
 use crate::output::{Access, refuse_input, write_json, write_text};
 use crate::pass::Pass;
 
-/// Finds the episodes of the trace and prints what they add up to.
+/// Finds the episodes of the traces and prints what they add up to.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let path = &arguments.trace;
-    refuse_input(arguments.output.as_deref(), [path.as_path()])?;
-    let pass = Pass::open(path, None)?;
+    let paths = arguments.traces.iter().map(AsRef::as_ref);
+    refuse_input(arguments.output.as_deref(), paths)?;
+    let options = options(arguments);
+    let mut reports = Vec::new();
+    for path in &arguments.traces {
+        reports.push(report(arguments, &options, path)?);
+    }
+    let to = arguments.output.as_deref();
+    // Landmarks name the keys that were pressed.
+    let access = Access::Private;
+    if let [report] = reports.as_slice() {
+        let show = Show {
+            worst: arguments.worst.is_some(),
+            patterns: arguments.patterns,
+            each_key: arguments.each_key,
+            chart: arguments.chart,
+            all: arguments.all,
+        };
+        return match arguments.format {
+            TableFormat::Text => write_text(access, to, &plain_lines(&views::text(report, &show))),
+            TableFormat::Json => write_json(access, to, report),
+            TableFormat::Csv => write_text(access, to, &views::csv(report)),
+        };
+    }
+    let repeated = RepeatedReport::new(&reports);
+    match arguments.format {
+        TableFormat::Text => {
+            let text = views::repeated_text(&repeated, arguments.all || arguments.each_key);
+            write_text(access, to, &plain_lines(&text))
+        }
+        TableFormat::Json => write_json(access, to, &repeated),
+        TableFormat::Csv => write_text(access, to, &views::repeated_csv(&repeated)),
+    }
+}
+
+fn options(arguments: &Arguments) -> EpisodeOptions {
     let mut options = EpisodeOptions {
         client: arguments.client.clone(),
         landmark: arguments.landmark.clone(),
@@ -27,15 +63,40 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(frame) = arguments.frame_budget {
         options.frame_ms = frame;
     }
+    options
+}
+
+/// The report on one trace.
+fn report(
+    arguments: &Arguments,
+    options: &EpisodeOptions,
+    path: &Path,
+) -> Result<EpisodesReport, CommandError> {
     let mut facts = Facts::default();
-    let mut episodes = Episodes::new(&options);
-    pass.run(|observation| {
+    let mut episodes = Episodes::new(options);
+    Pass::open(path, None)?.run(|observation| {
         facts.observe(observation);
         episodes.observe(observation);
     })?;
     let findings = episodes.finish();
+    if let Some(missing) = findings.unmatched() {
+        let nearest = names::nearest_part(&missing.wanted, &missing.known);
+        let nearest = nearest.map(|name| format!("; the nearest is {name:?}"));
+        return Err(CommandError::usage(format_args!(
+            "{}: no {} is called {:?}{}",
+            path.display(),
+            missing.what,
+            missing.wanted,
+            nearest.unwrap_or_default()
+        )));
+    }
     let mut report = EpisodesReport::new(&path.to_string_lossy(), &facts, &findings);
-    if arguments.worst.is_some() {
+    let messages = match arguments.format {
+        TableFormat::Text => arguments.all,
+        TableFormat::Json => true,
+        TableFormat::Csv => false,
+    };
+    if arguments.worst.is_some() && messages && arguments.traces.len() == 1 {
         let mut timeline = Timeline::new(&report);
         let mut found = Ok(());
         Pass::open(path, None)?.run(|observation| {
@@ -46,11 +107,5 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         found.map_err(|error| CommandError::file(path, error))?;
         timeline.into_report(&mut report);
     }
-    let to = arguments.output.as_deref();
-    match arguments.format {
-        // Landmarks name the keys that were pressed.
-        TableFormat::Text => write_text(Access::Private, to, &plain_lines(&views::text(&report))),
-        TableFormat::Json => write_json(Access::Private, to, &report),
-        TableFormat::Csv => write_text(Access::Private, to, &views::csv(&report)),
-    }
+    Ok(report)
 }

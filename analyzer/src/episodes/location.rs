@@ -96,13 +96,13 @@ impl fmt::Display for Location {
             "round_trips" => "other round trips",
             "waiting" => "waiting to begin",
             "client" => "client code",
-            "processor" => "waiting for a processor",
+            "processor" => "no free processor",
             "sleeping" => "sleeping",
-            "lock" => "waiting for a thread",
-            "file" => "waiting for a file",
-            "poll" => "waiting for a frame or timer",
-            "network" => "the network",
-            _ => "waiting elsewhere",
+            "lock" => "another thread",
+            "file" => "a file",
+            "poll" => "frame or timer",
+            "network" => "network",
+            _ => "elsewhere",
         })
     }
 }

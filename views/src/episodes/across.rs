@@ -2,6 +2,7 @@
 
 use x11prof_analyzer::EpisodesReport;
 
+use super::words::{brief, fit};
 use crate::table::Table;
 
 /// Lines of a table shown at most.
@@ -23,34 +24,37 @@ fn bursts_text(report: &EpisodesReport) -> String {
         return String::new();
     }
     let mut table = Table::new([
-        "Burst", "Program", "At s", "For s", "Frames", "Per s", "Over", "Late", "Mean ms", "Max ms",
+        "Burst", "Program", "At s", "For s", "Frames", "Per s", "Over", "Late", "Max ms",
     ]);
     for of in report.bursts.iter().take(SHOWN) {
         table.row([
-            of.landmark.clone(),
-            of.client.clone(),
-            format!("{:.3}", of.start_ms / 1000.0),
-            format!("{:.3}", of.duration_ms / 1000.0),
+            fit(&of.landmark, 22),
+            fit(&of.client, 14),
+            brief(of.start_ms / 1000.0),
+            brief(of.duration_ms / 1000.0),
             of.frames.to_string(),
-            format!("{:.1}", of.frames_per_second),
+            brief(of.frames_per_second),
             of.over_budget.to_string(),
             of.late.to_string(),
-            format!("{:.2}", of.mean_ms),
-            format!("{:.2}", of.max_ms),
+            brief(of.max_ms),
         ]);
     }
     let more = match report.bursts.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!("… {more} more\n"),
     };
-    format!(
-        "\nBursts (over: frames that took longer than the budget; late: frames that came late):\n{table}{more}"
-    )
+    format!("\nBursts (over: frames longer than the budget; late: that came late):\n{table}{more}")
 }
 
 fn think_text(report: &EpisodesReport) -> String {
     let of = &report.think_and_wait;
-    let mut table = Table::new(["Client", "Events waiting", "Reply outstanding", "ms"]);
+    let mut table = Table::new([
+        "Client",
+        "Events wait",
+        "Reply awaited",
+        "File awaited",
+        "ms",
+    ]);
     for state in of.states.iter().filter(|state| state.time_ms > 0.0) {
         let word = |is: bool| if is { "yes" } else { "no" }.to_owned();
         let busy = if state.busy { "busy" } else { "idle" };
@@ -58,11 +62,12 @@ fn think_text(report: &EpisodesReport) -> String {
             busy.to_owned(),
             word(state.events_waiting),
             word(state.outstanding),
+            word(state.file),
             format!("{:.2}", state.time_ms),
         ]);
     }
     format!(
-        "\nThe user waited {:.2} ms ({:.1} %) and thought {:.2} ms; all clients' time:\n{table}",
+        "\nThe user waited {:.0} ms ({:.1} %) and thought {:.0} ms. All clients' time:\n{table}",
         of.wait_ms, of.wait_percent, of.think_ms
     )
 }

@@ -1,10 +1,18 @@
 //! Episodes: text, CSV, and the messages of the worst.
 
 mod across;
+mod all;
+mod chart;
 mod csv;
+mod landmarks;
+mod patterns;
+mod repeated;
 mod text;
 mod timeline;
+mod words;
+mod worst;
 
 pub use csv::csv;
-pub use text::text;
+pub use repeated::{repeated_csv, repeated_text};
+pub use text::{Show, text};
 pub use timeline::Timeline;

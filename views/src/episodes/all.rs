@@ -1,0 +1,149 @@
+//! All that the first screen leaves out: the thesis's tables of a session.
+
+use x11prof_analyzer::{CausesReport, EpisodesReport, PartsReport, SummaryReport, percent};
+
+use super::across;
+use super::words::{brief, fit, left_out};
+use crate::table::Table;
+
+/// Landmarks shown.
+const SHOWN: usize = 40;
+
+/// The distribution, what took the time by trigger, all landmarks, and what looks across episodes.
+pub(super) fn text(report: &EpisodesReport) -> String {
+    [
+        summary(&report.summary),
+        distribution(report),
+        characterisation(report),
+        landmark_profile(report),
+        across::text(report),
+    ]
+    .concat()
+}
+
+fn distribution(report: &EpisodesReport) -> String {
+    let mut table = Table::new(["At least ms", "Episodes", "A second in episodes"]);
+    // Up to the first step that nothing reaches.
+    let reached = report.distribution.iter().filter(|step| step.count > 0);
+    for step in report.distribution.iter().take(reached.count() + 1) {
+        table.row([
+            format!("{}", step.at_least_ms),
+            step.count.to_string(),
+            step.per_second.map_or_else(|| "-".to_owned(), two),
+        ]);
+    }
+    format!("\nLatencies:\n{table}")
+}
+
+fn characterisation(report: &EpisodesReport) -> String {
+    let mut text = "\nWho had the time, % of it, by what began the episode:\n".to_owned();
+    let mut table = Table::new([
+        "Trigger", "Episodes", "Waiting", "Client", "Off CPU", "Server", "Network", "Runnable",
+    ]);
+    for of in &report.triggers {
+        let mut cells = vec![of.trigger.to_owned(), of.count.to_string()];
+        cells.extend(shares(&of.parts));
+        cells.push(of.runnable_threads.map_or_else(|| "-".to_owned(), two));
+        table.row(cells);
+        if of.perceptible > 0 {
+            let mut cells = vec!["  perceptible".to_owned(), of.perceptible.to_string()];
+            cells.extend(shares(&of.perceptible_parts));
+            table.row(cells);
+        }
+    }
+    text.push_str(&table.to_string());
+    text.push_str("\nWhat the client did, % of the time that is neither waiting nor drawing:\n");
+    let mut table = Table::new([
+        "Trigger", "Running", "Ready", "Reply", "Grab", "Sleep", "Lock", "File", "Poll", "Other",
+    ]);
+    for of in &report.triggers {
+        let mut cells = vec![of.trigger.to_owned()];
+        cells.extend(causes(&of.causes));
+        table.row(cells);
+    }
+    text.push_str(&table.to_string());
+    text
+}
+
+/// LiLa's landmark profile, inclusive and exclusive.
+fn landmark_profile(report: &EpisodesReport) -> String {
+    let mut table = Table::new([
+        "Landmark", "Count", "Mean", "Max", "Total", "Own", "Delay", "Work", "Present",
+    ]);
+    let more = report.landmarks.len().saturating_sub(SHOWN);
+    for of in report.landmarks.iter().take(SHOWN) {
+        table.row([
+            fit(&of.landmark, 20),
+            of.count.to_string(),
+            brief(of.mean_ms),
+            brief(of.max_ms),
+            brief(of.total_ms),
+            brief(of.exclusive.total_ms),
+            brief(of.phases.input_delay_ms),
+            brief(of.phases.processing_ms),
+            brief(of.phases.presentation_delay_ms),
+        ]);
+    }
+    format!(
+        "\nLandmarks, ms (own: without what it led to; then the phases of one):\n{table}{}",
+        left_out(more, "in the JSON")
+    )
+}
+
+fn summary(of: &SummaryReport) -> String {
+    let mut table = Table::new([
+        "Session s",
+        "Busy %",
+        "< 3 ms",
+        "≥ 3 ms",
+        "≥ 100 ms",
+        "≥ 100 ms a min.",
+        "Perceptible",
+    ]);
+    table.row([
+        format!("{:.1}", of.end_to_end_ms / 1000.0),
+        format!("{:.1}", of.in_episode_percent),
+        of.under_3_ms.to_string(),
+        of.from_3_ms.to_string(),
+        of.from_100_ms.to_string(),
+        of.long_per_minute.map_or_else(|| "-".to_owned(), two),
+        of.perceptible.to_string(),
+    ]);
+    table.to_string()
+}
+
+fn shares(parts: &PartsReport) -> Vec<String> {
+    let all = [
+        parts.waiting_ms,
+        parts.client_ms,
+        parts.off_cpu_ms,
+        parts.server_ms,
+        parts.network_ms,
+    ];
+    of_sum(&all)
+}
+
+fn causes(of: &CausesReport) -> Vec<String> {
+    of_sum(&[
+        of.running_ms,
+        of.processor_ms,
+        of.reply_ms,
+        of.grab_ms,
+        of.sleeping_ms,
+        of.lock_ms,
+        of.file_ms,
+        of.poll_ms,
+        of.elsewhere_ms,
+    ])
+}
+
+fn of_sum(all: &[f64]) -> Vec<String> {
+    let sum: f64 = all.iter().sum();
+    all.iter()
+        .map(|part| format!("{:.1}", percent(*part, sum)))
+        .collect()
+}
+
+fn two(value: f64) -> String {
+    format!("{value:.2}")
+}

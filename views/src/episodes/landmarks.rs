@@ -1,0 +1,59 @@
+//! Landmarks as rows: one for each kind of action in a class of window, what the user did first.
+
+use x11prof_analyzer::{EpisodesReport, LandmarkReport};
+
+use super::words::{brief, fit, left_out, part};
+use crate::table::Table;
+
+/// The width of a name.
+const NAME: usize = 32;
+
+/// At most so many rows; with `each_key` each landmark is below its group.
+pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool) -> String {
+    let mut table = Table::new([
+        "Landmark (ms)",
+        "Count",
+        "Median",
+        "95 %",
+        "Worst",
+        "Too long",
+        "Mostly",
+    ]);
+    // What the user did comes before what happened by itself.
+    let of_user = |of: &&LandmarkReport| of.trigger == "input";
+    let groups = &report.groups;
+    let groups = groups
+        .iter()
+        .filter(of_user)
+        .chain(groups.iter().filter(|of| !of_user(of)));
+    let mut all: Vec<(String, &LandmarkReport)> = Vec::new();
+    for group in groups {
+        let below: Vec<&LandmarkReport> = report
+            .landmarks
+            .iter()
+            .filter(|of| of.group == group.landmark)
+            .collect();
+        match below.as_slice() {
+            // One that is all of its group says the same again.
+            [one] if each_key => all.push((one.landmark.clone(), one)),
+            below if each_key => {
+                all.push((group.landmark.clone(), group));
+                all.extend(below.iter().map(|of| (format!("  {}", of.landmark), *of)));
+            }
+            _ => all.push((group.landmark.clone(), group)),
+        }
+    }
+    let more = all.len().saturating_sub(rows);
+    for (name, of) in all.into_iter().take(rows) {
+        table.row([
+            fit(&name, NAME),
+            of.count.to_string(),
+            brief(of.median_ms),
+            brief(of.p95_ms),
+            brief(of.max_ms),
+            of.perceptible.to_string(),
+            part(of.culprit).to_owned(),
+        ]);
+    }
+    format!("{table}{}", left_out(more, "with --all"))
+}

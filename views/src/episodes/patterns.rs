@@ -1,0 +1,43 @@
+//! Patterns, two lines each: figures, then the shape.
+
+use x11prof_analyzer::{EpisodesReport, PatternReport};
+
+use super::words::{WIDTH, brief, fit, left_out, location};
+use crate::table::{Table, plain};
+
+/// The width of where the time went.
+const MOSTLY: usize = 34;
+
+/// At most so many patterns, those with the most perceptible time first.
+pub(super) fn text(report: &EpisodesReport, rows: usize) -> String {
+    let shown = &report.patterns[..rows.min(report.patterns.len())];
+    let mut table = Table::new(["No.", "Count", "Min", "Median", "Worst", "Slow", "Mostly"]);
+    for of in shown {
+        table.row(row(of));
+    }
+    let table = table.to_string();
+    let mut lines = table.lines();
+    let mut text = String::new();
+    text.extend(lines.next().map(|line| format!("{line}\n")));
+    for (line, of) in lines.zip(shown) {
+        let shape = fit(&plain(&of.shape), WIDTH - 4);
+        text.push_str(&format!("{line}\n    {shape}\n"));
+    }
+    let more = report.patterns.len() - shown.len();
+    text.push_str(&left_out(more, "with --patterns --all"));
+    text
+}
+
+fn row(of: &PatternReport) -> Vec<String> {
+    let mostly = of.locations.first().map(location).unwrap_or_default();
+    vec![
+        of.pattern
+            .map_or_else(|| "others".to_owned(), |n| n.to_string()),
+        of.count.to_string(),
+        brief(of.min_ms),
+        brief(of.median_ms),
+        brief(of.max_ms),
+        of.slow.to_owned(),
+        fit(&mostly, MOSTLY),
+    ]
+}

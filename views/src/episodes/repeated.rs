@@ -1,0 +1,92 @@
+//! Several recordings of the same actions: mean and standard deviation over them.
+
+use x11prof_analyzer::{Figure, RepeatedLandmark, RepeatedReport};
+
+use super::words::{brief, fit, left_out};
+use crate::csv_tables;
+use crate::table::Table;
+
+/// Rows shown.
+const ROWS: usize = 15;
+
+/// The report for people; with `all` every landmark, else groups of them.
+pub fn repeated_text(report: &RepeatedReport, all: bool) -> String {
+    let head = format!(
+        "{} recordings (mean ± standard deviation over them):\n\
+         {} episodes, {} too long;\n\
+         {} ms in episodes, the user waited {} ms.\n\n",
+        report.traces.len(),
+        figure(&report.count),
+        figure(&report.perceptible),
+        figure(&report.in_episode_ms),
+        figure(&report.wait_ms)
+    );
+    let (list, rows) = match all {
+        true => (&report.landmarks, usize::MAX),
+        false => (&report.groups, ROWS),
+    };
+    let mut table = Table::new(["Landmark (ms)", "In", "Count", "Median", "Mean", "Worst"]);
+    for of in list.iter().take(rows) {
+        table.row([
+            fit(&of.landmark, 26),
+            of.recordings.to_string(),
+            figure(&of.count),
+            figure(&of.median_ms),
+            figure(&of.mean_ms),
+            figure(&of.max_ms),
+        ]);
+    }
+    let more = list.len().saturating_sub(rows);
+    format!("{head}{table}{}", left_out(more, "with --all"))
+}
+
+fn figure(of: &Figure) -> String {
+    match of.standard_deviation {
+        Some(deviation) => format!("{}±{}", brief(of.mean), brief(deviation)),
+        None => brief(of.mean),
+    }
+}
+
+/// The landmarks as CSV.
+pub fn repeated_csv(report: &RepeatedReport) -> String {
+    let mut out = ::csv::Writer::from_writer(Vec::new());
+    let heads = [
+        "landmark",
+        "recordings",
+        "count_mean",
+        "count_sd",
+        "perceptible_mean",
+        "perceptible_sd",
+        "mean_ms_mean",
+        "mean_ms_sd",
+        "median_ms_mean",
+        "median_ms_sd",
+        "max_ms_mean",
+        "max_ms_sd",
+        "total_ms_mean",
+        "total_ms_sd",
+    ];
+    // Writing to memory does not fail.
+    let _ = out.write_record(heads);
+    for of in &report.landmarks {
+        let _ = out.write_record(row(of));
+    }
+    csv_tables::text(out)
+}
+
+fn row(of: &RepeatedLandmark) -> Vec<String> {
+    let mut cells = vec![of.landmark.clone(), of.recordings.to_string()];
+    for figure in [
+        &of.count,
+        &of.perceptible,
+        &of.mean_ms,
+        &of.median_ms,
+        &of.max_ms,
+        &of.total_ms,
+    ] {
+        cells.push(figure.mean.to_string());
+        let deviation = figure.standard_deviation;
+        cells.push(deviation.map(|sd| sd.to_string()).unwrap_or_default());
+    }
+    cells
+}

@@ -1,0 +1,137 @@
+//! How the text on episodes writes numbers, names and shares.
+
+use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, percent};
+
+/// The width of a terminal that shows all of it.
+pub(super) const WIDTH: usize = 80;
+
+/// Milliseconds, or seconds, with as many digits as tell something.
+pub(super) fn brief(value: f64) -> String {
+    if value.abs() >= 1000.0 {
+        format!("{value:.0}")
+    } else if value.abs() >= 9.995 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+/// A latency with its unit.
+pub(super) fn latency(ms: f64) -> String {
+    if ms >= 1000.0 {
+        format!("{:.2} s", ms / 1000.0)
+    } else {
+        format!("{} ms", brief(ms))
+    }
+}
+
+/// `text` in at most `width` characters.
+pub(super) fn fit(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// `text` in lines of at most the terminal's width; those after the first begin with `indent`.
+pub(super) fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut length = 0;
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if length > 0 && length + 1 + width > WIDTH {
+            lines.push('\n');
+            lines.push_str(indent);
+            length = indent.chars().count();
+        } else if length > 0 {
+            lines.push(' ');
+            length += 1;
+        }
+        lines.push_str(word);
+        length += width;
+    }
+    lines.push('\n');
+    lines
+}
+
+/// How many rows of a table are left out, and where they are.
+pub(super) fn left_out(more: usize, place: &str) -> String {
+    match more {
+        0 => String::new(),
+        more => format!("… {more} more {place}\n"),
+    }
+}
+
+/// What a part is called.
+pub(super) fn part(culprit: &str) -> &str {
+    match culprit {
+        "off_cpu" => "off CPU",
+        other => other,
+    }
+}
+
+/// What took the time, the most first: `client code 61 %, drawing 30 %`.
+pub(super) fn causes(parts: &PartsReport, causes: &CausesReport) -> String {
+    let replies = causes.reply_ms + causes.grab_ms;
+    shares(&[
+        ("waiting to begin", parts.waiting_ms),
+        ("client code", causes.running_ms),
+        ("no free processor", causes.processor_ms),
+        ("sleeping", causes.sleeping_ms),
+        ("another thread", causes.lock_ms),
+        ("a file", causes.file_ms),
+        ("frame or timer", causes.poll_ms),
+        ("elsewhere", causes.elsewhere_ms),
+        ("round trips", replies),
+        ("drawing", parts.server_ms - replies),
+        ("network", parts.network_ms),
+    ])
+}
+
+fn shares(all: &[(&str, f64)]) -> String {
+    let sum: f64 = all.iter().map(|(_, ms)| ms).sum();
+    let mut all: Vec<(&str, f64)> = all
+        .iter()
+        .map(|(name, ms)| (*name, percent(*ms, sum)))
+        .filter(|(_, share)| *share >= 2.0)
+        .collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let named = all.into_iter().take(3);
+    let named: Vec<String> = named
+        .map(|(name, share)| format!("{name} {share:.0} %"))
+        .collect();
+    named.join(", ")
+}
+
+/// A location with its share.
+pub(super) fn location(of: &LocationReport) -> String {
+    format!("{} {:.0} %", of.location, of.percent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{brief, fit, latency, wrapped};
+
+    #[test]
+    fn numbers_and_names_are_brief() {
+        let written = [0.0, 1.234, 9.999, 99.96, 1234.5].map(brief);
+        assert_eq!(written, ["0.00", "1.23", "10.0", "100.0", "1234"]);
+        assert_eq!([12.34, 2345.6].map(latency), ["12.3 ms", "2.35 s"]);
+        assert_eq!([fit("abcdef", 6), fit("abcdef", 4)], ["abcdef", "abc…"]);
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        let text = wrapped(&"word ".repeat(20), "  ");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        assert!(
+            text.lines()
+                .nth(1)
+                .is_some_and(|line| line.starts_with("  word"))
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! The longest episodes, two lines each: when and what, then where the time went.
+
+use x11prof_analyzer::{ChildReport, EpisodeReport, EpisodesReport};
+
+use super::words::{WIDTH, brief, causes, fit, location};
+use crate::table::plain;
+
+/// The worst, the longest first; with `all` also what is nested in them and their messages.
+pub(super) fn text(report: &EpisodesReport, all: bool) -> String {
+    let mut longest: Vec<&EpisodeReport> = report.episodes.iter().collect();
+    longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
+    let mut text = String::new();
+    for of in longest {
+        let latency = format!("{:>9} ms", brief(of.latency_ms));
+        let at = format!("at {:.3} s", of.start_ms / 1000.0);
+        let room = WIDTH.saturating_sub(latency.len() + at.len() + 4);
+        let unsure = if of.unsure.is_some() { "?" } else { "" };
+        let name = fit(&format!("{unsure}{}", plain(&named(of))), room);
+        text.push_str(&format!("{latency}  {name:<room$}  {at}\n"));
+        // Of which request, in which window.
+        let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
+        let mostly = mostly.map(|of| format!("; mostly {}", location(of)));
+        let shares = causes(&of.parts, &of.causes);
+        let line = format!("{shares}{}", mostly.unwrap_or_default());
+        let indent = " ".repeat(14);
+        text.push_str(&format!(
+            "{indent}{}\n",
+            fit(&plain(&line), WIDTH - indent.len())
+        ));
+        if all {
+            text.push_str(&format!(
+                "{indent}{}, {} requests, {} round trips, pattern {}\n",
+                plain(&of.client_name),
+                of.requests,
+                of.round_trips,
+                of.pattern.map_or_else(|| "-".to_owned(), |n| n.to_string()),
+            ));
+            nested(&of.children, 1, &mut text);
+            for line in &of.messages {
+                text.push_str(&format!("    {}\n", plain(line)));
+            }
+        }
+    }
+    text
+}
+
+/// A landmark names its window; what has none is named by its client.
+fn named(of: &EpisodeReport) -> String {
+    match of.landmark.contains(" in ") {
+        true => of.landmark.clone(),
+        false => format!("{}, {}", of.landmark, of.client_name),
+    }
+}
+
+/// What an episode led to, inclusive and exclusive.
+fn nested(children: &[ChildReport], depth: usize, text: &mut String) {
+    for child in children {
+        let indent = " ".repeat(12 + 2 * depth);
+        let own = match child.children.is_empty() {
+            true => String::new(),
+            false => format!(", {} ms of it its own", brief(child.exclusive_ms)),
+        };
+        text.push_str(&format!(
+            "{indent}{} ms{own}: {}\n",
+            brief(child.latency_ms),
+            plain(&child.landmark)
+        ));
+        nested(&child.children, depth + 1, text);
+    }
+}
