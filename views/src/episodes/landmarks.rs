@@ -38,7 +38,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool) -> Stri
             [one] if each_key => all.push((one.landmark.clone(), one)),
             below if each_key => {
                 all.push((group.landmark.clone(), group));
-                all.extend(below.iter().map(|of| (format!("  {}", of.landmark), *of)));
+                all.extend(below.iter().map(|of| (below_its_group(of), *of)));
             }
             _ => all.push((group.landmark.clone(), group)),
         }
@@ -56,4 +56,10 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool) -> Stri
         ]);
     }
     format!("{table}{}", left_out(more, "with --all"))
+}
+
+/// A landmark without the class of windows, which its group has said.
+fn below_its_group(of: &LandmarkReport) -> String {
+    let class = of.group.split_once(" in ").map_or("", |(_, class)| class);
+    format!("  {}", of.landmark.replacen(&format!(" in {class}"), "", 1))
 }
