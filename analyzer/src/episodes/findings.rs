@@ -15,6 +15,7 @@ use super::long::Long;
 use super::patterns::Patterns;
 use super::series::{Series, Whose};
 use super::states::Busy;
+use super::tree::Tree;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
@@ -265,6 +266,8 @@ impl Findings {
         self.waited_idle = self.waited_idle.saturating_add(episode.waited_idle);
         let perceptible = self.is_perceptible(&episode);
         episode.pattern = self.patterns.add(&episode, perceptible);
+        // Its pattern has it; of thousands of episodes it would take much memory.
+        episode.tree = Tree::new(episode.group);
         let episode = &episode;
         self.series.episode(start, latency);
         self.number += 1;
@@ -292,7 +295,7 @@ impl Findings {
         self.groups.add(episode.group, episode, perceptible);
         self.bursts.add(episode);
         let long = latency as f64 > self.options.thresholds.general * 1e6;
-        self.long.add(start, latency, long);
+        self.long.add(start, latency, long, perceptible);
         self.kept
             .insert((latency, Reverse(self.number)), episode.clone());
         if self.kept.len() > self.options.worst.unwrap_or(MOST_KEPT).min(MOST_KEPT) {

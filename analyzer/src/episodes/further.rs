@@ -163,8 +163,8 @@ impl DurationReport {
 /// Episodes above a threshold, and the time between their beginnings.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApartReport {
-    /// Episodes longer than this,
-    pub above_ms: f64,
+    /// Episodes longer than this; null: than their own threshold,
+    pub above_ms: Option<f64>,
     /// so many.
     pub count: u64,
     /// The mean time between two of them; null of fewer than two.
@@ -181,7 +181,7 @@ impl ApartReport {
             thresholds.push(own);
             thresholds.sort_by(f64::total_cmp);
         }
-        let report = |above_ms: f64| {
+        let report = |above_ms: Option<f64>| {
             let (count, apart) = findings.long.apart(above_ms);
             ApartReport {
                 above_ms,
@@ -190,6 +190,7 @@ impl ApartReport {
                 standard_deviation_ms: apart.standard_deviation().map(|sd| sd / 1e6),
             }
         };
-        thresholds.into_iter().map(report).collect()
+        let all = thresholds.into_iter().map(Some).chain([None]);
+        all.map(report).collect()
     }
 }

@@ -14,19 +14,19 @@ const MOST: usize = 1 << 16;
 /// Long episodes, and all of them by class.
 #[derive(Debug, Default)]
 pub(crate) struct Long {
-    /// Beginning and latency of those that are perceptible or above the least of the thresholds.
-    long: Vec<(u64, u64)>,
+    /// Beginning and latency of those that are perceptible or above the least of the thresholds; which they are.
+    long: Vec<(u64, u64, bool)>,
     /// Episodes and nanoseconds by class.
     pub(crate) classes: [(u64, u64); EDGES.len()],
 }
 
 impl Long {
-    /// An episode that began at `start` and took `latency`, in nanoseconds; `long` if it is so by what the
-    /// user chose.
-    pub(crate) fn add(&mut self, start: u64, latency: u64, long: bool) {
+    /// An episode that began at `start` and took `latency`, in nanoseconds; `long` if that is over the general
+    /// threshold, `perceptible` if over its own.
+    pub(crate) fn add(&mut self, start: u64, latency: u64, long: bool, perceptible: bool) {
         let ms = latency as f64 / 1e6;
-        if (long || ms > THRESHOLDS[0]) && self.long.len() < MOST {
-            self.long.push((start, latency));
+        if (long || perceptible || ms > THRESHOLDS[0]) && self.long.len() < MOST {
+            self.long.push((start, latency, perceptible));
         }
         let class = EDGES.iter().rposition(|edge| ms >= *edge).unwrap_or(0);
         let (count, total) = &mut self.classes[class];
@@ -34,14 +34,13 @@ impl Long {
         *total = total.saturating_add(latency);
     }
 
-    /// How many took longer than so many milliseconds, and the nanoseconds from the beginning of each to
+    /// How many took longer than so many milliseconds, or (`None`) than their own threshold, and the nanoseconds from the beginning of each to
     /// that of the next, in the order of their beginnings: they end in another.
-    pub(crate) fn apart(&self, above_ms: f64) -> (u64, Distribution) {
-        let above = self
-            .long
-            .iter()
-            .filter(|(_, nanos)| *nanos as f64 / 1e6 > above_ms);
-        let mut starts: Vec<u64> = above.map(|(start, _)| *start).collect();
+    pub(crate) fn apart(&self, above_ms: Option<f64>) -> (u64, Distribution) {
+        let above = self.long.iter().filter(|(_, nanos, perceptible)| {
+            above_ms.map_or(*perceptible, |above| *nanos as f64 / 1e6 > above)
+        });
+        let mut starts: Vec<u64> = above.map(|(start, ..)| *start).collect();
         starts.sort_unstable();
         let mut apart = Distribution::default();
         for two in starts.windows(2) {
@@ -61,10 +60,17 @@ mod tests {
         let mut long = Long::default();
         // The first takes longer than until the end of the second, and is complete after it.
         for (start, latency) in [(20, 60), (0, 500), (300, 70), (400, 10)] {
-            long.add(start * MS, latency * MS, false);
+            long.add(
+                start * MS,
+                latency * MS,
+                false,
+                latency == 60 || latency == 10,
+            );
         }
-        let (count, apart) = long.apart(50.0);
+        let (count, apart) = long.apart(Some(50.0));
         assert_eq!((count, apart.mean()), (3, Some(150e6)));
-        assert_eq!(long.apart(65.0).1.mean(), Some(300e6));
+        assert_eq!(long.apart(Some(65.0)).1.mean(), Some(300e6));
+        let (count, apart) = long.apart(None);
+        assert_eq!((count, apart.mean()), (2, Some(380e6)));
     }
 }

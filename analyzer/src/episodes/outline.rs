@@ -176,7 +176,7 @@ impl Outline {
         // From the last to the first: what is complete goes into its parent.
         let mut open: Vec<(usize, Child, Tree)> = Vec::new();
         // Where the one after it begins that is not within it, by depth.
-        let mut next = vec![end; DEEPEST + 2];
+        let mut next = [end; DEEPEST + 2];
         for node in self.nodes.into_iter().rev() {
             let until = next[node.depth].max(node.start);
             for one in next.iter_mut().skip(node.depth) {

@@ -93,11 +93,12 @@ fn apart_text(report: &EpisodesReport) -> String {
     let mut table = Table::new(["Above ms", "Episodes", "Apart ms", "Std. Dev."]);
     for of in &report.long_apart {
         table.row([
-            of.above_ms.to_string(),
+            of.above_ms
+                .map_or_else(|| "own".to_owned(), |ms| ms.to_string()),
             of.count.to_string(),
             some(of.mean_ms),
             some(of.standard_deviation_ms),
         ]);
     }
-    format!("\nBetween long episodes:\n{table}")
+    format!("\nBetween long episodes (own: over their own threshold):\n{table}")
 }
