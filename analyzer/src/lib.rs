@@ -65,7 +65,6 @@ pub use resources::report::{
     ClientResources, HeldOverTime, KindResources, OtherClients, OtherKinds, PixelFormatReport,
     RemainderReport, ResourceReport, SizeReport,
 };
-pub use resources::requests::{ResourceKind, created};
 pub use roundtrips::report::{
     Ahead, AtRtt, BlockingRequest, ClientRoundTrips, DuplicateRequest, Place, RoundTripsReport,
     Suggestion, TotalRoundTrips, Wait,

@@ -28,6 +28,13 @@ pub enum Observation<'a> {
     BlockEnd(&'a Block),
     /// Something that is not on the wire.
     Control(Timestamp, &'a Control),
+    /// The resources of a connection that ended went with it.
+    Closed {
+        /// When it ended.
+        time: Timestamp,
+        /// The state of the display after that.
+        session: &'a Session,
+    },
     /// Context switches.
     Switches(&'a [Switch]),
     /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or
@@ -131,6 +138,10 @@ impl Pipeline {
                     && self.clients.remove(connection).is_some()
                 {
                     self.session.closed(ClientId(connection.0));
+                    on(&Observation::Closed {
+                        time: *time,
+                        session: &self.session,
+                    });
                 }
             }
             Record::Schedule(switches) => on(&Observation::Switches(switches)),

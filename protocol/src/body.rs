@@ -11,6 +11,7 @@ pub struct Body<'a> {
     bytes: &'a [u8],
     order: ByteOrder,
     whole: bool,
+    wire_len: u64,
 }
 
 impl<'a> Body<'a> {
@@ -20,12 +21,18 @@ impl<'a> Body<'a> {
             bytes: request.bytes.get(request.header_len..).unwrap_or_default(),
             order: request.order,
             whole: request.bytes.len() as u64 >= request.wire_len,
+            wire_len: request.wire_len.saturating_sub(request.header_len as u64),
         }
     }
 
     /// False where the recorder left out the tail.
     pub fn is_whole(&self) -> bool {
         self.whole
+    }
+
+    /// Its bytes on the wire, those that were left out included.
+    pub fn wire_len(&self) -> u64 {
+        self.wire_len
     }
 
     /// The byte at `at`; `None` past the end, as with all fields.
@@ -60,12 +67,13 @@ impl<'a> Body<'a> {
 
     /// The structures of `size` bytes each from `at` on; a last one that is cut off is not
     /// among them.
-    pub fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> + use<'a> {
+    pub fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> + Clone + use<'a> {
         let (order, whole) = (self.order, self.whole);
         self.from(at).chunks_exact(size).map(move |bytes| Body {
             bytes,
             order,
             whole,
+            wire_len: size as u64,
         })
     }
 

@@ -3,9 +3,9 @@
 use x11prof_protocol::Body;
 use x11rb_protocol::protocol::{composite, damage, dri3, shm, xfixes};
 
+use crate::extension_kind::ExtensionKind;
 use crate::ids::By;
-use crate::operations::names::ExtensionKind;
-use crate::session::State;
+use crate::state::State;
 use crate::windows::drawables::Pixmap;
 
 impl State {
@@ -17,7 +17,7 @@ impl State {
         minor: u8,
         body: &Body<'_>,
     ) -> Option<u32> {
-        let own = match extension {
+        match extension {
             ExtensionKind::Render => self.render.apply(by, minor, body, &self.drawables),
             ExtensionKind::Xfixes => self.fixes(by, minor, body),
             ExtensionKind::Shm if minor == shm::CREATE_PIXMAP_REQUEST => {
@@ -34,8 +34,7 @@ impl State {
                 None
             }
             _ => None,
-        };
-        own.or_else(|| self.opaque.extension(by, extension, minor, body))
+        }
     }
 
     /// Pixmaps from buffers of the graphics card.
@@ -82,7 +81,7 @@ impl State {
                     .change_save_set(by.client, body.u8(0)? == 0, body.u32(4)?);
                 None
             }
-            // The two ways to make and end a barrier are an extra's.
+            // A barrier is not followed.
             xfixes::CREATE_POINTER_BARRIER_REQUEST | xfixes::DELETE_POINTER_BARRIER_REQUEST => None,
             _ => self.regions.apply(by, minor, body),
         }

@@ -9,6 +9,26 @@ use x11prof_protocol::{Request, SequenceNumber};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u32);
 
+/// The resource ids that a client was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdRange {
+    /// The first of them.
+    pub first: u32,
+    /// The bits that differ among them.
+    pub mask: u32,
+    /// The client.
+    pub client: ClientId,
+    /// Whether another client had them before.
+    pub reused: bool,
+}
+
+impl IdRange {
+    /// Whether `id` is one of them.
+    pub fn contains(&self, id: u32) -> bool {
+        id & !self.mask == self.first
+    }
+}
+
 /// A request of a client: the one that made a resource, or last changed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct By {
@@ -33,7 +53,7 @@ impl By {
 
 /// Resources of one kind kept at most. A display server holds far fewer; a trace that goes
 /// on creating loses only knowledge.
-const MOST: usize = 1 << 18;
+const TABLE_LIMIT: usize = 1 << 18;
 
 /// Resources of one kind by their ids.
 #[derive(Debug)]
@@ -48,7 +68,7 @@ impl<V> Default for IdMap<V> {
 impl<V> IdMap<V> {
     /// Keeps `value` under `id` in place of what was there; false where the table is full.
     pub(crate) fn insert(&mut self, id: u32, value: V) -> bool {
-        let fits = self.0.len() < MOST || self.0.contains_key(&id);
+        let fits = self.0.len() < TABLE_LIMIT || self.0.contains_key(&id);
         if fits {
             self.0.insert(id, value);
         }
@@ -78,10 +98,6 @@ impl<V> IdMap<V> {
 
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&V) -> bool) {
         self.0.retain(|_, value| keep(value));
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &V)> {

@@ -9,7 +9,9 @@
 //! What an operation is, which attributes and sizes each request has, and how a user can define
 //! them otherwise, is in docs/OPERATIONS.md.
 
+mod awaited;
 mod definitions;
+mod extension_kind;
 mod extension_requests;
 mod geometry;
 mod ids;
@@ -20,20 +22,25 @@ mod replies;
 mod resources;
 mod session;
 mod setup;
+mod state;
+mod tracking;
 mod windows;
 
 pub use definitions::DefinitionError;
 pub use definitions::Definitions;
 pub use geometry::placement::Geometry;
-pub use ids::ClientId;
+pub use geometry::target::Effect;
+pub use ids::{ClientId, IdRange};
 pub use operations::across::Across;
 pub use operations::changes::{Change, Changed};
-pub use operations::operation::{Attribute, Attributes, Effect, Operation, Value};
+pub use operations::operation::{Attribute, Attributes, Operation, Value};
 pub use operations::pixel_access::{PixelAccess, PixelArea};
 pub use operations::subject::{Target, event_window};
 pub use rendering::gc::{Component, Gc};
 pub use resources::fonts::FontMetrics;
-pub use resources::resource::{Resource, ResourceKind};
+pub use resources::resource::{Resource, ResourceChange, ResourceKind};
 pub use session::{Observed, Session};
+pub use setup::PixmapFormat;
 pub use windows::drawables::{Drawable, DrawableKind};
+pub use windows::names::WindowNames;
 pub use windows::window_change::Surroundings;

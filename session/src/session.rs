@@ -1,29 +1,27 @@
 //! The session: takes the messages of all clients of a display, in order, and gives each
 //! request as an operation.
 
-use x11prof_protocol::{
-    Body, ErrorMessage, Extensions, Message, Request, SequenceNumber, ServerSetup, Symbol,
-};
+use x11prof_protocol::{Body, Extensions, Message, Request, SequenceNumber, Symbol};
 use x11rb_protocol::protocol::xproto;
 
 use crate::definitions::Definitions;
-use crate::geometry::target::Target;
-use crate::ids::{By, ClientId};
-use crate::operations::names::{ExtensionKind, Names};
-use crate::operations::operation::{Effect, Operation};
-use crate::operations::subject::{self, Targets};
+use crate::extension_kind::{ExtensionKind, ExtensionKinds};
+use crate::geometry::target::Effect;
+use crate::ids::{By, ClientId, IdRange};
+use crate::operations::across::{Across, Sharing};
+use crate::operations::changes::{self, Change};
+use crate::operations::names::Names;
+use crate::operations::operation::Operation;
+use crate::operations::subject::{self, Target, Targets};
 use crate::operations::{compositing, drawing, images, plain, text, window_requests};
-use crate::rendering::gc::{Gc, Gcs, Known};
-use crate::rendering::render::Render;
-use crate::replies::AwaitedReplies;
-use crate::resources::atoms::Atoms;
-use crate::resources::clients::{Clients, Deed};
-use crate::resources::fonts::{FontMetrics, Fonts};
-use crate::resources::opaque::OpaqueResources;
-use crate::resources::regions::Regions;
-use crate::setup::{PixmapFormat, Setup};
-use crate::windows::drawables::{Drawable, Drawables};
-use crate::windows::{events, requests};
+use crate::rendering::gc::Gc;
+use crate::resources::fonts::FontMetrics;
+use crate::resources::resource::{Resource, ResourceChange};
+use crate::setup::PixmapFormat;
+use crate::state::State;
+use crate::windows::drawables::Drawable;
+use crate::windows::events;
+use crate::windows::names::WindowNames;
 
 /// Major opcodes from here on are extensions' (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
@@ -45,24 +43,10 @@ pub enum Observed<'a> {
 pub struct Session {
     state: State,
     names: Names,
+    extensions: ExtensionKinds,
     targets: Targets,
     operation: Operation,
     definitions: Definitions,
-}
-
-/// What requests find on the server.
-#[derive(Debug, Default)]
-pub(crate) struct State {
-    pub(crate) awaited: AwaitedReplies,
-    pub(crate) atoms: Atoms,
-    pub(crate) clients: Clients,
-    pub(crate) drawables: Drawables,
-    pub(crate) opaque: OpaqueResources,
-    pub(crate) fonts: Fonts,
-    pub(crate) gcs: Gcs,
-    pub(crate) pixmap_formats: Vec<PixmapFormat>,
-    pub(crate) regions: Regions,
-    pub(crate) render: Render,
 }
 
 impl Default for Session {
@@ -84,6 +68,7 @@ impl Session {
             definitions,
             state: State::default(),
             names: Names::new(),
+            extensions: ExtensionKinds::new(),
             targets: Targets::new(),
             operation: Operation::new(Symbol::new("NoOperation")),
         }
@@ -96,6 +81,7 @@ impl Session {
         message: &Message<'_>,
         extensions: &Extensions,
     ) -> Observed<'_> {
+        self.state.inventory.start_message();
         match message {
             Message::Request(request) => {
                 self.request(client, request, extensions);
@@ -107,6 +93,7 @@ impl Session {
             }
             Message::Event(event) => {
                 events::event(&mut self.state.drawables, client, event);
+                self.state.track_event(event);
                 Observed::Nothing
             }
             Message::ServerSetup(setup) => {
@@ -128,7 +115,79 @@ impl Session {
 
     /// The connection of `client` has ended: its resources go, unless it had them retained.
     pub fn closed(&mut self, client: ClientId) {
+        self.state.inventory.start_message();
         self.state.closed(client);
+    }
+
+    /// What the last message, or the end of the last connection, did to resources.
+    pub fn resource_changes(&self) -> &[ResourceChange] {
+        self.state.inventory.changes()
+    }
+
+    /// The resource `id`; `None` where no request in the recording made it.
+    pub fn resource(&self, id: u32) -> Option<&Resource> {
+        self.state.inventory.get(id)
+    }
+
+    /// The ids that `id` is one of, and the client that they were given to last. `None` for the
+    /// server's own ids and where the setup is not in the recording.
+    pub fn id_range(&self, id: u32) -> Option<IdRange> {
+        self.state.clients.range(id)
+    }
+
+    /// The ids that a client was given.
+    pub fn ids_of(&self, client: ClientId) -> Option<IdRange> {
+        self.state.clients.ids_of(client)
+    }
+
+    /// What the properties of a window call it; `None` where none has been set.
+    pub fn window_names(&self, window: u32) -> Option<&WindowNames> {
+        self.state.drawables.windows.names(window)
+    }
+
+    /// A window and its ancestors, as far as they are known, from it upwards.
+    pub fn ancestry(&self, window: u32) -> impl Iterator<Item = u32> + '_ {
+        self.state.drawables.windows.ancestry(window)
+    }
+
+    /// How pixels are packed on this server, by depth.
+    pub fn pixmap_formats(&self) -> &[PixmapFormat] {
+        &self.state.pixmap_formats
+    }
+
+    /// What `message` of `client`, which is yet to be observed, changes on the screen. `None` where it
+    /// changes nothing there, or that is not known.
+    pub fn changed(
+        &self,
+        client: ClientId,
+        message: &Message<'_>,
+        extensions: &Extensions,
+    ) -> Option<Change> {
+        let Message::Request(request) = message else {
+            return None;
+        };
+        let kind = self.extension(request, extensions);
+        changes::changed(&self.state, kind, client, request)
+    }
+
+    /// What the request, which was observed last, would be where no memory is shared with the
+    /// server. `None` where it shares none, or what it takes is not known.
+    pub fn across(
+        &self,
+        request: &Request<'_>,
+        operation: &Operation,
+        extensions: &Extensions,
+    ) -> Option<Across> {
+        let sharing = Sharing {
+            state: &self.state,
+            names: &self.names,
+        };
+        sharing.across(self.extension(request, extensions), request, operation)
+    }
+
+    fn extension(&self, request: &Request<'_>, extensions: &Extensions) -> Option<ExtensionKind> {
+        let extension = extensions.by_major(request.major)?;
+        self.extensions.find(extension.name)
     }
 
     /// The window or pixmap `id`; `None` where it is not known.
@@ -150,7 +209,7 @@ impl Session {
 
     /// What a request that is yet to be observed acts on; `None` where it has no target that is
     /// known.
-    pub fn target(&self, request: &Request<'_>) -> Option<subject::Target> {
+    pub fn target(&self, request: &Request<'_>) -> Option<Target> {
         self.targets.find(request, &self.state.render.pictures)
     }
 
@@ -185,24 +244,12 @@ impl Session {
         self.state.atoms.name(atom)
     }
 
-    /// The window that owns the selection named by an atom, as far as the recording tells.
-    pub fn selection_owner(&self, selection: u32) -> Option<u32> {
-        self.state.atoms.owner(selection)
-    }
-
-    pub(crate) fn names(&self) -> &Names {
-        &self.names
-    }
-
-    pub(crate) fn state(&self) -> &State {
-        &self.state
-    }
-
     /// Makes `self.operation` that of the request, and does to the state what the request does.
     fn request(&mut self, client: ClientId, request: &Request<'_>, extensions: &Extensions) {
         let Session {
             state,
             names,
+            extensions: followed,
             targets: _,
             operation,
             definitions,
@@ -230,7 +277,7 @@ impl Session {
             }
             FIRST_EXTENSION.. => {
                 let extension = extensions.by_major(request.major);
-                let kind = extension.and_then(|extension| names.extension(extension.name));
+                let kind = extension.and_then(|extension| followed.find(extension.name));
                 let drawn = match kind {
                     Some(ExtensionKind::Render) => {
                         compositing::operation(operation, names, state, request, &body);
@@ -250,11 +297,8 @@ impl Session {
                 if let Some(kind) = kind {
                     let by = By::request(client, request);
                     state.awaited.request(by, request, Some(kind), &body);
-                    if let Some(made) = state.extension(by, kind, request.minor, &body) {
-                        state
-                            .clients
-                            .did(client, request.sequence, Deed::Made(made));
-                    }
+                    state.extension(by, kind, request.minor, &body);
+                    state.track(by, request, Some(kind), &body);
                 }
             }
             major => {
@@ -269,154 +313,13 @@ impl Session {
                 } else {
                     plain::operation(operation, names, state, request, &body);
                 }
-                state.apply(By::request(client, request), request, &body);
+                let by = By::request(client, request);
+                state.apply(by, request, &body);
+                state.track(by, request, None, &body);
             }
         }
         if !definitions.is_empty() {
             definitions.redefine(operation, request, extensions);
         }
-    }
-}
-
-impl State {
-    /// A drawable as the target of a request with a GC, and that GC. A GC that is not known may
-    /// clip.
-    #[inline]
-    pub(crate) fn with_gc(
-        &self,
-        drawable: Option<u32>,
-        gc: Option<u32>,
-    ) -> (Target<'_>, Option<&Gc>) {
-        let target = self.drawables.target(drawable);
-        let Some(gc) = gc.and_then(|gc| self.gcs.get(gc)) else {
-            return (target.doubted(), None);
-        };
-        let (clip, origin) = gc.clip();
-        (target.clipped(clip, origin), Some(gc))
-    }
-
-    /// Does what a core request does to the resources. `None` where it was cut off before that.
-    fn apply(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
-        let drawables = &mut self.drawables;
-        let made = match request.major {
-            xproto::CREATE_WINDOW_REQUEST => requests::create(drawables, by, request.minor, body)?,
-            xproto::CREATE_PIXMAP_REQUEST => drawables.create_pixmap(by, request.minor, body)?,
-            xproto::CREATE_GC_REQUEST => {
-                let fonts = &self.fonts;
-                self.gcs.create(by, body, &Known { fonts, drawables })?
-            }
-            xproto::OPEN_FONT_REQUEST => self.fonts.open(by, body)?,
-            xproto::CREATE_COLORMAP_REQUEST
-            | xproto::COPY_COLORMAP_AND_FREE_REQUEST
-            | xproto::CREATE_CURSOR_REQUEST
-            | xproto::CREATE_GLYPH_CURSOR_REQUEST => self.opaque.core(by, request.major, body)?,
-            _ => return self.change(by, request, body),
-        };
-        self.clients.did(by.client, by.sequence, Deed::Made(made));
-        Some(())
-    }
-
-    /// The requests that change or free resources, and those whose replies tell of some.
-    fn change(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
-        match request.major {
-            xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => {
-                requests::change_attributes(&mut self.drawables.windows, by, body)?;
-            }
-            xproto::CHANGE_SAVE_SET_REQUEST => {
-                let insert = request.minor == 0;
-                self.clients
-                    .change_save_set(by.client, insert, body.u32(0)?);
-            }
-            xproto::DESTROY_WINDOW_REQUEST
-            | xproto::DESTROY_SUBWINDOWS_REQUEST
-            | xproto::REPARENT_WINDOW_REQUEST..=xproto::CIRCULATE_WINDOW_REQUEST => {
-                requests::request(&mut self.drawables, by, request, body)?;
-            }
-            xproto::SET_SELECTION_OWNER_REQUEST => {
-                self.atoms.own(body.u32(4)?, body.u32(0)?, Some(by));
-            }
-            xproto::FREE_PIXMAP_REQUEST => self.drawables.free_pixmap(body.u32(0)?),
-            xproto::CLOSE_FONT_REQUEST => self.fonts.close(body.u32(0)?),
-            xproto::CHANGE_GC_REQUEST..=xproto::SET_CLIP_RECTANGLES_REQUEST => {
-                let known = Known {
-                    fonts: &self.fonts,
-                    drawables: &self.drawables,
-                };
-                let (gc, mask) = match request.major {
-                    xproto::CHANGE_GC_REQUEST => self.gcs.change(body, &known)?,
-                    xproto::COPY_GC_REQUEST => self.gcs.copy(body)?,
-                    xproto::SET_DASHES_REQUEST => self.gcs.set_dashes(body)?,
-                    _ => self.gcs.set_clip_rectangles(body)?,
-                };
-                let deed = Deed::ChangedGc { gc, mask };
-                self.clients.did(by.client, by.sequence, deed);
-            }
-            xproto::FREE_GC_REQUEST => self.gcs.free(body.u32(0)?),
-            xproto::FREE_COLORMAP_REQUEST | xproto::FREE_CURSOR_REQUEST => {
-                self.opaque.core(by, request.major, body);
-            }
-            xproto::SET_CLOSE_DOWN_MODE_REQUEST => {
-                self.clients.set_close_down(by.client, request.minor);
-            }
-            xproto::KILL_CLIENT_REQUEST => {
-                for client in self.clients.killed(body.u32(0)?) {
-                    self.remove_client(client);
-                }
-            }
-            _ => self.awaited.request(by, request, None, body),
-        }
-        Some(())
-    }
-
-    fn accepted(&mut self, client: ClientId, setup: &ServerSetup<'_>) {
-        if let Some(setup) = Setup::read(setup) {
-            self.clients.accepted(client, setup.id_base, setup.id_mask);
-            self.pixmap_formats = setup.formats;
-            setup
-                .roots
-                .into_iter()
-                .for_each(|root| self.drawables.add_root(root));
-        }
-    }
-
-    /// A request failed: what it was to make does not exist, what it was to change may have
-    /// been changed or not.
-    fn failed(&mut self, client: ClientId, error: &ErrorMessage<'_>) {
-        let by = By {
-            client,
-            sequence: error.sequence,
-        };
-        match self.clients.failed(client, error.sequence) {
-            Some(Deed::Made(id)) => {
-                self.drawables.undo(id, by);
-                self.opaque.undo(id, by);
-                self.fonts.undo(id, by);
-                self.gcs.undo(id, by);
-                self.regions.undo(id, by);
-                self.render.undo(id, by);
-            }
-            Some(Deed::ChangedGc { gc, mask }) => self.gcs.doubt(gc, mask),
-            None => {}
-        }
-    }
-
-    /// The connection of a client has ended.
-    fn closed(&mut self, client: ClientId) {
-        self.awaited.remove_client(client);
-        self.atoms.remove_client(client);
-        let saved = self.clients.take_save_set(client);
-        self.drawables.windows.save(client, &saved);
-        if self.clients.closed(client) {
-            self.remove_client(client);
-        }
-    }
-
-    fn remove_client(&mut self, client: ClientId) {
-        self.drawables.remove_client(client);
-        self.opaque.remove_client(client);
-        self.fonts.remove_client(client);
-        self.gcs.remove_client(client);
-        self.regions.remove_client(client);
-        self.render.remove_client(client);
     }
 }

@@ -14,12 +14,24 @@ pub(crate) struct Root {
 
 /// How the pixels of a depth are packed in images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PixmapFormat {
-    pub(crate) depth: u8,
+pub struct PixmapFormat {
+    /// The depth.
+    pub depth: u8,
     /// Bits of a pixel.
-    pub(crate) bits: u8,
+    pub bits: u8,
     /// Bits that a row is padded to.
-    pub(crate) pad: u8,
+    pub pad: u8,
+}
+
+/// The bytes that the pixels of a width and height take; 0 for a depth that the server does not
+/// have.
+pub(crate) fn pixel_bytes(formats: &[PixmapFormat], depth: u8, (width, height): (u16, u16)) -> u64 {
+    let format = formats.iter().find(|format| format.depth == depth);
+    format.map_or(0, |format| {
+        let row = u64::from(width) * u64::from(format.bits);
+        let row = row.next_multiple_of(u64::from(format.pad.max(8))) / 8;
+        row * u64::from(height)
+    })
 }
 
 /// The parts of a successful setup.
@@ -86,4 +98,22 @@ fn read_roots(bytes: &[u8], order: ByteOrder, roots: &mut Vec<Root>) -> Option<(
         }
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PixmapFormat, pixel_bytes};
+
+    #[test]
+    fn rows_are_padded() {
+        let format = |depth, bits| PixmapFormat {
+            depth,
+            bits,
+            pad: 32,
+        };
+        let formats = [format(1, 1), format(24, 32)];
+        assert_eq!(pixel_bytes(&formats, 1, (33, 2)), 16);
+        assert_eq!(pixel_bytes(&formats, 24, (10, 10)), 400);
+        assert_eq!(pixel_bytes(&formats, 8, (10, 10)), 0);
+    }
 }

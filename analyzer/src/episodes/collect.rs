@@ -13,7 +13,7 @@ use super::happening::{About, Delivery, Happening, Place, Sent};
 use super::keyboard::Keyboard;
 use super::kinds::Kinds;
 use super::stimulus::{Detail, Shape, Stimulus};
-use super::windows::WindowNames;
+use super::windows;
 use crate::pipeline::{Observation, Seen};
 
 /// How late switches may be, in nanoseconds.
@@ -27,12 +27,11 @@ pub(crate) struct Collector {
     held: BTreeMap<(u64, u64), Happening>,
     number: u64,
     newest: u64,
-    windows: WindowNames,
     keyboard: Keyboard,
     delivery: Delivery,
     sent: Sent,
-    /// The window that was drawn on last since a block began.
-    drawn: Option<u32>,
+    /// The window that was drawn on last since a block began, and its name.
+    drawn: Option<(u32, Option<String>)>,
 }
 
 impl Collector {
@@ -53,7 +52,7 @@ impl Collector {
                 let client = block.connection;
                 let happening = match block.direction {
                     Direction::ToServer => {
-                        let drawn = self.drawn.take().and_then(|id| self.windows.call(id));
+                        let drawn = self.drawn.take().and_then(|(_, name)| name);
                         self.sent.drawn = drawn.map(|window| Symbol::new(&window));
                         Happening::Sent(client, std::mem::take(&mut self.sent))
                     }
@@ -69,7 +68,7 @@ impl Collector {
                     self.hold(switch.time, Happening::Switch(*switch));
                 }
             }
-            Observation::Lost(_) => {}
+            Observation::Lost(_) | Observation::Closed { .. } => {}
         }
         let until = if self.held.len() > MOST {
             u64::MAX
@@ -141,7 +140,6 @@ impl Collector {
     }
 
     fn message(&mut self, seen: &Seen<'_>) {
-        self.windows.observe(seen);
         self.keyboard.observe(seen);
         match seen.message {
             Message::Request(request) => {
@@ -158,9 +156,9 @@ impl Collector {
                     _ => {}
                 }
                 sent.kinds.add(Kinds::of(request.name));
-                if self.windows.shows(seen.session, request) {
+                if windows::shows(seen, request) {
                     sent.draws = true;
-                    self.drawn = self.windows.on(seen.session, request).or(self.drawn);
+                    self.drew_on(seen);
                 }
             }
             Message::Reply(reply) if reply.last => self.delivery.answered.push(reply.sequence),
@@ -169,11 +167,20 @@ impl Collector {
                 let stimulus = Stimulus::of(event);
                 let about = About {
                     landmark: self.landmark(seen.session, &stimulus),
-                    group: self.group(&stimulus),
+                    group: self.group(seen.session, &stimulus),
                 };
                 self.delivery.events.push((stimulus, about));
             }
             _ => {}
+        }
+    }
+
+    /// Takes down the window that a request drew on; its name is looked up while it is there.
+    fn drew_on(&mut self, seen: &Seen<'_>) {
+        if let Some(id) = windows::target(seen)
+            && self.drawn.as_ref().is_none_or(|(known, _)| *known != id)
+        {
+            self.drawn = Some((id, windows::name(seen.session, id)));
         }
     }
 
@@ -189,7 +196,7 @@ impl Collector {
             Detail::Button(button) => text.push_str(&format!(" button {button}")),
             Detail::Atom(atom) => text.push_str(&format!(" {}", session.atom_label(atom))),
         }
-        if let Some(window) = stimulus.window.and_then(|id| self.windows.call(id)) {
+        if let Some(window) = stimulus.window.and_then(|id| windows::name(session, id)) {
             text.push_str(" in ");
             text.push_str(&window);
         }
@@ -197,7 +204,7 @@ impl Collector {
     }
 
     /// Kind of action, class of the window.
-    fn group(&self, stimulus: &Stimulus) -> Symbol {
+    fn group(&self, session: &Session, stimulus: &Stimulus) -> Symbol {
         let action = match (stimulus.shape, stimulus.detail) {
             (Shape::Press, Detail::Key(_)) => "Typing",
             (Shape::Release, Detail::Key(_)) => "Keys released",
@@ -207,7 +214,7 @@ impl Collector {
             (Shape::Motion, _) => "Pointer moved",
             _ => stimulus.name.as_str(),
         };
-        let class = stimulus.window.and_then(|id| self.windows.class(id));
+        let class = stimulus.window.and_then(|id| windows::class(session, id));
         class.map_or_else(
             || Symbol::new(action),
             |class| Symbol::new(&format!("{action} in {class}")),

@@ -112,7 +112,7 @@ impl Facts {
                     self.last = self.last.max(switch.time);
                 }
             }
-            Observation::BlockEnd(_) => {}
+            Observation::BlockEnd(_) | Observation::Closed { .. } => {}
         }
     }
 

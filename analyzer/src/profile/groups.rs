@@ -5,14 +5,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use x11prof_protocol::{Body, Message, Request, SequenceNumber, Symbol};
-use x11prof_session::{Target, event_window};
+use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_session::{
+    ClientId, IdRange, ResourceChange, ResourceKind, Session, Target, event_window,
+};
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::pipeline::{Observation, Seen};
-use crate::profile::owners::Owners;
 use crate::profile::tally::{Line, Tally};
-use crate::resources::pixel_formats::PixelFormats;
 use x11prof_server_model::Charge;
 
 /// Groups kept: when there are twice as many, the cheaper half is folded into one.
@@ -79,9 +79,9 @@ pub(crate) struct Groups {
     by: By,
     tally: Tally<GroupKey>,
     descriptions: HashMap<DrawableKey, Description>,
-    owners: Owners,
-    /// Which windows are roots.
-    formats: PixelFormats,
+    /// Ids that several clients had in turn.
+    reused: Vec<IdRange>,
+    roots: Vec<u32>,
     recent: HashMap<ConnectionId, VecDeque<(SequenceNumber, GroupKey)>>,
     current: GroupKey,
 }
@@ -92,8 +92,8 @@ impl Groups {
             by,
             tally: Tally::default(),
             descriptions: HashMap::new(),
-            owners: Owners::default(),
-            formats: PixelFormats::default(),
+            reused: Vec::new(),
+            roots: Vec::new(),
             recent: HashMap::new(),
             current: GroupKey::None,
         }
@@ -154,9 +154,13 @@ impl Groups {
             return GroupKey::Client(seen.connection);
         }
         match seen.message {
-            Message::ServerSetup(setup) => {
-                self.formats.learn(setup);
-                self.owners.learn(seen.connection, setup);
+            Message::ServerSetup(_) => {
+                self.roots = seen.session.roots();
+                let ids = seen.session.ids_of(ClientId(seen.connection.0));
+                let again = ids.filter(|ids| ids.reused);
+                if self.reused.len() < MOST {
+                    self.reused.extend(again);
+                }
                 GroupKey::None
             }
             Message::Request(request) if self.by == By::Atom => seen
@@ -167,7 +171,7 @@ impl Groups {
             Message::Reply(reply) => self.of_answered(seen.connection, reply.sequence),
             Message::Error(error) => self.of_answered(seen.connection, error.sequence),
             Message::Event(event) if self.by != By::Atom => {
-                event_window(event).map_or(GroupKey::None, |id| self.of_drawable(id))
+                event_window(event).map_or(GroupKey::None, |id| self.of_drawable(seen.session, id))
             }
             // PropertyNotify: the atom is after the window.
             Message::Event(event) if event.code == 28 => {
@@ -180,13 +184,13 @@ impl Groups {
     }
 
     fn of_request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> GroupKey {
-        self.learn(request);
+        self.describe(seen, request);
         let drawable = seen.target.and_then(Target::drawable);
-        drawable.map_or(GroupKey::None, |id| self.of_drawable(id))
+        drawable.map_or(GroupKey::None, |id| self.of_drawable(seen.session, id))
     }
 
-    fn of_drawable(&self, id: u32) -> GroupKey {
-        let key = self.drawable(id);
+    fn of_drawable(&self, session: &Session, id: u32) -> GroupKey {
+        let key = key(session, id);
         let pixmap = self
             .descriptions
             .get(&key)
@@ -197,10 +201,6 @@ impl Groups {
         } else {
             GroupKey::Drawable(key)
         }
-    }
-
-    fn drawable(&self, id: u32) -> DrawableKey {
-        (id, self.owners.owner(id))
     }
 
     fn of_answered(&mut self, connection: ConnectionId, sequence: SequenceNumber) -> GroupKey {
@@ -217,37 +217,33 @@ impl Groups {
         }
     }
 
-    /// Takes down what creations and titles tell of drawables, for their labels.
-    fn learn(&mut self, request: &Request<'_>) -> Option<()> {
-        let body = Body::of(request);
-        let known = self.descriptions.len() < MOST_REMEMBERED;
+    /// Takes down what labels say of drawables, since they may be gone when labels are made.
+    fn describe(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Option<()> {
         match request.name.as_str() {
-            "CreateWindow" if known => {
-                let description = Description {
-                    size: (body.u16(12)?, body.u16(14)?),
-                    depth: request.minor,
-                    ..Description::default()
-                };
-                self.descriptions
-                    .insert(self.drawable(body.u32(0)?), description);
+            "CreateWindow" | "CreatePixmap" if self.descriptions.len() < MOST_REMEMBERED => {
+                let changes = seen.session.resource_changes().iter();
+                for change in changes {
+                    if let ResourceChange::Created(resource) = change {
+                        let description = Description {
+                            pixmap: resource.kind == ResourceKind::Pixmap,
+                            size: resource.size,
+                            // As the client gave it: 0 is CopyFromParent.
+                            depth: request.minor,
+                            title: None,
+                        };
+                        let key = key(seen.session, resource.id);
+                        self.descriptions.insert(key, description);
+                    }
+                }
             }
-            "CreatePixmap" if known => {
-                let description = Description {
-                    pixmap: true,
-                    size: (body.u16(8)?, body.u16(10)?),
-                    depth: request.minor,
-                    title: None,
-                };
-                self.descriptions
-                    .insert(self.drawable(body.u32(0)?), description);
-            }
-            // WM_NAME is atom 39.
-            "ChangeProperty" if body.u32(4) == Some(39) => {
-                let len = usize::try_from(body.u32(16)?).ok()?;
-                let title = String::from_utf8_lossy(body.bytes(20, len)?).into_owned();
-                let key = self.drawable(body.u32(0)?);
-                if let Some(window) = self.descriptions.get_mut(&key) {
-                    window.title = Some(title);
+            "ChangeProperty" => {
+                let window = seen.target?.drawable()?;
+                let key = key(seen.session, window);
+                if let Some(description) = self.descriptions.get_mut(&key) {
+                    let title = seen.session.window_names(window)?.title.as_ref()?;
+                    if description.title.as_deref() != Some(title) {
+                        description.title = Some(title.to_string());
+                    }
                 }
             }
             _ => {}
@@ -268,7 +264,7 @@ impl Groups {
             GroupKey::Drawable(drawable) => {
                 let label = self.drawable_label(drawable);
                 match drawable {
-                    (id, Some(owner)) if self.owners.is_reused(id) => {
+                    (id, Some(owner)) if self.reused.iter().any(|ids| ids.contains(id)) => {
                         format!("{label} of {}", client(owner))
                     }
                     _ => label,
@@ -281,7 +277,7 @@ impl Groups {
     fn drawable_label(&self, drawable: DrawableKey) -> String {
         let (id, _) = drawable;
         let Some(known) = self.descriptions.get(&drawable) else {
-            let root = self.formats.root_depth(id).is_some();
+            let root = self.roots.contains(&id);
             return format!("0x{id:08x}{}", if root { " root window" } else { "" });
         };
         let kind = if known.pixmap { "pixmap" } else { "window" };
@@ -296,4 +292,10 @@ impl Groups {
         }
         label
     }
+}
+
+/// An id with the client whose it is now.
+fn key(session: &Session, id: u32) -> DrawableKey {
+    let owner = session.id_range(id).map(|ids| ConnectionId(ids.client.0));
+    (id, owner)
 }

@@ -168,7 +168,7 @@ impl Measuring {
                 }
                 self.settle(time, credit);
             }
-            Observation::Message(_) => {}
+            Observation::Message(_) | Observation::Closed { .. } => {}
         }
     }
 

@@ -3,7 +3,6 @@
 mod carrying;
 pub(crate) mod groups;
 mod measuring;
-pub(crate) mod owners;
 pub(crate) mod partition;
 pub(crate) mod pricing;
 pub(crate) mod report;

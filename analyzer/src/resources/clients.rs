@@ -1,13 +1,13 @@
 //! The clients whose resources are followed, kept apart as far as memory allows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_protocol::Symbol;
+use x11prof_session::ResourceKind;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::resources::kind_use::KindUse;
 use crate::resources::report::MOST_LISTED;
-use crate::resources::requests::ResourceKind;
 
 /// Clients that are gone and kept apart: when there are twice as many, the half that held least
 /// is folded into one.
@@ -35,9 +35,6 @@ pub(crate) struct ClientUse {
     pub(crate) closed: Option<Timestamp>,
     pub(crate) remained: BTreeMap<RemainderKey, Remainder>,
     pub(crate) opened: Timestamp,
-    /// Its latest creations.
-    pub(crate) made: VecDeque<(SequenceNumber, u32)>,
-    pub(crate) retains: bool,
 }
 
 impl ClientUse {
@@ -48,8 +45,6 @@ impl ClientUse {
             closed: None,
             remained: BTreeMap::new(),
             opened,
-            made: VecDeque::new(),
-            retains: false,
         }
     }
 
@@ -122,31 +117,28 @@ impl Clients {
         self.apart.iter().map(|(id, client)| (*id, client))
     }
 
-    /// A client is gone, and held `remained` then. True where its resources go with it.
+    /// A client is gone, and held `remained` then.
     pub(crate) fn closed(
         &mut self,
         id: ConnectionId,
         now: Timestamp,
         remained: BTreeMap<RemainderKey, Remainder>,
-    ) -> bool {
+    ) {
         let Some(client) = self.apart.get_mut(&id) else {
-            return true;
+            return;
         };
         self.gone += usize::from(client.closed.is_none());
         client.closed = Some(now);
         client.remained = remained;
-        client.made = VecDeque::new();
         for (kind, of) in &mut client.kinds {
             of.history.until(now);
             // What is not listed need not be kept any longer.
             of.forget_small_sizes();
             forget_small(&mut client.remained, *kind);
         }
-        let retains = client.retains;
         if self.gone >= 2 * MOST_GONE {
             self.fold();
         }
-        !retains
     }
 
     /// Folds the half of those gone that held least.
@@ -190,10 +182,10 @@ impl Clients {
 mod tests {
     use std::collections::BTreeMap;
 
+    use x11prof_session::ResourceKind;
     use x11prof_trace::{ConnectionId, Timestamp};
 
     use super::{Clients, KindUse, MOST_GONE};
-    use crate::resources::requests::ResourceKind;
 
     #[test]
     fn many_clients_that_are_gone_become_one() {
@@ -208,7 +200,7 @@ mod tests {
             gcs.created = 2;
             gcs.most = if id == 10 { 9 } else { 1 };
             client.kinds.insert(ResourceKind::Gc, gcs);
-            assert!(clients.closed(ConnectionId(id), now, BTreeMap::new()));
+            clients.closed(ConnectionId(id), now, BTreeMap::new());
         }
         let apart: Vec<u32> = clients.iter().map(|(id, _)| id.0).collect();
         assert!(apart.len() <= 2 * MOST_GONE);

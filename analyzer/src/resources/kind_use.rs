@@ -4,12 +4,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use x11prof_protocol::{SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Timestamp};
+use x11prof_session::Resource;
+use x11prof_trace::Timestamp;
 
 use crate::resources::history::History;
 use crate::resources::report::MOST_LISTED;
-use crate::resources::requests::{ResourceKind, Shape};
 
 /// Sizes of a kind told apart for a client, at most.
 const MOST_SIZES: usize = 1024;
@@ -20,19 +19,8 @@ pub(crate) type Size = (u16, u16, u8);
 /// A resource that is held.
 #[derive(Debug)]
 pub(crate) struct Held {
-    pub(crate) kind: ResourceKind,
-    pub(crate) owner: ConnectionId,
-    pub(crate) request: Symbol,
-    pub(crate) sequence: SequenceNumber,
+    pub(crate) resource: Resource,
     pub(crate) created: Timestamp,
-    pub(crate) bytes: u64,
-    pub(crate) shape: Shape,
-    /// Of a set of glyphs: the bytes of each.
-    #[expect(
-        clippy::box_collection,
-        reason = "few have any, and there may be a million of these"
-    )]
-    pub(crate) glyphs: Option<Box<HashMap<u32, u64>>>,
 }
 
 /// What one client has of one kind.
@@ -70,14 +58,14 @@ impl KindUse {
     pub(crate) fn created(&mut self, now: Timestamp, held: &Held) {
         self.created += 1;
         self.held += 1;
-        self.held_bytes = self.held_bytes.saturating_add(held.bytes);
+        self.held_bytes = self.held_bytes.saturating_add(held.resource.bytes);
         self.most_bytes = self.most_bytes.max(self.held_bytes);
         if self.held > self.most {
             self.most = self.held;
             self.most_at = now;
         }
         self.history.set(now, self.held);
-        let size = size(held);
+        let size = size(&held.resource);
         if self.sizes.len() < MOST_SIZES || self.sizes.contains_key(&size) {
             let (created, held) = self.sizes.entry(size).or_default();
             *created += 1;
@@ -94,7 +82,7 @@ impl KindUse {
 
     pub(crate) fn undone(&mut self, now: Timestamp, held: &Held) {
         self.created = self.created.saturating_sub(1);
-        if let Some((created, _)) = self.sizes.get_mut(&size(held)) {
+        if let Some((created, _)) = self.sizes.get_mut(&size(&held.resource)) {
             *created = created.saturating_sub(1);
         }
         self.gone(now, held);
@@ -131,9 +119,9 @@ impl KindUse {
 
     fn gone(&mut self, now: Timestamp, held: &Held) {
         self.held = self.held.saturating_sub(1);
-        self.held_bytes = self.held_bytes.saturating_sub(held.bytes);
+        self.held_bytes = self.held_bytes.saturating_sub(held.resource.bytes);
         self.history.set(now, self.held);
-        if let Some((_, held)) = self.sizes.get_mut(&size(held)) {
+        if let Some((_, held)) = self.sizes.get_mut(&size(&held.resource)) {
             *held = held.saturating_sub(1);
         }
     }
@@ -144,6 +132,8 @@ pub(crate) fn pixels_created((width, height, _): Size, created: u64) -> u64 {
     created.saturating_mul(u64::from(width) * u64::from(height))
 }
 
-fn size(held: &Held) -> Size {
-    (held.shape.width, held.shape.height, held.shape.depth)
+/// Width, height and depth; 0 where there is none.
+pub(crate) fn size(resource: &Resource) -> Size {
+    let (width, height) = resource.size;
+    (width, height, resource.depth.unwrap_or(0))
 }

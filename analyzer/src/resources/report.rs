@@ -7,8 +7,8 @@ use x11prof_trace::Timestamp;
 use crate::facts::Facts;
 use crate::profile::reporting::duration_ms;
 use crate::resources::kind_use::{KindUse, pixels_created};
-use crate::resources::requests::ResourceKind;
 use crate::resources::{ClientUse, Resources};
+use x11prof_session::ResourceKind;
 
 /// Groups of a kind that are listed, the largest first.
 pub(crate) const MOST_LISTED: usize = 100;
@@ -199,12 +199,11 @@ impl ResourceReport {
             })
             .collect();
         let pixel_formats = resources.formats.iter();
-        let pixel_formats =
-            pixel_formats.map(|(depth, bits_per_pixel, scanline_pad)| PixelFormatReport {
-                depth,
-                bits_per_pixel,
-                scanline_pad,
-            });
+        let pixel_formats = pixel_formats.map(|format| PixelFormatReport {
+            depth: format.depth,
+            bits_per_pixel: format.bits,
+            scanline_pad: format.pad,
+        });
         ResourceReport {
             pixel_formats: pixel_formats.collect(),
             clients,

@@ -161,7 +161,7 @@ impl Waits {
                     client.arriving.end();
                 }
             }
-            Observation::Lost(_) => {}
+            Observation::Lost(_) | Observation::Closed { .. } => {}
         }
     }
 

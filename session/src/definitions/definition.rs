@@ -8,8 +8,9 @@ use x11prof_protocol::{Body, Extensions, Request, Symbol};
 
 use crate::definitions::expression::{Bytes, Expression};
 use crate::definitions::file::DefinitionError;
+use crate::geometry::target::Effect;
 use crate::ids::IdHasher;
-use crate::operations::operation::{Attribute, Attributes, Effect, Operation, Value};
+use crate::operations::operation::{Attribute, Attributes, Operation, Value};
 
 /// Definitions of operations, by the requests that they are about.
 #[derive(Debug, Clone, Default)]

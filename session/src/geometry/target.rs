@@ -2,7 +2,19 @@
 
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
-use crate::operations::operation::Effect;
+
+/// What an operation does on the server, as far as its cost goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Effect {
+    /// It does all its work.
+    #[default]
+    Full,
+    /// It draws on a window that is not viewable, or nothing is left after clipping: it costs
+    /// its fixed part only.
+    Nothing,
+    /// The session cannot know (the drawable was made before the recording).
+    Unknown,
+}
 
 /// The clip of a GC or a picture, relative to its clip origin.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -29,7 +41,7 @@ pub(crate) struct Target<'a> {
     /// What drawing is clipped to: everywhere, where that is not known.
     pub(crate) area: Area,
     pub(crate) depth: Option<u8>,
-    /// What drawing on it comes to, before clipping.
+    /// What drawing on it does, before clipping.
     pub(crate) effect: Effect,
     /// The rectangles of a clip that has several, and what to move them by.
     pieces: Option<(&'a [Area], Point)>,

@@ -1,13 +1,15 @@
 //! What cannot cross a network: images in memory that is shared with the server (MIT-SHM), and buffers of the
 //! graphics card (DRI3). A program there sends each as a PutImage, and asks for it by a GetImage.
 
-use x11prof_protocol::{Body, Extensions, Request, Symbol};
+use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{present, render, shm, xproto};
 
-use crate::operations::names::ExtensionKind;
-use crate::operations::operation::{Effect, Operation, Value};
-use crate::session::Session;
+use crate::extension_kind::ExtensionKind;
+use crate::geometry::target::Effect;
+use crate::operations::names::Names;
+use crate::operations::operation::{Operation, Value};
 use crate::setup::PixmapFormat;
+use crate::state::State;
 
 /// Bytes of a PutImage before its pixels (protocol, encoding of PutImage).
 const PUT_IMAGE: u64 = 24;
@@ -21,27 +23,29 @@ pub struct Across {
     pub operation: Operation,
     /// Bytes of that request.
     pub bytes: u64,
-    /// Bytes of the image that its reply has behind its head.
+    /// Bytes of the image in its reply, without the reply's head.
     pub reply_bytes: u64,
     /// Whether it takes the place of the request, which is done beside it otherwise: the copy of what was
     /// sent before.
     pub instead: bool,
 }
 
-impl Session {
+/// The state in which a request was made.
+pub(crate) struct Sharing<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) names: &'a Names,
+}
+
+impl Sharing<'_> {
     /// What stands for `request`, which was observed last and is `operation`, across a network; `None` where it is
     /// sent as it is, or its image is not known.
-    pub fn across(
+    pub(crate) fn across(
         &self,
+        extension: Option<ExtensionKind>,
         request: &Request<'_>,
         operation: &Operation,
-        extensions: &Extensions,
     ) -> Option<Across> {
         let body = Body::of(request);
-        let kind = || {
-            self.names()
-                .extension(extensions.by_major(request.major)?.name)
-        };
         let operation = |name: &str| Operation {
             request: Symbol::new(name),
             ..operation.clone()
@@ -51,7 +55,7 @@ impl Session {
                 self.copied(body.u32(0)?, operation("PutImage"), false)
             }
             0..128 => None,
-            _ => match (kind()?, request.minor) {
+            _ => match (extension?, request.minor) {
                 (ExtensionKind::Shm, shm::PUT_IMAGE_REQUEST) => {
                     let (width, height) = (body.u16(16)?, body.u16(18)?);
                     let (depth, format) = (body.u8(24)?, body.u8(25)?);
@@ -65,7 +69,7 @@ impl Session {
                 }
                 (ExtensionKind::Shm, shm::GET_IMAGE_REQUEST) => {
                     let (width, height) = (body.u16(8)?, body.u16(10)?);
-                    let depth = self.drawable(body.u32(0)?)?.depth?;
+                    let depth = self.state.drawables.get(body.u32(0)?)?.depth?;
                     Some(Across {
                         operation: operation("GetImage"),
                         bytes: 20,
@@ -77,7 +81,7 @@ impl Session {
                     self.copied(body.u32(4)?, operation("PutImage"), true)
                 }
                 (ExtensionKind::Render, render::COMPOSITE_REQUEST) => {
-                    let source = self.picture_drawable(body.u32(4)?)?;
+                    let source = self.state.render.pictures.drawable(body.u32(4)?)?;
                     self.copied(source, operation("PutImage"), false)
                 }
                 _ => None,
@@ -88,14 +92,14 @@ impl Session {
     /// The image that `operation` takes from the pixmap `id`, if that is shared: it was sent before, as large as
     /// what is taken.
     fn copied(&self, id: u32, mut operation: Operation, instead: bool) -> Option<Across> {
-        let pixmap = self.state().drawables.shared_pixmap(id)?;
+        let pixmap = self.state.drawables.shared_pixmap(id)?;
         let depth = pixmap.depth?;
         let format = self.pixmap_format(depth)?;
         let pixels = match operation.effect {
             Effect::Unknown => f64::from(pixmap.width) * f64::from(pixmap.height),
             _ => operation.op_size,
         };
-        let names = self.names();
+        let names = self.names;
         operation.attributes.clear();
         let attributes = &mut operation.attributes;
         attributes.set(names.depth, Value::Number(u32::from(depth)));
@@ -129,7 +133,7 @@ impl Session {
 
     /// How pixels of a depth are packed: as the server's setup says, or else as nearly all servers do.
     fn pixmap_format(&self, depth: u8) -> Option<PixmapFormat> {
-        let known = self.state().pixmap_formats.iter();
+        let known = self.state.pixmap_formats.iter();
         let usual = || PixmapFormat {
             depth,
             bits: match depth {

@@ -5,20 +5,19 @@
 //! Where a window is covered is not followed. RENDER's glyphs, and windows whose place in the stack or
 //! whose parent changes, are not counted.
 
-use x11prof_protocol::{Body, Extensions, Message, Request};
+use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{render, xproto};
 
+use crate::extension_kind::ExtensionKind;
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
-use crate::geometry::target::Target;
+use crate::geometry::target::{Effect, Target};
 use crate::ids::ClientId;
 use crate::operations::compositing;
 use crate::operations::drawing::{absolute, rectangle_of};
 use crate::operations::images;
-use crate::operations::names::ExtensionKind;
-use crate::operations::operation::Effect;
 use crate::rendering::gc::Component;
-use crate::session::{Session, State};
+use crate::state::State;
 use crate::windows::requests::reshape;
 use crate::windows::tree::Windows;
 
@@ -67,67 +66,51 @@ impl Change {
     }
 }
 
-impl Session {
-    /// What `message` of `client`, which is yet to be observed, changes on the screen. `None` where it
-    /// changes nothing there, or that is not known.
-    pub fn changed(
-        &self,
-        client: ClientId,
-        message: &Message<'_>,
-        extensions: &Extensions,
-    ) -> Option<Change> {
-        let Message::Request(request) = message else {
-            return None;
-        };
-        let body = Body::of(request);
-        let state = self.state();
-        if (xproto::DESTROY_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST)
-            .contains(&request.major)
-        {
-            let (parent, area, how) = window(&state.drawables.windows, client, request, &body)?;
-            let area = state.on_screen(parent, area)?;
-            let Reshaped { parts, copied } = how;
-            return Some(Change {
-                parts,
+/// What a request of `client`, which is yet to be observed, changes on the screen. `None` where it
+/// changes nothing there, or that is not known.
+pub(crate) fn changed(
+    state: &State,
+    extension: Option<ExtensionKind>,
+    client: ClientId,
+    request: &Request<'_>,
+) -> Option<Change> {
+    let body = Body::of(request);
+    if (xproto::DESTROY_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST).contains(&request.major)
+    {
+        let (parent, area, how) = window(&state.drawables.windows, client, request, &body)?;
+        let area = state.on_screen(parent, area)?;
+        let Reshaped { parts, copied } = how;
+        return Some(Change {
+            parts,
+            copied,
+            ..area.into()
+        });
+    }
+    let (window, target, area) = match request.major {
+        xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST => drawn(state, request, &body)?,
+        xproto::POLY_TEXT8_REQUEST..=xproto::IMAGE_TEXT16_REQUEST => text(state, request, &body)?,
+        _ => match extension {
+            Some(ExtensionKind::Render) => composited(state, request, &body)?,
+            kind => images::changed(state, kind, request, &body)?,
+        },
+    };
+    match target.effect {
+        Effect::Nothing => None,
+        _ => {
+            let left = target.left(area);
+            let mut boxes = left.filter_map(|area| state.on_screen(window, area));
+            let first = boxes.next()?;
+            let more = boxes.collect();
+            let copied = request.major == xproto::COPY_AREA_REQUEST
+                && state.shows(body.u32(0)?, images::source(&body)?);
+            Some(Change {
+                more,
                 copied,
-                ..area.into()
-            });
-        }
-        let (window, target, area) = match request.major {
-            xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST => {
-                drawn(state, request, &body)?
-            }
-            xproto::POLY_TEXT8_REQUEST..=xproto::IMAGE_TEXT16_REQUEST => {
-                text(state, request, &body)?
-            }
-            major => {
-                let extension = extensions.by_major(major);
-                let kind = extension.and_then(|it| self.names().extension(it.name));
-                match kind {
-                    Some(ExtensionKind::Render) => composited(state, request, &body)?,
-                    kind => images::changed(state, kind, request, &body)?,
-                }
-            }
-        };
-        match target.effect {
-            Effect::Nothing => None,
-            _ => {
-                let left = target.left(area);
-                let mut boxes = left.filter_map(|area| state.on_screen(window, area));
-                let first = boxes.next()?;
-                let more = boxes.collect();
-                let copied = request.major == xproto::COPY_AREA_REQUEST
-                    && state.shows(body.u32(0)?, images::source(&body)?);
-                Some(Change {
-                    more,
-                    copied,
-                    ..first.into()
-                })
-            }
+                ..first.into()
+            })
         }
     }
 }
-
 /// How a window changes what is seen of its parent and itself.
 struct Reshaped {
     parts: u8,

@@ -5,14 +5,14 @@ use x11rb_protocol::protocol::render;
 
 use crate::geometry::clip::Area;
 use crate::geometry::shapes::Polygon;
-use crate::geometry::target::Target;
+use crate::geometry::target::{Effect, Target};
 use crate::operations::drawing::{push_area, rectangle_of, settle};
 use crate::operations::names::Names;
-use crate::operations::operation::{Effect, Operation, Value};
+use crate::operations::operation::{Operation, Value};
 use crate::operations::plain::pieces;
 use crate::rendering::glyphs::{self, GlyphSet};
 use crate::rendering::render::{Composition, Mask};
-use crate::session::State;
+use crate::state::State;
 
 /// Fills in the operation of a request of RENDER.
 pub(crate) fn operation(

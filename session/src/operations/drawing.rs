@@ -7,11 +7,11 @@ use x11rb_protocol::protocol::xproto;
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::directions::Lengths;
 use crate::geometry::shapes::{Arc, Polygon};
-use crate::geometry::target::Target;
+use crate::geometry::target::{Effect, Target};
 use crate::operations::names::Names;
-use crate::operations::operation::{Attributes, Effect, Operation, Value};
+use crate::operations::operation::{Attributes, Operation, Value};
 use crate::rendering::gc::{Component, Gc};
-use crate::session::State;
+use crate::state::State;
 
 /// Fills in the operation of one of the graphics requests.
 pub(crate) fn operation(

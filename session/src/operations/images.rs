@@ -4,13 +4,14 @@
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{present, shm, xproto};
 
+use crate::extension_kind::ExtensionKind;
 use crate::geometry::clip::Area;
-use crate::geometry::target::Target;
+use crate::geometry::target::{Effect, Target};
 use crate::operations::drawing::push_area;
-use crate::operations::names::{ExtensionKind, Names};
-use crate::operations::operation::{Effect, Operation, Value};
+use crate::operations::names::Names;
+use crate::operations::operation::{Operation, Value};
 use crate::rendering::gc::{Component, Gc};
-use crate::session::State;
+use crate::state::State;
 
 /// What a request works on, how much of it, and what more decides its cost.
 struct Extent<'a> {

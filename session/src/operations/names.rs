@@ -5,8 +5,8 @@
 
 use x11prof_protocol::Symbol;
 
-use crate::Attribute;
 use crate::geometry::directions::Directions;
+use crate::operations::operation::Attribute;
 use crate::rendering::pictures::{Filter, Transform};
 
 /// The names that operations use.
@@ -55,7 +55,6 @@ pub(crate) struct Names {
     repeats: [Symbol; 4],
     filters: [Symbol; 4],
     transforms: [Symbol; 5],
-    extensions: [(Symbol, ExtensionKind); EXTENSIONS.len()],
 }
 
 /// What ConfigureWindow does.
@@ -68,35 +67,7 @@ pub(crate) struct Changes {
     pub(crate) restack: Symbol,
 }
 
-/// The extensions that a session follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ExtensionKind {
-    Composite,
-    Damage,
-    Dri3,
-    Glx,
-    Present,
-    Render,
-    Shm,
-    Sync,
-    Xfixes,
-    Xtest,
-}
-
-const EXTENSIONS: [(&str, ExtensionKind); 10] = [
-    ("RENDER", ExtensionKind::Render),
-    ("MIT-SHM", ExtensionKind::Shm),
-    ("Present", ExtensionKind::Present),
-    ("XFIXES", ExtensionKind::Xfixes),
-    ("GLX", ExtensionKind::Glx),
-    ("SYNC", ExtensionKind::Sync),
-    ("DAMAGE", ExtensionKind::Damage),
-    ("DRI3", ExtensionKind::Dri3),
-    ("Composite", ExtensionKind::Composite),
-    ("XTEST", ExtensionKind::Xtest),
-];
-
-/// RENDER's operators, each behind its number (RENDER protocol, PICTOP); those of a row follow
+/// RENDER's operators, each after its number (RENDER protocol, PICTOP); those of a row follow
 /// each other.
 const OPERATORS: [(usize, &[&str]); 4] = [
     (
@@ -256,7 +227,6 @@ impl Names {
             repeats: ["none", "normal", "pad", "reflect"].map(Symbol::new),
             filters: ["nearest", "bilinear", "convolution", "other"].map(Symbol::new),
             transforms: ["none", "translate", "scale", "affine", "projective"].map(Symbol::new),
-            extensions: EXTENSIONS.map(|(name, kind)| (Symbol::new(name), kind)),
         }
     }
 
@@ -292,15 +262,6 @@ impl Names {
 
     pub(crate) fn transform(&self, transform: Transform) -> Option<Symbol> {
         of(&self.transforms, transform as u32)
-    }
-
-    /// Which of the extensions that a session follows has this name.
-    #[inline]
-    pub(crate) fn extension(&self, name: Symbol) -> Option<ExtensionKind> {
-        self.extensions
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, kind)| *kind)
     }
 }
 

@@ -7,6 +7,7 @@ use std::fmt;
 
 use x11prof_protocol::Symbol;
 
+use crate::geometry::target::Effect;
 use crate::windows::window_change::Surroundings;
 
 /// The name of an attribute, spelled as in the paper: `gxmode`, `linestyle`, `fontname`.
@@ -102,19 +103,6 @@ impl fmt::Display for Attributes {
         }
         Ok(())
     }
-}
-
-/// What an operation does on the server, as far as its cost goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Effect {
-    /// It does all its work.
-    #[default]
-    Full,
-    /// It draws on a window that is not viewable, or nothing is left after clipping: it costs
-    /// its fixed part only.
-    Nothing,
-    /// The session cannot know (the drawable was made before the recording).
-    Unknown,
 }
 
 /// One request as an operation.

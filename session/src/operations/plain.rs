@@ -3,10 +3,12 @@
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
 
+use crate::extension_kind::ExtensionKind;
+use crate::geometry::target::Effect;
 use crate::latin1::latin1;
-use crate::operations::names::{ExtensionKind, Names};
-use crate::operations::operation::{Effect, Operation, Value};
-use crate::session::State;
+use crate::operations::names::Names;
+use crate::operations::operation::{Operation, Value};
+use crate::state::State;
 use crate::windows::drawables::pixmap_bytes;
 
 /// Fills in the operation of a core request that neither draws nor touches windows.

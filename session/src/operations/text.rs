@@ -7,7 +7,7 @@ use crate::operations::drawing::settle;
 use crate::operations::names::Names;
 use crate::operations::operation::{Operation, Value};
 use crate::rendering::gc::Component;
-use crate::session::State;
+use crate::state::State;
 
 /// Fills in the operation of PolyText8, PolyText16, ImageText8 or ImageText16.
 ///

@@ -3,10 +3,11 @@
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::xproto;
 
+use crate::geometry::target::Effect;
 use crate::ids::ClientId;
 use crate::operations::names::Names;
-use crate::operations::operation::{Effect, Operation, Value};
-use crate::session::State;
+use crate::operations::operation::{Operation, Value};
+use crate::state::State;
 use crate::windows::requests::{lowers, reshape, restacked};
 use crate::windows::tree::{Window, Windows};
 use crate::windows::window_change::Surroundings;

@@ -312,10 +312,6 @@ impl Gcs {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Gc)> {
-        self.0.iter()
-    }
-
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         self.0.retain(|gc| gc.by.client != client);
     }

@@ -7,8 +7,6 @@ use x11prof_protocol::Body;
 use x11rb_protocol::protocol::render;
 
 use crate::ids::{By, ClientId, IdHasher, IdMap};
-use crate::rendering::pict_formats::PictFormats;
-use crate::resources::resource::{Resource, ResourceKind};
 
 /// Glyphs kept at most, in all sets together.
 const MOST: usize = 1 << 20;
@@ -24,6 +22,14 @@ pub(crate) struct Glyph {
     pub(crate) y: i16,
     /// What it moves the next one by.
     pub(crate) advance: (i16, i16),
+    /// Its share of the images that it was added with, by its area.
+    pub(crate) bytes: u64,
+}
+
+impl Glyph {
+    pub(crate) fn pixels(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
 }
 
 type GlyphMap = HashMap<u32, Glyph, BuildHasherDefault<IdHasher>>;
@@ -34,14 +40,19 @@ pub(crate) struct GlyphSet {
     /// The id of its picture format.
     pub(crate) format: u32,
     glyphs: GlyphMap,
-    /// Pixels of all glyphs.
-    pixels: u64,
+    /// Bytes of all glyphs' images.
+    bytes: u64,
     ids: u32,
 }
 
 impl GlyphSet {
     pub(crate) fn glyph(&self, id: u32) -> Option<&Glyph> {
         self.glyphs.get(&id)
+    }
+
+    /// Bytes of all glyphs' images.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 }
 
@@ -61,10 +72,6 @@ struct Id {
 }
 
 impl Glyphs {
-    pub(crate) fn is_set(&self, id: u32) -> bool {
-        self.ids.get(id).is_some()
-    }
-
     /// The glyph set `id`.
     pub(crate) fn get(&self, id: u32) -> Option<&GlyphSet> {
         self.sets.get(self.ids.get(id)?.set)
@@ -104,17 +111,16 @@ impl Glyphs {
         None
     }
 
-    /// AddGlyphs: the ids, then the infos, then the images, which do not matter here.
+    /// AddGlyphs: the ids, then the infos, then the images.
     fn add(&mut self, id: u32, body: &Body<'_>) -> Option<()> {
         let set = self.sets.get_mut(self.ids.get(id)?.set)?;
         for (id, glyph) in added(body)? {
             if self.kept >= MOST {
                 break;
             }
-            let pixels = u64::from(glyph.width) * u64::from(glyph.height);
-            set.pixels += pixels;
+            set.bytes = set.bytes.saturating_add(glyph.bytes);
             match set.glyphs.insert(id, glyph) {
-                Some(old) => set.pixels -= u64::from(old.width) * u64::from(old.height),
+                Some(old) => set.bytes = set.bytes.saturating_sub(old.bytes),
                 None => self.kept += 1,
             }
         }
@@ -125,7 +131,7 @@ impl Glyphs {
         let set = self.sets.get_mut(self.ids.get(id)?.set)?;
         for glyph in body.list(4, 4) {
             if let Some(old) = set.glyphs.remove(&glyph.u32(0)?) {
-                set.pixels -= u64::from(old.width) * u64::from(old.height);
+                set.bytes = set.bytes.saturating_sub(old.bytes);
                 self.kept -= 1;
             }
         }
@@ -162,44 +168,34 @@ impl Glyphs {
             self.free(id);
         }
     }
-
-    pub(crate) fn resources<'a>(
-        &'a self,
-        formats: &'a PictFormats,
-    ) -> impl Iterator<Item = Resource> + 'a {
-        self.ids.iter().map(|(id, known)| {
-            let set = self.sets.get(known.set);
-            let depth = set
-                .and_then(|set| formats.get(set.format))
-                .map(|format| format.depth);
-            let bits = depth.map(|depth| u64::from(depth).next_power_of_two());
-            Resource {
-                depth,
-                count: set.map(|set| set.glyphs.len() as u32),
-                bytes: set.zip(bits).map(|(set, bits)| set.pixels * bits / 8),
-                ..Resource::new(id, ResourceKind::GlyphSet, Some(known.by))
-            }
-        })
-    }
 }
 
 /// The glyphs that AddGlyphs adds. The number of them is the client's word.
 pub(crate) fn added<'a>(body: &Body<'a>) -> Option<impl Iterator<Item = (u32, Glyph)> + use<'a>> {
     let count = body.u32(4)? as usize;
     let infos = count.checked_mul(4)?.checked_add(8)?;
-    let glyph = |info: Body<'_>| {
-        Some(Glyph {
-            width: info.u16(0)?,
-            height: info.u16(2)?,
-            x: info.i16(4)?,
-            y: info.i16(6)?,
-            advance: (info.i16(8)?, info.i16(10)?),
-        })
-    };
+    let images = body.wire_len().saturating_sub(8 + 16 * count as u64);
     let ids = body.list(8, 4).take(count);
     let infos = body.list(infos, 12).take(count);
-    Some(
-        ids.zip(infos)
-            .filter_map(move |(id, info)| Some((id.u32(0)?, glyph(info)?))),
-    )
+    let pixels = infos.clone().filter_map(glyph).map(|glyph| glyph.pixels());
+    let all_pixels = pixels.fold(0, u64::saturating_add);
+    Some(ids.zip(infos).filter_map(move |(id, info)| {
+        let glyph = glyph(info)?;
+        let bytes = u128::from(images) * u128::from(glyph.pixels());
+        let bytes = bytes.checked_div(u128::from(all_pixels)).unwrap_or(0);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        Some((id.u32(0)?, Glyph { bytes, ..glyph }))
+    }))
+}
+
+/// A GLYPHINFO.
+fn glyph(info: Body<'_>) -> Option<Glyph> {
+    Some(Glyph {
+        width: info.u16(0)?,
+        height: info.u16(2)?,
+        x: info.i16(4)?,
+        y: info.i16(6)?,
+        advance: (info.i16(8)?, info.i16(10)?),
+        bytes: 0,
+    })
 }

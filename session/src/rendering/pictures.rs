@@ -5,10 +5,8 @@ use x11rb_protocol::protocol::render;
 
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
-use crate::geometry::target::{Clip, Target};
+use crate::geometry::target::{Clip, Effect, Target};
 use crate::ids::{By, ClientId, IdMap};
-use crate::operations::operation::Effect;
-use crate::resources::resource::{Resource, ResourceKind};
 use crate::windows::drawables::Drawables;
 
 /// What a picture takes its pixels from.
@@ -241,18 +239,6 @@ impl Pictures {
 
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         self.0.retain(|picture| picture.by.client != client);
-    }
-
-    pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> + '_ {
-        self.0.iter().map(|(id, picture)| Resource {
-            count: match picture.source {
-                Source::Linear(stops) | Source::Radial(stops) | Source::Conical(stops) => {
-                    Some(stops)
-                }
-                _ => None,
-            },
-            ..Resource::new(id, ResourceKind::Picture, Some(picture.by))
-        })
     }
 }
 

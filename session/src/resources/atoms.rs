@@ -1,25 +1,22 @@
-//! Atoms and their names, and who owns the selections that some of them name.
+//! Atoms and their names.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use x11prof_protocol::Reply;
 
-use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::ids::IdHasher;
 use crate::latin1::latin1;
 
 /// Atoms kept at most: a name takes up to 64 KiB on the wire.
-const MOST: usize = 1 << 16;
-/// The longest name kept, in bytes; of a longer one so much.
+const ATOMS_LIMIT: usize = 1 << 16;
+/// The longest name kept, in bytes; a longer one is cut off there.
 const LONGEST: usize = 256;
-/// Selections kept at most.
-const MOST_SELECTIONS: usize = 1 << 12;
 
-/// The atoms and selections of a display.
+/// The atoms of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Atoms {
     names: HashMap<u32, Box<str>, BuildHasherDefault<IdHasher>>,
-    selections: IdMap<(u32, Option<By>)>,
 }
 
 /// The name of an atom as a request to intern it has it.
@@ -51,29 +48,9 @@ impl Atoms {
     }
 
     fn keep(&mut self, atom: u32, name: Box<str>) {
-        if self.names.len() < MOST || self.names.contains_key(&atom) {
+        if self.names.len() < ATOMS_LIMIT || self.names.contains_key(&atom) {
             self.names.insert(atom, name);
         }
-    }
-
-    /// The window that owns a selection, by the requests and replies seen.
-    pub(crate) fn owner(&self, selection: u32) -> Option<u32> {
-        self.selections.get(selection).map(|(owner, _)| *owner)
-    }
-
-    /// SetSelectionOwner, or the reply to GetSelectionOwner; window 0 is nobody.
-    pub(crate) fn own(&mut self, selection: u32, owner: u32, by: Option<By>) {
-        if owner == 0 {
-            self.selections.remove(selection);
-        } else if self.selections.len() < MOST_SELECTIONS {
-            self.selections.insert(selection, (owner, by));
-        }
-    }
-
-    /// The selections that a client took are nobody's now.
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        self.selections
-            .retain(|(_, by)| by.is_none_or(|by| by.client != client));
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use x11prof_protocol::SequenceNumber;
 
-use crate::ids::{ClientId, IdMap};
+use crate::ids::{ClientId, IdMap, IdRange};
 
 /// Deeds remembered for each client, so that one that failed can be undone. An error comes a
 /// round trip later; a client that does more than this meanwhile is not undone.
-const REMEMBERED: usize = 256;
+const REMEMBERED: usize = 1024;
 
 /// Windows in a client's save set at most.
 const MOST_SAVED: usize = 1 << 12;
@@ -19,7 +19,13 @@ const RETAINED: usize = 1 << 12;
 
 /// The clients of a display.
 #[derive(Debug, Default)]
-pub(crate) struct Clients(IdMap<Client>);
+pub(crate) struct Clients {
+    known: IdMap<Client>,
+    /// The ids that clients were given, by the first of them. A server gives those of a client
+    /// that is gone to the next one.
+    ranges: IdMap<IdRange>,
+    mask: u32,
+}
 
 /// What a request did that an error undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +44,8 @@ pub(crate) enum Deed {
 
 #[derive(Debug, Default)]
 struct Client {
-    /// Base and mask of its resource ids.
-    ids: Option<(u32, u32)>,
+    /// Its resource ids.
+    ids: Option<IdRange>,
     close_down: CloseDown,
     deeds: VecDeque<(SequenceNumber, Deed)>,
     save_set: Vec<u32>,
@@ -57,16 +63,26 @@ enum CloseDown {
 
 impl Clients {
     /// Takes down the ids of a client that was accepted.
-    pub(crate) fn accepted(&mut self, client: ClientId, base: u32, mask: u32) {
-        self.entry(client).ids = Some((base, mask));
+    pub(crate) fn accepted(&mut self, client: ClientId, first: u32, mask: u32) {
+        let range = IdRange {
+            first,
+            mask,
+            client,
+            reused: self.ranges.get(first).is_some(),
+        };
+        self.mask = mask;
+        self.ranges.insert(first, range);
+        self.entry(client).ids = Some(range);
     }
 
-    /// The client whose ids include `id`.
-    pub(crate) fn owner(&self, id: u32) -> Option<ClientId> {
-        self.0
-            .iter()
-            .find(|(_, client)| client.ids.is_some_and(|(base, mask)| id & !mask == base))
-            .map(|(client, _)| ClientId(client))
+    /// The ids that `id` is one of, as they were given last.
+    pub(crate) fn range(&self, id: u32) -> Option<IdRange> {
+        self.ranges.get(id & !self.mask).copied()
+    }
+
+    /// The ids of a client.
+    pub(crate) fn ids_of(&self, client: ClientId) -> Option<IdRange> {
+        self.known.get(client.0)?.ids
     }
 
     /// SetCloseDownMode.
@@ -89,7 +105,7 @@ impl Clients {
 
     /// Takes the client's save set.
     pub(crate) fn take_save_set(&mut self, client: ClientId) -> Vec<u32> {
-        self.0
+        self.known
             .get_mut(client.0)
             .map(|client| std::mem::take(&mut client.save_set))
             .unwrap_or_default()
@@ -106,7 +122,7 @@ impl Clients {
 
     /// What request `sequence`, which failed, was to do.
     pub(crate) fn failed(&self, client: ClientId, sequence: SequenceNumber) -> Option<Deed> {
-        let deeds = &self.0.get(client.0)?.deeds;
+        let deeds = &self.known.get(client.0)?.deeds;
         let at = deeds
             .binary_search_by_key(&sequence, |(done, _)| *done)
             .ok()?;
@@ -115,12 +131,12 @@ impl Clients {
 
     /// The client has closed. True where its resources go with it.
     pub(crate) fn closed(&mut self, client: ClientId) -> bool {
-        let retained = self.0.iter().filter(|(_, client)| client.gone).count();
-        let Some(known) = self.0.get_mut(client.0) else {
+        let retained = self.known.iter().filter(|(_, client)| client.gone).count();
+        let Some(known) = self.known.get_mut(client.0) else {
             return true;
         };
         if known.close_down == CloseDown::Destroy || retained >= RETAINED {
-            self.0.remove(client.0);
+            self.known.remove(client.0);
             return true;
         }
         known.gone = true;
@@ -137,23 +153,23 @@ impl Clients {
             client.gone
                 && match resource {
                     ALL_TEMPORARY => client.close_down == CloseDown::RetainTemporary,
-                    id => client.ids.is_some_and(|(base, mask)| id & !mask == base),
+                    id => client.ids.is_some_and(|range| range.contains(id)),
                 }
         };
         let going: Vec<ClientId> = self
-            .0
+            .known
             .iter()
             .filter(|(_, client)| goes(client))
             .map(|(id, _)| ClientId(id))
             .collect();
         for client in &going {
-            self.0.remove(client.0);
+            self.known.remove(client.0);
         }
         going
     }
 
     fn entry(&mut self, client: ClientId) -> &mut Client {
-        self.0.entry(client.0)
+        self.known.entry(client.0)
     }
 }
 
@@ -181,16 +197,29 @@ mod tests {
     }
 
     #[test]
+    fn ids_belong_to_the_client_that_was_given_them_last() {
+        let mut clients = Clients::default();
+        clients.accepted(ClientId(1), 0x20_0000, 0x1F_FFFF);
+        clients.accepted(ClientId(2), 0x40_0000, 0x1F_FFFF);
+        clients.closed(ClientId(1));
+        clients.accepted(ClientId(3), 0x20_0000, 0x1F_FFFF);
+        let of = |id| clients.range(id).map(|range| (range.client, range.reused));
+        assert_eq!(of(0x20_0007), Some((ClientId(3), true)));
+        assert_eq!(of(0x40_0007), Some((ClientId(2), false)));
+        assert_eq!(of(0x50d), None);
+    }
+
+    #[test]
     fn remembers_the_latest_deeds() {
         let (client, mut clients) = (ClientId(1), Clients::default());
-        for number in 1..=1000 {
+        for number in 1..=2000 {
             clients.did(client, SequenceNumber(number), Deed::Made(number as u32));
         }
         assert_eq!(
-            clients.failed(client, SequenceNumber(1000)),
-            Some(Deed::Made(1000))
+            clients.failed(client, SequenceNumber(2000)),
+            Some(Deed::Made(2000))
         );
         assert_eq!(clients.failed(client, SequenceNumber(1)), None);
-        assert_eq!(clients.failed(ClientId(2), SequenceNumber(1000)), None);
+        assert_eq!(clients.failed(ClientId(2), SequenceNumber(2000)), None);
     }
 }

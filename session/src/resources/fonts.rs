@@ -131,10 +131,6 @@ impl Fonts {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Font)> {
-        self.open.iter()
-    }
-
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         let loaded = &mut self.loaded;
         self.open.retain(|font| {

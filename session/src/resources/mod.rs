@@ -5,6 +5,7 @@ pub(crate) mod atoms;
 pub(crate) mod blank_characters;
 pub(crate) mod clients;
 pub(crate) mod fonts;
-pub(crate) mod opaque;
+pub(crate) mod inventory;
+pub(crate) mod lifetimes;
 pub(crate) mod regions;
 pub(crate) mod resource;

@@ -6,7 +6,6 @@ use x11rb_protocol::protocol::xfixes;
 use crate::geometry::clip::Area;
 use crate::geometry::region::Region;
 use crate::ids::{By, ClientId, IdMap};
-use crate::resources::resource::{Resource, ResourceKind};
 
 /// The regions of a display; `None` for one whose pixels are not known.
 #[derive(Debug, Default)]
@@ -21,10 +20,6 @@ struct Entry {
 }
 
 impl Regions {
-    pub(crate) fn is_region(&self, id: u32) -> bool {
-        self.0.get(id).is_some()
-    }
-
     /// The region `id`; `None` where it, or what is in it, is not known.
     pub(crate) fn get(&self, id: u32) -> Option<&Region> {
         self.0.get(id)?.region.as_ref()
@@ -149,15 +144,5 @@ impl Regions {
 
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         self.0.retain(|entry| entry.by.client != client);
-    }
-
-    pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> + '_ {
-        self.0.iter().map(|(id, entry)| Resource {
-            count: entry
-                .region
-                .as_ref()
-                .map(|region| region.pieces().len() as u32),
-            ..Resource::new(id, ResourceKind::Region, Some(entry.by))
-        })
     }
 }

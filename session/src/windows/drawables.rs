@@ -3,9 +3,8 @@
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
 use crate::geometry::region::Region;
-use crate::geometry::target::{Clip, Target};
+use crate::geometry::target::{Clip, Effect, Target};
 use crate::ids::{By, ClientId, IdMap};
-use crate::operations::operation::Effect;
 use crate::setup::Root;
 use crate::windows::earlier_drawables::EarlierDrawables;
 use crate::windows::tree::Windows;
@@ -142,8 +141,8 @@ impl Drawables {
         Clip::to(size.map(|(width, height)| Region::of(Area::new(0, 0, width, height))))
     }
 
-    pub(crate) fn pixmaps(&self) -> impl Iterator<Item = (u32, &Pixmap)> {
-        self.pixmaps.iter()
+    pub(crate) fn pixmap(&self, id: u32) -> Option<&Pixmap> {
+        self.pixmaps.get(id)
     }
 
     pub(crate) fn is_pixmap(&self, id: u32) -> bool {

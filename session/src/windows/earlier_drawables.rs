@@ -3,9 +3,8 @@
 
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
-use crate::geometry::target::Target;
+use crate::geometry::target::{Effect, Target};
 use crate::ids::IdMap;
-use crate::operations::operation::Effect;
 
 /// What is known of such a drawable.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,10 +29,6 @@ impl EarlierDrawables {
     /// Forgets `id`: it was destroyed or freed, or is made anew.
     pub(crate) fn remove(&mut self, id: u32) {
         self.0.remove(id);
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &EarlierDrawable)> {
-        self.0.iter()
     }
 
     /// The reply to GetGeometry.

@@ -3,6 +3,7 @@
 pub(crate) mod drawables;
 pub(crate) mod earlier_drawables;
 pub(crate) mod events;
+pub(crate) mod names;
 pub(crate) mod requests;
 pub(crate) mod stacking;
 pub(crate) mod tree;

@@ -6,6 +6,7 @@ use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId, IdMap};
 use crate::setup::Root;
+use crate::windows::names::WindowNames;
 
 /// What a window's background is, as far as clearing it depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(crate) enum Background {
 const DEEPEST: usize = 256;
 
 /// Inferiors counted: a trace cannot make one request cost more than this.
-const MOST_COUNTED: u32 = 1 << 14;
+const COUNTED_LIMIT: u32 = 1 << 14;
 
 /// A window.
 #[derive(Debug)]
@@ -98,6 +99,10 @@ impl Window {
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     known: IdMap<Window>,
+    /// Those that have been given any; also of windows from before the recording.
+    names: IdMap<WindowNames>,
+    /// Windows that were destroyed and are not yet taken down as freed.
+    destroyed: Vec<u32>,
     /// Counts the changes of the tree: viewability is worked out once for each.
     state: u64,
 }
@@ -144,6 +149,32 @@ impl Windows {
         self.state += 1;
         self.destroy(root.id);
         self.known.insert(root.id, window);
+    }
+
+    /// The windows that were destroyed since this was asked last.
+    pub(crate) fn take_destroyed(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.destroyed)
+    }
+
+    /// What its properties call a window.
+    pub(crate) fn names(&self, id: u32) -> Option<&WindowNames> {
+        self.names.get(id)
+    }
+
+    /// The same, to be changed; `None` where there are too many.
+    pub(crate) fn names_mut(&mut self, id: u32) -> Option<&mut WindowNames> {
+        if self.names.get(id).is_none() {
+            self.names.insert(id, WindowNames::default());
+        }
+        self.names.get_mut(id)
+    }
+
+    /// A window and its ancestors, as far as they are known, from it upwards.
+    pub(crate) fn ancestry(&self, id: u32) -> impl Iterator<Item = u32> + '_ {
+        let known = |id: &u32| self.known.get(*id).is_some();
+        let first = Some(id).filter(known);
+        let parent = move |id: &u32| self.known.get(*id)?.parent.filter(known);
+        std::iter::successors(first, parent).take(DEEPEST)
     }
 
     /// The roots.
@@ -201,6 +232,8 @@ impl Windows {
         while let Some(id) = doomed.pop() {
             if let Some(window) = self.known.remove(id) {
                 doomed.extend(window.children);
+                self.names.remove(id);
+                self.destroyed.push(id);
             }
         }
     }
@@ -222,7 +255,7 @@ impl Windows {
             let Some(window) = self.known.get(id) else {
                 continue;
             };
-            if count > MOST_COUNTED {
+            if count > COUNTED_LIMIT {
                 break;
             }
             count += 1;
@@ -273,10 +306,6 @@ impl Windows {
         for window in self.known.values_mut() {
             window.redirected_to = window.redirected_to.filter(|to| *to != client);
         }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Window)> {
-        self.known.iter()
     }
 
     /// Whether it and all its ancestors are mapped; `None` where one that would decide it is

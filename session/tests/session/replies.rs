@@ -1,6 +1,6 @@
 //! What a session learns from replies.
 
-use x11prof_session::{DrawableKind, Effect, ResourceKind};
+use x11prof_session::{DrawableKind, Effect};
 
 use crate::harness::{Bytes, Display, GC, ROOT, STRANGER, WINDOW};
 
@@ -86,15 +86,11 @@ fn windows_of_others_are_told_by_events() {
     assert_eq!(drawn(&mut display, STRANGER), (900.0, Effect::Nothing));
     display.answer(0, 19, 0, now, |b| b.u32(ROOT).u32(STRANGER));
     assert_eq!(drawn(&mut display, STRANGER), (900.0, Effect::Full));
-    let window = display
-        .session
-        .resources()
-        .find(|resource| resource.id == STRANGER)
-        .unwrap();
-    assert_eq!(
-        (window.kind, window.made, window.size),
-        (ResourceKind::Window, None, Some((30, 30)))
-    );
+    let window = display.session.drawable(STRANGER).unwrap();
+    assert_eq!(window.kind, DrawableKind::Window);
+    let size = (window.geometry.width, window.geometry.height);
+    assert_eq!(size, (30, 30));
+    assert_eq!(display.session.resource(STRANGER), None, "nobody made it");
 }
 
 #[test]
@@ -114,19 +110,6 @@ fn atoms_get_their_names() {
         (name(39), name(0), name(402)),
         (Some("WM_NAME"), None, None)
     );
-}
-
-#[test]
-fn selections_have_owners() {
-    let mut display = Display::ready();
-    let owner = |display: &Display| display.session.selection_owner(1);
-    display.request(0, 22, 0, |b| b.u32(WINDOW).u32(1).u32(0));
-    assert_eq!(owner(&display), Some(WINDOW));
-    display.request(0, 23, 0, |b| b.u32(1));
-    display.reply(0, |b| b.u32(STRANGER));
-    assert_eq!(owner(&display), Some(STRANGER));
-    display.request(0, 22, 0, |b| b.u32(0).u32(1).u32(0));
-    assert_eq!(owner(&display), None);
 }
 
 /// Bytes 8 to 60 of QueryFont's reply, with one property: FONT is atom 500.

@@ -51,11 +51,11 @@ fn images_in_shared_memory_are_as_others() {
     let attach = display.request(0, SHM, 1, |b| b.u32(STRANGER).u32(5).u32(0));
     assert_eq!((attach.op_size, attach.items.len()), (0.0, 1));
     assert_eq!(
-        display.session.resource_kind(STRANGER),
-        Some(ResourceKind::ShmSegment)
+        display.session.resource(STRANGER).map(|one| one.kind),
+        Some(ResourceKind::Segment)
     );
     display.request(0, SHM, 2, |b| b.u32(STRANGER));
-    assert_eq!(display.session.resource_kind(STRANGER), None);
+    assert_eq!(display.session.resource(STRANGER), None);
 }
 
 #[test]
@@ -170,9 +170,9 @@ fn counters_and_the_like_live_until_they_are_destroyed() {
     display.request(0, SYNC, 2, |b| b.u32(NEW).u32(0).u32(0));
     display.request(0, SYNC, 14, |b| b.u32(WINDOW).u32(NEW + 1).u32(0));
     display.request(0, 78, 0, |b| b.u32(NEW + 2).u32(ROOT).u32(0x20));
-    let kind = |display: &Display, id| display.session.resource_kind(id);
-    assert_eq!(kind(&display, NEW), Some(ResourceKind::SyncCounter));
-    assert_eq!(kind(&display, NEW + 1), Some(ResourceKind::SyncFence));
+    let kind = |display: &Display, id| display.session.resource(id).map(|one| one.kind);
+    assert_eq!(kind(&display, NEW), Some(ResourceKind::Counter));
+    assert_eq!(kind(&display, NEW + 1), Some(ResourceKind::Fence));
     assert_eq!(kind(&display, NEW + 2), Some(ResourceKind::Colormap));
     display.request(0, SYNC, 6, |b| b.u32(NEW));
     display.request(0, SYNC, 17, |b| b.u32(NEW + 1));

@@ -1,24 +1,17 @@
-//! The names of windows and fonts, and the kinds of other resources, as the messages tell them; those
-//! of atoms are the session's.
+//! What ids are called: the names of windows and fonts, and the kinds of other resources, as the
+//! session tells them. What was freed may still be spoken of, so they are kept here until the id
+//! is given to another.
 
 use std::collections::HashMap;
 
-use x11prof_protocol::{ByteOrder, Message, Request, ServerSetup, SetupStatus};
-use x11prof_session::Session;
+use x11prof_analyzer::Seen;
+use x11prof_protocol::{Message, Request};
+use x11prof_session::{ClientId, ResourceChange, ResourceKind, Session};
 
 use super::kinds::Kind;
-use x11prof_analyzer::{ResourceKind, Seen, created};
-
-/// Core opcodes that give something a name.
-const CHANGE_PROPERTY: u8 = 18;
-const OPEN_FONT: u8 = 45;
-const WM_NAME: u32 = 39;
-const WM_CLASS: u32 = 67;
 
 /// Names of one kind remembered at most; beyond that they are learnt anew.
-const MOST: usize = 1 << 16;
-/// The longest name kept, in bytes.
-const LONGEST: usize = 256;
+const NAMES_LIMIT: usize = 1 << 16;
 
 /// A resource.
 #[derive(Default)]
@@ -66,46 +59,35 @@ impl Names {
 
     /// Learns what a message tells. Call it before the message is shown.
     pub(super) fn observe(&mut self, seen: &Seen<'_>) {
-        // What is cut off or nonsense tells no name.
-        let _ = match seen.message {
-            Message::Request(request) => self.request(seen.session, request),
-            Message::ServerSetup(setup) => self.setup(setup),
-            _ => None,
-        };
-    }
-
-    fn request(&mut self, session: &Session, request: &Request<'_>) -> Option<()> {
-        if let Some((kind, id)) = created(request) {
-            let kind = Some(kind);
-            put(&mut self.resources, id, Resource { kind, name: None });
-        }
-        let body = request.bytes.get(request.header_len..)?;
-        let order = request.order;
-        match request.major {
-            OPEN_FONT => {
-                let name = text(body, 8, order.u16(body, 4)?.into())?;
-                self.give(order.u32(body, 0)?, name);
+        for change in seen.session.resource_changes() {
+            if let ResourceChange::Created(resource) = change {
+                let name = seen.session.font_name(resource.id);
+                let new = Resource {
+                    kind: Some(resource.kind),
+                    name: name.map(|name| name.to_string()),
+                };
+                put(&mut self.resources, resource.id, new);
             }
-            CHANGE_PROPERTY => self.property(session, order, body)?,
+        }
+        match seen.message {
+            Message::Request(request) => self.request(seen, request).unwrap_or_default(),
+            Message::ServerSetup(_) => self.setup(seen).unwrap_or_default(),
             _ => {}
         }
-        Some(())
     }
 
-    /// ICCCM, sections 4.1.2.1 and 4.1.2.5; a window without a name goes by its class.
-    fn property(&mut self, session: &Session, order: ByteOrder, body: &[u8]) -> Option<()> {
-        let (window, property) = (order.u32(body, 0)?, order.u32(body, 4)?);
-        let named = match property {
-            WM_NAME => true,
-            WM_CLASS => false,
-            _ if session.atom_name(property) == Some("_NET_WM_NAME") => true,
-            _ => return None,
-        };
-        if body.get(12) == Some(&8) && (named || self.name(session, Kind::Id, window).is_none()) {
-            let len = usize::try_from(order.u32(body, 16)?).ok()?;
-            let value = text(body, 20, len)?;
-            let value = value.split('\0').next().unwrap_or_default();
-            self.give(window, value.to_owned());
+    /// A window without a title is called by its class's instance (ICCCM, sections 4.1.2.1 and
+    /// 4.1.2.5).
+    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Option<()> {
+        if request.name.as_str() != "ChangeProperty" {
+            return None;
+        }
+        let window = seen.target?.drawable()?;
+        let names = seen.session.window_names(window)?;
+        let name = names.title.as_deref().or(names.instance.as_deref())?;
+        let resource = self.resources.get(&window);
+        if resource.is_none_or(|known| known.name.as_deref() != Some(name)) {
+            self.give(window, name.to_owned());
         }
         Some(())
     }
@@ -119,30 +101,20 @@ impl Names {
         }
     }
 
-    fn setup(&mut self, setup: &ServerSetup<'_>) -> Option<()> {
-        if setup.status != SetupStatus::Success {
-            return None;
-        }
-        let setup = setup.decode().ok()?;
+    fn setup(&mut self, seen: &Seen<'_>) -> Option<()> {
         // The ids are a new client's; what another one had under them is gone.
-        let (base, mask) = (setup.resource_id_base, setup.resource_id_mask);
-        self.resources.retain(|id, _| id & !mask != base);
-        for screen in setup.roots {
-            self.give(screen.root, "root".to_owned());
+        let ids = seen.session.ids_of(ClientId(seen.connection.0))?;
+        self.resources.retain(|id, _| !ids.contains(*id));
+        for root in seen.session.roots() {
+            self.give(root, "root".to_owned());
         }
         Some(())
     }
 }
 
-fn text(bytes: &[u8], at: usize, len: usize) -> Option<String> {
-    let text = bytes.get(at..)?.get(..len)?;
-    let text = &text[..text.len().min(LONGEST)];
-    Some(String::from_utf8_lossy(text).into_owned())
-}
-
-fn put<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, key: K, value: V) {
-    if map.len() >= MOST {
-        map.clear();
+fn put(resources: &mut HashMap<u32, Resource>, id: u32, resource: Resource) {
+    if resources.len() >= NAMES_LIMIT {
+        resources.clear();
     }
-    map.insert(key, value);
+    resources.insert(id, resource);
 }

@@ -1,0 +1,102 @@
+//! Questions whose answers tell a session something, kept until the reply comes.
+
+use std::collections::VecDeque;
+
+use x11prof_protocol::{Body, Reply, Request, SequenceNumber};
+use x11rb_protocol::protocol::{render, xfixes, xproto};
+
+use crate::extension_kind::ExtensionKind;
+use crate::ids::{By, ClientId, IdMap};
+use crate::resources::atoms;
+
+/// Questions kept for each client; the replies to older ones teach nothing.
+const QUESTIONS_LIMIT: usize = 1 << 12;
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Question {
+    WindowAttributes(u32),
+    Geometry(u32),
+    Atom(Box<str>),
+    AtomName(u32),
+    Font(u32),
+    FontList,
+    PictFormats,
+    Region(u32),
+}
+
+/// The open questions of all clients, in the order of their requests.
+#[derive(Debug, Default)]
+pub(crate) struct AwaitedReplies(IdMap<VecDeque<(SequenceNumber, Question)>>);
+
+impl AwaitedReplies {
+    /// Takes down the question in a request, if it is one.
+    pub(crate) fn request(
+        &mut self,
+        by: By,
+        request: &Request<'_>,
+        extension: Option<ExtensionKind>,
+        body: &Body<'_>,
+    ) {
+        if request.has_reply
+            && let Some(question) = question(request, extension, body)
+        {
+            let open = self.0.entry(by.client.0);
+            if open.len() >= QUESTIONS_LIMIT {
+                open.pop_front();
+            }
+            open.push_back((by.sequence, question));
+        }
+    }
+
+    /// The question that a reply answers.
+    pub(crate) fn answered(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<Question> {
+        let open = self.0.get_mut(client.0)?;
+        while open
+            .front()
+            .is_some_and(|(asked, _)| *asked < reply.sequence)
+        {
+            open.pop_front();
+        }
+        let (asked, question) = open.front()?;
+        if *asked != reply.sequence {
+            return None;
+        }
+        if reply.last {
+            open.pop_front().map(|(_, question)| question)
+        } else {
+            Some(question.clone())
+        }
+    }
+
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        self.0.remove(client.0);
+    }
+}
+
+fn question(
+    request: &Request<'_>,
+    extension: Option<ExtensionKind>,
+    body: &Body<'_>,
+) -> Option<Question> {
+    Some(match (extension, request.major, request.minor) {
+        (None, xproto::GET_WINDOW_ATTRIBUTES_REQUEST, _) => {
+            Question::WindowAttributes(body.u32(0)?)
+        }
+        (None, xproto::GET_GEOMETRY_REQUEST, _) => Question::Geometry(body.u32(0)?),
+        (None, xproto::INTERN_ATOM_REQUEST, _) => {
+            let length = usize::from(body.u16(0)?);
+            Question::Atom(atoms::name(body.from(4).get(..length)?))
+        }
+        (None, xproto::GET_ATOM_NAME_REQUEST, _) => Question::AtomName(body.u32(0)?),
+        (None, xproto::QUERY_FONT_REQUEST, _) => Question::Font(body.u32(0)?),
+        (None, xproto::LIST_FONTS_WITH_INFO_REQUEST, _) => Question::FontList,
+        (Some(ExtensionKind::Render), _, render::QUERY_PICT_FORMATS_REQUEST) => {
+            Question::PictFormats
+        }
+        (Some(ExtensionKind::Xfixes), _, xfixes::FETCH_REGION_REQUEST) => {
+            Question::Region(body.u32(0)?)
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,52 @@
+//! The extensions whose requests a session follows.
+
+use x11prof_protocol::Symbol;
+
+/// An extension that a session follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExtensionKind {
+    Composite,
+    Damage,
+    Dbe,
+    Dri3,
+    Present,
+    Render,
+    Shm,
+    Sync,
+    Xfixes,
+    Glx,
+    Xtest,
+}
+
+const EXTENSIONS: [(&str, ExtensionKind); 11] = [
+    ("RENDER", ExtensionKind::Render),
+    ("MIT-SHM", ExtensionKind::Shm),
+    ("Present", ExtensionKind::Present),
+    ("XFIXES", ExtensionKind::Xfixes),
+    ("GLX", ExtensionKind::Glx),
+    ("SYNC", ExtensionKind::Sync),
+    ("DAMAGE", ExtensionKind::Damage),
+    ("DRI3", ExtensionKind::Dri3),
+    ("Composite", ExtensionKind::Composite),
+    ("XTEST", ExtensionKind::Xtest),
+    ("DOUBLE-BUFFER", ExtensionKind::Dbe),
+];
+
+/// The names of these extensions.
+#[derive(Debug)]
+pub(crate) struct ExtensionKinds([(Symbol, ExtensionKind); EXTENSIONS.len()]);
+
+impl ExtensionKinds {
+    pub(crate) fn new() -> ExtensionKinds {
+        ExtensionKinds(EXTENSIONS.map(|(name, kind)| (Symbol::new(name), kind)))
+    }
+
+    /// Which of them has this name.
+    #[inline]
+    pub(crate) fn find(&self, name: Symbol) -> Option<ExtensionKind> {
+        let mut known = self.0.iter();
+        known
+            .find(|(known, _)| *known == name)
+            .map(|(_, kind)| *kind)
+    }
+}

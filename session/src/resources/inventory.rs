@@ -1,0 +1,128 @@
+//! All resources that clients made and that live, whatever their kind, and what the last message
+//! did to them. What is drawn on or with is described by `windows` and `rendering`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasherDefault;
+
+use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::resources::resource::{Resource, ResourceChange, ResourceKind};
+
+/// The resources of a display.
+#[derive(Debug, Default)]
+pub(crate) struct Inventory {
+    held: IdMap<Held>,
+    /// What goes with a window that is not in it.
+    bound: HashMap<u32, BTreeSet<u32>, BuildHasherDefault<IdHasher>>,
+    changes: Vec<ResourceChange>,
+}
+
+#[derive(Debug)]
+struct Held {
+    resource: Resource,
+    /// The window that it goes with.
+    window: Option<u32>,
+}
+
+impl Inventory {
+    pub(crate) fn get(&self, id: u32) -> Option<&Resource> {
+        self.held.get(id).map(|held| &held.resource)
+    }
+
+    /// What was done since `start_message`.
+    pub(crate) fn changes(&self) -> &[ResourceChange] {
+        &self.changes
+    }
+
+    /// The next message begins.
+    #[inline]
+    pub(crate) fn start_message(&mut self) {
+        self.changes.clear();
+    }
+
+    /// A request made `resource`, which goes with `window`.
+    pub(crate) fn created(&mut self, resource: Resource, window: Option<u32>) {
+        // The protocol forbids it; then the end of the old one was not seen.
+        self.freed(resource.id);
+        if !self.held.insert(resource.id, Held { resource, window }) {
+            return;
+        }
+        if let Some(window) = window {
+            self.bound.entry(window).or_default().insert(resource.id);
+        }
+        self.changes.push(ResourceChange::Created(resource));
+    }
+
+    /// A request freed a resource, or destroyed what it was in or of.
+    pub(crate) fn freed(&mut self, id: u32) {
+        let Some(resource) = self.remove(id) else {
+            return;
+        };
+        self.changes.push(ResourceChange::Freed(resource));
+        if resource.kind == ResourceKind::Window {
+            self.window_gone(id);
+        }
+    }
+
+    /// What goes with a window goes.
+    fn window_gone(&mut self, window: u32) {
+        for id in self.bound.remove(&window).unwrap_or_default() {
+            self.freed(id);
+        }
+    }
+
+    /// The request that was to make `id` failed.
+    pub(crate) fn failed(&mut self, id: u32, by: By) {
+        let made =
+            |resource: &Resource| resource.client == by.client && resource.sequence == by.sequence;
+        if self.get(id).is_some_and(made)
+            && let Some(resource) = self.remove(id)
+        {
+            self.changes.push(ResourceChange::Failed(resource));
+        }
+    }
+
+    /// The resources of a client went with its connection.
+    pub(crate) fn remove_client(&mut self, client: ClientId) {
+        let own = self.held.iter();
+        let mut own: Vec<u32> = own
+            .filter(|(_, held)| held.resource.client == client)
+            .map(|(id, _)| id)
+            .collect();
+        own.sort_unstable();
+        let gone: Vec<Resource> = own.into_iter().filter_map(|id| self.remove(id)).collect();
+        for resource in gone {
+            self.changes.push(ResourceChange::Closed(resource));
+            if resource.kind == ResourceKind::Window {
+                self.window_gone(resource.id);
+            }
+        }
+    }
+
+    /// A resource has this size now, or takes these bytes.
+    pub(crate) fn resized(&mut self, id: u32, size: (u16, u16), bytes: u64) {
+        let Some(held) = self.held.get_mut(id) else {
+            return;
+        };
+        let resource = &mut held.resource;
+        if (resource.size, resource.bytes) != (size, bytes) {
+            let bytes_before = std::mem::replace(&mut resource.bytes, bytes);
+            resource.size = size;
+            let now = *resource;
+            self.changes
+                .push(ResourceChange::Resized { now, bytes_before });
+        }
+    }
+
+    fn remove(&mut self, id: u32) -> Option<Resource> {
+        let Held { resource, window } = self.held.remove(id)?;
+        if let Some(window) = window
+            && let Some(bound) = self.bound.get_mut(&window)
+        {
+            bound.remove(&id);
+            if bound.is_empty() {
+                self.bound.remove(&window);
+            }
+        }
+        Some(resource)
+    }
+}

@@ -1,0 +1,176 @@
+//! What requests find on the server, and what core requests do to it.
+
+use x11prof_protocol::{Body, ErrorMessage, Request, ServerSetup};
+use x11rb_protocol::protocol::xproto;
+
+use crate::awaited::AwaitedReplies;
+use crate::geometry::target::Target;
+use crate::ids::{By, ClientId};
+use crate::rendering::gc::{Gc, Gcs, Known};
+use crate::rendering::render::Render;
+use crate::resources::atoms::Atoms;
+use crate::resources::clients::{Clients, Deed};
+use crate::resources::fonts::Fonts;
+use crate::resources::inventory::Inventory;
+use crate::resources::regions::Regions;
+use crate::setup::{PixmapFormat, Setup};
+use crate::windows::drawables::Drawables;
+use crate::windows::{names, requests};
+
+/// What requests find on the server.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) awaited: AwaitedReplies,
+    pub(crate) atoms: Atoms,
+    pub(crate) clients: Clients,
+    pub(crate) drawables: Drawables,
+    pub(crate) fonts: Fonts,
+    pub(crate) gcs: Gcs,
+    pub(crate) inventory: Inventory,
+    pub(crate) pixmap_formats: Vec<PixmapFormat>,
+    pub(crate) regions: Regions,
+    pub(crate) render: Render,
+}
+
+impl State {
+    /// A drawable as the target of a request with a GC, and that GC. A GC that is not known may
+    /// clip.
+    #[inline]
+    pub(crate) fn with_gc(
+        &self,
+        drawable: Option<u32>,
+        gc: Option<u32>,
+    ) -> (Target<'_>, Option<&Gc>) {
+        let target = self.drawables.target(drawable);
+        let Some(gc) = gc.and_then(|gc| self.gcs.get(gc)) else {
+            return (target.doubted(), None);
+        };
+        let (clip, origin) = gc.clip();
+        (target.clipped(clip, origin), Some(gc))
+    }
+
+    /// Does what a core request does to the resources. `None` where it was cut off before that.
+    pub(crate) fn apply(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
+        let drawables = &mut self.drawables;
+        match request.major {
+            xproto::CREATE_WINDOW_REQUEST => requests::create(drawables, by, request.minor, body)?,
+            xproto::CREATE_PIXMAP_REQUEST => drawables.create_pixmap(by, request.minor, body)?,
+            xproto::CREATE_GC_REQUEST => {
+                let fonts = &self.fonts;
+                self.gcs.create(by, body, &Known { fonts, drawables })?
+            }
+            xproto::OPEN_FONT_REQUEST => self.fonts.open(by, body)?,
+            _ => return self.change(by, request, body),
+        };
+        Some(())
+    }
+
+    /// The requests that change or free resources, and those whose replies tell of some.
+    fn change(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
+        match request.major {
+            xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => {
+                requests::change_attributes(&mut self.drawables.windows, by, body)?;
+            }
+            xproto::CHANGE_SAVE_SET_REQUEST => {
+                let insert = request.minor == 0;
+                self.clients
+                    .change_save_set(by.client, insert, body.u32(0)?);
+            }
+            xproto::DESTROY_WINDOW_REQUEST
+            | xproto::DESTROY_SUBWINDOWS_REQUEST
+            | xproto::REPARENT_WINDOW_REQUEST..=xproto::CIRCULATE_WINDOW_REQUEST => {
+                requests::request(&mut self.drawables, by, request, body)?;
+            }
+            xproto::CHANGE_PROPERTY_REQUEST => {
+                names::property(&mut self.drawables.windows, &self.atoms, body)?;
+            }
+            xproto::FREE_PIXMAP_REQUEST => self.drawables.free_pixmap(body.u32(0)?),
+            xproto::CLOSE_FONT_REQUEST => self.fonts.close(body.u32(0)?),
+            xproto::CHANGE_GC_REQUEST..=xproto::SET_CLIP_RECTANGLES_REQUEST => {
+                let known = Known {
+                    fonts: &self.fonts,
+                    drawables: &self.drawables,
+                };
+                let (gc, mask) = match request.major {
+                    xproto::CHANGE_GC_REQUEST => self.gcs.change(body, &known)?,
+                    xproto::COPY_GC_REQUEST => self.gcs.copy(body)?,
+                    xproto::SET_DASHES_REQUEST => self.gcs.set_dashes(body)?,
+                    _ => self.gcs.set_clip_rectangles(body)?,
+                };
+                let deed = Deed::ChangedGc { gc, mask };
+                self.clients.did(by.client, by.sequence, deed);
+            }
+            xproto::FREE_GC_REQUEST => self.gcs.free(body.u32(0)?),
+            xproto::SET_CLOSE_DOWN_MODE_REQUEST => {
+                self.clients.set_close_down(by.client, request.minor);
+            }
+            xproto::KILL_CLIENT_REQUEST => {
+                for client in self.clients.killed(body.u32(0)?) {
+                    self.remove_client(client);
+                }
+            }
+            _ => self.awaited.request(by, request, None, body),
+        }
+        Some(())
+    }
+
+    pub(crate) fn accepted(&mut self, client: ClientId, setup: &ServerSetup<'_>) {
+        if let Some(setup) = Setup::read(setup) {
+            self.clients.accepted(client, setup.id_base, setup.id_mask);
+            self.pixmap_formats = setup.formats;
+            setup
+                .roots
+                .into_iter()
+                .for_each(|root| self.drawables.add_root(root));
+        }
+    }
+
+    /// A request failed: what it was to make does not exist, what it was to change may have
+    /// been changed or not.
+    pub(crate) fn failed(&mut self, client: ClientId, error: &ErrorMessage<'_>) {
+        let by = By {
+            client,
+            sequence: error.sequence,
+        };
+        match self.clients.failed(client, error.sequence) {
+            Some(Deed::Made(id)) => {
+                self.inventory.failed(id, by);
+                self.drawables.undo(id, by);
+                self.fonts.undo(id, by);
+                self.gcs.undo(id, by);
+                self.regions.undo(id, by);
+                self.render.undo(id, by);
+                self.free_destroyed();
+            }
+            Some(Deed::ChangedGc { gc, mask }) => self.gcs.doubt(gc, mask),
+            None => {}
+        }
+    }
+
+    /// The connection of a client has ended.
+    pub(crate) fn closed(&mut self, client: ClientId) {
+        self.awaited.remove_client(client);
+        let saved = self.clients.take_save_set(client);
+        self.drawables.windows.save(client, &saved);
+        if self.clients.closed(client) {
+            self.remove_client(client);
+        }
+    }
+
+    fn remove_client(&mut self, client: ClientId) {
+        self.drawables.remove_client(client);
+        self.fonts.remove_client(client);
+        self.gcs.remove_client(client);
+        self.regions.remove_client(client);
+        self.render.remove_client(client);
+        self.inventory.remove_client(client);
+        self.free_destroyed();
+    }
+
+    /// Frees what went with windows that were destroyed.
+    pub(crate) fn free_destroyed(&mut self) {
+        for id in self.drawables.windows.take_destroyed() {
+            self.inventory.freed(id);
+        }
+    }
+}

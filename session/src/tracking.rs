@@ -1,0 +1,135 @@
+//! What messages do to the inventory of resources. A request has taken effect on what it makes
+//! and changes before it is taken down here: sizes and depths are read there.
+
+use x11prof_protocol::{Body, Event, Request};
+use x11rb_protocol::protocol::{dri3, render, shm, xproto};
+
+use crate::extension_kind::ExtensionKind;
+use crate::ids::By;
+use crate::resources::clients::Deed;
+use crate::resources::lifetimes::{self, Lifetime};
+use crate::resources::resource::{Resource, ResourceKind};
+use crate::setup::pixel_bytes;
+use crate::state::State;
+
+impl State {
+    /// Takes down what a request made, freed and resized. `None` where it was cut off before
+    /// that.
+    #[inline]
+    pub(crate) fn track(
+        &mut self,
+        by: By,
+        request: &Request<'_>,
+        extension: Option<ExtensionKind>,
+        body: &Body<'_>,
+    ) -> Option<()> {
+        self.free_destroyed();
+        let lifetime = match extension {
+            None => lifetimes::core(request.major),
+            Some(kind) => lifetimes::extension(kind, request.minor),
+        };
+        match lifetime {
+            Some(Lifetime::Frees) => self.inventory.freed(body.u32(0)?),
+            Some(Lifetime::Makes(kind, at)) => {
+                let new = self.made(by, request, (kind, body.u32(at)?), extension, body)?;
+                self.inventory.created(new, None);
+            }
+            Some(Lifetime::MakesOfWindow(kind, at, window)) => {
+                let window = body.u32(window)?;
+                let new = self.made(by, request, (kind, body.u32(at)?), extension, body)?;
+                self.inventory.created(new, Some(window));
+            }
+            None => self.resized(request, extension, body)?,
+        }
+        Some(())
+    }
+
+    /// Takes down what an event tells of windows.
+    pub(crate) fn track_event(&mut self, event: &Event<'_>) -> Option<()> {
+        self.free_destroyed();
+        if event.code == xproto::CONFIGURE_NOTIFY_EVENT {
+            self.window_resized(event.order.u32(event.bytes, 8)?)?;
+        }
+        Some(())
+    }
+
+    /// The resource that a request made.
+    fn made(
+        &mut self,
+        by: By,
+        request: &Request<'_>,
+        (kind, id): (ResourceKind, u32),
+        extension: Option<ExtensionKind>,
+        body: &Body<'_>,
+    ) -> Option<Resource> {
+        let deed = Deed::Made(id);
+        self.clients.did(by.client, by.sequence, deed);
+        let told = match (extension, request.minor) {
+            // The pixmap names memory that its window has already.
+            (Some(ExtensionKind::Composite), _) => Some(0),
+            (Some(ExtensionKind::Dri3), dri3::PIXMAP_FROM_BUFFER_REQUEST) => {
+                body.u32(8).map(u64::from)
+            }
+            (Some(ExtensionKind::Shm), shm::CREATE_SEGMENT_REQUEST) => body.u32(4).map(u64::from),
+            _ => None,
+        };
+        let (size, depth, has_pixels) = match kind {
+            ResourceKind::Window => {
+                let window = self.drawables.windows.get(id)?;
+                let size = (window.geometry.width, window.geometry.height);
+                (size, window.depth, !window.input_only)
+            }
+            ResourceKind::Pixmap if extension != Some(ExtensionKind::Composite) => {
+                let pixmap = self.drawables.pixmap(id)?;
+                ((pixmap.width, pixmap.height), pixmap.depth, true)
+            }
+            _ => ((0, 0), None, false),
+        };
+        let pixels = || {
+            let depth = depth.filter(|_| has_pixels)?;
+            Some(pixel_bytes(&self.pixmap_formats, depth, size))
+        };
+        Some(Resource {
+            id,
+            kind,
+            client: by.client,
+            sequence: by.sequence,
+            request: request.name,
+            size,
+            depth,
+            bytes: told.or_else(pixels).unwrap_or(0),
+        })
+    }
+
+    /// A request that may change the size of what there is.
+    fn resized(
+        &mut self,
+        request: &Request<'_>,
+        extension: Option<ExtensionKind>,
+        body: &Body<'_>,
+    ) -> Option<()> {
+        match (extension, request.major, request.minor) {
+            (None, xproto::CONFIGURE_WINDOW_REQUEST, _) => self.window_resized(body.u32(0)?),
+            (
+                Some(ExtensionKind::Render),
+                _,
+                render::ADD_GLYPHS_REQUEST | render::FREE_GLYPHS_REQUEST,
+            ) => {
+                let id = body.u32(0)?;
+                let bytes = self.render.glyphs.get(id)?.bytes();
+                self.inventory.resized(id, (0, 0), bytes);
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn window_resized(&mut self, id: u32) -> Option<()> {
+        let window = self.drawables.windows.get(id)?;
+        let size = (window.geometry.width, window.geometry.height);
+        let depth = window.depth.filter(|_| !window.input_only);
+        let bytes = depth.map_or(0, |depth| pixel_bytes(&self.pixmap_formats, depth, size));
+        self.inventory.resized(id, size, bytes);
+        Some(())
+    }
+}
