@@ -5,8 +5,8 @@ use std::io::{BufReader, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use x11prof_analyzer::{identity, recorded_host, recorded_server};
-use x11prof_cost_model::{Host, ServerParameters, best_match, built_in};
+use x11prof_analyzer::{Warning, identity, recorded_host, recorded_server};
+use x11prof_cost_model::{Host, ServerParameters, Substitutions, best_match, built_in};
 use x11prof_session::{Definitions, Session};
 use x11prof_trace::{Reader, Server, Started};
 use x11prof_xmeasure::this_machine;
@@ -36,22 +36,45 @@ pub(crate) struct Prices {
     pub(crate) parameters: ServerParameters,
     /// Why they are still another machine's.
     pub(crate) elsewhere: Option<String>,
+    /// That they are another server's: the recorded one, and theirs.
+    pub(crate) other_server: Option<(String, String)>,
 }
 
 impl Prices {
+    /// What there is to doubt about them. On a server time that was `measured` they only divide it, wherever they
+    /// are of.
+    pub(crate) fn doubts(&self, measured: bool) -> Vec<Warning> {
+        let machine = self.elsewhere.clone().filter(|_| !measured);
+        let server = self.other_server.clone();
+        let server = server.map(|(recorded, theirs)| Warning::other_server(recorded, theirs));
+        machine
+            .map(Warning::other_machine)
+            .into_iter()
+            .chain(server)
+            .collect()
+    }
+
     fn on(parameters: ServerParameters, host: &Host, probing: Probing) -> Prices {
         let (parameters, elsewhere) = machine::bring(parameters, host, probing);
         Prices {
             parameters,
             elsewhere,
+            other_server: None,
         }
     }
 
-    /// As they were measured.
-    fn as_measured(parameters: ServerParameters) -> Prices {
+    /// As they were measured; `host` is the machine of the recording.
+    fn as_measured(parameters: ServerParameters, host: &Host) -> Prices {
+        let elsewhere = match (&parameters.host.cpu_model, &host.cpu_model) {
+            (Some(there), Some(here)) if there != here => {
+                Some(format!("measured on {there}, recorded on {here}"))
+            }
+            _ => None,
+        };
         Prices {
             parameters,
-            elsewhere: None,
+            elsewhere,
+            other_server: None,
         }
     }
 }
@@ -64,10 +87,10 @@ pub(crate) fn named_prices(
     as_measured: bool,
 ) -> Result<Prices, CommandError> {
     let parameters = parameters(name)?;
-    if as_measured {
-        return Ok(Prices::as_measured(parameters));
-    }
     let host = recorded_host(trace(path)?.started());
+    if as_measured {
+        return Ok(Prices::as_measured(parameters, &host));
+    }
     Ok(Prices::on(parameters, &host, Probing::Allowed))
 }
 
@@ -77,10 +100,15 @@ pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, 
     let mut reader = trace(path)?;
     let started = reader.started().clone();
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
-    let parameters = parameters_for(&started, server.as_ref())?;
-    Ok(match as_measured {
-        true => Prices::as_measured(parameters),
-        false => Prices::on(parameters, &recorded_host(&started), Probing::Allowed),
+    let (parameters, other_server) = parameters_for(&started, server.as_ref())?;
+    let host = recorded_host(&started);
+    let prices = match as_measured {
+        true => Prices::as_measured(parameters, &host),
+        false => Prices::on(parameters, &host, Probing::Allowed),
+    };
+    Ok(Prices {
+        other_server,
+        ..prices
     })
 }
 
@@ -96,7 +124,7 @@ pub(crate) fn recorded_prices(
     let server = server.as_ref().map(recorded_server).unwrap_or_default();
     let best = best_match(machine::known(), &server, &host).filter(|best| best.same_server);
     Ok(best.map(|best| match as_measured {
-        true => Prices::as_measured(best.parameters.clone()),
+        true => Prices::as_measured(best.parameters.clone(), &host),
         false => Prices::on(best.parameters.clone(), &host, Probing::Allowed),
     }))
 }
@@ -109,7 +137,7 @@ pub(crate) fn live_prices(
 ) -> Result<Prices, CommandError> {
     let parameters = match name {
         Some(name) => parameters(name)?,
-        None => parameters_for(started, server)?,
+        None => parameters_for(started, server)?.0,
     };
     let prices = Prices::on(parameters, &recorded_host(started), Probing::KeptOnly);
     if let Some(why) = &prices.elsewhere {
@@ -123,7 +151,7 @@ pub(crate) fn live_prices(
 fn parameters_for(
     started: &Started,
     server: Option<&Server>,
-) -> Result<ServerParameters, CommandError> {
+) -> Result<(ServerParameters, Option<(String, String)>), CommandError> {
     let host = recorded_host(started);
     let server = server.map(recorded_server).unwrap_or_default();
     let best = best_match(machine::known(), &server, &host).ok_or_else(|| {
@@ -131,6 +159,7 @@ fn parameters_for(
     })?;
     let name = &best.parameters.server.name;
     let advice = "for this one's own: x11prof measure";
+    let mut other_server = None;
     match (best.same_server, best.same_machine) {
         (true, Some(true)) => say!("prices of {name}, measured on this machine"),
         (true, _) => {
@@ -142,15 +171,26 @@ fn parameters_for(
                 .as_deref()
                 .unwrap_or("the recorded server");
             say!("no parameters of {executable} are known; prices of {name}; {advice}");
+            other_server = Some((executable.to_owned(), name.clone()));
         }
     }
-    Ok(best.parameters.clone())
+    Ok((best.parameters.clone(), other_server))
 }
 
 /// The parameters that `name` means: a name from `params list`, or a file.
 pub(crate) fn parameters(name: &str) -> Result<ServerParameters, CommandError> {
     ServerParameters::from_toml(&parameter_text(name)?)
         .map_err(|error| CommandError::failed(format_args!("{name}: {error}")))
+}
+
+/// The rules by which another value stands in for one that was not measured: those of the user's file at `path`, or
+/// those that come with the program.
+pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, CommandError> {
+    let Some(path) = path else {
+        return Ok(Substitutions::default());
+    };
+    let text = text(path, "file of substitutions")?;
+    Substitutions::parse(&text).map_err(|error| CommandError::file(path, error))
 }
 
 /// A session that makes operations of requests as the user's file at `path` says.

@@ -210,7 +210,10 @@ impl View {
         let mut said = String::new();
         if print {
             let path = self.trace.to_string_lossy();
-            said = views::profile::text(&profile.report(&path, &Network::NONE, true), None);
+            said = views::profile::text(
+                &profile.report(&path, &Network::NONE, true),
+                &views::Page::default().whole(),
+            );
         }
         if afresh {
             match self.prices.read() {

@@ -15,6 +15,7 @@ mod machine;
 mod names;
 mod output;
 mod pass;
+mod span;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ fn done(arguments: Arguments) -> Outcome {
 }
 
 /// Has a signal do nothing here; programs that we start get it as ever.
-fn ignore(signal: i32) {
+pub(crate) fn ignore(signal: i32) {
     // Where that fails, it does what it did.
     let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
 }

@@ -1,6 +1,7 @@
 //! Where results go: standard output, or the file of `-o`.
 
 mod beside;
+mod terminal;
 
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
@@ -8,6 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) use beside::{Access, Beside};
+use terminal::Pager;
+pub(crate) use terminal::page;
 
 use crate::error::{CommandError, Outcome};
 
@@ -65,10 +68,19 @@ pub(crate) fn emit_as(
                 Beside::begin(path, access).map_err(|error| CommandError::file(path, error))?;
             write(&mut file).and_then(|()| Ok(file.finish()?))
         }
-        None => {
-            let mut stdout = BufWriter::new(io::stdout().lock());
-            write(&mut stdout).and_then(|()| Ok(stdout.flush()?))
-        }
+        None => match Pager::start() {
+            Some(pager) => {
+                let mut pager = BufWriter::new(pager);
+                let written = write(&mut pager).and_then(|()| Ok(pager.flush()?));
+                // What a closed pager did not take is dropped.
+                pager.into_parts().0.finish();
+                written
+            }
+            None => {
+                let mut stdout = BufWriter::new(io::stdout().lock());
+                write(&mut stdout).and_then(|()| Ok(stdout.flush()?))
+            }
+        },
     };
     match written {
         Ok(()) => Ok(ExitCode::SUCCESS),

@@ -8,16 +8,28 @@ use std::path::{Path, PathBuf};
 
 use x11prof_analyzer::{Observation, Pipeline};
 use x11prof_session::Session;
-use x11prof_trace::Reader;
+use x11prof_trace::{Reader, Timestamp};
 
 use crate::error::CommandError;
 use crate::input;
+use crate::span::Span;
 
 /// A pass that has read nothing.
 pub(crate) struct Pass {
     path: PathBuf,
     reader: Reader<BufReader<File>>,
     pipeline: Pipeline,
+}
+
+/// A step of a pass over a part of a recording.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step<'a> {
+    /// Before that part: what is known then stays known, nothing of it counts.
+    Before(&'a Observation<'a>),
+    /// The part begins: counts start afresh. Not said of one that begins with the recording.
+    Begins,
+    /// In the part.
+    Within(&'a Observation<'a>),
 }
 
 impl Pass {
@@ -45,6 +57,34 @@ impl Pass {
         })
     }
 
+    /// Hands the recording to `on` as far as `span` needs it.
+    pub(crate) fn run_span(
+        self,
+        span: Span,
+        mut on: impl FnMut(Step<'_>),
+    ) -> Result<(), CommandError> {
+        let mut start = None;
+        let mut before = span.from.is_some();
+        self.run_until(|observation| {
+            if let Some(time) = time(observation) {
+                let start = *start.get_or_insert(time);
+                let seconds = time.since(start).as_nanos() as f64 / 1e9;
+                if before && span.from.is_none_or(|from| seconds >= from) {
+                    before = false;
+                    on(Step::Begins);
+                }
+                if span.to.is_some_and(|to| seconds > to) {
+                    return ControlFlow::Break(());
+                }
+            }
+            on(match before {
+                true => Step::Before(observation),
+                false => Step::Within(observation),
+            });
+            ControlFlow::Continue(())
+        })
+    }
+
     /// Hands the recording to `on` until it breaks off.
     pub(crate) fn run_until(
         mut self,
@@ -53,5 +93,14 @@ impl Pass {
         self.pipeline
             .run_until(&mut self.reader, on)
             .map_err(|error| CommandError::file(&self.path, error))
+    }
+}
+
+/// When it was, where it has a time of its own.
+fn time(observation: &Observation<'_>) -> Option<Timestamp> {
+    match observation {
+        Observation::BlockStart(block) | Observation::Lost(block) => Some(block.time),
+        Observation::Control(time, _) => Some(*time),
+        _ => None,
     }
 }

@@ -73,13 +73,13 @@ fn signals_print_the_profile_and_start_it_afresh() {
         .env("XAUTHORITY", value("XAUTHORITY="));
     let mut print = || {
         kill_process(pid, Signal::USR1).expect("a signal is sent");
-        let head = line(&mut lines, |line| line.starts_with("Trace "));
-        let server = line(&mut lines, |line| line.starts_with("Server parameters: "));
+        let head = line(&mut lines, |line| line.contains(" requests on "));
+        let server = line(&mut lines, |line| line.starts_with("Server time: "));
         let mut gone = 0;
         // These prices have no transport, which is warned of behind the resources.
         line(&mut lines, |line| {
             gone += usize::from(line.contains("gone at"));
-            line.starts_with("Warning: no transport costs")
+            line.starts_with("? no prices of messages")
         });
         Printed {
             requests: requests(&head),

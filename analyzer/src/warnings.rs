@@ -43,6 +43,8 @@ pub enum WarningKind {
     OtherMachine,
     /// The recorder changed requests to try what a change of the program would gain; `from` says which change.
     Tried,
+    /// No parameters of the recorded server are known; those of another one, `to`, stand in.
+    OtherServer,
     /// The recorder reported trouble; `from` says what.
     Trouble,
 }
@@ -76,6 +78,14 @@ impl Warning {
     /// That parameters are another machine's still, and why.
     pub fn other_machine(why: String) -> Warning {
         Warning::general(WarningKind::OtherMachine, Some(why), 1)
+    }
+
+    /// That no parameters of the server `from` are known, and those of `to` stand in.
+    pub fn other_server(from: String, to: String) -> Warning {
+        Warning {
+            to: Some(to),
+            ..Warning::general(WarningKind::OtherServer, Some(from), 1)
+        }
     }
 
     /// That images which requests share with the server are priced as sent: so many bytes more.

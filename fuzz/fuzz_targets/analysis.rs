@@ -96,7 +96,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         &HistogramOptions::default(),
     ));
     drop(ResourceReport::new(&resources, &facts));
-    drop(x11prof_views::grabs::text(&GrabReport::new(&grabs, &facts)));
+    drop(x11prof_views::grabs::text(&GrabReport::new(&grabs, &facts), &x11prof_views::Page::default()));
     drop(EpisodesReport::new("fuzz", &facts, &episodes.finish()));
 });
 

@@ -6,9 +6,11 @@ use clap::Args;
 use x11prof_analyzer::{Scale, Thresholds};
 use x11prof_cost_model::Network;
 
+use crate::span::SpanArguments;
+
 use super::values::{
-    BasisChoice, DEFAULT_TRACE, ExportFormat, Format, GroupBy, TableFormat, grain, milliseconds,
-    network, scale, thresholds,
+    BasisChoice, DEFAULT_TRACE, ExportFormat, Format, GroupBy, NetworkParser, ParametersParser,
+    TableFormat, grain, milliseconds, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -18,7 +20,7 @@ pub(crate) struct Report {
     pub(crate) trace: PathBuf,
     /// The server's parameters: a file, or a name from `params list`
     /// [default: those that match the server in the trace]
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
     pub(crate) params: Option<String>,
     /// Where server times come from: the kernel's clock of the recorded server, divided by prices, or
     /// prices alone. `auto` takes the clock where the prices are of the recorded server
@@ -32,16 +34,25 @@ pub(crate) struct Report {
     /// you want counted otherwise (a TOML file, see docs/OPERATIONS.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
+    /// Your own rules for what stands in for an attribute's value that was not measured (a TOML file, see
+    /// docs/PARAMETERS.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) substitutions: Option<PathBuf>,
     /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
     /// xprof-1993, none; each with ,compress=RATIO where all bytes are compressed (ssh -C)
-    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
     pub(crate) net: Network,
     /// What to add times up by
     #[arg(long, value_enum, default_value = "request")]
     pub(crate) by: GroupBy,
-    /// Show the N most expensive lines only
+    /// Show the N most expensive lines [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+    /// Print everything: every line, transport by its parts, events, each warning
+    #[arg(long, conflicts_with = "top")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) span: SpanArguments,
     /// What if: multiply the server's time for REQUEST (`*` stands for any text) by FACTOR;
     /// 0 leaves it out. May be repeated: 'MIT-SHM:*=0'
     #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
@@ -63,7 +74,7 @@ pub(crate) struct Compare {
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
     /// A server's parameters: a file, or a name from `params list`; give it once for each server
-    #[arg(long, value_name = "P", required = true)]
+    #[arg(long, value_name = "P", required = true, value_parser = ParametersParser, hide_possible_values = true)]
     pub(crate) params: Vec<String>,
     /// Take them as they were measured, also those of another machine (see `report`)
     #[arg(long)]
@@ -71,12 +82,20 @@ pub(crate) struct Compare {
     /// Your own operations (see `report`)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
+    /// Your own rules for substitutions (see `report`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) substitutions: Option<PathBuf>,
     /// The network (see `report`); give it several times to see what each does to each server
-    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
     pub(crate) net: Vec<Network>,
-    /// Show the N most expensive requests only
+    /// Show the N most expensive requests [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+    /// Print everything: every line, transport by its parts, events, each warning
+    #[arg(long, conflicts_with = "top")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) span: SpanArguments,
     /// What if: multiply the servers' time for REQUEST by FACTOR (see `report`)
     #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
     pub(crate) scale: Vec<Scale>,
@@ -143,6 +162,11 @@ pub(crate) struct Stats {
     /// Show the histograms: logarithmic for time, linear for size
     #[arg(long)]
     pub(crate) histograms: bool,
+    /// Print the distributions of every message, not the largest only
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) span: SpanArguments,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
@@ -184,8 +208,10 @@ pub(crate) struct Episodes {
     /// Show all rows and tables; with --worst also messages
     #[arg(long)]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) span: SpanArguments,
     /// Add what it would take over a network (see `report`)
-    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = network)]
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
     pub(crate) net: Network,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]

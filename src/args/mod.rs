@@ -15,8 +15,8 @@ use crate::error::CommandError;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
 pub(crate) use check::Check;
 pub(crate) use roundtrips::RoundTrips;
-pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat};
-use values::{DEFAULT_TRACE, fix, pace, server_kind};
+pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat, seconds};
+use values::{DEFAULT_TRACE, ParametersParser, ServerParser, fix, pace};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]
@@ -107,7 +107,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
     /// Start a private headless server of this kind, and stop it afterwards
-    #[arg(long, value_name = "KIND", value_parser = server_kind)]
+    #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
@@ -118,7 +118,7 @@ pub(crate) struct Record {
     pub(crate) live: bool,
     /// The server's parameters for --live: a file, or a name from `params list`
     /// [default: those that match the server]
-    #[arg(long, value_name = "P", requires = "live")]
+    #[arg(long, value_name = "P", requires = "live", value_parser = ParametersParser, hide_possible_values = true)]
     pub(crate) params: Option<String>,
     /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
@@ -150,7 +150,7 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
     /// Start a private headless server of this kind, and stop it afterwards
-    #[arg(long, value_name = "KIND", value_parser = server_kind)]
+    #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
     /// The parameter file to write [default: one that is kept by machine and server, where `report`
     /// finds it]. An interruption leaves FILE.partial
@@ -193,22 +193,22 @@ pub(crate) enum Params {
     /// Print a parameter file
     Show {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P")]
+        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
         params: String,
     },
     /// Check a parameter file, and say what limits it
     Check {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P")]
+        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
         params: String,
     },
     /// Show where two servers differ most
     Diff {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P")]
+        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
         first: String,
         /// Another one
-        #[arg(value_name = "P")]
+        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
         second: String,
         /// How many differences to show
         #[arg(long, value_name = "N", default_value_t = 20)]
@@ -226,7 +226,7 @@ pub(crate) enum Params {
     /// Write a parameter file in Xprof's own language: rates on the wall, no more
     Export {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P")]
+        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
         params: String,
         /// The file to write [default: standard output]
         #[arg(short, long, value_name = "FILE")]
@@ -235,7 +235,7 @@ pub(crate) enum Params {
     /// Price one request: x11prof params price sun4-ipc 'PolyLine gxmode=GXcopy …' 100
     Price {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P")]
+        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
         params: String,
         /// The request's name with its attributes
         #[arg(value_name = "REQUEST attr=value …")]

@@ -1,6 +1,7 @@
 //! Values of options: formats by name, and what is written in words of its own.
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use x11prof_analyzer::{By, Scale, Thresholds, Wanted};
 use x11prof_cost_model::Network;
 use x11prof_proxy::{Fix, ServerKind};
@@ -62,7 +63,75 @@ impl GroupBy {
 
 pub(super) const DEFAULT_TRACE: &str = "x11prof.mcap";
 
-pub(super) fn network(text: &str) -> Result<Network, String> {
+/// Parameter files: any text, and the names that completions offer.
+#[derive(Debug, Clone)]
+pub(super) struct ParametersParser;
+
+impl TypedValueParser for ParametersParser {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = x11prof_cost_model::built_in()
+            .iter()
+            .map(|known| known.name);
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
+}
+
+/// Networks: any text that is one, and the names that completions offer.
+#[derive(Debug, Clone)]
+pub(super) struct NetworkParser;
+
+impl TypedValueParser for NetworkParser {
+    type Value = Network;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Network, clap::Error> {
+        network.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(
+            Network::presets().chain(["none"]).map(PossibleValue::new),
+        ))
+    }
+}
+
+/// Kinds of private servers by name.
+#[derive(Debug, Clone)]
+pub(super) struct ServerParser;
+
+impl TypedValueParser for ServerParser {
+    type Value = ServerKind;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<ServerKind, clap::Error> {
+        server_kind.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(ServerKind::names().map(PossibleValue::new)))
+    }
+}
+
+fn network(text: &str) -> Result<Network, String> {
     Network::parse(text).map_err(|error| error.to_string())
 }
 
@@ -90,6 +159,14 @@ pub(super) fn pace(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "expected a number from 1 to 10".to_owned())
 }
 
+/// A point of a recording, in seconds after its start.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds >= 0.0 && seconds.is_finite() => Ok(seconds),
+        _ => Err("expected a number of seconds from 0 on".to_owned()),
+    }
+}
+
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(ms) if ms > 0.0 && ms.is_finite() => Ok(ms),
@@ -97,7 +174,7 @@ pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) fn server_kind(text: &str) -> Result<ServerKind, String> {
+fn server_kind(text: &str) -> Result<ServerKind, String> {
     ServerKind::from_name(text).ok_or_else(|| {
         let names: Vec<&str> = ServerKind::names().collect();
         format!("expected one of {}", names.join(", "))

@@ -2,28 +2,31 @@
 
 use std::path::Path;
 
-use x11prof_analyzer::{Blocking, Comparison, Facts, Profile, ProfileReport, Scales, Warning};
-use x11prof_cost_model::Substitutions;
+use x11prof_analyzer::{Blocking, Comparison, Facts, Profile, ProfileReport, Scales};
 use x11prof_views::comparison as views;
 
 use crate::args::{Compare, TableFormat};
 use crate::error::Outcome;
 use crate::input;
 use crate::names;
-use crate::output::{emit_json, emit_text, refuse_input};
-use crate::pass::Pass;
+use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::pass::{Pass, Step};
 
 /// Prices the trace for every server and prints them side by side, each on every network.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let path = &arguments.trace;
-    let read = [Some(path.as_path()), arguments.operations.as_deref()];
+    let read = [
+        Some(path.as_path()),
+        arguments.operations.as_deref(),
+        arguments.substitutions.as_deref(),
+    ];
     let params = arguments.params.iter().map(Path::new);
     refuse_input(
         arguments.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
     let mut pass = Pass::open(path, arguments.operations.as_deref())?;
-    let substitutions = Substitutions::default();
+    let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let mut profiles = Vec::with_capacity(arguments.params.len());
     let mut elsewhere = Vec::with_capacity(arguments.params.len());
     let mut carries = false;
@@ -31,7 +34,7 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
         let prices = input::named_prices(name, path, arguments.as_measured)?;
         let profile = Profile::new(&prices.parameters, &substitutions, Blocking::default());
         carries |= prices.parameters.transport.is_some();
-        elsewhere.push(prices.elsewhere.map(Warning::other_machine));
+        elsewhere.push(prices.doubts(false));
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
     // What was measured of the recorded server is carried to those that prices of processor time tell of.
@@ -45,10 +48,17 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     profiles.extend(here);
     let mut facts = Facts::default();
     pass.follow_changes(profiles.iter().any(Profile::knows_updates));
-    pass.run(|observation| {
-        facts.observe(observation);
-        for profile in &mut profiles {
-            profile.observe(observation);
+    let span = arguments.span.find(path)?;
+    pass.run_span(span, |step| match step {
+        Step::Begins => {
+            facts.start_afresh();
+            profiles.iter_mut().for_each(Profile::start_afresh);
+        }
+        Step::Before(observation) | Step::Within(observation) => {
+            facts.observe(observation);
+            for profile in &mut profiles {
+                profile.observe(observation);
+            }
         }
     })?;
     profiles.iter_mut().for_each(Profile::end);
@@ -61,7 +71,8 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
         .zip(&elsewhere)
         .flat_map(|(profile, elsewhere)| {
             let on = |network| {
-                let mut report = ProfileReport::new(&name, &facts, profile, network);
+                let mut report =
+                    ProfileReport::new(&name, &facts, profile, network).of_part(span.from, span.to);
                 report.warnings.extend(elsewhere.clone());
                 report
             };
@@ -78,7 +89,10 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     )?;
     let to = arguments.output.as_deref();
     match arguments.format {
-        TableFormat::Text => emit_text(to, &views::text(&comparison, arguments.top)),
+        TableFormat::Text => emit_text(
+            to,
+            &views::text(&comparison, &page(to, arguments.all, arguments.top)),
+        ),
         TableFormat::Json => emit_json(to, &comparison),
         TableFormat::Csv => emit_text(to, &views::csv(&comparison)),
     }

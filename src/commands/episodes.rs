@@ -72,8 +72,14 @@ fn report(
     options: &EpisodeOptions,
     path: &Path,
 ) -> Result<EpisodesReport, CommandError> {
+    let span = arguments.span.find(path)?;
+    let options = EpisodeOptions {
+        from_s: span.from,
+        to_s: span.to,
+        ..options.clone()
+    };
     let mut facts = Facts::default();
-    let mut episodes = Episodes::new(options);
+    let mut episodes = Episodes::new(&options);
     Pass::open(path, None)?.run(|observation| {
         facts.observe(observation);
         episodes.observe(observation);

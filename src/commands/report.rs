@@ -4,17 +4,16 @@ use std::path::Path;
 
 use x11prof_analyzer::{
     Basis, Blocking, Facts, GrabReport, Grabs, Profile, ProfileReport, ResourceReport, Resources,
-    Scales, Warning,
+    Scales, StartUps,
 };
-use x11prof_cost_model::Substitutions;
 use x11prof_views::profile as views;
 
 use crate::args::{BasisChoice, Report, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_json, emit_text, refuse_input};
-use crate::pass::Pass;
+use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::pass::{Pass, Step};
 
 /// Prices the trace and prints its profile.
 pub(crate) fn run(arguments: &Report) -> Outcome {
@@ -24,21 +23,19 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         Some(path.as_path()),
         params,
         arguments.operations.as_deref(),
+        arguments.substitutions.as_deref(),
     ];
     refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
     let mut pass = Pass::open(path, arguments.operations.as_deref())?;
     let as_measured = arguments.as_measured;
+    let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let prices = match &arguments.params {
         Some(name) => input::named_prices(name, path, as_measured)?,
         None => input::matching_prices(path, as_measured)?,
     };
-    let mut profile = Profile::new(
-        &prices.parameters,
-        &Substitutions::default(),
-        Blocking::default(),
-    )
-    .scaled(Scales::new(arguments.scale.iter().cloned()))
-    .on(arguments.basis.wanted());
+    let mut profile = Profile::new(&prices.parameters, &substitutions, Blocking::default())
+        .scaled(Scales::new(arguments.scale.iter().cloned()))
+        .on(arguments.basis.wanted());
     if let Some(by) = arguments.by.by() {
         profile = profile.grouped(by);
     }
@@ -50,15 +47,27 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         true => input::recorded_prices(path, as_measured)?,
         false => None,
     }
-    .map(|prices| {
-        let rules = Substitutions::default();
-        Profile::new(&prices.parameters, &rules, Blocking::default())
-    });
+    .map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let mut facts = Facts::default();
-    let wanted = arguments.resources || arguments.format == TableFormat::Json;
+    let span = arguments.span.find(path)?;
+    let wanted = arguments.resources || arguments.all || arguments.format == TableFormat::Json;
+    let mut starts = span.is_all().then(StartUps::default);
     let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
     pass.follow_changes(profile.knows_updates());
-    pass.run(|observation| {
+    pass.run_span(span, |step| {
+        let observation = match step {
+            Step::Begins => {
+                facts.start_afresh();
+                profile.start_afresh();
+                here.iter_mut().for_each(Profile::start_afresh);
+                if let Some((resources, grabs)) = &mut held {
+                    resources.start_afresh();
+                    grabs.start_afresh();
+                }
+                return;
+            }
+            Step::Before(observation) | Step::Within(observation) => observation,
+        };
         facts.observe(observation);
         profile.observe(observation);
         if let Some(here) = &mut here {
@@ -67,6 +76,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         if let Some((resources, grabs)) = &mut held {
             resources.observe(observation);
             grabs.observe(observation);
+        }
+        if let Some(starts) = &mut starts {
+            starts.observe(observation);
         }
     })?;
     profile.end();
@@ -82,14 +94,13 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         ));
     }
     let name = path.to_string_lossy();
-    let mut report = ProfileReport::new(&name, &facts, &profile, &arguments.net);
+    let mut report =
+        ProfileReport::new(&name, &facts, &profile, &arguments.net).of_part(span.from, span.to);
+    report.start_up = starts.map(StartUps::finish).unwrap_or_default();
     // Prices only divide what was measured.
-    let elsewhere = prices
-        .elsewhere
-        .filter(|_| profile.basis() != Basis::Measured);
     report
         .warnings
-        .extend(elsewhere.map(Warning::other_machine));
+        .extend(prices.doubts(profile.basis() == Basis::Measured));
     if let Some((resources, grabs)) = &held {
         report.resources = Some(ResourceReport::new(resources, &facts));
         report.grabs = Some(GrabReport::new(grabs, &facts));
@@ -103,7 +114,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     )?;
     let to = arguments.output.as_deref();
     match arguments.format {
-        TableFormat::Text => emit_text(to, &views::text(&report, arguments.top)),
+        TableFormat::Text => emit_text(
+            to,
+            &views::text(&report, &page(to, arguments.all, arguments.top)),
+        ),
         TableFormat::Json => emit_json(to, &report),
         TableFormat::Csv => emit_text(to, &views::csv(&report, arguments.top)),
     }

@@ -6,8 +6,8 @@ use x11prof_views::statistics as views;
 use crate::args::{Stats, TableFormat};
 use crate::error::Outcome;
 use crate::names;
-use crate::output::{emit_json, emit_text, refuse_input};
-use crate::pass::Pass;
+use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::pass::{Pass, Step};
 
 /// Prints the distributions of the four categories and of each kind of message.
 pub(crate) fn run(arguments: &Stats) -> Outcome {
@@ -16,7 +16,12 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
     let pass = Pass::open(path, arguments.operations.as_deref())?;
     let mut statistics = Statistics::new(arguments.message.clone());
-    pass.run(|observation| statistics.observe(observation))?;
+    let span = arguments.span.find(path)?;
+    pass.run_span(span, |step| {
+        if let Step::Within(observation) = step {
+            statistics.observe(observation);
+        }
+    })?;
     let grains = arguments.grain.iter().map(|(name, _)| name.as_str());
     let unknown = grains.filter(|name| !statistics.knows(name));
     names::unmatched(statistics.missing().into_iter().chain(unknown))?;
@@ -26,8 +31,10 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     };
     let report = StatisticsReport::new(&path.to_string_lossy(), &statistics, &histograms);
     let to = arguments.output.as_deref();
+    // Whoever names a message, or wants histograms, wants to see them.
+    let all = arguments.all || histograms.wanted || !arguments.message.is_empty();
     match arguments.format {
-        TableFormat::Text => emit_text(to, &views::text(&report)),
+        TableFormat::Text => emit_text(to, &views::text(&report, &page(to, all, None))),
         TableFormat::Json => emit_json(to, &report),
         TableFormat::Csv => emit_text(to, &views::csv(&report)),
     }

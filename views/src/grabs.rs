@@ -2,10 +2,11 @@
 
 use x11prof_analyzer::GrabReport;
 
+use crate::page::Page;
 use crate::table::plain;
 
 /// The section of a report; nothing where there were no grabs.
-pub fn text(report: &GrabReport) -> String {
+pub fn text(report: &GrabReport, page: &Page) -> String {
     if report.count == 0 && report.refused == 0 {
         return String::new();
     }
@@ -27,5 +28,5 @@ pub fn text(report: &GrabReport) -> String {
             ));
         }
     }
-    text
+    page.fold(&text)
 }

@@ -13,6 +13,7 @@ pub mod episodes;
 pub mod export;
 pub mod grabs;
 pub mod link;
+mod page;
 #[cfg(test)]
 mod paper_tests;
 pub mod profile;
@@ -24,8 +25,9 @@ mod table;
 #[allow(dead_code, reason = "the analyzer's tests use all of it")]
 #[path = "../../analyzer/src/testing.rs"]
 mod testing;
-mod units;
+pub mod units;
 
+pub use page::{Page, ROWS, WIDTH};
 pub use table::{plain, plain_lines};
 #[cfg(test)]
 use x11prof_analyzer::{Facts, Pipeline, Profile};

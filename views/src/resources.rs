@@ -2,6 +2,7 @@
 
 use x11prof_analyzer::{ClientResources, KindResources, RemainderReport, ResourceReport};
 
+use crate::page::Page;
 use crate::table::{Table, plain};
 use crate::units::counted;
 
@@ -11,7 +12,7 @@ const MOST_CLIENTS: usize = 20;
 const SHOWN: usize = 5;
 
 /// The section of a report.
-pub fn text(report: &ResourceReport) -> String {
+pub fn text(report: &ResourceReport, page: &Page) -> String {
     let most = |client: &ClientResources| -> (u64, u64) {
         let kinds = client.kinds.iter();
         kinds.fold((0, 0), |(bytes, count), of| {
@@ -31,17 +32,20 @@ pub fn text(report: &ResourceReport) -> String {
     clients.sort_by_key(|client| std::cmp::Reverse(most(client)));
     clients.truncate(MOST_CLIENTS);
     clients.sort_by_key(|client| client.client);
-    let mut text: String = clients.into_iter().map(client_text).collect();
+    let mut text: String = clients
+        .into_iter()
+        .map(|client| client_text(client, page))
+        .collect();
     if hidden > 0 {
         let hidden = counted(hidden, "more client");
         text.push_str(&format!(
             "\n{hidden} held less than these in the server; JSON tells of them\n"
         ));
     }
-    text
+    page.fold(&text)
 }
 
-fn client_text(client: &ClientResources) -> String {
+fn client_text(client: &ClientResources, page: &Page) -> String {
     let ids = client
         .id_base
         .map_or_else(String::new, |base| format!(", ids from 0x{base:08x}"));
@@ -62,7 +66,8 @@ fn client_text(client: &ClientResources) -> String {
         "Created",
         "Freed",
         "At once",
-    ]);
+    ])
+    .spare([5, 8]);
     for of in &client.kinds {
         table.row([
             of.kind.clone(),
@@ -76,7 +81,7 @@ fn client_text(client: &ClientResources) -> String {
             of.freed_at_once.to_string(),
         ]);
     }
-    text.push_str(&table.to_string());
+    text.push_str(&table.on(page));
     for of in client.kinds.iter().filter(|of| of.grows) {
         text.push_str(&growth(of));
     }

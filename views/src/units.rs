@@ -1,10 +1,89 @@
 //! Numbers for people: counts, times, sizes, shares. The one place that knows how they are written.
 
 /// `1 request`, `2 requests`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
     } else {
         format!("{count} {noun}s")
+    }
+}
+
+/// A time in the largest unit that leaves a whole part, with three digits: `9.05 s`, `369 ms`, `23.1 µs`.
+pub fn duration(ms: f64) -> String {
+    let size = ms.abs();
+    match size {
+        _ if size >= 1000.0 => format!("{} s", three(ms / 1000.0)),
+        _ if size >= 0.9995 => format!("{} ms", three(ms)),
+        _ if size > 0.0 => format!("{} µs", three(ms * 1000.0)),
+        _ => "0 ms".to_owned(),
+    }
+}
+
+/// Bytes in decimal units: `12.3 MB`.
+pub fn bytes(count: u64) -> String {
+    let size = count as f64;
+    for (unit, name) in [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
+        if size >= unit {
+            return format!("{} {name}", three(size / unit));
+        }
+    }
+    format!("{count} bytes")
+}
+
+/// A share in per cent, whole where it is ten or more.
+pub(crate) fn share(percent: f64) -> String {
+    match percent {
+        p if p >= 9.95 => format!("{p:.0} %"),
+        p => format!("{p:.1} %"),
+    }
+}
+
+/// A number with three digits, whole from 100 on.
+fn three(number: f64) -> String {
+    match number.abs() {
+        n if n >= 99.95 => format!("{number:.0}"),
+        n if n >= 9.995 => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
+}
+
+/// How many decimals a column of milliseconds needs whose largest is `most`.
+pub(crate) fn decimals(most: f64) -> usize {
+    match most {
+        m if m >= 10_000.0 => 0,
+        m if m >= 1000.0 => 1,
+        m if m >= 10.0 => 2,
+        _ => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, counted, duration, share};
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        let written = [
+            0.0, 0.000_4, 0.0231, 0.9999, 5.228, 40.639, 369.01, 9052.0, 123_456.0,
+        ];
+        assert_eq!(
+            written.map(duration),
+            [
+                "0 ms", "0.40 µs", "23.1 µs", "1.00 ms", "5.23 ms", "40.6 ms", "369 ms", "9.05 s",
+                "123 s"
+            ]
+        );
+    }
+
+    #[test]
+    fn counts_sizes_and_shares() {
+        assert_eq!(counted(1, "request"), "1 request");
+        assert_eq!(counted(0, "request"), "0 requests");
+        assert_eq!(
+            [999, 12_345, 5_000_000_000].map(bytes),
+            ["999 bytes", "12.3 kB", "5.00 GB"]
+        );
+        assert_eq!([12.86, 9.96, 1.04].map(share), ["13 %", "10 %", "1.0 %"]);
     }
 }

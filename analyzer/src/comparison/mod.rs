@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
 
 use crate::measured::Basis;
-use crate::profile::report::{NetworkReport, ProfileReport};
+use crate::profile::report::{NetworkReport, ProfileReport, TraceReport};
 use crate::profile::reporting::percent;
 use crate::profile::scales::ScaleReport;
-use crate::warnings::WarningKind;
+use crate::warnings::{Warning, WarningKind};
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
@@ -23,12 +23,18 @@ const FORMAT: u32 = 1;
 pub struct Comparison {
     /// The version of this layout: 1.
     pub format: u32,
+    /// What was recorded.
+    #[serde(default)]
+    pub trace: Option<TraceReport>,
     /// The servers, in the order asked for; each once for each network.
     pub servers: Vec<ComparedServer>,
     /// Each kind of request, the most time on the first server first.
     pub requests: Vec<ComparedRequest>,
     /// What-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
+    /// Reasons to doubt the figures: of each kind and subject the one that counts most among the servers.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
 }
 
 /// A server of the comparison, on a network.
@@ -91,6 +97,9 @@ pub struct RequestOnServer {
     pub network_ms: f64,
     /// Of that server's total.
     pub percent_of_time: f64,
+    /// With the transport that they caused, as in a report.
+    #[serde(default)]
+    pub charged_ms: f64,
     /// True for the fewest requests that together take half of all requests' time on that server.
     pub dominates: bool,
     /// How many of them have no price there.
@@ -135,12 +144,14 @@ impl Comparison {
             .collect();
         Comparison {
             format: FORMAT,
+            trace: reports.first().map(|report| report.trace.clone()),
             servers,
             requests,
             scaled: reports
                 .first()
                 .map(|report| report.scaled.clone())
                 .unwrap_or_default(),
+            warnings: warnings(reports),
         }
     }
 
@@ -193,6 +204,7 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
                     server_ms: line.server_ms,
                     network_ms: line.network_ms,
                     percent_of_time: line.percent_of_time,
+                    charged_ms: line.charged_ms,
                     dominates: false,
                     unpriced: line.unpriced,
                 };
@@ -211,6 +223,26 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
         b_first.total_cmp(&a_first).then(b_most.total_cmp(&a_most))
     });
     requests
+}
+
+/// The warnings of all reports, each once.
+fn warnings(reports: &[ProfileReport]) -> Vec<Warning> {
+    let mut all: Vec<Warning> = Vec::new();
+    for warning in reports.iter().flat_map(|report| &report.warnings) {
+        let same = |known: &&mut Warning| {
+            let count = warning.count;
+            Warning {
+                count,
+                ..(**known).clone()
+            } == *warning
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => known.count = known.count.max(warning.count),
+            None => all.push(warning.clone()),
+        }
+    }
+    all.sort_by_key(|warning| warning.kind);
+    all
 }
 
 /// Marks, for each server, its most expensive requests until they are half of all.

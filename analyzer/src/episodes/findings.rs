@@ -53,6 +53,8 @@ pub struct Unmatched {
 pub struct Findings {
     pub(crate) options: EpisodeOptions,
     names: BTreeMap<ConnectionId, String>,
+    /// The recording's first record.
+    pub(crate) first: Option<Timestamp>,
     /// The longest, by latency and number.
     kept: BTreeMap<(u64, Reverse<u64>), Episode>,
     number: u64,
@@ -98,6 +100,7 @@ impl Findings {
         Findings {
             options: options.clone(),
             names: BTreeMap::new(),
+            first: None,
             kept: BTreeMap::new(),
             number: 0,
             omitted: 0,
@@ -222,7 +225,11 @@ impl Findings {
     }
 
     fn wanted(&mut self, episode: &Episode) -> bool {
-        if !self.wanted_client(episode.client) {
+        let first = self.first.unwrap_or_default();
+        let seconds = episode.start.since(first).as_nanos() as f64 / 1e9;
+        let within = self.options.from_s.is_none_or(|from| seconds >= from)
+            && self.options.to_s.is_none_or(|to| seconds <= to);
+        if !within || !self.wanted_client(episode.client) {
             return false;
         }
         let Some(wanted) = &self.options.landmark else {

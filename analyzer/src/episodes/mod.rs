@@ -72,6 +72,10 @@ pub struct EpisodeOptions {
     pub client: Option<String>,
     /// Only the landmarks that hold this.
     pub landmark: Option<String>,
+    /// Only those that begin so many seconds after the recording's start or later.
+    pub from_s: Option<f64>,
+    /// Only those that begin so many seconds after the recording's start or earlier.
+    pub to_s: Option<f64>,
     /// List this many of the longest only.
     pub worst: Option<usize>,
     /// The network that the episodes are thought to take place over, besides what was recorded.
@@ -85,6 +89,8 @@ impl Default for EpisodeOptions {
             frame_ms: 1000.0 / 60.0,
             client: None,
             landmark: None,
+            from_s: None,
+            to_s: None,
             worst: None,
             net: Network::NONE,
         }
@@ -139,6 +145,7 @@ impl Episodes {
             findings,
         } = self;
         if let Observation::Control(time, control) = observation {
+            findings.first.get_or_insert(*time);
             match control {
                 Control::Server(server) => {
                     follower.set_server(server.pid);

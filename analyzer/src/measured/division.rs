@@ -344,6 +344,8 @@ impl<K: Divided> Division<K> {
     /// Starts counts and times anew.
     pub(crate) fn start_afresh(&mut self) {
         self.runs.start_afresh();
+        // What waits for its division is of before.
+        self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
         self.sure.clear();
         self.uncalled = Uncalled::default();

@@ -12,6 +12,7 @@ use x11prof_session::{
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::pipeline::{Observation, Seen};
+use crate::profile::copies::{Copies, Life, copied};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
 
@@ -56,6 +57,8 @@ pub(crate) enum GroupKey {
     Drawable(DrawableKey),
     /// An atom by its name.
     Atom(Symbol),
+    /// A pixmap in its life, whose time is that of the window to which it is copied.
+    Pixmap(Life),
     /// Requests that have none.
     None,
     /// What cheap ones had come to when there were too many groups.
@@ -84,6 +87,7 @@ pub(crate) struct Groups {
     roots: Vec<u32>,
     recent: HashMap<ConnectionId, VecDeque<(SequenceNumber, GroupKey)>>,
     current: GroupKey,
+    copies: Copies,
 }
 
 impl Groups {
@@ -96,6 +100,7 @@ impl Groups {
             roots: Vec::new(),
             recent: HashMap::new(),
             current: GroupKey::None,
+            copies: Copies::default(),
         }
     }
 
@@ -108,6 +113,7 @@ impl Groups {
         match observation {
             Observation::Message(seen) => {
                 if self.tally.len() >= 2 * MOST {
+                    self.settle();
                     self.tally.fold(MOST, GroupKey::Others);
                     let (tally, by) = (&self.tally, self.by);
                     self.descriptions.retain(|id, of| {
@@ -130,6 +136,11 @@ impl Groups {
         }
     }
 
+    /// Starts all lines afresh; what is known of windows and pixmaps stays.
+    pub(crate) fn start_afresh(&mut self) {
+        self.tally = Tally::default();
+    }
+
     /// Adds a charge to the group of the observation that it belongs to.
     pub(crate) fn add(&mut self, charge: &Charge<'_>, factor: f64) {
         self.tally.line(self.current).add(charge, factor);
@@ -142,11 +153,35 @@ impl Groups {
 
     /// The line that a measured share of the group's belongs to.
     pub(crate) fn line(&mut self, key: GroupKey) -> &mut Line {
-        let key = match self.tally.contains(key) {
-            true => key,
-            false => GroupKey::Others,
-        };
-        self.tally.line(key)
+        let ends_in = self.ends_in(key);
+        let mut keys = [key, ends_in].into_iter();
+        let known = keys.find(|key| self.tally.contains(*key));
+        self.tally.line(known.unwrap_or(GroupKey::Others))
+    }
+
+    /// The window's group where `key` is a pixmap that is copied to one.
+    fn ends_in(&self, key: GroupKey) -> GroupKey {
+        match key {
+            GroupKey::Pixmap(life) => {
+                let window = self.copies.window(life);
+                window.map_or(key, GroupKey::Drawable)
+            }
+            _ => key,
+        }
+    }
+
+    /// Adds the lines of pixmaps to those of their windows.
+    fn settle(&mut self) {
+        self.tally = self.settled(|key| key);
+    }
+
+    /// The lines with those of pixmaps added to their windows', and `others` for the pixmaps that have none.
+    fn settled(&self, others: impl Fn(GroupKey) -> GroupKey) -> Tally<GroupKey> {
+        let mut settled = Tally::default();
+        for (key, line) in self.tally.iter() {
+            settled.line(others(self.ends_in(key))).join(line);
+        }
+        settled
     }
 
     fn key(&mut self, seen: &Seen<'_>) -> GroupKey {
@@ -185,6 +220,14 @@ impl Groups {
 
     fn of_request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> GroupKey {
         self.describe(seen, request);
+        if self.by == By::Window
+            && let Some((from, to)) = copied(seen.session, request)
+        {
+            let to = key(seen.session, to);
+            for from in from.into_iter().flatten() {
+                self.copies.copied(key(seen.session, from), to);
+            }
+        }
         let drawable = seen.target.and_then(Target::drawable);
         drawable.map_or(GroupKey::None, |id| self.of_drawable(seen.session, id))
     }
@@ -195,11 +238,12 @@ impl Groups {
             .descriptions
             .get(&key)
             .is_some_and(|known| known.pixmap);
-        // 0 is None in every request that may name a window.
-        if id == 0 || self.by == By::Window && pixmap {
-            GroupKey::None
-        } else {
-            GroupKey::Drawable(key)
+        match self.copies.life(key) {
+            // 0 is None in every request that may name a window.
+            _ if id == 0 => GroupKey::None,
+            Some(life) if self.by == By::Window && pixmap => GroupKey::Pixmap(life),
+            None if self.by == By::Window && pixmap => GroupKey::None,
+            _ => GroupKey::Drawable(key),
         }
     }
 
@@ -232,6 +276,9 @@ impl Groups {
                             title: None,
                         };
                         let key = key(seen.session, resource.id);
+                        if self.by == By::Window && description.pixmap {
+                            self.copies.created(key);
+                        }
                         self.descriptions.insert(key, description);
                     }
                 }
@@ -252,8 +299,12 @@ impl Groups {
     }
 
     /// All groups, in no order.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (GroupKey, &Line)> {
-        self.tally.iter()
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (GroupKey, Line)> {
+        let settled = self.settled(|key| match key {
+            GroupKey::Pixmap(_) => GroupKey::None,
+            _ => key,
+        });
+        settled.into_lines()
     }
 
     /// A group's name for people; clients are named by `client`.
@@ -270,7 +321,7 @@ impl Groups {
                     _ => label,
                 }
             }
-            GroupKey::None => format!("(no {})", self.by.name()),
+            GroupKey::None | GroupKey::Pixmap(_) => format!("(no {})", self.by.name()),
             GroupKey::Others => "(others)".to_owned(),
         }
     }

@@ -291,11 +291,16 @@ impl Measuring {
 
     /// The same, with counts and times from now on.
     pub(super) fn afresh(mut self) -> Measuring {
+        self.start_afresh();
+        self
+    }
+
+    /// Starts counts and times afresh.
+    pub(super) fn start_afresh(&mut self) {
         self.credited = Share::default();
         if let Some(division) = &mut self.division {
             division.start_afresh();
         }
-        self
     }
 }
 

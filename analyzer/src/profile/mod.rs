@@ -1,6 +1,7 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
 mod carrying;
+mod copies;
 pub(crate) mod groups;
 mod measuring;
 pub(crate) mod partition;
@@ -115,6 +116,12 @@ impl Profile {
             measuring: self.measuring.afresh(),
             ..Profile::new(parameters, substitutions, self.blocking)
         }
+    }
+
+    /// Starts counts and times afresh; what is known of clients, windows and caches stays.
+    pub fn start_afresh(&mut self) {
+        self.measuring.start_afresh();
+        self.sums.start_afresh();
     }
 
     /// The same, of a server that is faster or slower as `scales` say.
@@ -268,8 +275,8 @@ impl Profile {
     /// The groups' lines, in no order.
     pub(crate) fn group_lines(&self) -> impl Iterator<Item = (GroupKey, Line)> {
         let (rate, carried) = (self.measuring.rate(), self.carried.as_ref());
-        let timed = move |line: &Line| match (rate, carried) {
-            (None, Some(carried)) => carried.group(line),
+        let timed = move |line: Line| match (rate, carried) {
+            (None, Some(carried)) => carried.group(&line),
             (rate, _) => line.at(rate),
         };
         let groups = self.sums.groups.iter();

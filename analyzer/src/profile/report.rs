@@ -9,6 +9,7 @@ use crate::measured::Basis;
 use crate::profile::partition::PartitionReport;
 use crate::profile::scales::ScaleReport;
 use crate::resources::report::ResourceReport;
+use crate::start_up::StartUpReport;
 use crate::warnings::Warning;
 
 /// An execution profile. Times are milliseconds, percentages 0 to 100.
@@ -37,6 +38,9 @@ pub struct ProfileReport {
     pub client_and_server: PartitionReport,
     /// What-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
+    /// How each client started, where that was looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start_up: Vec<StartUpReport>,
     /// What the clients hold in the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceReport>,
@@ -58,6 +62,12 @@ pub struct TraceReport {
     pub records: u64,
     /// Whether the recording ended properly.
     pub complete: bool,
+    /// From when on the report is, in seconds after its start; absent where it is from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_s: Option<f64>,
+    /// Until when; absent where it is to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_s: Option<f64>,
     /// The command that was recorded, where there was one.
     pub command: Vec<String>,
     /// How many connections there were.
@@ -146,6 +156,12 @@ pub struct RequestReport {
     /// The server's time for the transport that they caused; part of `transport.server_ms`, not
     /// of `time_ms`.
     pub transport_ms: f64,
+    /// Bytes that the server sent for them: replies and errors; to a client or a window its events as well.
+    #[serde(default)]
+    pub returned_bytes: u64,
+    /// All that they caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
+    #[serde(default)]
+    pub charged_ms: f64,
     /// Priced as measured.
     pub exact: u64,
     /// Priced between or beyond measured sizes.

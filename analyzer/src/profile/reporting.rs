@@ -40,12 +40,43 @@ impl ProfileReport {
             events: events(profile, network),
             client_and_server: PartitionReport::new(&total, transport.event_ms, facts.activity()),
             scaled: profile.scales().report(),
+            start_up: Vec::new(),
             resources: None,
             grabs: None,
             warnings: warnings(profile, facts, network),
             transport,
             total,
         }
+    }
+}
+
+impl ProfileReport {
+    /// The same, of a part of the trace that a pass was limited to: from and until so many seconds after its start.
+    /// The kernel's clocks are read at the ends of a recording, and tell nothing of a part.
+    pub fn of_part(mut self, from_s: Option<f64>, to_s: Option<f64>) -> ProfileReport {
+        self.trace.from_s = from_s;
+        self.trace.to_s = to_s;
+        if from_s.is_none() && to_s.is_none() {
+            return self;
+        }
+        if to_s.is_some() {
+            self.trace.complete = true;
+            self.warnings
+                .retain(|warning| warning.kind != WarningKind::Incomplete);
+        }
+        self.total.client_cpu_ms = None;
+        self.total.server_cpu_ms = None;
+        self.client_and_server = PartitionReport {
+            client_ms: None,
+            sum_ms: None,
+            overlap_ms: None,
+            idle_ms: None,
+            percent_of_wall: None,
+            server_cpu_ms: None,
+            estimate_ratio: None,
+            ..self.client_and_server
+        };
+        self
     }
 }
 
@@ -134,6 +165,8 @@ fn trace(path: &str, facts: &Facts) -> TraceReport {
         duration_ms: duration_ms(facts.duration()),
         records: facts.records(),
         complete: facts.is_complete(),
+        from_s: None,
+        to_s: None,
         command: facts
             .started()
             .map(|started| started.command.clone())
@@ -174,6 +207,8 @@ fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
         blocking: line.blocking,
         failed: line.failed,
         transport_ms: ms(line.transport.time),
+        returned_bytes: line.returned,
+        charged_ms: ms(time + line.transport.time + network.time(line.returned, 0)),
         exact: line.exact,
         interpolated: line.interpolated,
         substituted: line.substituted,

@@ -80,6 +80,11 @@ impl Scales {
         }
     }
 
+    /// Starts the counts afresh.
+    pub(crate) fn start_afresh(&mut self) {
+        self.rules.iter_mut().for_each(|rule| rule.1 = 0);
+    }
+
     /// The factor for `request`: 1 where no rule fits.
     pub(crate) fn factor(&mut self, request: Symbol) -> f64 {
         self.rule(request).map_or(1.0, |rule| rule.0.factor)

@@ -38,6 +38,20 @@ pub(super) struct Clocks {
 }
 
 impl Sums {
+    /// Starts all sums afresh.
+    pub(super) fn start_afresh(&mut self) {
+        let mut before = std::mem::take(self);
+        if let Some(groups) = &mut before.groups {
+            groups.start_afresh();
+        }
+        before.scales.start_afresh();
+        *self = Sums {
+            groups: before.groups,
+            scales: before.scales,
+            ..Sums::default()
+        };
+    }
+
     /// Adds a share of the server's measured time.
     pub(super) fn credit(&mut self, key: Key, share: Share) {
         self.runs += u64::from(key.part == Some(TransportPart::Wakeup));

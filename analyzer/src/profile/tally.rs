@@ -20,6 +20,8 @@ pub struct Line {
     pub failed: u64,
     /// The server's time for the operations.
     pub server: Cost,
+    /// Bytes that the server sent for them: replies and errors; to a client or a window its events as well.
+    pub returned: u64,
     /// The server's time for their transport, which is part of the transport's line.
     pub transport: Cost,
     /// The share of that for code and pixels that had left the caches.
@@ -74,7 +76,13 @@ impl Line {
                 }
             }
             Charge::Pipelined { .. } => self.blocking = self.blocking.saturating_sub(1),
-            Charge::Transport { part, server, .. } => {
+            Charge::Transport {
+                part,
+                bytes,
+                server,
+                ..
+            } => {
+                self.returned = self.returned.saturating_add(*bytes);
                 self.transport += *server;
                 if *part == TransportPart::Cold {
                     self.cold += *server;
@@ -117,12 +125,13 @@ impl Line {
     }
 
     /// Adds another line to this one.
-    fn join(&mut self, other: &Line) {
+    pub(crate) fn join(&mut self, other: &Line) {
         self.count += other.count;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.blocking += other.blocking;
         self.failed += other.failed;
         self.server += other.server;
+        self.returned = self.returned.saturating_add(other.returned);
         self.transport += other.transport;
         self.cold += other.cold;
         self.measured += other.measured;
@@ -181,6 +190,11 @@ impl<K: Eq + Hash + Copy> Tally<K> {
 
     pub(crate) fn get(&self, key: K) -> Option<&Line> {
         self.0.get(&key)
+    }
+
+    /// All lines as their own, in no order.
+    pub(crate) fn into_lines(self) -> impl Iterator<Item = (K, Line)> {
+        self.0.into_iter()
     }
 
     /// All lines, in no order.

@@ -53,6 +53,13 @@ pub struct StartUpParts {
 }
 
 impl StartUpReport {
+    /// Its latency over a network of that speed (`None`: without limit) and round trip, beside what it was: equation
+    /// 7 of its round trips and requests. The bytes of replies are not in it.
+    pub fn over(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> Option<f64> {
+        let wire = bytes_per_second.map_or(0.0, |speed| self.bytes as f64 / speed * 1e3);
+        Some(self.latency_ms? + wire + self.round_trips as f64 * rtt_ms)
+    }
+
     pub(super) fn of(
         id: ConnectionId,
         client: &Client,

@@ -128,15 +128,19 @@ impl StatisticsReport {
             .map(|(category, name, kind)| {
                 let name = name.as_str();
                 let (all, zeros_removed) = times(kind, histograms);
-                let sizes = |sizes| of_sizes(sizes, name, histograms);
+                let grain = histograms.grains.get(name).copied();
+                let op_size = (category == Category::Requests)
+                    .then(|| of_sizes(&kind.op_size, grain, histograms.wanted));
+                // The user's grain is of the op-size where there is one.
+                let of_bytes = grain.filter(|_| op_size.is_none());
                 MessageReport {
                     category: category.name().to_owned(),
                     name: name.to_owned(),
                     total_bytes: kind.total_bytes,
                     inter_arrival_ms: all,
                     zeros_removed_ms: zeros_removed,
-                    bytes: sizes(&kind.bytes),
-                    op_size: (category == Category::Requests).then(|| sizes(&kind.op_size)),
+                    bytes: of_sizes(&kind.bytes, of_bytes, histograms.wanted),
+                    op_size,
                 }
             })
             .collect();
@@ -161,7 +165,11 @@ fn category_report(
         total_bytes: of.total_bytes,
         inter_arrival_ms: all,
         zeros_removed_ms: zeros_removed,
-        bytes: of_sizes(&of.bytes, category.name(), histograms),
+        bytes: of_sizes(
+            &of.bytes,
+            histograms.grains.get(category.name()).copied(),
+            histograms.wanted,
+        ),
         by_message: statistics
             .bytes(category)
             .into_iter()
@@ -188,10 +196,10 @@ fn times(
     (first, sum_up(&all.without_zeros(), MILLISECOND))
 }
 
-fn of_sizes(sizes: &Distribution, name: &str, histograms: &HistogramOptions) -> DistributionReport {
+fn of_sizes(sizes: &Distribution, grain: Option<u64>, wanted: bool) -> DistributionReport {
     let mut report = sum_up(sizes, 1.0);
-    if histograms.wanted {
-        let (grain, cells) = linear(sizes, histograms.grains.get(name).copied());
+    if wanted {
+        let (grain, cells) = linear(sizes, grain);
         report.histogram = Some(cells);
         report.grain = Some(grain);
     }

@@ -1,231 +1,310 @@
-//! A comparison for people: the paper's Table 7, and Figure 10 as a table.
+//! A comparison for people: the servers side by side, then the paper's Table 7, and Figure 10 as a table.
 
-use x11prof_analyzer::{ComparedServer, Comparison, ScaleReport, percent, share};
+use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, ScaleReport, share};
 
-use crate::profile::text::{basis, network as network_text};
+use crate::page::{Ink, Page};
+use crate::profile::{doubts_of, network_words};
 use crate::table::{Table, plain};
+use crate::units::{counted, decimals, duration};
 
-/// The comparison for people; of the requests only the first `top`, where that is given.
-pub fn text(comparison: &Comparison, top: Option<usize>) -> String {
-    let mut text = String::new();
-    for (label, server) in labels(comparison).iter().zip(&comparison.servers) {
-        let basis = basis(server.basis);
-        text.push_str(&format!(
-            "{label}: {basis}\n  {}\n",
-            network_text(&server.network)
-        ));
+/// What stands where there is no price.
+const NO_PRICE: &str = "no price";
+/// A server's column is at most this wide.
+const COLUMN: usize = 15;
+
+/// The comparison for people.
+pub fn text(comparison: &Comparison, page: &Page) -> String {
+    let mut text = verdict(comparison, page);
+    for line in scaled_text(&comparison.scaled).lines() {
+        text.push_str(&page.wrap(line, 2));
     }
-    let mut told = Vec::new();
-    for by in comparison
-        .servers
-        .iter()
-        .filter_map(|it| it.brought.as_ref())
-    {
-        if !told.contains(&by) {
-            text.push_str(&format!("Brought here from {}: {by}\n", plain(&by.from)));
-            told.push(by);
-        }
-    }
-    text.push_str(&scaled_text(&comparison.scaled));
     text.push('\n');
-    text.push_str(&table(comparison, top).to_string());
-    text.push_str("\n+ Together these requests take half of the time of all on that server.\n");
-    if comparison.servers.iter().any(|server| server.unpriced > 0) {
-        text.push_str(
-            "* Not all of these have a price on that server; those without count as no \
-             time, so its\n  total is too low: compare the lines of what all servers can \
-             price. `x11prof measure --for\n  TRACE` measures what is missing.\n",
-        );
+    text.push_str(&servers(comparison).on(page));
+    text.push('\n');
+    text.push_str(&requests(comparison, page));
+    text.push_str(&legend(comparison, page));
+    if page.all && comparison.fastest().len() > 1 {
+        text.push_str("\nEffect of the network (% of each server's time):\n");
+        text.push_str(&figure_10(comparison, page));
     }
-    verdict(comparison, &mut text);
-    let networks = comparison.fastest().len();
-    if networks > 1 {
-        text.push_str("\nEffect of the network (per cent of each server's time):\n\n");
-        text.push_str(&network_table(comparison, top).to_string());
-    }
-    let mut clocks = comparison.servers.iter().filter_map(|server| server.clock);
-    if let Some(first) = clocks.next()
-        && clocks.any(|clock| clock != first)
-    {
-        text.push_str(
-            "\nWarning: some of these servers were measured in CPU time, others by the wall \
-             clock.\n",
-        );
+    let doubts = doubts_of(&comparison.warnings, page);
+    if !doubts.is_empty() {
+        text.push_str(&format!("\n{doubts}"));
     }
     text
 }
 
-/// What each column is called: the server, numbered where it stands there several times.
+/// What a server's column is called: by its name; by the network as well where there are several.
 fn labels(comparison: &Comparison) -> Vec<String> {
-    let name = |server: &ComparedServer| plain(&server.name).into_owned();
     let several = comparison.fastest().len() > 1;
     let mut networks = Vec::new();
-    comparison
-        .servers
-        .iter()
-        .map(|server| {
-            if !networks.contains(&&server.network) {
-                networks.push(&server.network);
-            }
-            let at = networks.iter().position(|known| *known == &server.network);
-            match at {
-                Some(at) if several => format!("{} net {}", name(server), at + 1),
-                _ => name(server),
-            }
-        })
-        .collect()
-}
-
-fn table(comparison: &Comparison, top: Option<usize>) -> Table {
-    let mut table = Table::new(["Request Name", "No. of messages", "% of total"]);
-    table.headings(
-        labels(comparison)
-            .into_iter()
-            .flat_map(|label| [format!("{label}: Time (ms)"), "% of total".to_owned()]),
-    );
-    let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
-    for line in comparison.requests.iter().take(top.unwrap_or(usize::MAX)) {
-        let part = percent(line.count as f64, all as f64);
-        let head = [
-            plain(&line.name).into_owned(),
-            line.count.to_string(),
-            format!("{part:.2}%"),
-        ];
-        let cells = line.servers.iter().flat_map(|cell| {
-            let mark = match (cell.unpriced > 0, cell.dominates) {
-                (true, true) => "*+",
-                (true, false) => "*",
-                (false, true) => "+",
-                (false, false) => "",
-            };
-            [
-                format!("{mark}{:.3}", cell.time_ms),
-                format!("{:.2}%", cell.percent_of_time),
-            ]
-        });
-        table.row(head.into_iter().chain(cells));
-    }
-    let mut row = |name: &str, count: String, cell: &dyn Fn(&ComparedServer) -> [String; 2]| {
-        let head = [name.to_owned(), count, String::new()];
-        table.row(
-            head.into_iter()
-                .chain(comparison.servers.iter().flat_map(cell)),
-        );
+    let label = |server: &ComparedServer| {
+        let name = plain(&server.name).into_owned();
+        if !several {
+            return name;
+        }
+        let network = network_words(&server.network);
+        if !networks.contains(&network) {
+            networks.push(network.clone());
+        }
+        let at = networks.iter().position(|known| *known == network);
+        format!("{name}, net {}", at.map_or(1, |at| at + 1))
     };
-    row("Transport", String::new(), &|server| {
-        [
-            format!("{:.3}", server.transport_ms),
-            format!("{:.2}%", share(server.transport_ms, server)),
-        ]
-    });
-    row("All Messages", all.to_string(), &|server| {
-        let mark = if server.unpriced > 0 { "*" } else { "" };
-        [
-            format!("{mark}{:.3}", server.total_ms),
-            "100.00%".to_owned(),
-        ]
-    });
-    let times = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), |r| format!("{r:.3}"));
-    row("Ratio to the first", String::new(), &|server| {
-        let mark = if server.unpriced > 0 { "*" } else { "" };
-        [format!("{mark}{}", times(server.ratio)), String::new()]
-    });
-    row("Not priced", String::new(), &|server| {
-        [
-            format!("{} msgs", server.unpriced),
-            format!("{:.2}%", percent(server.unpriced as f64, all as f64)),
-        ]
-    });
-    let comparable = comparison.requests.iter().filter(|line| line.comparable);
-    let count: u64 = comparable.map(|line| line.count).sum();
-    row("Priced by all", count.to_string(), &|server| {
-        [
-            format!("{:.3}", server.comparable_ms),
-            format!("{:.2}%", share(server.comparable_ms, server)),
-        ]
-    });
-    row("Ratio to the first", String::new(), &|server| {
-        [times(server.comparable_ratio), String::new()]
-    });
-    table
+    comparison.servers.iter().map(label).collect()
 }
 
 /// Who is fastest over what all can price; nobody, where that is nothing.
-fn verdict(comparison: &Comparison, text: &mut String) {
-    let first = comparison.servers.first().map(|server| &server.name);
-    if comparison
-        .servers
-        .iter()
-        .all(|server| Some(&server.name) == first)
-    {
-        return;
-    }
+fn verdict(comparison: &Comparison, page: &Page) -> String {
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
+    let mut text = String::new();
+    if let Some(trace) = &comparison.trace {
+        let line = format!(
+            "{}: {}, {}",
+            plain(&trace.path),
+            duration(trace.duration_ms),
+            counted(all, "request")
+        );
+        text.push_str(&page.paint(Ink::Bold, page.wrap(&line, 2).trim_end()));
+        text.push('\n');
+    }
+    let first = comparison.servers.first().map(|server| &server.name);
+    let of_one = |server: &ComparedServer| Some(&server.name) == first;
+    if comparison.servers.iter().all(of_one) {
+        return text;
+    }
     let comparable = comparison.requests.iter().filter(|line| line.comparable);
     let count: u64 = comparable.map(|line| line.count).sum();
     if count == 0 {
-        text.push_str("\nNo request has a price on all of these servers.\n");
-        return;
+        text.push_str("No request has a price on all of these servers.\n");
+        return text;
     }
     if !comparison.is_of_one_machine() {
-        different_machines(comparison, text);
-        return;
+        text.push_str(&page.wrap(
+            "Which server takes the least time is not told: these times are of different machines, and a \
+             faster machine is no faster server. `x11prof measure` measures them on one:",
+            2,
+        ));
+        let mut machines: Vec<String> = Vec::new();
+        for server in &comparison.servers {
+            let machine = server.machine.as_deref().unwrap_or("no machine named");
+            let line = format!("  {}: {}", plain(&server.name), plain(machine));
+            if !machines.contains(&line) {
+                text.push_str(&page.wrap(&line, 4));
+                machines.push(line);
+            }
+        }
+        return text;
     }
     for (network, best) in comparison.fastest() {
         if let Some(best) = best {
-            let name = plain(&best.name);
-            text.push_str(&format!(
-                "\nLeast time over the {count} of {all} messages that all of them price: \
-                 {name}, {:.3} ms ({})\n",
-                best.comparable_ms,
-                network_text(network)
+            text.push_str(&page.wrap(
+                &format!(
+                    "Least time for the {count} of {all} requests that all of them price: {}, {} ({})",
+                    plain(&best.name),
+                    duration(best.comparable_ms),
+                    network_words(network)
+                ),
+                2,
             ));
         }
     }
+    text
 }
 
-/// Why nobody is named the fastest.
-fn different_machines(comparison: &Comparison, text: &mut String) {
-    text.push_str(
-        "\nWhich server takes the least time is not told: these are times of different machines, \
-         and a\nfaster machine is no faster server. `x11prof measure` measures them on one.\n",
-    );
-    let mut told = Vec::new();
-    for server in &comparison.servers {
-        let machine = server.machine.as_deref().unwrap_or("no machine named");
-        let line = format!("  {}: {}\n", plain(&server.name), plain(machine));
-        if !told.contains(&line) {
-            text.push_str(&line);
-            told.push(line);
-        }
+/// A line for each server, with what its time is made of.
+fn servers(comparison: &Comparison) -> Table {
+    let has_network = comparison.servers.iter().any(|of| of.network_ms > 0.0);
+    let mut headings = vec!["Server", "Basis", "Time ms"];
+    if has_network {
+        headings.extend(["Server", "Network"]);
     }
+    headings.extend(["Ratio", "All price", "Ratio", "No price"]);
+    let mut table = match has_network {
+        true => Table::new([]).left([1]).spare([3, 1]),
+        false => Table::new([]).left([1]),
+    };
+    table.headings(headings.iter().map(|heading| (*heading).to_owned()));
+    let times = |ratio: Option<f64>| {
+        ratio.map_or_else(
+            || "-".to_owned(),
+            |r| {
+                let places = if r < 100.0 { 2 } else { 0 };
+                format!("{r:.places$}")
+            },
+        )
+    };
+    for (label, of) in labels(comparison).into_iter().zip(&comparison.servers) {
+        let places = decimals(of.total_ms);
+        let mut cells = vec![
+            label,
+            crate::profile::basis_word(of.basis).to_owned(),
+            format!("{:.places$}", of.total_ms),
+        ];
+        if has_network {
+            cells.push(format!("{:.places$}", of.server_ms));
+            cells.push(format!("{:.places$}", of.network_ms));
+        }
+        cells.extend([
+            times(of.ratio),
+            format!("{:.places$}", of.comparable_ms),
+            times(of.comparable_ratio),
+            of.unpriced.to_string(),
+        ]);
+        table.row(cells);
+    }
+    table
+}
+
+/// Table 7 with transport charged to the requests that caused it, in as many pieces as the page needs.
+fn requests(comparison: &Comparison, page: &Page) -> String {
+    let labels = labels(comparison);
+    let mut lines: Vec<&ComparedRequest> = comparison.requests.iter().collect();
+    // What is expensive anywhere comes first.
+    let share_of = |line: &ComparedRequest| {
+        let shares = line.servers.iter().zip(&comparison.servers);
+        shares
+            .map(|(cell, of)| share(cell.charged_ms, of))
+            .fold(0.0, f64::max)
+    };
+    lines.sort_by(|a, b| share_of(b).total_cmp(&share_of(a)));
+    let shown = match lines.len() <= page.rows.saturating_add(1) {
+        true => lines.len(),
+        false => page.rows,
+    };
+    let (first, others) = lines.split_at(shown);
+    let count = |lines: &[&ComparedRequest]| lines.iter().map(|line| line.count).sum::<u64>();
+    let sum = |lines: &[&ComparedRequest], at: usize| -> f64 {
+        let cells = lines.iter().filter_map(|line| line.servers.get(at));
+        cells.map(|cell| cell.charged_ms).sum()
+    };
+    let mut text = String::new();
+    for servers in pieces(&labels, page, 1) {
+        let places = |at: usize| decimals(comparison.servers[at].total_ms);
+        let ms = |at: usize, ms: f64| format!("{ms:.*}", places(at));
+        let mut table = Table::new(["Request", "Count"]);
+        table.headings(
+            labels[servers.clone()]
+                .iter()
+                .map(|label| crate::page::name(label, COLUMN)),
+        );
+        for line in first {
+            let cells = servers
+                .clone()
+                .filter_map(|at| Some((at, line.servers.get(at)?)));
+            let cells = cells.map(|(at, cell)| {
+                let dominates = if cell.dominates { "+" } else { "" };
+                match cell.unpriced {
+                    0 => format!("{dominates}{}", ms(at, cell.charged_ms)),
+                    unpriced if unpriced >= line.count && cell.charged_ms <= 0.0 => {
+                        NO_PRICE.to_owned()
+                    }
+                    _ => format!("{dominates}*{}", ms(at, cell.charged_ms)),
+                }
+            });
+            table.row(
+                [line.name.clone(), line.count.to_string()]
+                    .into_iter()
+                    .chain(cells),
+            );
+        }
+        if !others.is_empty() {
+            let head = [
+                format!("… {} more", others.len()),
+                count(others).to_string(),
+            ];
+            table.row(
+                head.into_iter()
+                    .chain(servers.clone().map(|at| ms(at, sum(others, at)))),
+            );
+        }
+        let rest = |at: usize| (comparison.servers[at].total_ms - sum(&lines, at)).max(0.0);
+        let head = ["(events, connections)".to_owned(), String::new()];
+        table.row(
+            head.into_iter()
+                .chain(servers.clone().map(|at| ms(at, rest(at)))),
+        );
+        let head = ["All".to_owned(), count(&lines).to_string()];
+        let all = servers
+            .clone()
+            .map(|at| ms(at, comparison.servers[at].total_ms));
+        table.row(head.into_iter().chain(all));
+        table.bold();
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&table.on(page));
+    }
+    text
+}
+
+fn legend(comparison: &Comparison, page: &Page) -> String {
+    let mut text = "Milliseconds. All price: time for what all can price. + together these take half of the server's time.".to_owned();
+    if comparison.servers.iter().any(|of| of.unpriced > 0) {
+        text.push_str(
+            " * some of these have no price there and count as no time: compare what all of them price. \
+             `x11prof measure --for TRACE` measures the others.",
+        );
+    }
+    if !page.all {
+        text.push_str(" --all shows every request.");
+    }
+    let lines = page.wrap(&text, 0);
+    lines
+        .lines()
+        .map(|line| page.paint(Ink::Faint, line) + "\n")
+        .collect()
+}
+
+/// The servers in pieces that fit the page, `each` columns for one.
+fn pieces(labels: &[String], page: &Page, each: usize) -> Vec<std::ops::Range<usize>> {
+    let left = page.columns().saturating_sub(24 + 2 + 8);
+    let widest = labels
+        .iter()
+        .map(|label| label.chars().count().clamp(9, COLUMN))
+        .max();
+    let in_one = (left / (each * (widest.unwrap_or(COLUMN) + 2))).max(1);
+    let starts = (0..labels.len()).step_by(in_one);
+    starts
+        .map(|start| start..(start + in_one).min(labels.len()))
+        .collect()
 }
 
 /// Figure 10: how each server's time is divided between itself and each network.
-fn network_table(comparison: &Comparison, top: Option<usize>) -> Table {
-    let mut table = Table::new(["Request Name"]);
-    table.headings(
-        labels(comparison)
-            .into_iter()
-            .flat_map(|label| [format!("{label}: server"), "network".to_owned()]),
-    );
-    let cells = |server: f64, network: f64, of: &ComparedServer| {
-        [server, network].map(|part| format!("{:.2}%", share(part, of)))
-    };
-    for line in comparison.requests.iter().take(top.unwrap_or(usize::MAX)) {
-        let parts = line.servers.iter().zip(&comparison.servers);
-        let parts = parts.flat_map(|(cell, of)| cells(cell.server_ms, cell.network_ms, of));
-        table.row(std::iter::once(plain(&line.name).into_owned()).chain(parts));
+fn figure_10(comparison: &Comparison, page: &Page) -> String {
+    let labels = labels(comparison);
+    let mut text = String::new();
+    for servers in pieces(&labels, page, 2) {
+        let mut table = Table::new(["Request"]);
+        table.headings(
+            labels[servers.clone()]
+                .iter()
+                .flat_map(|label| [crate::page::name(label, COLUMN), "network".to_owned()]),
+        );
+        let of = &comparison.servers[servers.clone()];
+        let parts = |server: f64, network: f64, of: &ComparedServer| {
+            [server, network].map(|part| format!("{:.1}", share(part, of)))
+        };
+        let cells = |line: &ComparedRequest| -> Vec<String> {
+            let cells = line.servers[servers.clone()].iter().zip(of);
+            cells
+                .flat_map(|(cell, of)| parts(cell.server_ms, cell.network_ms, of))
+                .collect()
+        };
+        for line in comparison.requests.iter().take(page.rows) {
+            table.row([vec![line.name.clone()], cells(line)].concat());
+        }
+        let transport = of.iter().flat_map(|of| {
+            let server = (of.transport_ms - of.transport_network_ms).max(0.0);
+            parts(server, of.transport_network_ms, of)
+        });
+        table.row(std::iter::once("Transport".to_owned()).chain(transport));
+        let all = of
+            .iter()
+            .flat_map(|of| parts(of.server_ms, of.network_ms, of));
+        table.row(std::iter::once("All".to_owned()).chain(all));
+        text.push_str(&table.on(page));
     }
-    let transport = comparison.servers.iter().flat_map(|of| {
-        let server = (of.transport_ms - of.transport_network_ms).max(0.0);
-        cells(server, of.transport_network_ms, of)
-    });
-    table.row(std::iter::once("Transport".to_owned()).chain(transport));
-    let totals = comparison.servers.iter();
-    let totals = totals.flat_map(|of| cells(of.server_ms, of.network_ms, of));
-    table.row(std::iter::once("All Messages".to_owned()).chain(totals));
-    table
+    text
 }
 
 /// A line for each what-if factor.

@@ -5,7 +5,14 @@ use std::fmt::{self, Write};
 use x11prof_analyzer::PartitionReport;
 
 /// The line as Table 8 has it, and what there is to judge the estimate by.
-pub(crate) fn write_partition(f: &mut String, of: &PartitionReport) -> fmt::Result {
+pub(super) fn partition(of: &PartitionReport) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_partition(&mut text, of);
+    text
+}
+
+fn write_partition(f: &mut String, of: &PartitionReport) -> fmt::Result {
     let ms = |value: Option<f64>| {
         value.map_or_else(|| "not in the trace".to_owned(), |ms| format!("{ms:.3} ms"))
     };

@@ -3,6 +3,8 @@
 use serde::de::DeserializeOwned;
 use x11prof_analyzer::{Comparison, ProfileReport};
 
+use crate::Page;
+
 /// What is in a snapshot below its head.
 fn of_snapshot<T: DeserializeOwned>(snapshot: &str) -> T {
     let json = &snapshot[snapshot.find("\n{").unwrap()..];
@@ -14,7 +16,7 @@ fn the_text_of_a_profile() {
     let report: ProfileReport = of_snapshot(include_str!(
         "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__small_json.snap"
     ));
-    insta::assert_snapshot!("small_text", super::text(&report, None));
+    insta::assert_snapshot!("small_text", super::text(&report, &Page::default().whole()));
 }
 
 #[test]
@@ -24,6 +26,6 @@ fn the_text_of_a_comparison() {
     ));
     insta::assert_snapshot!(
         "comparison_text",
-        crate::comparison::text(&comparison, None)
+        crate::comparison::text(&comparison, &Page::default())
     );
 }

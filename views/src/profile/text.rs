@@ -1,242 +1,183 @@
-//! The execution profile as text, with the columns of the paper's Tables 2 and 3.
+//! The execution profile as text: the verdict, the requests that cost most, the doubts; all of it where the page
+//! wants all.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
-use x11prof_analyzer::{Basis, NetworkReport, ProfileReport, RequestReport, percent};
-use x11prof_cost_model::Clock;
+use x11prof_analyzer::{ProfileReport, RequestReport, percent};
 
-use super::partition::write_partition;
-use super::transport::transport_parts;
-use super::warnings::write_warnings;
-use crate::comparison::text::scaled_text;
-use crate::table::{Table, plain};
-use crate::units::counted;
+use super::doubts::doubts;
+use super::rest::rest;
+use super::verdict::verdict;
+use crate::page::{Ink, Page};
+use crate::table::Table;
+use crate::units::{decimals, duration, share};
 use crate::{grabs, resources};
 
-/// Kinds of events shown; the JSON has them all.
-const SHOWN: usize = 10;
-
-/// The report for people; of the requests only the first `top`, where that is given.
-pub fn text(report: &ProfileReport, top: Option<usize>) -> String {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = write_text(report, &mut text, top);
+/// The report for people.
+pub fn text(report: &ProfileReport, page: &Page) -> String {
+    let mut text = verdict(report, page);
+    text.push('\n');
+    text.push_str(&table(report, page).on(page));
+    text.push_str(&legend(report, page));
+    if page.all {
+        text.push_str(&rest(report, page));
+    }
+    if let Some(held) = &report.resources {
+        text.push_str(&resources::text(held, page));
+    }
+    if let Some(kept) = &report.grabs {
+        text.push_str(&grabs::text(kept, page));
+    }
+    text.push_str(&doubts(report, page));
     text
 }
 
-fn write_text(report: &ProfileReport, out: &mut String, top: Option<usize>) -> fmt::Result {
-    head(report, out)?;
-    writeln!(out)?;
-    write!(out, "{}", table(report, top))?;
-    writeln!(out)?;
-    round_trips(report, out)?;
-    events(report, out)?;
-    accuracy(report, out)?;
-    if let Some(held) = &report.resources {
-        out.write_str(&resources::text(held))?;
-    }
-    if let Some(report) = &report.grabs {
-        out.write_str(&grabs::text(report))?;
-    }
-    write_warnings(out, &report.warnings)
+/// Whether a network was given: without one, its columns say nothing.
+pub(crate) fn has_network(report: &ProfileReport) -> bool {
+    report.network.bytes_per_second.is_some() || report.network.rtt_ms > 0.0
 }
 
-fn head(report: &ProfileReport, out: &mut String) -> fmt::Result {
-    let trace = &report.trace;
-    writeln!(
-        out,
-        "Trace {}: {:.3} s, {} requests on {}{}",
-        plain(&trace.path),
-        trace.duration_ms / 1e3,
-        report.total.count,
-        counted(trace.connection_count, "connection"),
-        if trace.complete { "" } else { ", cut off" },
-    )?;
-    let clock = report.server.clock.map_or("", |clock| match clock {
-        Clock::Cpu => " (CPU time)",
-        Clock::Wall => " (wall clock)",
-    });
-    writeln!(out, "Server time: {}", basis(report.server.basis))?;
-    writeln!(
-        out,
-        "Server parameters: {}{clock}",
-        plain(&report.server.name)
-    )?;
-    if let Some(by) = &report.server.brought {
-        writeln!(out, "Brought here from {}: {by}", plain(&by.from))?;
-    }
-    writeln!(out, "{}", network(&report.network))?;
-    out.write_str(&scaled_text(&report.scaled))
+/// A line of the table.
+struct Line {
+    name: String,
+    server_ms: f64,
+    network_ms: f64,
+    count: u64,
 }
 
-fn table(report: &ProfileReport, top: Option<usize>) -> Table {
-    let (heading, lines) = match &report.groups {
-        Some(groups) => (group_heading(&groups.by), &groups.lines),
-        None => ("Request Name", &report.requests),
+impl Line {
+    fn of(line: &RequestReport) -> Line {
+        let server_ms = line.server_ms + line.transport_ms;
+        Line {
+            name: line.name.clone(),
+            server_ms,
+            network_ms: (line.charged_ms - server_ms).max(0.0),
+            count: line.count,
+        }
+    }
+
+    fn time(&self) -> f64 {
+        self.server_ms + self.network_ms
+    }
+
+    /// All of `lines` as one.
+    fn together(name: String, lines: &[Line]) -> Line {
+        Line {
+            name,
+            server_ms: lines.iter().map(|line| line.server_ms).sum(),
+            network_ms: lines.iter().map(|line| line.network_ms).sum(),
+            count: lines.iter().map(|line| line.count).sum(),
+        }
+    }
+}
+
+/// Requests or groups with the transport that they caused, the most expensive first, and what none of them caused.
+fn lines(report: &ProfileReport) -> Vec<Line> {
+    let (of, grouped) = match &report.groups {
+        Some(groups) => (&groups.lines, true),
+        None => (&report.requests, false),
     };
-    let mut table = Table::new([
-        heading,
-        "Time (ms)",
-        "% of total",
-        "Compute part (%)",
-        "Network part (%)",
-        "No. of msgs",
-        "% of total",
-        "Time/call (ms)",
-    ]);
-    let shown = top.unwrap_or(usize::MAX).min(lines.len());
-    let (first, rest) = lines.split_at(shown);
-    for line in first {
-        let (count, share) = (line.count, line.percent_of_count);
-        table.row(row(
-            report,
-            &line.name,
-            line.server_ms,
-            line.network_ms,
-            count,
-            Some(share),
-        ));
+    let mut lines: Vec<Line> = of.iter().map(Line::of).collect();
+    // Groups have their events.
+    if !grouped && report.transport.events > 0 {
+        lines.push(Line {
+            name: "(events)".to_owned(),
+            server_ms: report.transport.event_ms,
+            network_ms: report.events.iter().map(|event| event.network_ms).sum(),
+            count: report.transport.events,
+        });
     }
-    if !rest.is_empty() {
-        let sum = |part: fn(&RequestReport) -> f64| rest.iter().map(part).sum::<f64>();
-        let (server, network) = (sum(|line| line.server_ms), sum(|line| line.network_ms));
-        let count = rest.iter().map(|line| line.count).sum();
-        let share = sum(|line| line.percent_of_count);
-        let name = format!("... {} more", rest.len());
-        table.row(row(report, &name, server, network, count, Some(share)));
-    }
-    for part in transport_parts(report) {
-        let name = format!("Transport: {}", part.name);
-        table.row(row(
-            report,
-            &name,
-            part.server_ms,
-            part.network_ms,
-            part.count,
-            None,
-        ));
-    }
+    let all = Line::together(String::new(), &lines);
     let total = &report.total;
-    let all = Some(100.0);
-    table.row(row(
-        report,
-        "Grand Total",
-        total.server_ms,
-        total.network_ms,
-        total.count,
-        all,
-    ));
+    let server_ms = total.server_ms - all.server_ms;
+    let network_ms = total.network_ms - all.network_ms;
+    // What is smaller is the sums' rounding.
+    if server_ms + network_ms > 1e-6 * total.time_ms {
+        lines.push(Line {
+            name: "(connections, own work)".to_owned(),
+            server_ms: server_ms.max(0.0),
+            network_ms: network_ms.max(0.0),
+            count: 0,
+        });
+    }
+    lines.sort_by(|a, b| b.time().total_cmp(&a.time()).then(b.count.cmp(&a.count)));
+    lines
+}
+
+fn table(report: &ProfileReport, page: &Page) -> Table {
+    let heading = match report.groups.as_ref().map(|groups| groups.by.as_str()) {
+        None => "Request",
+        Some("client") => "Client",
+        Some("window") => "Window",
+        Some("drawable") => "Drawable",
+        Some(_) => "Atom",
+    };
+    let network = has_network(report);
+    let mut table = match network {
+        true => Table::new([
+            heading, "Time ms", "Share", "Server", "Network", "Count", "Each",
+        ])
+        .spare([6, 3]),
+        false => Table::new([heading, "Time ms", "Share", "Count", "Each"]).spare([4]),
+    };
+    let total = report.total.time_ms;
+    let places = decimals(total);
+    let mut row = |line: &Line| {
+        let mut cells = vec![
+            line.name.clone(),
+            format!("{:.places$}", line.time()),
+            share(percent(line.time(), total)),
+        ];
+        if network {
+            cells.push(format!("{:.places$}", line.server_ms));
+            cells.push(format!("{:.places$}", line.network_ms));
+        }
+        cells.push(match line.count {
+            0 => String::new(),
+            count => count.to_string(),
+        });
+        cells.push(match line.count {
+            0 => String::new(),
+            count => duration(line.time() / count as f64),
+        });
+        table.row(cells);
+        table.bar(line.time() / total.max(f64::MIN_POSITIVE));
+    };
+    let lines = lines(report);
+    // One more line says as much as how many there are more.
+    let shown = match lines.len() <= page.rows.saturating_add(1) {
+        true => lines.len(),
+        false => page.rows,
+    };
+    let (first, others) = lines.split_at(shown);
+    first.iter().for_each(&mut row);
+    if !others.is_empty() {
+        row(&Line::together(format!("… {} more", others.len()), others));
+    }
+    row(&Line {
+        name: "Total".to_owned(),
+        server_ms: report.total.server_ms,
+        network_ms: report.total.network_ms,
+        count: report.total.count,
+    });
+    table.no_bar();
+    table.bold();
     table
 }
 
-/// A line of the table: server's and network's time, number of messages and their share.
-fn row(
-    report: &ProfileReport,
-    name: &str,
-    server: f64,
-    network: f64,
-    count: u64,
-    share: Option<f64>,
-) -> [String; 8] {
-    let total = report.total.time_ms;
-    let time = server + network;
-    let per_call = if count > 0 { time / count as f64 } else { 0.0 };
-    [
-        plain(name).into_owned(),
-        format!("{time:.3}"),
-        format!("{:.2}%", percent(time, total)),
-        format!("{:.2}%", percent(server, total)),
-        format!("{:.2}%", percent(network, total)),
-        count.to_string(),
-        share
-            .map(|share| format!("{share:.2}%"))
-            .unwrap_or_default(),
-        format!("{per_call:.6}"),
-    ]
-}
-
-/// How many requests are charged the latency (equation 7), and what that comes to.
-fn round_trips(report: &ProfileReport, out: &mut String) -> fmt::Result {
-    let count: u64 = report.requests.iter().map(|line| line.blocking).sum();
-    let latency = count as f64 * report.network.rtt_ms;
-    let of = counted(count, "request");
-    writeln!(
-        out,
-        "Round trips: {of} waited for, {latency:.3} ms of latency"
-    )
-}
-
-/// The kinds of events, which the transport's line adds up.
-fn events(report: &ProfileReport, out: &mut String) -> fmt::Result {
-    let kinds = report.events.iter().take(SHOWN).map(|event| {
-        let time = event.server_ms + event.network_ms;
-        format!("{} {} ({time:.3} ms)", event.count, plain(&event.name))
-    });
-    let kinds: Vec<String> = kinds.collect();
-    if kinds.is_empty() {
-        return Ok(());
+fn legend(report: &ProfileReport, page: &Page) -> String {
+    let mut text = match has_network(report) {
+        true => "Time: of server and network, with waking, reading, answering",
+        false => "Time: of the server, with waking, reading and answering",
     }
-    let more = match report.events.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(", {}", counted(more as u64, "more kind")),
-    };
-    writeln!(out, "Events: {}{more}", kinds.join(", "))
-}
-
-/// What there is to judge the estimate by.
-fn accuracy(report: &ProfileReport, out: &mut String) -> fmt::Result {
-    let total = &report.total;
-    let sum = |part: fn(&RequestReport) -> u64| report.requests.iter().map(part).sum::<u64>();
-    writeln!(
-        out,
-        "Priced: {} of {} requests ({} exact, {} interpolated, {} substituted)",
-        total.count - total.unpriced.min(total.count),
-        total.count,
-        sum(|line| line.exact),
-        sum(|line| line.interpolated),
-        sum(|line| line.substituted),
-    )?;
-    // The kernel's total has no bounds.
-    if report.server.basis != Basis::Measured {
-        writeln!(
-            out,
-            "Bounds: the calibration allows {:.3} to {:.3} ms in all",
-            total.low_ms, total.high_ms,
-        )?;
+    .to_owned();
+    if !page.all {
+        text.push_str("; --all: the rest");
     }
-    write_partition(out, &report.client_and_server)
-}
-
-fn group_heading(by: &str) -> &'static str {
-    match by {
-        "client" => "Client",
-        "window" => "Window",
-        "drawable" => "Drawable",
-        _ => "Atom",
+    let mut out = String::new();
+    for line in page.wrap(&text, 0).lines() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{}", page.paint(Ink::Faint, line));
     }
-}
-
-/// `Network speed = 100.00 KBytes/sec, Latency = 10.00 ms`, as the paper prints it.
-pub(crate) fn network(of: &NetworkReport) -> String {
-    let speed = match of.bytes_per_second {
-        Some(speed) => format!("{:.2} KBytes/sec", speed / 1e3),
-        None => "unlimited".to_owned(),
-    };
-    let compression = match of.compression {
-        Some(ratio) => format!(", Compression = {ratio}"),
-        None => String::new(),
-    };
-    format!(
-        "Network speed = {speed}, Latency = {:.2} ms{compression}",
-        of.rtt_ms
-    )
-}
-
-/// In a line of a report.
-pub(crate) fn basis(of: Basis) -> &'static str {
-    match of {
-        Basis::Measured => "measured (the kernel's clock, divided by prices)",
-        Basis::Carried => "carried over (measured, times price there / price here)",
-        Basis::Modelled => "modelled (prices alone)",
-    }
+    out
 }

@@ -1,6 +1,7 @@
 //! Message statistics: text and CSV.
 
 mod bars;
+mod summary;
 mod text;
 
 pub use crate::csv_tables::statistics as csv;

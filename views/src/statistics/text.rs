@@ -5,16 +5,21 @@ use x11prof_analyzer::{
 };
 
 use super::bars::bars;
+use super::summary::summary;
+use crate::page::Page;
 use crate::table::{Table, plain};
 
-/// The statistics for people.
-pub fn text(report: &StatisticsReport) -> String {
+/// The statistics for people: on one screen, or where the page wants all, laid out as the paper's tables.
+pub fn text(report: &StatisticsReport, page: &Page) -> String {
+    if !page.all {
+        return summary(report, page);
+    }
     let mut text = String::new();
     for category in &report.categories {
-        text.push_str(&category_text(category));
+        text.push_str(&category_text(category, page));
     }
     for message in &report.messages {
-        text.push_str(&message_text(message));
+        text.push_str(&message_text(message, page));
     }
     let all = report
         .categories
@@ -30,21 +35,21 @@ pub fn text(report: &StatisticsReport) -> String {
              sketch's, right to a 128th\n",
         );
     }
-    text
+    page.fold(&text)
 }
 
-fn category_text(of: &CategoryReport) -> String {
-    let mut text = statistics(&of.name, &of.inter_arrival_ms, &of.zeros_removed_ms);
-    text.push_str(&sizes("Size distribution (bytes):", &of.bytes));
+fn category_text(of: &CategoryReport, page: &Page) -> String {
+    let mut text = statistics(&of.name, &of.inter_arrival_ms, &of.zeros_removed_ms, page);
+    text.push_str(&sizes("Size distribution (bytes):", &of.bytes, page));
     if !of.by_message.is_empty() {
-        text.push_str(&bytes_by_message(of));
+        text.push_str(&bytes_by_message(of, page));
         text.push('\n');
     }
     text
 }
 
 /// Table 5.
-fn bytes_by_message(of: &CategoryReport) -> String {
+fn bytes_by_message(of: &CategoryReport, page: &Page) -> String {
     let heading = match of.name.as_str() {
         "Requests" => "Request messages",
         "Replies" => "Reply messages",
@@ -67,33 +72,38 @@ fn bytes_by_message(of: &CategoryReport) -> String {
         format!("{} bytes", of.total_bytes),
         count.to_string(),
     ]);
-    table.to_string()
+    table.on(page)
 }
 
 /// Table 6.
-fn message_text(of: &MessageReport) -> String {
+fn message_text(of: &MessageReport, page: &Page) -> String {
     let name = match of.category.as_str() {
         "Replies" => format!("{} replies", of.name),
         _ => of.name.clone(),
     };
-    let mut text = statistics(&name, &of.inter_arrival_ms, &of.zeros_removed_ms);
+    let mut text = statistics(&name, &of.inter_arrival_ms, &of.zeros_removed_ms, page);
     match &of.op_size {
         Some(op_size) => {
-            text.push_str(&sizes("Size distribution (op-size):", op_size));
-            text.push_str(&sizes("Size distribution (bytes):", &of.bytes));
+            text.push_str(&sizes("Size distribution (op-size):", op_size, page));
+            text.push_str(&sizes("Size distribution (bytes):", &of.bytes, page));
         }
-        None => text.push_str(&sizes("Size distribution (bytes):", &of.bytes)),
+        None => text.push_str(&sizes("Size distribution (bytes):", &of.bytes, page)),
     }
     text
 }
 
-fn statistics(name: &str, all: &DistributionReport, zeros_removed: &DistributionReport) -> String {
+fn statistics(
+    name: &str,
+    all: &DistributionReport,
+    zeros_removed: &DistributionReport,
+    page: &Page,
+) -> String {
     let mut text = format!("***** Statistics for {} *****\n", plain(name));
     text.push_str("Inter-arrival time distribution (ms):\n");
     let mut table = Table::new(HEADINGS);
     table.row(row("(All points)", all, time));
     table.row(row("(Zeros removed)", zeros_removed, time));
-    text.push_str(&table.to_string());
+    text.push_str(&table.on(page));
     if let Some(cells) = &all.histogram {
         text.push_str(&histogram(cells, duration));
     }
@@ -101,11 +111,11 @@ fn statistics(name: &str, all: &DistributionReport, zeros_removed: &Distribution
     text
 }
 
-fn sizes(heading: &str, distribution: &DistributionReport) -> String {
+fn sizes(heading: &str, distribution: &DistributionReport, page: &Page) -> String {
     let mut text = format!("{heading}\n");
     let mut table = Table::new(HEADINGS);
     table.row(row("(All points)", distribution, size));
-    text.push_str(&table.to_string());
+    text.push_str(&table.on(page));
     if let Some(cells) = &distribution.histogram {
         text.push_str(&histogram(cells, |edge| edge.to_string()));
     }

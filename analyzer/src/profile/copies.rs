@@ -1,0 +1,122 @@
+//! Which window a pixmap's pixels end in: that to which it is first copied. Programs draw into a pixmap, copy it
+//! to a window, and free it; its drawing is the window's.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::{Body, Request};
+use x11prof_session::Session;
+
+use super::groups::DrawableKey;
+
+/// Pixmaps remembered at most; the oldest that are freed go first.
+const PIXMAPS: usize = 100_000;
+/// Pixmaps are copied to pixmaps; no longer than this.
+const LONGEST_CHAIN: usize = 16;
+
+/// A pixmap in its life: ids are used again.
+pub(crate) type Life = u64;
+
+/// Where a pixmap goes.
+#[derive(Debug, Clone, Copy)]
+enum Goes {
+    Window(DrawableKey),
+    Pixmap(Life),
+}
+
+/// The pixmaps and where they go.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    next: Life,
+    lives: HashMap<DrawableKey, Life>,
+    goes: HashMap<Life, Goes>,
+}
+
+impl Copies {
+    /// A pixmap is created.
+    pub(crate) fn created(&mut self, pixmap: DrawableKey) {
+        if self.lives.len() >= PIXMAPS {
+            self.lives.clear();
+        }
+        if self.goes.len() >= 2 * PIXMAPS {
+            let old = self.next.saturating_sub(PIXMAPS as Life);
+            self.goes.retain(|life, _| *life >= old);
+        }
+        self.next += 1;
+        self.lives.insert(pixmap, self.next);
+    }
+
+    /// The life of what is a pixmap now.
+    pub(crate) fn life(&self, drawable: DrawableKey) -> Option<Life> {
+        self.lives.get(&drawable).copied()
+    }
+
+    /// What is drawn in `from` is copied to `to`.
+    pub(crate) fn copied(&mut self, from: DrawableKey, to: DrawableKey) {
+        let Some(life) = self.life(from) else { return };
+        let goes = match self.life(to) {
+            Some(same) if same == life => return,
+            Some(pixmap) => Goes::Pixmap(pixmap),
+            None => Goes::Window(to),
+        };
+        self.goes.entry(life).or_insert(goes);
+    }
+
+    /// The window in which a pixmap ends; `None` where it is copied to none.
+    pub(crate) fn window(&self, mut life: Life) -> Option<DrawableKey> {
+        for _ in 0..LONGEST_CHAIN {
+            match self.goes.get(&life)? {
+                Goes::Window(window) => return Some(*window),
+                Goes::Pixmap(next) => life = *next,
+            }
+        }
+        None
+    }
+}
+
+/// What `request` copies from, and to; nothing where it copies nothing. A picture stands for its drawable.
+pub(crate) fn copied(session: &Session, request: &Request<'_>) -> Option<([Option<u32>; 2], u32)> {
+    let body = Body::of(request);
+    let picture = |at| session.picture_drawable(body.u32(at)?);
+    match request.name.as_str() {
+        "CopyArea" | "CopyPlane" => Some(([body.u32(0), None], body.u32(4)?)),
+        "Present:Pixmap" => Some(([body.u32(4), None], body.u32(0)?)),
+        "RENDER:Composite" => Some(([picture(4), picture(8)], picture(12)?)),
+        "RENDER:Trapezoids"
+        | "RENDER:Triangles"
+        | "RENDER:CompositeGlyphs8"
+        | "RENDER:CompositeGlyphs16"
+        | "RENDER:CompositeGlyphs32" => Some(([picture(4), None], picture(8)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Copies;
+
+    #[test]
+    fn a_pixmap_ends_where_it_is_copied_first() {
+        let key = |id| (id, None);
+        let mut copies = Copies::default();
+        copies.created(key(1));
+        copies.created(key(2));
+        let [first, second] = [1, 2].map(|id| copies.life(key(id)).unwrap());
+        copies.copied(key(1), key(2));
+        assert_eq!(copies.window(first), None);
+        copies.copied(key(2), key(9));
+        copies.copied(key(2), key(8));
+        assert_eq!(copies.window(first), Some(key(9)));
+        // The same id in another life.
+        copies.created(key(1));
+        let again = copies.life(key(1)).unwrap();
+        assert_eq!(
+            (copies.window(again), copies.window(second)),
+            (None, Some(key(9)))
+        );
+        // Pixmaps that are copied to each other.
+        copies.created(key(3));
+        copies.copied(key(1), key(3));
+        copies.copied(key(3), key(1));
+        assert_eq!(copies.window(again), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! The terminal that results go to: how wide it is, whether it has colours, and its pager.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use x11prof_views::{Page, ROWS, WIDTH};
+
+/// The page that a text for `to` is written for, or for standard output: `all` of it, or `top` rows.
+pub(crate) fn page(to: Option<&Path>, all: bool, top: Option<usize>) -> Page {
+    let terminal = to.is_none() && io::stdout().is_terminal();
+    let page = Page {
+        width: match terminal {
+            true => width().unwrap_or(WIDTH),
+            false => WIDTH,
+        },
+        colour: terminal && has_colours(),
+        ..Page::default()
+    };
+    let page = if all { page.whole() } else { page };
+    Page {
+        rows: top.unwrap_or(if all { usize::MAX } else { ROWS }),
+        ..page
+    }
+}
+
+fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0)
+}
+
+/// Not where the user says so (no-color.org), nor on a terminal that knows no codes.
+fn has_colours() -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// A program that shows long results a screen at a time.
+pub(super) struct Pager {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Pager {
+    /// Starts $PAGER, or less as git does, where standard output is a terminal; `None` where there is none, or none
+    /// is wanted (an empty PAGER, or cat).
+    pub(super) fn start() -> Option<Pager> {
+        if !io::stdout().is_terminal() {
+            return None;
+        }
+        let wanted = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
+        if matches!(wanted.trim(), "" | "cat") {
+            return None;
+        }
+        let mut command = Command::new("sh");
+        // As git has them: quit where it fits one screen, keep colours, leave the screen as it is.
+        for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
+        // Where there is no such program the text passes through.
+        let mut child = command
+            .args([
+                "-c",
+                "command -v \"${1%% *}\" >/dev/null || exec cat; eval \"exec $1\"",
+                "sh",
+                &wanted,
+            ])
+            .stdin(Stdio::piped())
+            .spawn()
+            .ok()?;
+        // Ctrl-C is for the pager as long as it shows.
+        crate::ignore(signal_hook::consts::SIGINT);
+        let input = child.stdin.take();
+        Some(Pager { child, input })
+    }
+
+    /// Waits until the user has seen enough.
+    pub(super) fn finish(mut self) {
+        drop(self.input.take());
+        // How it ended is the user's business.
+        let _ = self.child.wait();
+    }
+}
+
+impl Write for Pager {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.input {
+            Some(input) => input.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.input.as_mut().map_or(Ok(()), ChildStdin::flush)
+    }
+}

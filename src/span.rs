@@ -1,0 +1,111 @@
+//! The part of a recording that a report is of: `--from`, `--to`, `--start-up`, `--episode`.
+
+use std::path::Path;
+
+use clap::Args;
+use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, StartUps};
+
+use crate::args::seconds;
+use crate::error::CommandError;
+use crate::pass::Pass;
+
+/// What of the recording is reported; all of it where nothing is given.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SpanArguments {
+    /// Only what came S seconds after the recording's start or later
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    from: Option<f64>,
+    /// Only what came S seconds after the recording's start or earlier
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    to: Option<f64>,
+    /// Only the start-up of the client that took longest to start: until the end of its first frame
+    #[arg(long, conflicts_with_all = ["from", "to", "episode"])]
+    start_up: bool,
+    /// Only the N-th longest episode (see `episodes`)
+    #[arg(long, value_name = "N", conflicts_with_all = ["from", "to"],
+          value_parser = clap::value_parser!(u32).range(1..))]
+    episode: Option<u32>,
+}
+
+/// A part of a recording, in seconds after its start.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Span {
+    pub(crate) from: Option<f64>,
+    pub(crate) to: Option<f64>,
+}
+
+impl SpanArguments {
+    /// The part that is meant of the trace at `path`: a start-up and an episode are looked for there.
+    pub(crate) fn find(&self, path: &Path) -> Result<Span, CommandError> {
+        if self.start_up {
+            return start_up(path);
+        }
+        if let Some(number) = self.episode {
+            return episode(path, number);
+        }
+        let (from, to) = (self.from, self.to);
+        if let (Some(from), Some(to)) = (from, to)
+            && to <= from
+        {
+            return Err(CommandError::usage(format_args!(
+                "--to {to} is not after --from {from}: nothing would be left"
+            )));
+        }
+        Ok(Span { from, to })
+    }
+}
+
+impl Span {
+    /// Whether it is all of the recording.
+    pub(crate) fn is_all(&self) -> bool {
+        *self == Span::default()
+    }
+
+    /// From `start_ms` on for `length_ms`.
+    fn of(start_ms: f64, length_ms: f64) -> Span {
+        Span {
+            from: Some(start_ms.max(0.0) / 1e3),
+            to: Some((start_ms + length_ms) / 1e3),
+        }
+    }
+}
+
+fn start_up(path: &Path) -> Result<Span, CommandError> {
+    let mut starts = StartUps::default();
+    Pass::open(path, None)?.run(|observation| starts.observe(observation))?;
+    let done = starts.finish();
+    let timed = done
+        .iter()
+        .filter_map(|one| Some((one.start_ms, one.latency_ms?)));
+    let slowest = timed.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    slowest
+        .map(|(start, latency)| Span::of(start, latency))
+        .ok_or_else(|| {
+            let why = done.iter().find_map(|one| one.why_none.clone());
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            CommandError::file(path, format_args!("no client started in it{why}"))
+        })
+}
+
+fn episode(path: &Path, number: u32) -> Result<Span, CommandError> {
+    let mut facts = Facts::default();
+    let mut episodes = Episodes::new(&EpisodeOptions::default());
+    Pass::open(path, None)?.run(|observation| {
+        facts.observe(observation);
+        episodes.observe(observation);
+    })?;
+    let report = EpisodesReport::new(&path.to_string_lossy(), &facts, &episodes.finish());
+    let mut longest: Vec<_> = report.episodes.iter().collect();
+    longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
+    let one = usize::try_from(number - 1)
+        .ok()
+        .and_then(|at| longest.get(at));
+    one.map(|one| Span::of(one.start_ms, one.latency_ms))
+        .ok_or_else(|| {
+            CommandError::usage(format_args!(
+                "--episode {number}: there are {} episodes in {}",
+                longest.len(),
+                path.display()
+            ))
+        })
+}

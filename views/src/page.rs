@@ -1,0 +1,188 @@
+//! What a text is written for: how wide it may be, whether it may have colours, how much of it is wanted.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::table::plain;
+
+/// Rows of a table where the user did not say how many.
+pub const ROWS: usize = 10;
+/// The width where no terminal says another, in columns.
+pub const WIDTH: usize = 80;
+/// The narrowest that a text is made for, in columns.
+const NARROWEST: usize = 40;
+
+/// The page that a text is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Its width in columns; no line is longer.
+    pub width: usize,
+    /// Whether it shows colours.
+    pub colour: bool,
+    /// Whether it shows everything, not the answer alone.
+    pub all: bool,
+    /// Rows of a table at most.
+    pub rows: usize,
+}
+
+impl Default for Page {
+    fn default() -> Page {
+        Page {
+            width: WIDTH,
+            colour: false,
+            all: false,
+            rows: ROWS,
+        }
+    }
+}
+
+/// How a piece of text stands out where there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ink {
+    /// Headings and totals.
+    Bold,
+    /// Legends.
+    Faint,
+    /// Bars.
+    Bar,
+    /// Doubts.
+    Doubt,
+}
+
+impl Page {
+    /// One that shows everything.
+    pub fn whole(self) -> Page {
+        Page {
+            all: true,
+            rows: usize::MAX,
+            ..self
+        }
+    }
+
+    /// The width that text is laid out for.
+    pub(crate) fn columns(&self) -> usize {
+        self.width.max(NARROWEST)
+    }
+
+    /// `text` in `ink` (ECMA-48, section 8.3.117), where there are colours.
+    pub(crate) fn paint(&self, ink: Ink, text: &str) -> String {
+        let code = match ink {
+            _ if !self.colour || text.is_empty() => return text.to_owned(),
+            Ink::Bold => "1",
+            Ink::Faint => "2",
+            Ink::Bar => "36",
+            Ink::Doubt => "33",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// `text` with those of its lines wrapped that are longer than the page is wide.
+    pub(crate) fn fold(&self, text: &str) -> String {
+        let fold = |line: &str| match line.width() > self.columns() && !line.contains('\u{1b}') {
+            true => self.wrap(line, line.len() - line.trim_start().len() + 2),
+            false => format!("{line}\n"),
+        };
+        text.lines().map(fold).collect()
+    }
+
+    /// `text` in lines of the page's width; all but the first are indented by `indent`. A word that is longer than
+    /// a line is cut.
+    pub(crate) fn wrap(&self, text: &str, indent: usize) -> String {
+        let width = self.columns();
+        let mut out = String::new();
+        let mut column = 0;
+        // What leads the text stays.
+        let lead = text.len() - text.trim_start_matches(' ').len();
+        out.push_str(&" ".repeat(lead));
+        let mut empty = true;
+        for word in text.split(' ').filter(|word| !word.is_empty()) {
+            let long = word.width();
+            let at = if empty { lead } else { column + 1 };
+            if !empty && at + long > width {
+                out.push('\n');
+                out.push_str(&" ".repeat(indent));
+                column = indent;
+            } else {
+                out.push_str(if empty { "" } else { " " });
+                column = at;
+            }
+            let word = cut(word, width - column.min(width - 1));
+            column += word.width();
+            out.push_str(&word);
+            empty = false;
+        }
+        out.push('\n');
+        out
+    }
+}
+
+/// `text` in at most `width` columns: what stands in its middle goes.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let keep = width.saturating_sub(1);
+    let (head, tail) = (keep - keep / 3, keep / 3);
+    let mut first = String::new();
+    for c in text.chars() {
+        if first.width() + c.to_string().width() > head {
+            break;
+        }
+        first.push(c);
+    }
+    let mut last: Vec<char> = Vec::new();
+    let mut wide = 0;
+    for c in text.chars().rev() {
+        wide += c.to_string().width();
+        if wide > tail {
+            break;
+        }
+        last.push(c);
+    }
+    first.push('…');
+    first.extend(last.iter().rev());
+    first
+}
+
+/// A name from a trace, in at most `width` columns.
+pub(crate) fn name(text: &str, width: usize) -> String {
+    cut(&plain(text), width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ink, Page, cut};
+
+    #[test]
+    fn long_words_lose_their_middle() {
+        assert_eq!(
+            cut("RENDER:CompositeGlyphs16", 24),
+            "RENDER:CompositeGlyphs16"
+        );
+        assert_eq!(cut("RENDER:CompositeGlyphs16", 13), "RENDER:C…hs16");
+        assert_eq!(cut("日本語日本語", 7), "日本…語");
+        assert_eq!(cut("abc", 1), "…");
+    }
+
+    #[test]
+    fn text_is_wrapped_at_words() {
+        let page = Page {
+            width: 40,
+            ..Page::default()
+        };
+        let text = page.wrap("? one two three four five six seven eight nine", 2);
+        assert_eq!(text, "? one two three four five six seven\n  eight nine\n");
+        let long = page.wrap(&"x".repeat(100), 2);
+        assert!(long.contains('…') && long.chars().count() == 41);
+    }
+
+    #[test]
+    fn colours_are_for_terminals() {
+        let page = Page::default();
+        assert_eq!(page.paint(Ink::Bold, "a"), "a");
+        let page = Page {
+            colour: true,
+            ..page
+        };
+        assert_eq!(page.paint(Ink::Bold, "a"), "\u{1b}[1ma\u{1b}[0m");
+    }
+}

@@ -1,0 +1,99 @@
+//! What the first screen leaves out: transport by its parts, events, who ran when, how prices were found.
+
+use x11prof_analyzer::{Basis, ProfileReport, RequestReport, percent};
+
+use super::partition::partition;
+use super::transport::transport_parts;
+use super::warnings::warnings;
+use crate::page::Page;
+use crate::table::{Table, plain};
+use crate::units::{counted, decimals, duration, share};
+
+pub(super) fn rest(report: &ProfileReport, page: &Page) -> String {
+    let mut text = transport(report, page);
+    text.push_str(&events(report, page));
+    text.push_str(&figures(report, page));
+    text.push_str(&warnings(&report.warnings, page));
+    text
+}
+
+/// Transport, which the lines of requests hold already, by its parts.
+fn transport(report: &ProfileReport, page: &Page) -> String {
+    let mut table = Table::new(["Transport", "Time ms", "Share", "Count", "Bytes"]);
+    let places = decimals(report.total.time_ms);
+    for part in transport_parts(report) {
+        let time = part.server_ms + part.network_ms;
+        table.row([
+            part.name.to_owned(),
+            format!("{time:.places$}"),
+            share(percent(time, report.total.time_ms)),
+            part.count.to_string(),
+            part.bytes.to_string(),
+        ]);
+        table.bar(percent(time, report.total.time_ms) / 100.0);
+    }
+    format!("\n{}", table.on(page))
+}
+
+fn events(report: &ProfileReport, page: &Page) -> String {
+    if report.events.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(["Event", "Time ms", "Share", "Count", "Bytes"]);
+    let places = decimals(report.total.time_ms);
+    for event in &report.events {
+        let time = event.server_ms + event.network_ms;
+        table.row([
+            event.name.clone(),
+            format!("{time:.places$}"),
+            share(percent(time, report.total.time_ms)),
+            event.count.to_string(),
+            event.bytes.to_string(),
+        ]);
+        table.bar(percent(time, report.total.time_ms) / 100.0);
+    }
+    format!("\n{}", table.on(page))
+}
+
+/// What there is to judge the figures by.
+fn figures(report: &ProfileReport, page: &Page) -> String {
+    let total = &report.total;
+    let sum = |part: fn(&RequestReport) -> u64| report.requests.iter().map(part).sum::<u64>();
+    let mut text = "\n".to_owned();
+    let trips = sum(|line| line.blocking);
+    text.push_str(&page.wrap(
+        &format!(
+            "Round trips: {} waited for, {} of latency",
+            counted(trips, "request"),
+            duration(trips as f64 * report.network.rtt_ms)
+        ),
+        2,
+    ));
+    text.push_str(&page.wrap(
+        &format!(
+            "Priced: {} of {} ({} exact, {} interpolated, {} substituted)",
+            total.count - total.unpriced.min(total.count),
+            counted(total.count, "request"),
+            sum(|line| line.exact),
+            sum(|line| line.interpolated),
+            sum(|line| line.substituted),
+        ),
+        2,
+    ));
+    // The kernel's total has no bounds.
+    if report.server.basis != Basis::Measured {
+        let (low, high) = (duration(total.low_ms), duration(total.high_ms));
+        text.push_str(&page.wrap(
+            &format!("Bounds by the calibration: {low} to {high} in all"),
+            2,
+        ));
+    }
+    if let Some(by) = &report.server.brought {
+        let from = plain(&by.from).into_owned();
+        text.push_str(&page.wrap(&format!("Prices brought here from {from}: {by}"), 2));
+    }
+    for line in partition(&report.client_and_server).lines() {
+        text.push_str(&page.wrap(line, 2));
+    }
+    text
+}

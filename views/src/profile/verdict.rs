@@ -1,0 +1,202 @@
+//! The answer in at most five lines: what was recorded, how its start went, who took the time.
+
+use x11prof_analyzer::{Basis, NetworkReport, ProfileReport, StartUpReport, percent};
+use x11prof_cost_model::Network;
+
+use super::text::has_network;
+use crate::comparison::text::scaled_text;
+use crate::page::{Ink, Page};
+use crate::table::plain;
+use crate::units::{bytes, counted, duration, share};
+
+/// The network that a start-up is shown for where the user named none.
+const USUAL: &str = "dsl";
+
+pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
+    let mut lines = vec![recorded(report)];
+    lines.extend(start_up(report));
+    lines.push(who(report));
+    lines.extend(over(report));
+    lines.push(basis(report));
+    let mut text = String::new();
+    for (number, line) in lines.iter().take(5).enumerate() {
+        let line = page.wrap(line, 2);
+        match number {
+            0 => text.push_str(&page.paint(Ink::Bold, line.trim_end())),
+            _ => text.push_str(line.trim_end()),
+        }
+        text.push('\n');
+    }
+    for line in scaled_text(&report.scaled).lines() {
+        text.push_str(&page.wrap(line, 2));
+    }
+    text
+}
+
+/// `xterm.mcap: 2.05 s, 9713 requests on 2 connections`.
+fn recorded(report: &ProfileReport) -> String {
+    let trace = &report.trace;
+    let part = match (trace.from_s, trace.to_s) {
+        (None, None) => String::new(),
+        (from, None) => format!(" from {:.3} s on", from.unwrap_or(0.0)),
+        (from, Some(to)) => format!(" from {:.3} s to {to:.3} s", from.unwrap_or(0.0)),
+    };
+    format!(
+        "{}{part}: {}, {} on {}{}",
+        plain(&trace.path),
+        duration(trace.duration_ms),
+        counted(report.total.count, "request"),
+        counted(trace.connection_count, "connection"),
+        if trace.complete { "" } else { ", cut off" },
+    )
+}
+
+/// The slowest start of a client: `Start-up 0.50 s: client 89 %, server 4 %, 135 round trips; over dsl 9.0 s`.
+/// The server's share is what the client waited for it.
+fn start_up(report: &ProfileReport) -> Option<String> {
+    let slowest = report
+        .start_up
+        .iter()
+        .filter(|one| one.parts.is_some())
+        .max_by(|a, b| {
+            a.latency_ms
+                .unwrap_or(0.0)
+                .total_cmp(&b.latency_ms.unwrap_or(0.0))
+        })?;
+    let (latency, parts) = (slowest.latency_ms?, slowest.parts.as_ref()?);
+    let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
+    let waiting = parts.setup_ms + parts.waited_ms + parts.server_ms.unwrap_or(0.0);
+    let of = |part| share(percent(part, latency));
+    let several = report
+        .start_up
+        .iter()
+        .filter(|one| one.latency_ms.is_some())
+        .count()
+        > 1;
+    let whose = match several {
+        true => format!(" of {}", plain(&slowest.client)),
+        false => String::new(),
+    };
+    Some(format!(
+        "Start-up{whose} {}: client {}, server {}, {}; {}",
+        duration(latency),
+        of(own),
+        of(waiting),
+        counted(slowest.round_trips, "round trip"),
+        abroad(report, slowest)?,
+    ))
+}
+
+/// What it would be over a network: the one that was given, else a usual one.
+fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
+    let (name, speed, rtt) = match has_network(report) {
+        true => (
+            "--net",
+            report.network.bytes_per_second,
+            report.network.rtt_ms,
+        ),
+        false => {
+            let usual = Network::parse(USUAL).ok()?;
+            (USUAL, usual.bytes_per_second, usual.rtt.as_ms())
+        }
+    };
+    Some(format!("over {name} {}", duration(of.over(speed, rtt)?)))
+}
+
+/// `Clients ran 369 ms, the server 40.6 ms, of 1.98 s`.
+fn who(report: &ProfileReport) -> String {
+    let total = &report.total;
+    let wall = total.wall_ms;
+    let server = format!(
+        "{} ({})",
+        duration(total.server_ms),
+        share(percent(total.server_ms, wall))
+    );
+    match total.client_cpu_ms {
+        Some(client) => format!(
+            "In {} clients ran {} ({}), the server {server}",
+            duration(wall),
+            duration(client),
+            share(percent(client, wall)),
+        ),
+        None => format!(
+            "In {} the server ran {server}; how long clients ran is not known",
+            duration(wall)
+        ),
+    }
+}
+
+/// What the network adds: `Over 188 kB/s, 50.0 ms: 14.0 s more (278 round trips 13.9 s, …)`.
+fn over(report: &ProfileReport) -> Option<String> {
+    if !has_network(report) {
+        return None;
+    }
+    let trips: u64 = report.requests.iter().map(|line| line.blocking).sum();
+    let latency = trips as f64 * report.network.rtt_ms;
+    let sent = report.total.bytes.saturating_add(report.transport.bytes);
+    Some(format!(
+        "Over {}: {} more ({} {}, {} {})",
+        network_words(&report.network),
+        duration(report.total.network_ms),
+        counted(trips, "round trip"),
+        duration(latency),
+        bytes(sent),
+        duration((report.total.network_ms - latency).max(0.0)),
+    ))
+}
+
+/// `188 kB/s, 50.0 ms`.
+pub(crate) fn network_words(of: &NetworkReport) -> String {
+    if of.bytes_per_second.is_none() && of.rtt_ms <= 0.0 {
+        return "no network".to_owned();
+    }
+    let speed = match of.bytes_per_second {
+        Some(speed) => format!("{}/s", bytes(speed as u64)),
+        None => "unlimited speed".to_owned(),
+    };
+    let compression = match of.compression {
+        Some(ratio) => format!(", compressed {ratio} times"),
+        None => String::new(),
+    };
+    format!("{speed}, {}{compression}", duration(of.rtt_ms))
+}
+
+/// A basis in a word.
+pub(crate) fn basis_word(of: Basis) -> &'static str {
+    match of {
+        Basis::Measured => "measured",
+        Basis::Carried => "carried",
+        Basis::Modelled => "modelled",
+    }
+}
+
+/// What the server's time stands on.
+fn basis(report: &ProfileReport) -> String {
+    let name = plain(&report.server.name);
+    match report.server.basis {
+        Basis::Measured => {
+            format!("Server time: measured by the kernel, divided by prices of {name}")
+        }
+        Basis::Carried => {
+            let bounds = bounds(report);
+            format!("Server time: measured when recorded, carried over to {name}{bounds}")
+        }
+        Basis::Modelled => {
+            let bounds = bounds(report);
+            format!("Server time: modelled, from prices of {name} alone{bounds}")
+        }
+    }
+}
+
+/// What the calibration allows, where that is more than a hundredth.
+fn bounds(report: &ProfileReport) -> String {
+    let total = &report.total;
+    if total.high_ms - total.low_ms <= 0.01 * total.time_ms {
+        return String::new();
+    }
+    format!(
+        " ({} to {} in all)",
+        duration(total.low_ms),
+        duration(total.high_ms)
+    )
+}

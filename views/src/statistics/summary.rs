@@ -1,0 +1,88 @@
+//! The messages of a recording on one screen: the four categories, and what most bytes are of.
+
+use x11prof_analyzer::{DistributionReport, StatisticsReport, percent};
+
+use crate::page::{Ink, Page};
+use crate::table::{Table, plain};
+use crate::units::{bytes, duration, share};
+
+pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
+    let mut text = page.paint(Ink::Bold, page.wrap(&plain(&report.trace), 2).trim_end());
+    text.push_str("\n\n");
+    let mut table = Table::new([
+        "Category",
+        "Number",
+        "Bytes",
+        "Mean size",
+        "Largest",
+        "Apart: median",
+        "Mean",
+        "Longest",
+    ])
+    .spare([4, 6]);
+    for of in &report.categories {
+        let size = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| bytes(v as u64));
+        table.row([
+            of.name.clone(),
+            of.bytes.number.to_string(),
+            bytes(of.total_bytes),
+            size(of.bytes.mean),
+            size(of.bytes.max),
+            time(&of.inter_arrival_ms, |of| of.median),
+            time(&of.inter_arrival_ms, |of| of.mean),
+            time(&of.inter_arrival_ms, |of| of.max),
+        ]);
+    }
+    text.push_str(&table.on(page));
+    text.push('\n');
+    let mut kinds: Vec<(&str, &str, u64, u64)> = Vec::new();
+    for of in &report.categories {
+        let lines = of.by_message.iter();
+        kinds.extend(lines.map(|line| {
+            (
+                of.name.as_str(),
+                line.name.as_str(),
+                line.total_bytes,
+                line.count,
+            )
+        }));
+    }
+    kinds.sort_by_key(|(_, _, bytes, _)| std::cmp::Reverse(*bytes));
+    let all: u64 = report.categories.iter().map(|of| of.total_bytes).sum();
+    let mut table = Table::new(["Message", "Category", "Number", "Bytes", "Share"]).left([1]);
+    let shown = match kinds.len() <= page.rows.saturating_add(1) {
+        true => kinds.len(),
+        false => page.rows,
+    };
+    let mut row = |name: &str, category: &str, total: u64, count: u64| {
+        let part = percent(total as f64, all as f64);
+        table.row([
+            name.to_owned(),
+            category.to_owned(),
+            count.to_string(),
+            bytes(total),
+            share(part),
+        ]);
+        table.bar(part / 100.0);
+    };
+    let (first, others) = kinds.split_at(shown);
+    for (category, name, total, count) in first {
+        row(name, category, *total, *count);
+    }
+    if !others.is_empty() {
+        let total = others.iter().map(|(_, _, total, _)| total).sum();
+        let count = others.iter().map(|(_, _, _, count)| count).sum();
+        row(&format!("… {} more", others.len()), "", total, count);
+    }
+    text.push_str(&table.on(page));
+    let legend = "Apart: time between two. More: --message NAME, --histograms, --all";
+    for line in page.wrap(legend, 0).lines() {
+        text.push_str(&page.paint(Ink::Faint, line));
+        text.push('\n');
+    }
+    text
+}
+
+fn time(of: &DistributionReport, which: fn(&DistributionReport) -> Option<f64>) -> String {
+    which(of).map_or_else(|| "-".to_owned(), duration)
+}
