@@ -112,8 +112,17 @@ fn real_clients(server: &str) {
 
 #[test]
 fn descriptors_go_both_ways() {
+    carry_descriptors(&[]);
+}
+
+#[test]
+fn descriptors_go_both_ways_where_fixes_are_tried() {
+    carry_descriptors(&["--try", "answer-atoms", "--try", "answer-queries"]);
+}
+
+fn carry_descriptors(options: &[&str]) {
     let place = Place::new();
-    let mut recording = Recording::start(&place, &[]);
+    let mut recording = Recording::start(&place, options);
     let mut client = recording.raw(Order::Little);
     let shm = client.extension("MIT-SHM");
     // AttachFd: our memory, which the server draws into.

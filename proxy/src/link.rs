@@ -101,8 +101,8 @@ pub(crate) fn measure(link: &ServerLink) -> Result<Link, DisplayError> {
         round_trips_ns: probe.in_a_row().map_err(failed)?,
         paced: probe.paced().map_err(failed)?,
         two_writes_ns: probe.two_writes().map_err(failed)?,
-        to_server: probe.to_server().map_err(failed)?,
-        to_client: probe.to_client(&setup).map_err(failed)?,
+        to_server: probe.upload().map_err(failed)?,
+        to_client: probe.download(&setup).map_err(failed)?,
     })
 }
 
@@ -162,7 +162,7 @@ impl Probe {
     }
 
     /// Long NoOperations, which the protocol allows: nobody does anything with them.
-    fn to_server(&mut self) -> Said<Transfer> {
+    fn upload(&mut self) -> Said<Transfer> {
         // Noise, so that a tunnel that compresses is seen as it is for images.
         let mut long = request(NO_OPERATION, 0, &[]);
         long.resize(LONG_REQUEST, 0);
@@ -180,7 +180,7 @@ impl Probe {
     }
 
     /// Images of a pixmap of our own.
-    fn to_client(&mut self, setup: &Setup) -> Said<Transfer> {
+    fn download(&mut self, setup: &Setup) -> Said<Transfer> {
         let depth = setup.roots.first().map_or(24, |root| root.root_depth);
         let root = setup.roots.first().map_or(0, |root| root.root);
         let formats = setup.pixmap_formats.iter();

@@ -197,11 +197,11 @@ impl<'a> Run<'a> {
             0 => {
                 tap.crossed(time, Direction::ToServer, bytes, fds.len(), &(0..0));
                 self.rewriter
-                    .from_client(bytes, &mut for_server, &mut for_client);
+                    .client_says(bytes, &mut for_server, &mut for_client);
                 fds_for[0] = fds;
             }
             _ => {
-                self.rewriter.from_server(bytes, &mut for_client);
+                self.rewriter.server_says(bytes, &mut for_client);
                 fds_for[1] = fds;
             }
         }

@@ -88,7 +88,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Takes bytes from the client: what they are for the server, and what is answered.
-    pub(super) fn from_client(&mut self, bytes: &[u8], server: &mut Vec<u8>, client: &mut Vec<u8>) {
+    pub(super) fn client_says(&mut self, bytes: &[u8], server: &mut Vec<u8>, client: &mut Vec<u8>) {
         let mut held = std::mem::take(&mut self.held[0]);
         held.extend_from_slice(bytes);
         let mut rest = held.as_slice();
@@ -157,7 +157,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Takes bytes from the server: what they are for the client.
-    pub(super) fn from_server(&mut self, bytes: &[u8], client: &mut Vec<u8>) {
+    pub(super) fn server_says(&mut self, bytes: &[u8], client: &mut Vec<u8>) {
         let mut held = std::mem::take(&mut self.held[1]);
         held.extend_from_slice(bytes);
         let mut rest = held.as_slice();

@@ -273,7 +273,7 @@ proptest! {
         let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
         // BIG-REQUESTS is on from the start; the server here knows nothing else.
         let enable = order.request(133, 0, &[]);
-        rewriter.from_client(&enable, &mut to_server, &mut to_client);
+        rewriter.client_says(&enable, &mut to_server, &mut to_client);
         to_server.clear();
         let mut client: VecDeque<u8> = asked.iter().flat_map(|asked| order.bytes(*asked)).collect();
         let mut events = 0;
@@ -283,7 +283,7 @@ proptest! {
                 Step::Sends(bytes) => {
                     let count = usize::from(bytes).min(client.len());
                     let bytes: Vec<u8> = client.drain(..count).collect();
-                    rewriter.from_client(&bytes, &mut to_server, &mut to_client);
+                    rewriter.client_says(&bytes, &mut to_server, &mut to_client);
                 }
                 Step::Arrive(bytes) => {
                     let bytes = take(&mut to_server, usize::from(bytes));
@@ -300,7 +300,7 @@ proptest! {
                 }
                 Step::Return(bytes) => {
                     let bytes = take(&mut server.said, usize::from(bytes));
-                    rewriter.from_server(&bytes, &mut to_client);
+                    rewriter.server_says(&bytes, &mut to_client);
                 }
             }
         }
@@ -342,14 +342,14 @@ fn serially(fixes: &[Fix], asked: &[Asked]) -> (Vec<u8>, super::Counts) {
         Server::after(order, 0),
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
-    rewriter.from_server(&take(&mut server.said, 1000), &mut to_client);
+    rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
     let mut told = Vec::new();
     for asked in asked {
-        rewriter.from_client(&order.bytes(*asked), &mut to_server, &mut to_client);
+        rewriter.client_says(&order.bytes(*asked), &mut to_server, &mut to_client);
         told.push(to_client.len() > 28);
         server.come.append(&mut to_server);
         server.step();
-        rewriter.from_server(&take(&mut server.said, 1000), &mut to_client);
+        rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
         to_client.truncate(28);
     }
     // What was told before the server was.
@@ -409,21 +409,21 @@ fn an_event_that_was_on_its_way_takes_the_answers_number() {
         Server::after(order, 0),
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
-    rewriter.from_client(
+    rewriter.client_says(
         &order.bytes(Asked::Atom(1, false)),
         &mut to_server,
         &mut to_client,
     );
     server.come.append(&mut to_server);
     server.step();
-    rewriter.from_server(&take(&mut server.said, 1000), &mut to_client);
+    rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
     server.event(false);
-    rewriter.from_client(
+    rewriter.client_says(
         &order.bytes(Asked::Atom(1, false)),
         &mut to_server,
         &mut to_client,
     );
-    rewriter.from_server(&take(&mut server.said, 1000), &mut to_client);
+    rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
     let told = messages(order, 0, &to_client);
     let told: Vec<_> = told
         .iter()
