@@ -14,6 +14,7 @@ mod memory;
 mod programs;
 mod rates;
 mod resources;
+mod roundtrips;
 
 use std::path::Path;
 use std::process::Command;
@@ -35,6 +36,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
+        Some("roundtrips") => roundtrips::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
              cargo xtask validate carried [half] [PROGRAM…]\n       \
              cargo xtask validate coverage\n       \
@@ -44,7 +46,8 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate killed\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
-             cargo xtask validate resources"
+             cargo xtask validate resources\n       \
+             cargo xtask validate roundtrips [PROGRAM…]"
             .to_owned()),
     }
 }
