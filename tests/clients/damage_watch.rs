@@ -70,6 +70,7 @@ fn watch(steps: &[String]) -> Result<(), Box<dyn Error>> {
         x,
         root,
         moving: Vec::new(),
+        started: false,
     };
     for step in steps {
         let (what, argument) = step.split_once(':').unwrap_or((step, ""));
@@ -102,6 +103,8 @@ struct Watcher {
     root: Window,
     /// Where things move by themselves.
     moving: Vec<Rectangle>,
+    /// The program has drawn something.
+    started: bool,
 }
 
 /// Whether `inner` lies within `outer`.
@@ -153,10 +156,15 @@ impl Watcher {
         Ok(())
     }
 
-    /// Waits until the program has drawn something and then has drawn nothing for a while.
-    fn settle(&self) -> Result<(), Box<dyn Error>> {
+    /// Waits until the program has drawn something, if it has not before, and then has drawn nothing for a while.
+    fn settle(&mut self) -> Result<(), Box<dyn Error>> {
         let end = now() + u64::try_from(PATIENCE.as_nanos())?;
-        let mut last = self.damaged(end)?.ok_or("nothing was drawn")?;
+        let mut last = if self.started {
+            now()
+        } else {
+            self.damaged(end)?.ok_or("nothing was drawn")?
+        };
+        self.started = true;
         let quiet = u64::try_from(SETTLED.as_nanos())?;
         while let Some(time) = self.damaged((last + quiet).min(end))? {
             last = time;

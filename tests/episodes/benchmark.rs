@@ -48,6 +48,8 @@ pub(crate) struct Truth {
     /// It could run and did not, by the kernel's clock: while it was preempted, and from being woken
     /// until it ran.
     pub(crate) queued_ms: f64,
+    /// What another of its threads computed beside it because of it.
+    pub(crate) beside_ms: f64,
     /// What the toolkit says that it took, where it does.
     pub(crate) toolkit: Option<InToolkit>,
 }
@@ -173,6 +175,19 @@ impl Run {
             })
         };
         asked.map(pair).collect()
+    }
+
+    /// Asserts that no episode that is sure of itself has two of these handlings in it: the user looks at the
+    /// first before the next.
+    pub(crate) fn has_one_handling_each(&self) {
+        for episode in self.episodes.iter().filter(|episode| !episode.unsure) {
+            let within = |truth: &&Truth| {
+                truth.asked_ms.is_some()
+                    && (episode.handled_ms()..episode.end_ms()).contains(&truth.end_ms())
+            };
+            let within: Vec<&Truth> = self.truths.iter().filter(within).collect();
+            assert!(within.len() <= 1, "{episode:?}: {within:?}");
+        }
     }
 
     /// The same of a benchmark in a toolkit, whose handlers begin when it has read and found out what came: the
@@ -332,6 +347,7 @@ fn truths(file: &Path, beginning: u64) -> Vec<Truth> {
             round_trips: truth["round_trips"].as_u64().expect("a number"),
             switches: truth["switches"].as_u64().expect("a number"),
             queued_ms: ms(&truth["queued_ns"]),
+            beside_ms: truth["beside_ns"].as_f64().unwrap_or(0.0) / 1e6,
             toolkit: in_toolkit(&truth, beginning),
         }
     });

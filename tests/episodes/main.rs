@@ -13,6 +13,7 @@ mod harness;
 mod idle;
 mod kernel;
 mod parts;
+mod programs;
 mod screen;
 mod table;
 mod table_toolkits;

@@ -21,6 +21,7 @@ fn agree(toolkit: Toolkit, benchmarks: &[&str]) {
             tried(|| {
                 let run = run_in(toolkit, &server, benchmark, work, &TIMES_MS);
                 run.kernel.is_not_exceeded(&run.episodes);
+                run.has_one_handling_each();
                 let pairs = run.pairs_in_toolkit()?;
                 ensure(pairs.len() + 1 == TIMES_MS.len(), || format!("{run:?}"))?;
                 let errors: Vec<f64> = pairs.iter().map(|pair| pair.error_ms().abs()).collect();

@@ -74,6 +74,27 @@ pub(crate) const MORE_PROGRAMS: &[Needed] = &[
     needed("xcalc", "x11-apps"),
 ];
 
+/// Programs of more toolkits, for the validation of episodes.
+pub(crate) const TOOLKITS: &[Needed] = &[
+    needed("nedit", "nedit"),
+    needed("xpdf", "xpdf"),
+    needed("xfig", "xfig"),
+    needed("fluid", "fluid"),
+    needed("dillo", "dillo"),
+    needed("geany", "geany"),
+    needed("chromium", "chromium"),
+    needed("firefox-esr", "firefox-esr"),
+    needed(
+        "/usr/libexec/installed-tests/SDL2/testspriteminimal",
+        "libsdl2-tests",
+    ),
+    needed(
+        "/usr/share/doc/python3-wxgtk4.0/copyright",
+        "python3-wxgtk4.0",
+    ),
+    needed("/usr/share/doc/python3-pyqt6/copyright", "python3-pyqt6"),
+];
+
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names
 /// what to install.
 pub(crate) fn ensure(all: &[&[Needed]]) -> Result<(), String> {

@@ -56,6 +56,9 @@ pub(crate) struct Woken {
     pub(crate) since: u64,
     /// What it waited in has shown to be a wait for work, which was not known before.
     pub(crate) proved: bool,
+    /// It was in the middle of something, which did not show before its wait was over: another thread ended it,
+    /// which had waited for nothing outside, in a new place.
+    pub(crate) busy: Option<Wait>,
 }
 
 /// The threads of a client's process.
@@ -87,18 +90,26 @@ struct Member {
     polls: bool,
     waits: bool,
     places: Vec<Tried>,
-    /// An event of a device came while it waited.
+    /// The client asked for a reply while it waited, or waited for one: what it wrote before is read later.
+    asked: bool,
+    /// When it last came out of poll.
+    polled: Option<u64>,
+    /// An event of a device, or any, came while it waited.
     tried: bool,
+    fed: bool,
 }
 
 /// A place that a thread was in: how often it was seen there, how often while events of devices came, and
-/// how often they woke it.
+/// how often they woke it; how often other events did; whether it was ever seen there without a time at which
+/// the wait ends.
 #[derive(Debug)]
 struct Tried {
     place: Place,
     seen: u32,
     times: u32,
     woke: u32,
+    fed: u32,
+    endless: bool,
 }
 
 impl Member {
@@ -112,7 +123,10 @@ impl Member {
             polls: false,
             waits: false,
             places: Vec::new(),
+            asked: false,
+            polled: None,
             tried: false,
+            fed: false,
         }
     }
 
@@ -133,10 +147,13 @@ impl Member {
                 seen: 0,
                 times: 0,
                 woke: 0,
+                fed: 0,
+                endless: false,
             });
         }
         if let Some(one) = self.at(place) {
             one.seen = one.seen.saturating_add(1);
+            one.endless |= place.timed == Some(false);
         }
     }
 
@@ -153,10 +170,28 @@ impl Member {
         }
     }
 
-    /// Whether it has been seen in a place again and again.
+    /// What came woke it where it waits.
+    fn was_fed(&mut self) {
+        if let Some(place) = self.wait
+            && let Some(one) = self.at(place)
+        {
+            one.fed = one.fed.saturating_add(1);
+        }
+    }
+
+    /// Whether its wait for a condition is in the middle of something, and may be a sleep (Java's are such
+    /// waits): it always ends at a time, and elsewhere the thread waits without one.
+    fn sleeps(&self, place: Place) -> bool {
+        let mut places = self.places.iter();
+        place.timed == Some(true)
+            && places.all(|one| one.place != place || !one.endless)
+            && self.places.iter().any(|one| one.endless)
+    }
+
+    /// Whether it has been seen in a place again and again, or what came has woken it there.
     fn frequents(&self, place: Place) -> bool {
         let mut places = self.places.iter();
-        places.any(|one| one.place == place && one.seen >= OFTEN)
+        places.any(|one| one.place == place && (one.seen >= OFTEN || one.fed > 0))
     }
 
     /// Whether events wake it where it waits for this: the wait is for work.
@@ -182,12 +217,13 @@ impl Member {
             // It waits for work elsewhere: this is in the middle of some.
             Wait::Poll if known => (Wait::Other, false),
             Wait::Poll => (Wait::Poll, false),
+            _ if self.sleeps(place) => (Wait::Sleep, false),
             busy if known => (busy, false),
             // A loop that never waits for anything else sleeps between its turns.
             Wait::Sleep if !self.waits => (Wait::Poll, true),
             Wait::Sleep => (Wait::Sleep, false),
             // Who waits for X in poll does so for work alone.
-            busy if sole && (self.polls || !self.frequents(place)) => (busy, false),
+            busy if sole && self.polls => (busy, false),
             _ => (Wait::Poll, true),
         };
         Joint {
@@ -238,7 +274,24 @@ impl Crew {
             self.reader = switch.tid;
         }
         let woken = self.by_reader(time, switch.tid);
+        let alone = waited && self.active(time, switch.tid).next().is_none();
+        // Who handed it on had waited for something outside.
+        let polled = |other: &Member| other.polled.is_some_and(|at| at >= before.1);
+        let relayed = self.active(time, switch.tid).any(polled);
+        let sole = self.speakers().nth(1).is_none();
         let member = self.threads.get_mut(&switch.tid)?;
+        if std::mem::take(&mut member.fed) && waited && woken {
+            member.was_fed();
+        }
+        let busy = member.wait.filter(|place| {
+            let known = matches!(place.wait, Wait::Poll | Wait::Sleep | Wait::File);
+            sole && !known && !member.frequents(*place) && !alone && !relayed
+        });
+        if waited && member.wait.is_some_and(|place| place.wait == Wait::Poll) {
+            member.polled = Some(time);
+            member.polls |= !member.asked;
+        }
+        member.asked = false;
         let mut proved = false;
         if std::mem::take(&mut member.tried) && waited {
             let place = member.wait;
@@ -256,15 +309,30 @@ impl Crew {
         waited.then_some(Woken {
             since: before.1,
             proved,
+            busy: busy.map(|place| place.wait),
         })
     }
 
     /// Whether the thread that runs now was woken by what has come: it reads that, or runs next to who does.
     fn by_reader(&self, time: u64, tid: u32) -> bool {
-        tid == self.reader
-            || self.threads.get(&self.reader).is_some_and(|reader| {
-                reader.now != Together::Blocked || time.saturating_sub(reader.since) <= WOKEN_WITHIN
-            })
+        if tid == self.reader {
+            // Who waits elsewhere has not read what is still to be read.
+            return self.unread.is_none();
+        }
+        self.threads.get(&self.reader).is_some_and(|reader| {
+            reader.now != Together::Blocked || time.saturating_sub(reader.since) <= WOKEN_WITHIN
+        })
+    }
+
+    /// The other threads of the process that run, could run or have just run.
+    fn active(&self, time: u64, tid: u32) -> impl Iterator<Item = &Member> {
+        let others = self.threads.iter().filter(move |(other, _)| **other != tid);
+        let members = others.map(|(_, member)| member);
+        members.filter(move |member| match member.now {
+            Together::Running | Together::Ready => true,
+            Together::Blocked => time.saturating_sub(member.since) <= WOKEN_WITHIN,
+            Together::Unknown => false,
+        })
     }
 
     fn age(&mut self) {
@@ -291,24 +359,34 @@ impl Crew {
             && member.since == since
         {
             member.seen(place);
-            member.polls |= place.wait == Wait::Poll && !asks;
             member.waits |= place.wait != Wait::Sleep && !asks;
         }
     }
 
-    /// Bytes came for the client, an event of a device among them or not, while it `asks` for a reply or not.
-    pub(crate) fn delivered(&mut self, time: u64, device: bool, asks: bool) {
+    /// Bytes came for the client, an event of a device or any event among them or not, while it `asks` for a
+    /// reply or not.
+    pub(crate) fn delivered(&mut self, time: u64, device: bool, events: bool, asks: bool) {
         self.unread = Some(time);
-        if !device || asks {
+        self.asked(asks);
+        if !events || asks {
             return;
         }
         for member in self.threads.values_mut() {
-            member.tried |= member.now == Together::Blocked && member.wait.is_some();
+            let waits = member.now == Together::Blocked && member.wait.is_some();
+            member.tried |= waits && device;
+            member.fed |= waits;
         }
     }
 
-    /// The relay has read something that the client wrote.
-    pub(crate) fn sent(&mut self, time: u64) {
+    fn asked(&mut self, asks: bool) {
+        for member in self.threads.values_mut() {
+            member.asked |= asks && member.now == Together::Blocked;
+        }
+    }
+
+    /// The relay has read something that the client wrote, a question among it or not.
+    pub(crate) fn sent(&mut self, time: u64, asks: bool) {
+        self.asked(asks);
         let mut now = self.threads.values().map(|member| member.now);
         let runs = now.any(|now| now == Together::Running || now == Together::Ready);
         self.taken += 1;

@@ -200,6 +200,8 @@ pub enum Unsure {
     WaitForThread,
     /// Another process writes on the client's connection.
     AnotherProcess,
+    /// It drew frame after frame and never waited for X in between.
+    NeverWaits,
 }
 
 impl Unsure {
@@ -208,6 +210,9 @@ impl Unsure {
         match self {
             Unsure::AnotherProcess => {
                 "its requests came while no thread of the process ran that had connected: another one sends them"
+            }
+            Unsure::NeverWaits => {
+                "its client drew frame after frame without waiting for X: where the response ended among them does not show"
             }
             Unsure::WaitForThread => {
                 "a thread waited for another one, and no event had shown yet whether for work or in the middle of it"

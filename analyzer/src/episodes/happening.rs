@@ -49,11 +49,20 @@ pub(crate) enum Wait {
 }
 
 /// What a thread waits in, and for which thing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) wait: Wait,
     /// A futex's address, the number of another system call; 0 of poll and of what is not known.
     pub(crate) at: u64,
+    /// Of a wait for a condition, whether it ends at a time at the latest; `None` of others.
+    pub(crate) timed: Option<bool>,
+}
+
+impl PartialEq for Place {
+    /// It is the same place, with a time or without.
+    fn eq(&self, other: &Place) -> bool {
+        (self.wait, self.at) == (other.wait, other.at)
+    }
 }
 
 /// A condition variable of the C library has two futexes side by side, which it uses in turn.
@@ -74,7 +83,10 @@ impl Place {
             Wait::Other => u64::try_from(waiting.syscall).unwrap_or(0),
             Wait::Poll | Wait::Sleep | Wait::File => 0,
         };
-        Place { wait, at }
+        // FUTEX_WAIT_BITSET, whatever its flags: conditions and semaphores wait so, mutexes do not.
+        let condition = wait == Wait::Lock && argument(1).is_some_and(|call| call & 0x7f == 9);
+        let timed = argument(3).filter(|_| condition).map(|time| time != 0);
+        Place { wait, at, timed }
     }
 }
 

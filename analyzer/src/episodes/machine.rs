@@ -194,6 +194,14 @@ impl Machine {
                     ..
                 } = before
                 {
+                    // One that shows to be in the middle of something only now that it is over.
+                    let busy = woken.and_then(|woken| woken.busy).filter(|_| unsure);
+                    if busy.is_some()
+                        && let Some(open) = &mut self.open
+                    {
+                        open.not_quiet_since(since);
+                    }
+                    let wait = busy.or(wait);
                     let ended = Ended {
                         since,
                         wait,
@@ -281,9 +289,12 @@ impl Machine {
 
     /// What was delivered `margin` before `time` has been read and handled with what is open.
     fn has_read(&mut self, time: u64, margin: u64) {
-        let events = self.waiting.delivered_by(time.saturating_sub(margin));
+        let (events, input) = self.waiting.delivered_by(time.saturating_sub(margin));
         if let Some(open) = &mut self.open {
             open.events += events;
+            if let Some(input) = &input {
+                open.is_of(input);
+            }
         }
     }
 
@@ -377,9 +388,12 @@ impl Machine {
     }
 
     fn close(&mut self, done: &mut Done<'_>) {
-        if let Some(open) = self.open.take()
+        if let Some(mut open) = self.open.take()
             && open.counts()
         {
+            if open.scheduled && open.never_waits() {
+                open.unsure.get_or_insert(Unsure::NeverWaits);
+            }
             let (episode, end) = open.finish(self.client);
             self.last_end = end;
             done(episode, end);

@@ -6,8 +6,12 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
 use super::happening::{About, Sent};
 use super::outline::Outline;
+use super::queue::Waiting;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
+
+/// As many frames as make a burst, in the middle of a handling.
+const MANY_FRAMES: u64 = 5;
 
 /// Time added up, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,6 +52,11 @@ pub(crate) struct Open {
     /// When it last sent something.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
+    /// When it first sent something.
+    first_sent: Option<u64>,
+    /// How many frames it has drawn, and when the last one began.
+    frames: u64,
+    last_drawn: Option<u64>,
     /// What its press pressed went up while it was quiet, before anything had shown.
     pub(crate) released: bool,
     pub(crate) round_trips: u64,
@@ -84,6 +93,9 @@ impl Open {
             quiet_for: 0,
             last_sent: None,
             draws: false,
+            first_sent: None,
+            frames: 0,
+            last_drawn: None,
             released: false,
             round_trips: 0,
             requests: 0,
@@ -151,10 +163,60 @@ impl Open {
         self.outline.sent(sent.kinds, sent.first);
         self.drawn = sent.drawn.or(self.drawn);
         self.last_sent = Some(time);
+        self.first_sent.get_or_insert(time);
         let since = std::mem::take(&mut self.since_sent);
         self.until_sent.merge(&since);
         self.at_quiet = None;
         self.quiet_for = 0;
+    }
+
+    fn is_tick(&self) -> bool {
+        self.stimulus.is_none() && self.trigger == Trigger::Output
+    }
+
+    /// Whether it is the tick of a frame that is drawn, and another frame begins at `time`.
+    pub(crate) fn ticks_again(&self, time: u64, frame: u64) -> bool {
+        self.is_tick()
+            && self
+                .last_drawn
+                .is_some_and(|last| time.saturating_sub(last) >= frame / 2)
+    }
+
+    /// The tick of the next frame, which began when this one had been sent.
+    pub(crate) fn next_tick(&mut self) -> Open {
+        let start = self.last_sent.unwrap_or(self.since);
+        let mut next = Open::new(None, self.about, start, start);
+        next.since_sent = std::mem::take(&mut self.since_sent);
+        next.since = self.since;
+        next.scheduled = self.scheduled;
+        next.trigger = Trigger::Output;
+        next
+    }
+
+    /// It has drawn at `time`: again, where half a `frame` has passed since it last counted.
+    pub(crate) fn drew(&mut self, time: u64, frame: u64) {
+        if self
+            .last_drawn
+            .is_none_or(|last| time.saturating_sub(last) >= frame / 2)
+        {
+            self.last_drawn = Some(time);
+            self.frames += 1;
+        }
+    }
+
+    /// Whether it has drawn frame after frame, and its client was not quiet after the last of them.
+    pub(crate) fn never_waits(&self) -> bool {
+        self.at_quiet.is_none() && self.frames >= MANY_FRAMES
+    }
+
+    /// What the user did before anything came of it is what it is about.
+    pub(crate) fn is_of(&mut self, waiting: &Waiting) {
+        let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
+        if self.is_input() || shown && !self.is_tick() {
+            return;
+        }
+        self.stimulus = Some(waiting.stimulus);
+        (self.trigger, self.about) = (waiting.stimulus.trigger, waiting.about);
     }
 
     /// It has to handle something of its own doing, which answers the request of this number.

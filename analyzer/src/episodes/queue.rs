@@ -41,16 +41,20 @@ impl Queue {
         self.0.pop_front()
     }
 
-    /// Takes those off that were delivered by `time`; gives the events that they stand for.
-    pub(crate) fn delivered_by(&mut self, time: u64) -> u64 {
-        let mut events = 0;
+    /// Takes those off that were delivered by `time`; gives the events that they stand for, and the first that
+    /// the user did.
+    pub(crate) fn delivered_by(&mut self, time: u64) -> (u64, Option<Waiting>) {
+        let (mut events, mut input) = (0, None);
         while let Some(first) = self.0.front()
             && first.delivered <= time
         {
             events += first.events;
+            if first.stimulus.trigger == Trigger::Input {
+                input.get_or_insert(*first);
+            }
             self.0.pop_front();
         }
-        events
+        (events, input)
     }
 
     /// Whether what `stimulus` releases waits.

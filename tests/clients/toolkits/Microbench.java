@@ -45,6 +45,9 @@ public final class Microbench {
     private long slept;
     private long waited;
     private long roundTrips;
+    /** The thread that reads what the server sends: it wakes for each reply, beside the one that asked. */
+    private long reader;
+    private long beganReader;
     /** The handling that Swing still dispatches. */
     private String open;
     /** When the handling began, by the two clocks. */
@@ -167,6 +170,7 @@ public final class Microbench {
         }
         asked = ms;
         slept = waited = roundTrips = 0;
+        beganReader = THREADS.getThreadCpuTime(reader);
         try {
             spend(ms);
         } catch (InterruptedException error) {
@@ -182,9 +186,9 @@ public final class Microbench {
         open = String.format(
             "{\"benchmark\":\"%s\",\"action\":\"%s\",\"asked_ms\":%d,\"begin_ns\":%d,\"end_ns\":%d,"
                 + "\"computed_ns\":%d,\"slept_ns\":%d,\"waited_ns\":%d,\"round_trips\":%d,"
-                + "\"switches\":0,\"queued_ns\":0",
+                + "\"switches\":0,\"queued_ns\":0,\"beside_ns\":%d",
             benchmark, action, asked, began, end, THREADS.getCurrentThreadCpuTime() - beganComputed,
-            slept, waited, roundTrips);
+            slept, waited, roundTrips, THREADS.getThreadCpuTime(reader) - beganReader);
         if (times.isEmpty()) {
             later(200, this::finish);
         } else if (benchmark.equals("timer")) {
@@ -304,6 +308,9 @@ public final class Microbench {
         }
         later(500, () -> {
             painted = panel.getHeight();
+            for (Thread thread : Thread.getAllStackTraces().keySet()) {
+                reader = thread.getName().equals("AWT-XAWT") ? thread.getId() : reader;
+            }
             System.out.println("ready 0x0");
             if (benchmark.equals("timer")) {
                 later(150, () -> works("timer", null));

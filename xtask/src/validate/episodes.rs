@@ -1,7 +1,7 @@
 //! `cargo xtask validate episodes`: latencies of episodes against what programs measure of
 //! themselves, and against what another client sees on the screen.
 
-use crate::packages::{DEMO, MORE_PROGRAMS, TEST, ensure};
+use crate::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use crate::run::{cargo, run, target};
 
 /// Runs the long tests of episodes; the first of `arguments` chooses one, those after it the benchmarks,
@@ -11,15 +11,16 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         None => "",
         Some("truth") => "table::every_benchmark",
         Some("toolkits") => "table_toolkits::every_benchmark",
+        Some("programs") => "programs::no_episode",
         Some("idle") => "idle::a_minute",
         Some("screen") => "table::what_is_seen",
         Some(other) => {
             return Err(format!(
-                "{other} is none of truth, toolkits, idle and screen"
+                "{other} is none of truth, toolkits, programs, idle and screen"
             ));
         }
     };
-    ensure(&[DEMO, TEST, MORE_PROGRAMS])?;
+    ensure(&[DEMO, TEST, MORE_PROGRAMS, TOOLKITS])?;
     let folder = target().join("validate");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let file = folder.join("episodes.json");

@@ -26,7 +26,9 @@ impl Machine {
         let asked = !self.outstanding.is_empty();
         let mut events = delivery.events.iter();
         let device = events.any(|(stimulus, _)| stimulus.trigger == Trigger::Input);
-        self.crew.delivered(time, device, asked || !self.set_up);
+        let asks = asked || !self.set_up;
+        let any = !delivery.events.is_empty();
+        self.crew.delivered(time, device, any, asks);
         self.set_up = true;
         if let Some(latest) = delivery.answered.last() {
             while let Some((_, request)) = self.outstanding.pop_front_if(|(one, _)| *one <= *latest)
@@ -127,11 +129,20 @@ impl Machine {
 
     /// Messages came from the client.
     pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) {
-        self.crew.sent(time);
+        self.crew.sent(time, !sent.questions.is_empty());
         if self.thread == Thread::Unknown {
             self.silence(time, done);
         } else {
             self.follow(time, None, done);
+        }
+        // A program that draws frame after frame, and never waits for X, ends one with the next.
+        if sent.draws
+            && let Some(open) = &mut self.open
+            && open.ticks_again(time, self.spans.frame)
+        {
+            let next = open.next_tick();
+            self.close(done);
+            self.open = Some(next);
         }
         let open = self
             .open
@@ -163,6 +174,9 @@ impl Machine {
         // What follows a release and shows nothing is not the response to the press.
         if !open.released || open.draws || sent.draws {
             open.sent(time, sent);
+        }
+        if sent.draws {
+            open.drew(time, self.spans.frame);
         }
         if self.crew.is_elsewhere() {
             open.unsure = Some(Unsure::AnotherProcess);
