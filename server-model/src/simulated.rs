@@ -197,8 +197,13 @@ impl SimulatedServer {
                     true => session.changed(client, &message, extensions),
                     false => None,
                 };
-                let observed = session.observe(client, &message, extensions);
-                let is_operation = matches!(observed, Observed::Operation(_));
+                // Answers are made up: the session is to learn nothing from them.
+                let is_answer = matches!(message, Message::Reply(_) | Message::Event(_));
+                let is_operation = !is_answer
+                    && matches!(
+                        session.observe(client, &message, extensions),
+                        Observed::Operation(_)
+                    );
                 match &message {
                     Message::Request(request) => {
                         write_answer(request, answer(request), &mut answers);
