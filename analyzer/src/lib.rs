@@ -5,6 +5,7 @@
 //! `session`'s to say and what it costs is `cost-model`'s; here they are put together in the
 //! order of the trace, in bounded memory.
 
+mod activity;
 mod budget;
 mod comparison;
 mod difference;
@@ -25,9 +26,11 @@ mod statistics;
 mod switches_first;
 #[cfg(test)]
 mod testing;
+mod units;
 mod waits;
 mod warnings;
 
+pub use activity::figures::ActivityFigures;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
 pub use difference::{
@@ -40,7 +43,6 @@ pub use episodes::{
     PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, SeriesReport, SummaryReport,
     ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
 };
-pub use facts::activity::ActivityFigures;
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
@@ -55,7 +57,6 @@ pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
     RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
 };
-pub use profile::reporting::percent;
 pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::tally::Line;
 pub use profile::{Profile, TransportLine, Wanted, profile_session, profile_trace};
@@ -78,5 +79,6 @@ pub use statistics::report::{
     StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
+pub use units::percent;
 pub use warnings::{Warning, WarningKind, Warnings};
 pub use x11prof_server_model::{Blocking, Charge, TransportPart};

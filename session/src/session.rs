@@ -12,6 +12,7 @@ use crate::operations::across::{Across, Sharing};
 use crate::operations::changes::{self, Change};
 use crate::operations::names::Names;
 use crate::operations::operation::Operation;
+use crate::operations::pixel_access::{self, PixelAccess};
 use crate::operations::subject::{self, Target, Targets};
 use crate::operations::{compositing, drawing, images, plain, text, window_requests};
 use crate::rendering::gc::Gc;
@@ -183,6 +184,16 @@ impl Session {
             names: &self.names,
         };
         sharing.across(self.extension(request, extensions), request, operation)
+    }
+
+    /// Which pixels `request` reads and writes, which was observed last and is `operation`; `None` where
+    /// that is not known, or it draws no areas.
+    pub fn pixel_access(
+        &self,
+        request: &Request<'_>,
+        operation: &Operation,
+    ) -> Option<PixelAccess> {
+        pixel_access::pixel_access(&self.state, request, operation)
     }
 
     fn extension(&self, request: &Request<'_>, extensions: &Extensions) -> Option<ExtensionKind> {

@@ -15,7 +15,7 @@ use crate::resources::inventory::Inventory;
 use crate::resources::regions::Regions;
 use crate::setup::{PixmapFormat, Setup};
 use crate::windows::drawables::Drawables;
-use crate::windows::{names, requests};
+use crate::windows::requests;
 
 /// What requests find on the server.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl State {
                 requests::request(&mut self.drawables, by, request, body)?;
             }
             xproto::CHANGE_PROPERTY_REQUEST => {
-                names::property(&mut self.drawables.windows, &self.atoms, body)?;
+                requests::change_property(&mut self.drawables.windows, &self.atoms, body)?;
             }
             xproto::FREE_PIXMAP_REQUEST => self.drawables.free_pixmap(body.u32(0)?),
             xproto::CLOSE_FONT_REQUEST => self.fonts.close(body.u32(0)?),

@@ -11,8 +11,8 @@ use x11prof_cost_model::{Brought, Clock};
 
 use crate::measured::Basis;
 use crate::profile::report::{NetworkReport, ProfileReport, TraceReport};
-use crate::profile::reporting::percent;
 use crate::profile::scales::ScaleReport;
+use crate::units::percent;
 use crate::warnings::{Warning, WarningKind};
 
 /// The version of the JSON.

@@ -9,8 +9,8 @@ use super::clock::ServerTime;
 use super::episode::Episode;
 use super::happening::Happening;
 use super::machine::{Done, Machine, Spans};
-use super::runnable::Runnable;
 use super::server::ServerActivity;
+use crate::activity::runnable::Runnable;
 
 /// Connections followed at once, at most.
 const MOST_CLIENTS: usize = 4096;

@@ -8,7 +8,7 @@ use super::findings::Findings;
 use super::long::{EDGES, THRESHOLDS};
 use super::report::nanos_ms;
 use crate::facts::Facts;
-use crate::profile::reporting::{duration_ms, percent};
+use crate::units::{duration_ms, percent};
 
 /// Contiguous short episodes: an animation, a drag.
 #[derive(Debug, Clone, Serialize)]

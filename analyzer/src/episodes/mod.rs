@@ -30,7 +30,6 @@ mod patterns;
 mod queue;
 mod repeated;
 mod report;
-mod runnable;
 mod series;
 mod server;
 mod states;

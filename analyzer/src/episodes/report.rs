@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::findings::Findings;
 use super::further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 use crate::facts::Facts;
-use crate::profile::reporting::duration_ms;
+use crate::units::duration_ms;
 
 pub use episode::{ChildReport, EpisodeReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};

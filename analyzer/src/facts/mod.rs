@@ -1,9 +1,6 @@
 //! What a trace says about itself: who was connected, for how long, what the kernel counted,
 //! and whether anything is missing in it.
 
-pub(crate) mod activity;
-mod ran;
-
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::Duration;
@@ -14,9 +11,9 @@ use x11prof_trace::{
     ConnectionId, Control, CpuTime, Opened, Reader, Record, Server, Started, Timestamp, TraceError,
 };
 
+use crate::activity::figures::{Activity, ActivityFigures};
 use crate::pipeline::{Observation, Seen};
 use crate::warnings::{Warning, WarningKind};
-use activity::{Activity, ActivityFigures};
 
 /// Connections listed at most; those after them are only counted.
 const MOST_LISTED: usize = 10_000;
@@ -312,8 +309,8 @@ impl Facts {
     pub fn cpu(&self) -> CpuFigures {
         let used =
             |meter: &CpuMeter| (meter.readings > 1).then(|| Duration::from_nanos(meter.used));
-        let ran = self.activity.ran();
-        let since = |pid: u32| Some(ran.as_ref()?.since_reading(pid)).filter(|ran| !ran.is_zero());
+        let ran = self.activity.since_reading();
+        let since = |pid: u32| Some(ran.as_ref()?.of(pid)).filter(|ran| !ran.is_zero());
         let server = self.server.as_ref().and_then(|server| server.pid);
         let clients = self
             .cpu

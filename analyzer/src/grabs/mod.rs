@@ -17,7 +17,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Seen};
-use crate::profile::reporting::duration_ms;
+use crate::units::duration_ms;
 
 /// Grabs listed at most, the first ones.
 const MOST_LISTED: usize = 1000;

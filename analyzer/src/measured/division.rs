@@ -7,8 +7,8 @@ use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, Switch};
 
 use super::fit::{Divided, Fit};
-use super::runs::{Run, Runs};
-use super::share::{Rate, Share};
+use crate::activity::server_runs::{Run, Runs};
+use crate::activity::share::{Rate, Share};
 
 /// What the recorder read off a client's socket less than this before a run ended may belong to the next run: the
 /// recorder takes that long to hand it to the server. In nanoseconds.

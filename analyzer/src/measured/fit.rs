@@ -10,7 +10,7 @@ use std::hash::Hash;
 
 use x11prof_cost_model::{FastMap, Micros};
 
-use super::share::Share;
+use crate::activity::share::Share;
 
 /// How many pieces of work are fitted and divided at once: enough to tell kinds apart, in bounded memory.
 const WINDOW: usize = 1 << 16;
@@ -149,7 +149,7 @@ mod tests {
     use x11prof_cost_model::Micros;
 
     use super::{Divided, Fit};
-    use crate::measured::share::Share;
+    use crate::activity::share::Share;
 
     impl Divided for u32 {
         fn kind(self) -> u32 {

@@ -9,7 +9,6 @@ pub(crate) mod pricing;
 pub(crate) mod report;
 pub(crate) mod reporting;
 pub(crate) mod scales;
-mod server_processor;
 mod sums;
 pub(crate) mod tally;
 #[cfg(test)]

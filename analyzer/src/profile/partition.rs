@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::activity::ActivityFigures;
+use crate::activity::figures::ActivityFigures;
 use crate::profile::report::TotalReport;
-use crate::profile::reporting::duration_ms;
+use crate::units::duration_ms;
 
 /// Table 8's line. Times are milliseconds; null where the kernel's figure is not in the trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

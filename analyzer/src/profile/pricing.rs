@@ -4,7 +4,7 @@ use x11prof_cost_model::{ServerParameters, Substitutions};
 use x11prof_server_model::{Blocking, Charge, ClientId, ServerModel, Time, Traffic};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
-use super::server_processor::ServerProcessor;
+use crate::activity::server_processor::ServerProcessor;
 use crate::pipeline::Observation;
 
 /// Prices what it observes for one server.

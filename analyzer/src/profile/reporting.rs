@@ -1,8 +1,6 @@
 //! From a profile, the facts of its trace and a network to the document.
 
-use std::time::Duration;
-
-use x11prof_cost_model::{Cost, Micros, Network};
+use x11prof_cost_model::{Cost, Network};
 
 use crate::facts::Facts;
 use crate::measured::Basis;
@@ -13,6 +11,7 @@ use crate::profile::report::{
 };
 use crate::profile::tally::Line;
 use crate::profile::{PARTS, Profile};
+use crate::units::{duration_ms, ms, percent};
 use crate::warnings::{Warning, WarningKind};
 use x11prof_server_model::{Blocking, TransportPart};
 
@@ -318,22 +317,4 @@ fn warnings(profile: &Profile, facts: &Facts, network: &Network) -> Vec<Warning>
     }
     warnings.extend(facts.warnings());
     warnings
-}
-
-/// Milliseconds without the noise of binary fractions: to a billionth.
-pub(crate) fn ms(time: Micros) -> f64 {
-    (time.as_ms() * 1e9).round() / 1e9
-}
-
-pub(crate) fn duration_ms(duration: Duration) -> f64 {
-    ms(Micros::from_nanos(duration.as_nanos() as f64))
-}
-
-/// `part` of `whole` in percent; 0 of nothing.
-pub fn percent(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 {
-        100.0 * part / whole
-    } else {
-        0.0
-    }
 }

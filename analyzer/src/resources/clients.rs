@@ -6,14 +6,13 @@ use x11prof_protocol::Symbol;
 use x11prof_session::ResourceKind;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use crate::resources::kind_use::KindUse;
-use crate::resources::report::MOST_LISTED;
+use crate::resources::kind_use::{KindUse, LISTED_LIMIT};
 
 /// Clients that are gone and kept apart: when there are twice as many, the half that held least
 /// is folded into one.
-const MOST_GONE: usize = 100;
+const GONE_LIMIT: usize = 100;
 /// Clients kept apart at most, gone or not; later ones are not followed.
-const MOST: usize = 10_000;
+const CLIENTS_LIMIT: usize = 10_000;
 
 /// A group of resources that were still held when their client ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,10 +66,10 @@ impl ClientUse {
 fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: ResourceKind) {
     let of_kind = remained.iter().filter(|((of, ..), _)| *of == kind);
     let mut sizes: Vec<_> = of_kind
-        .map(|(key, it)| ((it.bytes, it.count), *key))
+        .map(|(key, remainder)| ((remainder.bytes, remainder.count), *key))
         .collect();
     sizes.sort_unstable_by_key(|(size, _)| std::cmp::Reverse(*size));
-    for (_, key) in sizes.iter().skip(MOST_LISTED) {
+    for (_, key) in sizes.iter().skip(LISTED_LIMIT) {
         remained.remove(key);
     }
 }
@@ -101,7 +100,7 @@ pub(crate) struct Clients {
 impl Clients {
     /// A client, which connected at `now` if it is new; `None` where there are too many.
     pub(crate) fn entry(&mut self, id: ConnectionId, now: Timestamp) -> Option<&mut ClientUse> {
-        if self.apart.len() >= MOST && !self.apart.contains_key(&id) {
+        if self.apart.len() >= CLIENTS_LIMIT && !self.apart.contains_key(&id) {
             return None;
         }
         let client = self.apart.entry(id);
@@ -136,7 +135,7 @@ impl Clients {
             of.forget_small_sizes();
             forget_small(&mut client.remained, *kind);
         }
-        if self.gone >= 2 * MOST_GONE {
+        if self.gone >= 2 * GONE_LIMIT {
             self.fold();
         }
     }
@@ -146,7 +145,7 @@ impl Clients {
         let gone = self.apart.iter().filter(|(_, one)| one.closed.is_some());
         let mut gone: Vec<_> = gone.map(|(id, one)| (one.most(), *id)).collect();
         gone.sort_unstable();
-        gone.truncate(gone.len().saturating_sub(MOST_GONE));
+        gone.truncate(gone.len().saturating_sub(GONE_LIMIT));
         for (_, id) in gone {
             let Some(client) = self.apart.remove(&id) else {
                 continue;
@@ -185,7 +184,7 @@ mod tests {
     use x11prof_session::ResourceKind;
     use x11prof_trace::{ConnectionId, Timestamp};
 
-    use super::{Clients, KindUse, MOST_GONE};
+    use super::{Clients, GONE_LIMIT, KindUse};
 
     #[test]
     fn many_clients_that_are_gone_become_one() {
@@ -193,7 +192,7 @@ mod tests {
         let mut clients = Clients::default();
         // One stays, and the tenth held most of those that go.
         clients.entry(ConnectionId(0), now).unwrap();
-        let many = 20 * MOST_GONE as u32;
+        let many = 20 * GONE_LIMIT as u32;
         for id in 1..=many {
             let client = clients.entry(ConnectionId(id), now).unwrap();
             let mut gcs = KindUse::new(now);
@@ -203,7 +202,7 @@ mod tests {
             clients.closed(ConnectionId(id), now, BTreeMap::new());
         }
         let apart: Vec<u32> = clients.iter().map(|(id, _)| id.0).collect();
-        assert!(apart.len() <= 2 * MOST_GONE);
+        assert!(apart.len() <= 2 * GONE_LIMIT);
         assert_eq!(apart[..2], [0, 10]);
         let (count, kinds) = &clients.others;
         assert_eq!(*count as usize + apart.len(), 1 + many as usize);

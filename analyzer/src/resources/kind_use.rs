@@ -8,10 +8,11 @@ use x11prof_session::Resource;
 use x11prof_trace::Timestamp;
 
 use crate::resources::history::History;
-use crate::resources::report::MOST_LISTED;
 
+/// Groups of a kind that are listed, the largest first.
+pub(crate) const LISTED_LIMIT: usize = 100;
 /// Sizes of a kind told apart for a client, at most.
-const MOST_SIZES: usize = 1024;
+const SIZES_LIMIT: usize = 1024;
 
 /// Width, height and depth.
 pub(crate) type Size = (u16, u16, u8);
@@ -66,7 +67,7 @@ impl KindUse {
         }
         self.history.set(now, self.held);
         let size = size(&held.resource);
-        if self.sizes.len() < MOST_SIZES || self.sizes.contains_key(&size) {
+        if self.sizes.len() < SIZES_LIMIT || self.sizes.contains_key(&size) {
             let (created, held) = self.sizes.entry(size).or_default();
             *created += 1;
             *held += 1;
@@ -104,13 +105,13 @@ impl KindUse {
 
     /// Forgets the sizes that are not listed.
     pub(crate) fn forget_small_sizes(&mut self) {
-        if self.sizes.len() > MOST_LISTED {
+        if self.sizes.len() > LISTED_LIMIT {
             let of = |(size, (created, _)): (&Size, &(u64, u64))| {
                 (Reverse(pixels_created(*size, *created)), *size)
             };
             let mut sizes: Vec<_> = self.sizes.iter().map(of).collect();
             sizes.sort_unstable();
-            for (_, size) in sizes.into_iter().skip(MOST_LISTED) {
+            for (_, size) in sizes.into_iter().skip(LISTED_LIMIT) {
                 self.sizes.remove(&size);
             }
         }

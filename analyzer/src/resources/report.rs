@@ -5,13 +5,10 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::Timestamp;
 
 use crate::facts::Facts;
-use crate::profile::reporting::duration_ms;
-use crate::resources::kind_use::{KindUse, pixels_created};
+use crate::resources::kind_use::{KindUse, LISTED_LIMIT, pixels_created};
 use crate::resources::{ClientUse, Resources};
+use crate::units::duration_ms;
 use x11prof_session::ResourceKind;
-
-/// Groups of a kind that are listed, the largest first.
-pub(crate) const MOST_LISTED: usize = 100;
 
 /// What the clients hold in the server. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -239,7 +236,7 @@ fn of_kind(
     mut remained: Vec<RemainderReport>,
 ) -> KindResources {
     remained.sort_by_key(|group| std::cmp::Reverse((group.bytes, group.count)));
-    remained.truncate(MOST_LISTED);
+    remained.truncate(LISTED_LIMIT);
     let mut sizes: Vec<SizeReport> = used
         .sizes
         .iter()
@@ -256,7 +253,7 @@ fn of_kind(
         let of = (size.width, size.height, size.depth);
         (std::cmp::Reverse(pixels_created(of, size.created)), of)
     });
-    sizes.truncate(MOST_LISTED);
+    sizes.truncate(LISTED_LIMIT);
     let mut history = used.history.clone();
     history.until(of.closed.unwrap_or(now));
     KindResources {

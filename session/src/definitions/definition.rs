@@ -7,7 +7,6 @@ use std::hash::BuildHasherDefault;
 use x11prof_protocol::{Body, Extensions, Request, Symbol};
 
 use crate::definitions::expression::{Bytes, Expression};
-use crate::definitions::file::DefinitionError;
 use crate::geometry::target::Effect;
 use crate::ids::IdHasher;
 use crate::operations::operation::{Attribute, Attributes, Operation, Value};
@@ -51,15 +50,6 @@ pub(crate) struct Chosen {
 pub(crate) const HEADER: usize = 4;
 
 impl Definitions {
-    /// Reads definitions in TOML (docs/OPERATIONS.md).
-    ///
-    /// # Errors
-    ///
-    /// Where the text is no such file; the error says where and why.
-    pub fn parse(text: &str) -> Result<Definitions, DefinitionError> {
-        crate::definitions::file::parse(text)
-    }
-
     /// True where there are none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -78,7 +78,18 @@ enum AttributeEntry {
     },
 }
 
-pub(crate) fn parse(text: &str) -> Result<Definitions, DefinitionError> {
+impl Definitions {
+    /// Reads definitions in TOML (docs/OPERATIONS.md).
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no such file; the error says where and why.
+    pub fn parse(text: &str) -> Result<Definitions, DefinitionError> {
+        parse(text)
+    }
+}
+
+fn parse(text: &str) -> Result<Definitions, DefinitionError> {
     let file: File = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         DefinitionError::Toml {

@@ -6,12 +6,12 @@ use x11rb_protocol::protocol::render;
 use crate::geometry::clip::Area;
 use crate::geometry::shapes::Polygon;
 use crate::geometry::target::{Effect, Target};
+use crate::operations::composition::{self, Composition, Mask};
 use crate::operations::drawing::{push_area, rectangle_of, settle};
 use crate::operations::names::Names;
 use crate::operations::operation::{Operation, Value};
 use crate::operations::plain::pieces;
 use crate::rendering::glyphs::{self, GlyphSet};
-use crate::rendering::render::{Composition, Mask};
 use crate::state::State;
 
 /// Fills in the operation of a request of RENDER.
@@ -66,9 +66,8 @@ fn composite(
     let (source, mask, destination) = (area(16)?, area(20)?, area(24)?);
     let (target, format) = state.render.target(&state.drawables, body.u32(12));
     let paint = |at, used| {
-        state
-            .render
-            .paint(names, &state.drawables, body.u32(at), Some(used))
+        let id = body.u32(at);
+        composition::paint(&state.render, names, &state.drawables, id, Some(used))
     };
     let composition = Composition {
         operator: names.operator(body.u8(0)?),
@@ -117,11 +116,13 @@ fn begin<'a>(
     let name_of = |id| state.render.formats.get(id).map(|format| format.name);
     let composition = Composition {
         operator: names.operator(body.u8(0)?),
-        source: Some(
-            state
-                .render
-                .paint(names, &state.drawables, body.u32(4), None),
-        ),
+        source: Some(composition::paint(
+            &state.render,
+            names,
+            &state.drawables,
+            body.u32(4),
+            None,
+        )),
         mask: Some(match body.u32(12)? {
             0 => Mask::None,
             id => Mask::Made(name_of(id)),

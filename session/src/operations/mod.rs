@@ -3,6 +3,7 @@
 pub(crate) mod across;
 pub(crate) mod changes;
 pub(crate) mod compositing;
+pub(crate) mod composition;
 pub(crate) mod drawing;
 pub(crate) mod images;
 pub(crate) mod names;

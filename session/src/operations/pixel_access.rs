@@ -6,7 +6,7 @@
 use x11prof_protocol::{Body, Request};
 
 use crate::operations::operation::Operation;
-use crate::session::Session;
+use crate::state::State;
 use crate::windows::drawables::DrawableKind;
 
 /// Some pixels of a drawable.
@@ -36,74 +36,74 @@ pub enum PixelAccess {
     },
 }
 
-impl Session {
-    /// Which pixels `request` reads and writes, which was observed last and is `operation`; `None` where
-    /// that is not known, or it draws no areas.
-    pub fn pixel_access(
-        &self,
-        request: &Request<'_>,
-        operation: &Operation,
-    ) -> Option<PixelAccess> {
-        // Offsets of the protocol's and the extensions' encodings, without the header: of the drawable or
-        // picture that is drawn on, and of where drawing begins.
-        enum On {
-            Drawable(usize),
-            Picture(usize),
+/// Which pixels `request` reads and writes, which was observed last and is `operation`; `None` where
+/// that is not known, or it draws no areas.
+pub(crate) fn pixel_access(
+    state: &State,
+    request: &Request<'_>,
+    operation: &Operation,
+) -> Option<PixelAccess> {
+    // Offsets of the protocol's and the extensions' encodings, without the header: of the drawable or
+    // picture that is drawn on, and of where drawing begins.
+    enum On {
+        Drawable(usize),
+        Picture(usize),
+    }
+    let body = Body::of(request);
+    let name = request.name.as_str();
+    let (on, begin) = match name {
+        "CreatePixmap" => return body.u32(0).map(PixelAccess::Makes),
+        "ClearArea" => (On::Drawable(0), 4),
+        "PolyFillRectangle" => (On::Drawable(0), 8),
+        "PutImage" => (On::Drawable(0), 12),
+        "CopyArea" => (On::Drawable(4), 16),
+        "MIT-SHM:PutImage" => (On::Drawable(0), 20),
+        "RENDER:FillRectangles" => (On::Picture(4), 16),
+        "RENDER:Composite" => (On::Picture(12), 24),
+        _ => return None,
+    };
+    let begin = (body.i16(begin)?, body.i16(begin + 2)?);
+    let drawable = match on {
+        On::Drawable(at) => body.u32(at)?,
+        On::Picture(at) => {
+            let picture = body.u32(at)?;
+            state.render.pictures.drawable(picture).unwrap_or(picture)
         }
-        let body = Body::of(request);
-        let name = request.name.as_str();
-        let (on, begin) = match name {
-            "CreatePixmap" => return body.u32(0).map(PixelAccess::Makes),
-            "ClearArea" => (On::Drawable(0), 4),
-            "PolyFillRectangle" => (On::Drawable(0), 8),
-            "PutImage" => (On::Drawable(0), 12),
-            "CopyArea" => (On::Drawable(4), 16),
-            "MIT-SHM:PutImage" => (On::Drawable(0), 20),
-            "RENDER:FillRectangles" => (On::Picture(4), 16),
-            "RENDER:Composite" => (On::Picture(12), 24),
-            _ => return None,
-        };
-        let begin = (body.i16(begin)?, body.i16(begin + 2)?);
-        let drawable = match on {
-            On::Drawable(at) => body.u32(at)?,
-            On::Picture(at) => {
-                let picture = body.u32(at)?;
-                self.picture_drawable(picture).unwrap_or(picture)
-            }
-        };
-        let writes = PixelArea {
+    };
+    let writes = PixelArea {
+        drawable,
+        begin,
+        pixels: operation.items.iter().sum(),
+    };
+    let source = match name {
+        "CopyArea" => body.u32(0),
+        // A picture of no drawable has no pixels.
+        "RENDER:Composite" => body
+            .u32(4)
+            .and_then(|id| state.render.pictures.drawable(id)),
+        _ => None,
+    };
+    let reads = source.map(|drawable| {
+        // A pixmap that is smaller is repeated.
+        let all = pixels_of_pixmap(state, drawable).unwrap_or(f64::INFINITY);
+        PixelArea {
             drawable,
-            begin,
-            pixels: operation.items.iter().sum(),
-        };
-        let source = match name {
-            "CopyArea" => body.u32(0),
-            // A picture of no drawable has no pixels.
-            "RENDER:Composite" => body.u32(4).and_then(|id| self.picture_drawable(id)),
-            _ => None,
-        };
-        let reads = source.map(|drawable| {
-            // A pixmap that is smaller is repeated.
-            let all = self.pixels_of_pixmap(drawable).unwrap_or(f64::INFINITY);
-            PixelArea {
-                drawable,
-                pixels: writes.pixels.min(all),
-                ..writes
-            }
-        });
-        Some(PixelAccess::Writes {
-            reads,
-            writes,
-            from_client: name == "MIT-SHM:PutImage",
-        })
-    }
+            pixels: writes.pixels.min(all),
+            ..writes
+        }
+    });
+    Some(PixelAccess::Writes {
+        reads,
+        writes,
+        from_client: name == "MIT-SHM:PutImage",
+    })
+}
 
-    /// How many pixels a pixmap has; `None` for windows and those that are not known.
-    fn pixels_of_pixmap(&self, id: u32) -> Option<f64> {
-        let drawable = self.drawable(id)?;
-        let pixels = f64::from(drawable.geometry.width) * f64::from(drawable.geometry.height);
-        (drawable.kind == DrawableKind::Pixmap).then_some(pixels)
-    }
+/// How many pixels a pixmap has; `None` for windows and those that are not known.
+fn pixels_of_pixmap(state: &State, id: u32) -> Option<f64> {
+    let drawable = state.drawables.get(id)?;
+    let pixels = f64::from(drawable.geometry.width) * f64::from(drawable.geometry.height);
+    (drawable.kind == DrawableKind::Pixmap).then_some(pixels)
 }
 
 #[cfg(test)]

@@ -1,10 +1,5 @@
 //! What the properties of windows call them (ICCCM, section 4.1.2; EWMH, _NET_WM_NAME).
 
-use x11prof_protocol::Body;
-
-use crate::resources::atoms::Atoms;
-use crate::windows::tree::Windows;
-
 /// The longest name kept, in bytes.
 const LONGEST: usize = 256;
 
@@ -21,32 +16,31 @@ pub struct WindowNames {
     pub first_title: Option<Box<str>>,
 }
 
-/// ChangeProperty. `None` where it tells no name.
-pub(crate) fn property(windows: &mut Windows, atoms: &Atoms, body: &Body<'_>) -> Option<()> {
-    let (window, atom) = (body.u32(0)?, body.u32(4)?);
-    let is_class = match atoms.name(atom)? {
-        "WM_CLASS" => true,
-        "WM_NAME" | "_NET_WM_NAME" => false,
-        _ => return None,
-    };
-    // Names are lists of bytes.
-    if body.u8(12)? != 8 {
-        return None;
-    }
-    let length = usize::try_from(body.u32(16)?).ok()?;
-    let mut parts = body.bytes(20, length)?.split(|byte| *byte == 0).map(text);
-    let names = windows.names_mut(window)?;
-    if is_class {
-        // Instance and class, each with a zero after it.
-        names.instance = parts.next();
-        names.class = parts.next();
-    } else {
-        names.title = parts.next();
-        if names.first_title.is_none() {
-            names.first_title = names.title.clone();
+impl WindowNames {
+    /// Takes what a property of this name says; `None` where it tells no name.
+    pub(crate) fn set(&mut self, property: &str, value: &[u8]) -> Option<()> {
+        let mut parts = value.split(|byte| *byte == 0).map(text);
+        match property {
+            // Instance and class, each with a zero after it.
+            "WM_CLASS" => {
+                self.instance = parts.next();
+                self.class = parts.next();
+            }
+            "WM_NAME" | "_NET_WM_NAME" => {
+                self.title = parts.next();
+                if self.first_title.is_none() {
+                    self.first_title = self.title.clone();
+                }
+            }
+            _ => return None,
         }
+        Some(())
     }
-    Some(())
+}
+
+/// Whether a property tells a name.
+pub(crate) fn is_name(property: &str) -> bool {
+    matches!(property, "WM_CLASS" | "WM_NAME" | "_NET_WM_NAME")
 }
 
 fn text(bytes: &[u8]) -> Box<str> {

@@ -8,7 +8,9 @@ use x11rb_protocol::protocol::xproto;
 
 use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
+use crate::resources::atoms::Atoms;
 use crate::windows::drawables::Drawables;
+use crate::windows::names::is_name;
 use crate::windows::tree::{Background, Window, Windows};
 
 /// Bits of the value mask of CreateWindow and ChangeWindowAttributes.
@@ -59,6 +61,19 @@ pub(crate) fn change_attributes(windows: &mut Windows, by: By, body: &Body<'_>) 
     let window = windows.get_mut(body.u32(0)?)?;
     change(window, by.client, body, body.u32(4)?, 8);
     Some(())
+}
+
+/// ChangeProperty. `None` where it tells no name.
+pub(crate) fn change_property(windows: &mut Windows, atoms: &Atoms, body: &Body<'_>) -> Option<()> {
+    /// Names are lists of bytes.
+    const BYTES: u8 = 8;
+    let property = atoms.name(body.u32(4)?).filter(|name| is_name(name))?;
+    if body.u8(12)? != BYTES {
+        return None;
+    }
+    let length = usize::try_from(body.u32(16)?).ok()?;
+    let value = body.bytes(20, length)?;
+    windows.names_mut(body.u32(0)?)?.set(property, value)
 }
 
 /// Sets the attributes in `mask` to the value list at `at`.

@@ -11,7 +11,7 @@ use crate::episodes::episode::{Child, Episode, Unsure, without};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
 use crate::episodes::location::Location;
-use crate::profile::reporting::duration_ms;
+use crate::units::duration_ms;
 
 /// An episode.
 #[derive(Debug, Clone, Serialize)]

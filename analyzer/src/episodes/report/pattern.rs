@@ -9,7 +9,7 @@ use crate::episodes::cumulative::percentile;
 use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;
 use crate::episodes::patterns::Pattern;
-use crate::profile::reporting::{duration_ms, percent};
+use crate::units::{duration_ms, percent};
 
 /// Episodes of one shape.
 #[derive(Debug, Clone, Serialize)]

@@ -6,7 +6,7 @@ use x11prof_trace::Timestamp;
 use super::nanos_ms;
 use crate::episodes::findings::Findings;
 use crate::episodes::series::Step;
-use crate::profile::reporting::{duration_ms, percent};
+use crate::units::{duration_ms, percent};
 
 /// The session in steps of the same length, as it was recorded.
 #[derive(Debug, Clone, Serialize)]

@@ -6,7 +6,7 @@ use super::nanos_ms;
 use crate::episodes::cumulative::{STEPS, at_least, percentile};
 use crate::episodes::findings::Findings;
 use crate::facts::Facts;
-use crate::profile::reporting::{duration_ms, percent};
+use crate::units::{duration_ms, percent};
 
 /// The thesis's Table 4.2.
 #[derive(Debug, Clone, Serialize)]

@@ -7,7 +7,7 @@ use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
 
 use super::{Came, Divided, Division, Source, Work};
-use crate::measured::share::Share;
+use crate::activity::share::Share;
 
 const SERVER: u32 = 7;
 const WAKEUP: char = 'w';

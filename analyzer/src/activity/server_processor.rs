@@ -1,9 +1,9 @@
 //! Who else ran on the server's processor, from the context switches.
 
-use std::collections::HashMap;
-
 use x11prof_server_model::{Stretch, Time};
 use x11prof_trace::{Switch, SwitchKind};
+
+use crate::activity::threads::{State, Threads};
 
 /// Tells the server's processor, and what runs there that is not the server.
 #[derive(Debug, Default)]
@@ -11,8 +11,7 @@ pub(crate) struct ServerProcessor {
     server: Option<u32>,
     /// The processor that the server ran on last.
     home: Option<u16>,
-    /// On each processor, what runs there that is not the server, and since when.
-    running: HashMap<u16, (u32, u64)>,
+    threads: Threads,
 }
 
 impl ServerProcessor {
@@ -27,28 +26,20 @@ impl ServerProcessor {
             return;
         };
         for switch in switches {
-            let time = switch.time.as_nanos();
-            let starts = switch.kind == SwitchKind::In;
-            if switch.pid == server && starts {
+            if switch.pid == server && switch.kind == SwitchKind::In {
                 self.home = Some(switch.cpu);
             }
-            // The kernel tells no switch of a thread that ends: it is off when another is on.
-            let stops = self
-                .running
-                .get(&switch.cpu)
-                .is_some_and(|&(tid, _)| starts || tid == switch.tid);
-            if stops
-                && let Some((_, since)) = self.running.remove(&switch.cpu)
-                && self.home == Some(switch.cpu)
-            {
-                on(Stretch {
-                    from: Time::from_nanos(since),
-                    to: Time::from_nanos(time),
-                    waits: switch.kind == SwitchKind::Blocked,
-                });
-            }
-            if starts && switch.pid != server {
-                self.running.insert(switch.cpu, (switch.tid, time));
+            for step in self.threads.switch(switch) {
+                if step.pid != server
+                    && let Some(ran) = step.ran()
+                    && self.home == Some(ran.cpu)
+                {
+                    on(Stretch {
+                        from: Time::from_nanos(ran.from),
+                        to: Time::from_nanos(ran.to),
+                        waits: step.now == State::Waiting,
+                    });
+                }
             }
         }
     }

@@ -7,19 +7,20 @@ use std::time::Duration;
 use x11prof_protocol::Message;
 use x11prof_trace::{ConnectionId, Control, Direction, Switch, SwitchKind, Timestamp};
 
-use super::ran::Ran;
+use crate::activity::since_reading::SinceReading;
+use crate::activity::threads::{Step, Threads};
 use crate::pipeline::Observation;
 
 /// Switches are told in batches, some milliseconds late, and those of another processor may
 /// come in the next batch: what is younger than this is put in order first.
 const SETTLING: u64 = 100_000_000;
-/// Happenings that wait for that at most.
-const MOST_WAITING: usize = 1 << 17;
-/// Threads, processes and connections followed at most.
-const MOST: usize = 1 << 14;
+/// Entries that wait for that at most.
+const WAITING_LIMIT: usize = 1 << 17;
+/// Processes and connections followed at most.
+const PROCESSES_LIMIT: usize = 1 << 14;
 
 #[derive(Debug, Clone, Copy)]
-enum Happening {
+enum Entry {
     Switch(Switch),
     /// Bytes came for a process: events alone, or others too.
     Delivery {
@@ -77,19 +78,16 @@ pub struct ActivityFigures {
 /// Follows who runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Activity {
-    waiting: BTreeMap<(u64, u64), Happening>,
+    waiting: BTreeMap<(u64, u64), Entry>,
     number: u64,
     newest: u64,
     server: Option<u32>,
     clients: HashMap<ConnectionId, u32>,
-    /// The running threads, with their processes.
-    running: HashMap<u32, u32>,
-    /// The thread that each processor ran last.
-    on_cpu: HashMap<u16, u32>,
+    threads: Threads,
     processes: HashMap<u32, Process>,
     /// How many of them run for events.
     handling: u32,
-    ran: Ran,
+    since_reading: SinceReading,
     clients_running: u32,
     since: u64,
     figures: ActivityFigures,
@@ -104,7 +102,7 @@ impl Activity {
             Observation::Switches(switches) => {
                 for switch in *switches {
                     self.switches += 1;
-                    self.put(switch.time, Happening::Switch(*switch));
+                    self.put(switch.time, Entry::Switch(*switch));
                 }
             }
             Observation::BlockStart(_) => self.block = (false, false),
@@ -115,7 +113,7 @@ impl Activity {
             Observation::BlockEnd(block) if block.direction == Direction::ToClient => {
                 if let Some(pid) = self.clients.get(&block.connection).copied() {
                     let events_alone = self.block.0 && !self.block.1;
-                    self.put(block.time, Happening::Delivery { pid, events_alone });
+                    self.put(block.time, Entry::Delivery { pid, events_alone });
                 }
             }
             Observation::Control(time, Control::Server(server)) => {
@@ -124,7 +122,7 @@ impl Activity {
             }
             Observation::Control(_, Control::Opened(opened)) => {
                 if let Some(pid) = opened.pid
-                    && self.clients.len() < MOST
+                    && self.clients.len() < PROCESSES_LIMIT
                 {
                     self.clients.insert(opened.connection, pid);
                 }
@@ -133,11 +131,11 @@ impl Activity {
                 if let Some(pid) = self.clients.remove(connection)
                     && !self.clients.values().any(|other| *other == pid)
                 {
-                    self.put(*time, Happening::Gone(pid));
+                    self.put(*time, Entry::Gone(pid));
                 }
             }
             Observation::Control(time, Control::CpuTime(reading)) => {
-                self.put(*time, Happening::Read(reading.pid));
+                self.put(*time, Entry::Read(reading.pid));
             }
             _ => {}
         }
@@ -149,8 +147,8 @@ impl Activity {
     }
 
     /// How long each process ran since its clock was last read; `None` where no switches are in the trace.
-    pub(super) fn ran(&self) -> Option<Ran> {
-        Some(self.settled()?.ran)
+    pub(crate) fn since_reading(&self) -> Option<SinceReading> {
+        Some(self.settled()?.since_reading)
     }
 
     fn settled(&self) -> Option<Activity> {
@@ -168,12 +166,12 @@ impl Activity {
         self.figures = ActivityFigures::default();
     }
 
-    fn put(&mut self, time: Timestamp, happening: Happening) {
+    fn put(&mut self, time: Timestamp, entry: Entry) {
         let nanos = time.as_nanos();
         self.number += 1;
-        self.waiting.insert((nanos, self.number), happening);
+        self.waiting.insert((nanos, self.number), entry);
         self.newest = self.newest.max(nanos);
-        if self.waiting.len() > MOST_WAITING {
+        if self.waiting.len() > WAITING_LIMIT {
             self.settle(u64::MAX);
         } else if self.number.is_multiple_of(1024) {
             self.settle(self.newest.saturating_sub(SETTLING));
@@ -187,26 +185,22 @@ impl Activity {
             if time >= until {
                 return;
             }
-            let happening = first.remove();
+            let entry = first.remove();
             self.pass(time);
-            match happening {
-                Happening::Switch(switch) => self.switch(&switch),
-                Happening::Delivery { pid, events_alone } => self.delivery(pid, events_alone),
-                Happening::Read(pid) => self.ran.read(pid, time),
-                Happening::Gone(pid) => {
-                    let threads: Vec<u32> = self.threads(pid);
-                    threads.into_iter().for_each(|tid| self.stop(tid, time));
+            match entry {
+                Entry::Switch(switch) => self.switch(&switch),
+                Entry::Delivery { pid, events_alone } => self.delivery(pid, events_alone),
+                Entry::Read(pid) => self.since_reading.read(pid, time),
+                Entry::Gone(pid) => {
+                    for step in self.threads.end_process(pid, time) {
+                        self.step(&step);
+                    }
                     if let Some(gone) = self.processes.remove(&pid) {
                         self.handling -= u32::from(gone.is_handling());
                     }
                 }
             }
         }
-    }
-
-    fn threads(&self, pid: u32) -> Vec<u32> {
-        let of = self.running.iter().filter(|(_, of)| **of == pid);
-        of.map(|(tid, _)| *tid).collect()
     }
 
     /// Time passes until `time` with those running that run.
@@ -232,7 +226,7 @@ impl Activity {
 
     /// Whether there is room for a process, or it has it already.
     fn follows(&self, pid: u32) -> bool {
-        self.processes.len() < MOST || self.processes.contains_key(&pid)
+        self.processes.len() < PROCESSES_LIMIT || self.processes.contains_key(&pid)
     }
 
     /// Changes what a process does, and counts those that run for events.
@@ -245,64 +239,55 @@ impl Activity {
     }
 
     fn switch(&mut self, switch: &Switch) {
-        let time = switch.time.as_nanos();
-        if switch.kind != SwitchKind::In {
-            self.stop(switch.tid, time);
-            if !self.follows(switch.pid) {
-                return;
-            }
-            self.change(switch.pid, |process| {
-                process.preempted = switch.kind == SwitchKind::Preempted;
-                // Preempted, it goes on with what it did.
-                if switch.kind == SwitchKind::Blocked
-                    && process.running == 0
-                    && process.task == Task::Handling
-                {
-                    process.task = Task::None;
-                }
-            });
+        for step in self.threads.switch(switch) {
+            self.step(&step);
+        }
+        if switch.kind == SwitchKind::In || !self.follows(switch.pid) {
             return;
         }
-        if self.running.len() >= MOST || !self.follows(switch.pid) {
-            return;
-        }
-        // The kernel tells no switch of a thread that ends: it is off when another is on.
-        if let Some(other) = self.on_cpu.insert(switch.cpu, switch.tid)
-            && other != switch.tid
-        {
-            self.stop(other, time);
-        }
-        self.ran.on(switch);
-        if self.running.insert(switch.tid, switch.pid).is_none() {
-            let (woken, preempted) = self.change(switch.pid, |process| {
-                process.running += 1;
-                let woken = process.task == Task::Events;
-                if woken {
-                    process.task = Task::Handling;
-                }
-                (woken, process.preempted)
-            });
-            self.figures.event_wakeups += u64::from(woken);
-            if Some(switch.pid) == self.server {
-                self.figures.server_wakeups += u64::from(!preempted);
-            } else {
-                self.clients_running += 1;
+        self.change(switch.pid, |process| {
+            process.preempted = switch.kind == SwitchKind::Preempted;
+            // Preempted, it goes on with what it did.
+            if switch.kind == SwitchKind::Blocked
+                && process.running == 0
+                && process.task == Task::Handling
+            {
+                process.task = Task::None;
             }
+        });
+    }
+
+    /// A thread began to run, or stopped.
+    fn step(&mut self, step: &Step) {
+        if let Some(stretch) = step.ran() {
+            self.since_reading.add(step.pid, stretch);
+            if self.processes.contains_key(&step.pid) {
+                self.change(step.pid, |process| {
+                    process.running = process.running.saturating_sub(1);
+                });
+            }
+            if Some(step.pid) != self.server {
+                self.clients_running = self.clients_running.saturating_sub(1);
+            }
+        } else if step.starts() && self.follows(step.pid) {
+            self.start(step.pid);
         }
     }
 
-    fn stop(&mut self, tid: u32, time: u64) {
-        self.ran.off(tid, time);
-        let Some(pid) = self.running.remove(&tid) else {
-            return;
-        };
-        if self.processes.contains_key(&pid) {
-            self.change(pid, |process| {
-                process.running = process.running.saturating_sub(1);
-            });
-        }
-        if Some(pid) != self.server {
-            self.clients_running = self.clients_running.saturating_sub(1);
+    fn start(&mut self, pid: u32) {
+        let (woken, preempted) = self.change(pid, |process| {
+            process.running += 1;
+            let woken = process.task == Task::Events;
+            if woken {
+                process.task = Task::Handling;
+            }
+            (woken, process.preempted)
+        });
+        self.figures.event_wakeups += u64::from(woken);
+        if Some(pid) == self.server {
+            self.figures.server_wakeups += u64::from(!preempted);
+        } else {
+            self.clients_running += 1;
         }
     }
 

@@ -1,35 +1,33 @@
 //! When the recorded server ran, from the context switches: run by run, and held against the kernel's
 //! clock of its process.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use x11prof_cost_model::Micros;
-use x11prof_trace::{Switch, SwitchKind};
+use x11prof_trace::Switch;
 
-use super::share::{Rate, Share};
+use crate::activity::share::{Rate, Share};
+use crate::activity::threads::{State, Step, Threads};
 
 /// Runs kept until they are divided; with more, the oldest are joined.
-const MOST_RUNS: usize = 1 << 14;
+const RUNS_LIMIT: usize = 1 << 14;
 /// Stretches kept, to tell how long it had run by the time of a reading of its clock.
-const MOST_STRETCHES: usize = 1 << 12;
-/// Threads of the server followed at most.
-const MOST_THREADS: usize = 1 << 10;
+const STRETCHES_LIMIT: usize = 1 << 12;
 
 /// The server ran, from a wakeup until it waited again. Times are the trace's nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Run {
-    pub(super) from: u64,
+pub(crate) struct Run {
+    pub(crate) from: u64,
     /// When it waited again; `None` while it goes on.
-    pub(super) to: Option<u64>,
+    pub(crate) to: Option<u64>,
     /// How long it had waited before; `None` where that was not seen.
-    pub(super) slept: Option<u64>,
+    pub(crate) slept: Option<u64>,
     nanos: u64,
     stretches: u32,
-    on_since: Option<u64>,
 }
 
 impl Run {
-    pub(super) fn share(&self) -> Share {
+    pub(crate) fn share(&self) -> Share {
         Share {
             time: micros(self.nanos),
             stretches: f64::from(self.stretches),
@@ -54,12 +52,12 @@ struct Told {
 /// The runs of one server. Of its threads the first counts, which speaks with the clients; what the others
 /// do is told apart.
 #[derive(Debug)]
-pub(super) struct Runs {
+pub(crate) struct Runs {
     server: u32,
     runs: VecDeque<Run>,
     waits_since: Option<u64>,
-    /// Its other threads that run, and since when.
-    others: HashMap<u32, u64>,
+    threads: Threads,
+    /// What threads but the first ran.
     others_ran: Share,
     told: Told,
     /// From when to when its threads ran last, in the order of their ends.
@@ -69,12 +67,12 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    pub(super) fn of(server: u32) -> Runs {
+    pub(crate) fn of(server: u32) -> Runs {
         Runs {
             server,
             runs: VecDeque::new(),
             waits_since: None,
-            others: HashMap::new(),
+            threads: Threads::default(),
             others_ran: Share::default(),
             told: Told::default(),
             stretches: VecDeque::new(),
@@ -83,59 +81,67 @@ impl Runs {
         }
     }
 
-    pub(super) fn server(&self) -> u32 {
+    pub(crate) fn server(&self) -> u32 {
         self.server
     }
 
     /// The first of the runs that are not divided yet, and when the one after it began.
-    pub(super) fn front(&self) -> Option<(&Run, Option<u64>)> {
+    pub(crate) fn front(&self) -> Option<(&Run, Option<u64>)> {
         let next = self.runs.get(1).map(|run| run.from);
         Some((self.runs.front()?, next))
     }
 
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         self.runs.pop_front();
     }
 
     /// What the server's other threads ran.
-    pub(super) fn others(&self) -> Share {
+    pub(crate) fn others(&self) -> Share {
         self.others_ran
     }
 
     /// Takes a context switch.
-    pub(super) fn switch(&mut self, switch: &Switch) {
-        if switch.pid != self.server {
-            return;
-        }
-        let time = switch.time.as_nanos();
-        if switch.tid != switch.pid {
-            self.other(switch, time);
-            return;
-        }
-        let awake = self.runs.back_mut().filter(|run| run.to.is_none());
-        match (switch.kind, awake) {
-            (SwitchKind::In, Some(run)) => {
-                run.on_since.get_or_insert(time);
+    pub(crate) fn switch(&mut self, switch: &Switch) {
+        if switch.pid == self.server {
+            for step in self.threads.switch(switch) {
+                self.step(&step);
             }
-            (SwitchKind::In, None) => self.begin(time),
-            (kind, Some(run)) => {
-                if let Some(since) = run.on_since.take() {
-                    run.nanos += time.saturating_sub(since);
+        }
+    }
+
+    /// A thread of the server began to run, or stopped.
+    fn step(&mut self, step: &Step) {
+        let is_first = step.tid == step.pid;
+        if let Some(ran) = step.ran() {
+            self.stretch(ran.from, ran.to);
+            let nanos = ran.to.saturating_sub(ran.from);
+            match self.runs.back_mut().filter(|run| run.to.is_none()) {
+                Some(run) if is_first => {
+                    run.nanos += nanos;
                     run.stretches += 1;
-                    self.stretch(since, time);
                 }
-                if kind == SwitchKind::Blocked {
-                    self.wait(time);
+                _ => {
+                    self.others_ran += Share {
+                        time: micros(nanos),
+                        stretches: 1.0,
+                    };
                 }
             }
-            // It was on a processor when the recording began.
-            (SwitchKind::Blocked, None) => self.waits_since = Some(time),
-            (SwitchKind::Preempted, None) => self.begin(time),
+        }
+        let is_awake = self.runs.back().is_some_and(|run| run.to.is_none());
+        match step.now {
+            _ if !is_first => {}
+            // One that is ready before it was seen to run was on a processor when the recording
+            // began.
+            State::Running { .. } | State::Ready if !is_awake => self.begin(step.time),
+            State::Waiting if is_awake => self.wait(step.time),
+            State::Waiting => self.waits_since = Some(step.time),
+            _ => {}
         }
     }
 
     fn begin(&mut self, time: u64) {
-        if self.runs.len() == MOST_RUNS {
+        if self.runs.len() == RUNS_LIMIT {
             self.join();
         }
         let slept = self.waits_since.map(|since| time.saturating_sub(since));
@@ -145,7 +151,6 @@ impl Runs {
             slept,
             nanos: 0,
             stretches: 0,
-            on_since: Some(time),
         });
     }
 
@@ -166,31 +171,17 @@ impl Runs {
         }
     }
 
-    fn other(&mut self, switch: &Switch, time: u64) {
-        if switch.kind == SwitchKind::In {
-            if self.others.len() < MOST_THREADS {
-                self.others.entry(switch.tid).or_insert(time);
-            }
-        } else if let Some(since) = self.others.remove(&switch.tid) {
-            self.others_ran += Share {
-                time: micros(time.saturating_sub(since)),
-                stretches: 1.0,
-            };
-            self.stretch(since, time);
-        }
-    }
-
     fn stretch(&mut self, since: u64, until: u64) {
         self.told.nanos += until.saturating_sub(since);
         self.told.stretches += 1;
-        if self.stretches.len() == MOST_STRETCHES {
+        if self.stretches.len() == STRETCHES_LIMIT {
             self.stretches.pop_front();
         }
         self.stretches.push_back((since, until));
     }
 
     /// The kernel's clock of the process was read, at `time`.
-    pub(super) fn clock(&mut self, time: u64, clock: u64) {
+    pub(crate) fn clock(&mut self, time: u64, clock: u64) {
         let told = self.told_by(time);
         let reading = Reading { clock, told };
         self.first.get_or_insert(reading);
@@ -209,15 +200,14 @@ impl Runs {
                 .saturating_sub(until - since.max(time).min(until));
             told.stretches = told.stretches.saturating_sub(1);
         }
-        let run = self.runs.back().and_then(|run| run.on_since);
-        for since in run.into_iter().chain(self.others.values().copied()) {
+        for since in self.threads.running() {
             told.nanos += time.saturating_sub(since);
         }
         told
     }
 
     /// What the clock says beside the switches, between its first reading and its last.
-    pub(super) fn rate(&self) -> Option<Rate> {
+    pub(crate) fn rate(&self) -> Option<Rate> {
         let (first, last) = (self.first?, self.last?);
         let told = Share {
             time: micros(last.told.nanos.saturating_sub(first.told.nanos)),
@@ -228,23 +218,22 @@ impl Runs {
     }
 
     /// The clock's time between its first reading and its last.
-    pub(super) fn clocked(&self) -> Option<Micros> {
+    pub(crate) fn clocked(&self) -> Option<Micros> {
         let (first, last) = (self.first?, self.last?);
         let clock = last.clock.checked_sub(first.clock)?;
         (clock > 0).then(|| micros(clock))
     }
 
     /// The trace is over: so is a run that goes on.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         let last = self.stretches.back().map(|(_, until)| *until);
         if let Some(run) = self.runs.back_mut().filter(|run| run.to.is_none()) {
-            run.on_since = None;
             run.to = Some(last.unwrap_or(run.from).max(run.from));
         }
     }
 
     /// Starts counts and times afresh.
-    pub(super) fn start_afresh(&mut self) {
+    pub(crate) fn start_afresh(&mut self) {
         self.runs.retain(|run| run.to.is_none());
         self.others_ran = Share::default();
         self.first = self.last;
@@ -260,8 +249,8 @@ mod tests {
     use x11prof_cost_model::Micros;
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
-    use super::{MOST_RUNS, Runs};
-    use crate::measured::share::Share;
+    use super::{RUNS_LIMIT, Runs};
+    use crate::activity::share::Share;
 
     const SERVER: u32 = 7;
 
@@ -270,7 +259,7 @@ mod tests {
             time: Timestamp::from_nanos(micros * 1000),
             pid: SERVER,
             tid,
-            cpu: 0,
+            cpu: (tid - SERVER) as u16,
             kind,
         }
     }
@@ -308,8 +297,8 @@ mod tests {
         use SwitchKind::{Blocked, In};
         let mut runs = with(&[(7, 10, In), (8, 12, In)]);
         runs.clock(9_000, 100_000);
-        for it in [(8, 18, Blocked), (7, 20, Blocked), (7, 30, In)] {
-            runs.switch(&switch(it.0, it.1, it.2));
+        for (tid, time, kind) in [(8, 18, Blocked), (7, 20, Blocked), (7, 30, In)] {
+            runs.switch(&switch(tid, time, kind));
         }
         let ran = Share {
             time: Micros(6.0),
@@ -327,7 +316,7 @@ mod tests {
     #[test]
     fn too_many_are_joined() {
         let mut runs = Runs::of(SERVER);
-        for at in 0..=MOST_RUNS as u64 {
+        for at in 0..=RUNS_LIMIT as u64 {
             runs.switch(&switch(7, at * 10, SwitchKind::In));
             runs.switch(&switch(7, at * 10 + 1, SwitchKind::Blocked));
         }

@@ -1,0 +1,252 @@
+//! What each thread does, by the context switches: it runs, could run, or waits.
+//!
+//! The kernel tells when a thread begins to run and when it stops, and whether it stopped by
+//! itself. It tells two things not at all:
+//!
+//! - What a thread did before its first switch. If that switch stops it, it was running since
+//!   before the recording; if it starts it, it had waited or was ready. Both are `Unknown`.
+//! - That a thread ended. Its last switch says that it runs. It is taken to have ended when
+//!   another thread runs on its processor.
+//!
+//! Switches of one processor come in the order of their times. Those of several may be out of
+//! order by some milliseconds, unless the caller put them in order.
+
+use std::collections::HashMap;
+
+use x11prof_trace::{Switch, SwitchKind};
+
+/// Threads followed at most. When there are more, those that wait are forgotten.
+const THREADS_LIMIT: usize = 1 << 14;
+
+/// What a thread does, and since when, in the trace's nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing is known of it, or it ended.
+    Unknown,
+    /// It runs on a processor.
+    Running { since: u64, cpu: u16 },
+    /// It was stopped while it could have run.
+    Ready,
+    /// It stopped by itself.
+    Waiting,
+}
+
+impl State {
+    pub(crate) fn runs(self) -> bool {
+        matches!(self, State::Running { .. })
+    }
+
+    /// Whether it runs or could.
+    pub(crate) fn could_run(self) -> bool {
+        matches!(self, State::Running { .. } | State::Ready)
+    }
+}
+
+/// A thread changed its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) time: u64,
+    pub(crate) before: State,
+    pub(crate) now: State,
+}
+
+/// A thread ran without a break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) cpu: u16,
+}
+
+impl Step {
+    /// How it ran until this step; `None` where it did not run, or goes on.
+    pub(crate) fn ran(&self) -> Option<Stretch> {
+        match (self.before, self.now) {
+            (_, State::Running { .. }) => None,
+            (State::Running { since, cpu }, _) => Some(Stretch {
+                from: since,
+                to: self.time,
+                cpu,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether it began to run.
+    pub(crate) fn starts(&self) -> bool {
+        self.now.runs() && !self.before.runs()
+    }
+}
+
+/// The threads of all processes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Threads {
+    known: HashMap<u32, (u32, State)>,
+    /// The thread that runs on each processor.
+    on_cpu: HashMap<u16, u32>,
+}
+
+impl Threads {
+    /// Takes a switch, and gives what it tells: that another thread ended, and what the thread
+    /// does now.
+    pub(crate) fn switch(&mut self, switch: &Switch) -> impl Iterator<Item = Step> + use<> {
+        let time = switch.time.as_nanos();
+        let (mut ended, mut step) = (None, None);
+        if self.has_room(switch.tid) {
+            if switch.kind == SwitchKind::In {
+                let other = self.on_cpu.insert(switch.cpu, switch.tid);
+                ended = other
+                    .filter(|other| *other != switch.tid)
+                    .and_then(|other| self.set(other, None, time, State::Unknown));
+            }
+            let now = match switch.kind {
+                SwitchKind::In => State::Running {
+                    since: time,
+                    cpu: switch.cpu,
+                },
+                SwitchKind::Preempted => State::Ready,
+                SwitchKind::Blocked => State::Waiting,
+            };
+            step = self.set(switch.tid, Some(switch.pid), time, now);
+        }
+        [ended, step].into_iter().flatten()
+    }
+
+    /// The process ends, or is not watched any more: so do its threads.
+    pub(crate) fn end_process(&mut self, pid: u32, time: u64) -> Vec<Step> {
+        let threads = self.known.iter().filter(|(_, (of, _))| *of == pid);
+        let threads: Vec<u32> = threads.map(|(tid, _)| *tid).collect();
+        let ended = threads.into_iter();
+        ended
+            .filter_map(|tid| self.set(tid, None, time, State::Unknown))
+            .collect()
+    }
+
+    /// Since when threads run that do.
+    pub(crate) fn running(&self) -> impl Iterator<Item = u64> + '_ {
+        self.known.values().filter_map(|(_, state)| match state {
+            State::Running { since, .. } => Some(*since),
+            _ => None,
+        })
+    }
+
+    /// Whether a thread of a process is on a processor.
+    pub(crate) fn runs(&self, pid: u32) -> bool {
+        let mut running = self.on_cpu.values().filter_map(|tid| self.known.get(tid));
+        running.any(|(of, state)| *of == pid && state.runs())
+    }
+
+    fn has_room(&mut self, tid: u32) -> bool {
+        if self.known.len() >= THREADS_LIMIT && !self.known.contains_key(&tid) {
+            self.known.retain(|_, (_, state)| state.could_run());
+        }
+        self.known.len() < THREADS_LIMIT || self.known.contains_key(&tid)
+    }
+
+    /// A thread, of this process if it is not known, is in this state now.
+    fn set(&mut self, tid: u32, pid: Option<u32>, time: u64, now: State) -> Option<Step> {
+        let known = self.known.get(&tid).copied();
+        let pid = pid.or(known.map(|(pid, _)| pid))?;
+        let before = known.map_or(State::Unknown, |(_, state)| state);
+        let now = match (before, now) {
+            // The switch that stopped it is missing: it goes on.
+            (State::Running { since, .. }, State::Running { cpu, .. }) => {
+                State::Running { since, cpu }
+            }
+            (_, now) => now,
+        };
+        if let State::Running { cpu, .. } = before
+            && now != before
+            && self.on_cpu.get(&cpu) == Some(&tid)
+            && !matches!(now, State::Running { cpu: new, .. } if new == cpu)
+        {
+            self.on_cpu.remove(&cpu);
+        }
+        if now == State::Unknown {
+            self.known.remove(&tid);
+        } else {
+            self.known.insert(tid, (pid, now));
+        }
+        Some(Step {
+            pid,
+            tid,
+            time,
+            before,
+            now,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Switch, SwitchKind, Timestamp};
+
+    use super::{State, Step, Threads};
+
+    fn switch(tid: u32, time: u64, cpu: u16, kind: SwitchKind) -> Switch {
+        Switch {
+            time: Timestamp::from_nanos(time),
+            pid: 7,
+            tid,
+            cpu,
+            kind,
+        }
+    }
+
+    /// Who ran from when to when.
+    fn ran(threads: &mut Threads, switches: &[Switch]) -> Vec<(u32, u64, u64)> {
+        let steps = switches
+            .iter()
+            .flat_map(|one| threads.switch(one).collect::<Vec<Step>>());
+        let ran = steps.filter_map(|step| Some((step.tid, step.ran()?)));
+        ran.map(|(tid, ran)| (tid, ran.from, ran.to)).collect()
+    }
+
+    #[test]
+    fn a_thread_runs_from_one_switch_to_the_next() {
+        use SwitchKind::{Blocked, In, Preempted};
+        let mut threads = Threads::default();
+        let switches = [
+            // It ran since before the recording.
+            switch(1, 5, 0, Blocked),
+            switch(1, 10, 0, In),
+            switch(1, 14, 0, Preempted),
+            switch(1, 20, 1, In),
+            switch(1, 26, 1, Blocked),
+        ];
+        assert_eq!(ran(&mut threads, &switches), [(1, 10, 14), (1, 20, 26)]);
+    }
+
+    #[test]
+    fn a_thread_ended_if_another_runs_on_its_processor() {
+        use SwitchKind::{Blocked, In};
+        let mut threads = Threads::default();
+        let switches = [
+            switch(1, 10, 0, In),
+            switch(2, 30, 0, In),
+            switch(2, 40, 0, Blocked),
+        ];
+        assert_eq!(ran(&mut threads, &switches), [(1, 10, 30), (2, 30, 40)]);
+        assert_eq!(threads.running().count(), 0);
+    }
+
+    #[test]
+    fn one_that_moved_to_another_processor_did_not_end() {
+        use SwitchKind::{Blocked, In};
+        let mut threads = Threads::default();
+        let switches = [
+            switch(1, 10, 0, In),
+            switch(1, 15, 0, Blocked),
+            switch(1, 20, 1, In),
+            switch(2, 30, 0, In),
+            switch(1, 50, 1, Blocked),
+        ];
+        assert_eq!(ran(&mut threads, &switches), [(1, 10, 15), (1, 20, 50)]);
+        let ended = threads.end_process(7, 60);
+        let ended: Vec<(u32, State)> = ended.iter().map(|step| (step.tid, step.now)).collect();
+        assert_eq!(ended.len(), 2);
+        assert!(ended.contains(&(2, State::Unknown)));
+    }
+}

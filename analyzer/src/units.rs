@@ -1,0 +1,24 @@
+//! Figures of results in their units.
+
+use std::time::Duration;
+
+use x11prof_cost_model::Micros;
+
+/// Milliseconds without the noise of binary fractions: to a billionth.
+pub(crate) fn ms(time: Micros) -> f64 {
+    (time.as_ms() * 1e9).round() / 1e9
+}
+
+/// Milliseconds.
+pub(crate) fn duration_ms(duration: Duration) -> f64 {
+    ms(Micros::from_nanos(duration.as_nanos() as f64))
+}
+
+/// `part` of `whole` in percent; 0 of nothing.
+pub fn percent(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        100.0 * part / whole
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,156 @@
+//! What RENDER's pictures are as sources and masks: the attributes of a request that composites.
+
+use x11prof_protocol::Symbol;
+
+use crate::geometry::clip::Area;
+use crate::operations::names::Names;
+use crate::operations::operation::{Attributes, Value};
+use crate::rendering::pict_formats::PictFormat;
+use crate::rendering::pictures::{Filter, Picture, Source, Transform};
+use crate::rendering::render::Render;
+use crate::windows::drawables::Drawables;
+
+/// What a picture is as the source or the mask of a request. What is not known is left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Paint {
+    /// The format of its pixels, or `solid`, `linear` and so on.
+    format: Option<Symbol>,
+    /// How it is sampled, where the transform leaves a choice.
+    filter: Option<Symbol>,
+    repeat: Option<Symbol>,
+    transform: Option<Symbol>,
+    component_alpha: Option<bool>,
+}
+
+/// The picture `id` as a source or a mask, of which `sampled` is used.
+pub(crate) fn paint(
+    render: &Render,
+    names: &Names,
+    drawables: &Drawables,
+    id: Option<u32>,
+    sampled: Option<Area>,
+) -> Paint {
+    let Some(picture) = id.and_then(|id| render.pictures.get(id)) else {
+        return Paint::default();
+    };
+    let plain = |format| Paint {
+        format: Some(format),
+        filter: None,
+        repeat: Some(names.none),
+        transform: Some(names.none),
+        component_alpha: Some(false),
+    };
+    match picture.source {
+        Source::Solid => Paint {
+            component_alpha: Some(picture.component_alpha),
+            ..plain(names.solid)
+        },
+        Source::Linear(_) => plain(names.linear),
+        Source::Radial(_) => plain(names.radial),
+        Source::Conical(_) => plain(names.conical),
+        Source::Drawable { format, .. } => {
+            let format = render.formats.get(format);
+            let size = picture.size(drawables);
+            // A pixel that repeats is one colour, to servers as well.
+            if size == Some((1, 1)) && picture.repeat != 0 {
+                return Paint {
+                    component_alpha: has_component_alpha(picture, format),
+                    ..plain(names.solid)
+                };
+            }
+            sampled_paint(names, picture, format, size, sampled)
+        }
+    }
+}
+
+fn sampled_paint(
+    names: &Names,
+    picture: &Picture,
+    format: Option<&PictFormat>,
+    size: Option<(u16, u16)>,
+    sampled: Option<Area>,
+) -> Paint {
+    let plain = picture.transform == Transform::None;
+    // Repeating decides nothing where all that is used lies inside.
+    let covered = plain
+        && size
+            .zip(sampled)
+            .is_some_and(|((width, height), used)| Area::new(0, 0, width, height).encloses(used));
+    let filtered = !plain || picture.filter == Filter::Convolution;
+    Paint {
+        format: format.map(|format| format.name),
+        filter: filtered.then(|| names.filter(picture.filter)).flatten(),
+        repeat: if covered {
+            Some(names.none)
+        } else {
+            names.repeat(picture.repeat)
+        },
+        transform: names.transform(picture.transform),
+        component_alpha: has_component_alpha(picture, format),
+    }
+}
+
+/// A format without colours has no alpha for each of them, whatever the picture says.
+fn has_component_alpha(picture: &Picture, format: Option<&PictFormat>) -> Option<bool> {
+    if !picture.component_alpha {
+        return Some(false);
+    }
+    format.map(|format| format.has_colour)
+}
+
+/// What a request composites through.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mask {
+    /// Nothing.
+    None,
+    /// A picture.
+    Picture(Paint),
+    /// A mask that the server makes, of this format.
+    Made(Option<Symbol>),
+}
+
+/// The attributes of a request that composites, in the order of their names.
+#[derive(Debug)]
+pub(crate) struct Composition {
+    pub(crate) operator: Option<Symbol>,
+    pub(crate) source: Option<Paint>,
+    pub(crate) mask: Option<Mask>,
+    pub(crate) destination: Option<Symbol>,
+    pub(crate) glyphs: Option<Symbol>,
+}
+
+impl Composition {
+    pub(crate) fn describe(&self, attributes: &mut Attributes, names: &Names) {
+        let mut set = |name, value: Option<Symbol>| {
+            if let Some(value) = value {
+                attributes.append(name, Value::Name(value));
+            }
+        };
+        let (mask_format, mask) = match self.mask {
+            None => (None, None),
+            Some(Mask::None) => (Some(names.none), None),
+            Some(Mask::Made(format)) => (format, None),
+            Some(Mask::Picture(paint)) => (paint.format, Some(paint)),
+        };
+        let component_alpha = mask.and_then(|mask| mask.component_alpha);
+        set(
+            names.componentalpha,
+            component_alpha.map(|is| if is { names.yes } else { names.no }),
+        );
+        set(names.dstformat, self.destination);
+        set(names.filter, self.source.and_then(|source| source.filter));
+        set(names.glyphformat, self.glyphs);
+        set(names.maskformat, mask_format);
+        set(names.masktransform, mask.and_then(|mask| mask.transform));
+        set(names.op, self.operator);
+        set(names.repeat, self.source.and_then(|source| source.repeat));
+        set(
+            names.srcformat,
+            self.source.and_then(|source| source.format),
+        );
+        set(
+            names.transform,
+            self.source.and_then(|source| source.transform),
+        );
+    }
+}
