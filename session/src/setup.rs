@@ -69,11 +69,11 @@ fn formats(bytes: &[u8], order: ByteOrder) -> Option<Vec<PixmapFormat>> {
         .get(40 + vendor.next_multiple_of(4)..)?
         .chunks_exact(8);
     let all = all.take(usize::from(*bytes.get(29)?));
-    let read = all.filter_map(|it| {
+    let read = all.filter_map(|format| {
         Some(PixmapFormat {
-            depth: *it.first()?,
-            bits: *it.get(1)?,
-            pad: *it.get(2)?,
+            depth: *format.first()?,
+            bits: *format.get(1)?,
+            pad: *format.get(2)?,
         })
     });
     Some(read.collect())

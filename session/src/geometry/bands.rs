@@ -7,7 +7,7 @@ use crate::geometry::clip::Area;
 
 /// Rectangles looked at in all the bands: where there are more, the rest of the bands count as those
 /// before.
-const MOST: usize = 1 << 12;
+const RECTANGLES_LIMIT: usize = 1 << 12;
 
 /// How many rectangles the rest of `whole` is kept in once `holes` are cut out of it.
 pub(crate) fn rectangles(whole: Area, holes: impl IntoIterator<Item = Area>) -> f64 {
@@ -33,7 +33,7 @@ pub(crate) fn rectangles(whole: Area, holes: impl IntoIterator<Item = Area>) -> 
     let (mut count, mut looked_at) = (0, 0);
     let bands = edges.len().saturating_sub(1);
     for (done, from) in edges.iter().take(bands).enumerate() {
-        if looked_at > MOST {
+        if looked_at > RECTANGLES_LIMIT {
             return number(count) / number(done) * number(bands);
         }
         beside.retain(|hole| hole.2 > *from);

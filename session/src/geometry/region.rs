@@ -4,7 +4,7 @@ use crate::geometry::clip::Area;
 use x11prof_protocol::Body;
 
 /// Rectangles of one region kept at most; those of one that has more give way to their bounds.
-const MOST: usize = 64;
+const PIECES_LIMIT: usize = 64;
 
 /// A set of pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Region {
         let mut rest = self.pieces.clone();
         for piece in &other.pieces {
             rest = cut(&rest, *piece);
-            if rest.len() > MOST * MOST {
+            if rest.len() > PIECES_LIMIT * PIECES_LIMIT {
                 break;
             }
         }
@@ -140,7 +140,7 @@ impl Region {
     }
 
     fn limit(&mut self) {
-        if self.pieces.len() > MOST {
+        if self.pieces.len() > PIECES_LIMIT {
             self.pieces.clear();
             self.pieces.push(self.bounds);
         }
@@ -171,7 +171,7 @@ fn cut(areas: &[Area], hole: Area) -> Vec<Area> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Region};
+    use super::{PIECES_LIMIT, Region};
     use crate::geometry::clip::Area;
 
     fn pixels(region: &Region) -> f64 {
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_region_of_very_many_rectangles_is_its_bounds() {
-        let squares = (0..=MOST as i16).map(|n| Area::new(n * 10, 0, 5, 5));
+        let squares = (0..=PIECES_LIMIT as i16).map(|n| Area::new(n * 10, 0, 5, 5));
         let region = Region::of_all(squares);
         assert_eq!(region.pieces(), [region.bounds()]);
     }

@@ -105,7 +105,7 @@ impl<'a> Target<'a> {
         let cut = pieces
             .iter()
             .map(move |piece| piece.moved(dx, dy).intersection(inside));
-        whole.into_iter().chain(cut.filter(|it| !it.is_empty()))
+        whole.into_iter().chain(cut.filter(|area| !area.is_empty()))
     }
 
     /// The pixels of a rectangle that are left.

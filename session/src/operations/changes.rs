@@ -240,7 +240,10 @@ fn composited<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> O
         ),
         render::TRAPEZOIDS_REQUEST => (
             8,
-            hull(body.list(20, 40).map(|it| compositing::around(&it))),
+            hull(
+                body.list(20, 40)
+                    .map(|trapezoid| compositing::around(&trapezoid)),
+            ),
         ),
         _ => return None,
     };

@@ -99,8 +99,8 @@ fn circulate(
             return Effect::Nothing;
         }
         let geometry = windows.get(child).map(|child| child.geometry);
-        operation.surroundings =
-            geometry.and_then(|it| Surroundings::configured(windows, child, it, Some(place)));
+        operation.surroundings = geometry
+            .and_then(|geometry| Surroundings::configured(windows, child, geometry, Some(place)));
         shown(windows, child)
     });
 }

@@ -9,7 +9,7 @@ use x11rb_protocol::protocol::render;
 use crate::ids::{By, ClientId, IdHasher, IdMap};
 
 /// Glyphs kept at most, in all sets together.
-const MOST: usize = 1 << 20;
+const GLYPHS_LIMIT: usize = 1 << 20;
 
 /// A glyph (RENDER protocol, GLYPHINFO).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,7 +115,7 @@ impl Glyphs {
     fn add(&mut self, id: u32, body: &Body<'_>) -> Option<()> {
         let set = self.sets.get_mut(self.ids.get(id)?.set)?;
         for (id, glyph) in added(body)? {
-            if self.kept >= MOST {
+            if self.kept >= GLYPHS_LIMIT {
                 break;
             }
             set.bytes = set.bytes.saturating_add(glyph.bytes);

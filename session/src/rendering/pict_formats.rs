@@ -14,7 +14,7 @@ pub(crate) struct PictFormat {
 }
 
 /// Formats kept at most; a server has some dozen.
-const MOST: usize = 1 << 12;
+const FORMATS_LIMIT: usize = 1 << 12;
 
 /// The formats of a server, as its reply to QueryPictFormats tells them.
 #[derive(Debug, Default)]
@@ -30,7 +30,11 @@ impl PictFormats {
         const SIZE: usize = 28;
         let (bytes, order) = (reply.bytes, reply.order);
         let count = order.u32(bytes, 8)? as usize;
-        for info in bytes.get(32..)?.chunks_exact(SIZE).take(count.min(MOST)) {
+        for info in bytes
+            .get(32..)?
+            .chunks_exact(SIZE)
+            .take(count.min(FORMATS_LIMIT))
+        {
             self.0.insert(order.u32(info, 0)?, read(info, order)?);
         }
         Some(())

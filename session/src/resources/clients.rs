@@ -12,7 +12,7 @@ use crate::ids::{ClientId, IdMap, IdRange};
 const REMEMBERED: usize = 1024;
 
 /// Windows in a client's save set at most.
-const MOST_SAVED: usize = 1 << 12;
+const SAVED_LIMIT: usize = 1 << 12;
 
 /// Clients that are gone, but whose resources the server retains, kept at most.
 const RETAINED: usize = 1 << 12;
@@ -98,7 +98,7 @@ impl Clients {
     pub(crate) fn change_save_set(&mut self, client: ClientId, insert: bool, window: u32) {
         let saved = &mut self.entry(client).save_set;
         saved.retain(|known| *known != window);
-        if insert && saved.len() < MOST_SAVED {
+        if insert && saved.len() < SAVED_LIMIT {
             saved.push(window);
         }
     }

@@ -26,7 +26,7 @@ pub struct FontMetrics {
 }
 
 /// Fonts' metrics kept by name at most.
-const MOST_NAMES: usize = 1 << 14;
+const NAMES_LIMIT: usize = 1 << 14;
 
 /// The open fonts of a display.
 #[derive(Debug, Default)]
@@ -143,7 +143,7 @@ impl Fonts {
     }
 
     fn keep(&mut self, name: Symbol, metrics: FontMetrics) {
-        if self.by_name.len() < MOST_NAMES {
+        if self.by_name.len() < NAMES_LIMIT {
             self.by_name.insert(name, metrics);
         }
     }

@@ -4,7 +4,7 @@
 use crate::windows::tree::{Window, Windows};
 
 /// Pairs of windows compared for one request at most: a trace cannot make one cost more than this.
-const MOST: usize = 1 << 12;
+const COMPARED_LIMIT: usize = 1 << 12;
 
 /// Values of ConfigureWindow's stack-mode.
 const ABOVE: u32 = 0;
@@ -23,7 +23,7 @@ impl Windows {
         let at = self.place(id)?;
         let beside = match sibling {
             Some(sibling) => {
-                let beside = siblings.iter().position(|it| *it == sibling);
+                let beside = siblings.iter().position(|id| *id == sibling);
                 Some(beside.filter(|beside| *beside != at)?)
             }
             None => None,
@@ -35,7 +35,10 @@ impl Windows {
             None => &siblings[from..to],
         };
         let overlaps = |others: &[u32]| {
-            let mut others = others.iter().take(MOST).filter_map(|it| self.get(*it));
+            let mut others = others
+                .iter()
+                .take(COMPARED_LIMIT)
+                .filter_map(|id| self.get(*id));
             others.any(|other| hides(other, window))
         };
         let is_hidden = || overlaps(among(at + 1, siblings.len()));
@@ -52,7 +55,7 @@ impl Windows {
     /// The place of a window among its siblings, counted from the lowest.
     pub(crate) fn place(&self, id: u32) -> Option<usize> {
         let siblings = self.get(self.get(id)?.parent?)?.children();
-        siblings.iter().position(|it| *it == id)
+        siblings.iter().position(|other| *other == id)
     }
 
     /// The child that CirculateWindow moves, and its new place: the lowest that another one hides
@@ -62,13 +65,13 @@ impl Windows {
         let children = self.get(parent)?.children();
         let mut compared = 0;
         let mut overlaps = |at: usize, others: &[u32]| {
-            let Some(window) = self.get(children[at]).filter(|it| it.mapped) else {
+            let Some(window) = self.get(children[at]).filter(|window| window.mapped) else {
                 return false;
             };
-            let mut others = others.iter().filter_map(|it| self.get(*it));
+            let mut others = others.iter().filter_map(|id| self.get(*id));
             others.any(|other| {
                 compared += 1;
-                compared <= MOST && hides(other, window)
+                compared <= COMPARED_LIMIT && hides(other, window)
             })
         };
         if lowers {

@@ -8,7 +8,7 @@ use crate::geometry::placement::Geometry;
 use crate::windows::tree::{Window, Windows};
 
 /// Windows looked at for one request at most: a trace cannot make one cost more than this.
-const MOST: usize = 1 << 12;
+const WINDOWS_LIMIT: usize = 1 << 12;
 
 /// What a window that comes, goes, moves or changes its place in the stack stands among.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -119,7 +119,7 @@ impl<'a> Among<'a> {
             parent,
             siblings,
             at,
-            left: MOST,
+            left: WINDOWS_LIMIT,
             covered: 0.0,
         };
         Some((window, among))
@@ -148,7 +148,7 @@ impl<'a> Among<'a> {
                 break;
             }
             self.left -= 1;
-            let Some(sibling) = self.windows.get(*sibling).filter(|it| it.shows()) else {
+            let Some(sibling) = self.windows.get(*sibling).filter(|window| window.shows()) else {
                 continue;
             };
             mapped += 1;
@@ -165,15 +165,15 @@ impl<'a> Among<'a> {
     /// How many rectangles what is seen of the parent is kept in.
     fn rectangles(&self) -> f64 {
         let Some(Geometry { width, height, .. }) =
-            self.windows.get(self.parent).map(|it| it.geometry)
+            self.windows.get(self.parent).map(|window| window.geometry)
         else {
             return 0.0;
         };
-        let all = self.siblings.iter().take(MOST);
-        let shown = all.filter_map(|it| self.windows.get(*it).filter(|it| it.shows()));
+        let all = self.siblings.iter().take(WINDOWS_LIMIT);
+        let shown = all.filter_map(|id| self.windows.get(*id).filter(|window| window.shows()));
         bands::rectangles(
             Area::new(0, 0, width, height),
-            shown.map(|it| it.geometry.outer()),
+            shown.map(|window| window.geometry.outer()),
         )
     }
 
@@ -193,7 +193,7 @@ impl<'a> Among<'a> {
                     return count;
                 }
                 self.left -= 1;
-                let child = self.windows.get(*child).filter(|it| it.shows());
+                let child = self.windows.get(*child).filter(|window| window.shows());
                 pending.extend(child.map(|child| (child, area)));
             }
         }
