@@ -86,6 +86,8 @@ pub(crate) struct Threads {
     known: HashMap<u32, (u32, State)>,
     /// The thread that runs on each processor.
     on_cpu: HashMap<u16, u32>,
+    /// Switches that found the table full since those that wait were forgotten.
+    refused: usize,
 }
 
 impl Threads {
@@ -139,10 +141,15 @@ impl Threads {
     }
 
     fn has_room(&mut self, tid: u32) -> bool {
-        if self.known.len() >= THREADS_LIMIT && !self.known.contains_key(&tid) {
+        if self.known.len() < THREADS_LIMIT || self.known.contains_key(&tid) {
+            return true;
+        }
+        // To look at all of them each time would take long where nearly all could run.
+        if self.refused == 0 {
             self.known.retain(|_, (_, state)| state.could_run());
         }
-        self.known.len() < THREADS_LIMIT || self.known.contains_key(&tid)
+        self.refused = (self.refused + 1) % THREADS_LIMIT;
+        self.known.len() < THREADS_LIMIT
     }
 
     /// A thread, of this process if it is not known, is in this state now.
