@@ -148,7 +148,11 @@ impl Threads {
         if self.refused == 0 {
             self.known.retain(|_, (_, state)| state.could_run());
         }
-        self.refused = (self.refused + 1) % THREADS_LIMIT;
+        let much_room = self.known.len() < THREADS_LIMIT - THREADS_LIMIT / 16;
+        self.refused = match much_room {
+            true => 0,
+            false => (self.refused + 1) % THREADS_LIMIT,
+        };
         self.known.len() < THREADS_LIMIT
     }
 
