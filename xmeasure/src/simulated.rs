@@ -1,12 +1,14 @@
 //! A server whose costs are known, for tests: what probes find of it is to be what it has.
 
+mod charged;
 mod peer;
 mod screen;
 mod server;
 
 use x11prof_cost_model::{Clock, ServerParameters};
 
-pub(crate) use self::peer::connected;
+pub(crate) use self::charged::Charged;
+pub(crate) use self::peer::{connected, connected_twice};
 pub(crate) use self::server::{Quirks, Simulated};
 
 use crate::error::MeasureError;

@@ -288,11 +288,12 @@ impl Probe for Wakeups {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::Micros;
+    use x11prof_cost_model::{Micros, TransportCosts};
 
-    use super::Wakeups;
+    use super::{LEAST, Wakeups};
     use crate::plan::Plan;
-    use crate::simulated::{calibrated, truth};
+    use crate::probes::Probe;
+    use crate::simulated::{Charged, calibrated, connected_twice, truth};
 
     /// Mixed requests of a server without RENDER.
     const MIXED: f64 = 13.0;
@@ -304,25 +305,63 @@ mod tests {
 
     #[test]
     fn sleeps_and_work_are_found_again() {
-        let truth = truth();
-        let found = calibrated::<Wakeups>(&truth, &Plan::default());
-        let (found, truth) = (found.transport.unwrap(), truth.transport.unwrap());
+        let found = calibrated::<Wakeups>(&truth(), &Plan::default());
+        let found = found.transport.unwrap();
+        check(&found, 0.0);
+        check_work(&found);
+    }
+
+    /// By the simulation that prices recordings. There a NoOperation that has not run for a while is
+    /// a first use as well; the probe has that in the wakeup.
+    #[test]
+    fn the_analysis_charges_the_sleeps_that_were_measured() {
+        let (truth, plan) = (truth(), Plan::default());
+        let prepare = |client: &mut _| Wakeups::prepare(client, &plan).unwrap();
+        let (mut client, [tracker, again], mut wakeups) = connected_twice(prepare);
+        let mut server = Charged::new(&truth, &client, tracker, again);
+        wakeups.passes(&mut server, LEAST).unwrap();
+        let mut found = truth.clone();
+        wakeups.fit(&plan, &mut client.tracker, &mut found);
+        let longest = truth.transport.unwrap().after_sleep.pop().unwrap();
+        let work = 0.8;
+        check(&found.transport.unwrap(), longest.first_us.0 + work);
+    }
+
+    /// That it is the truth, but for a first use of at most that time.
+    fn check(found: &TransportCosts, first_use: f64) {
+        let truth = truth().transport.unwrap();
         let write = truth.flush.unwrap().cpu_us.unwrap().0;
+        let short = 0.02 + 2.0 * first_use / MIXED;
+        // A difference of wakeups, each with a first use.
+        let long = 0.1 + 2.0 * first_use;
         assert_eq!(found.after_sleep.len(), truth.after_sleep.len());
         for (found, truth) in found.after_sleep.iter().zip(&truth.after_sleep) {
             close(found.asleep_us, truth.asleep_us, 0.01);
             // A NoOperation is a hundredth of a microsecond.
-            close(found.wakeup_us, truth.wakeup_us, 0.02);
+            close(found.wakeup_us, truth.wakeup_us, 0.02 + first_use);
             // The answers of the mixed requests are one write, beyond what a stream of them shows.
             let first = Micros(truth.first_us.0 + write / MIXED);
             if found.asleep_us.0 > 100.0 {
-                close(found.first_us, first, 0.02);
+                close(found.first_us, first, short);
             }
-            close(found.connection_us, truth.connection_us, 0.1);
+            close(found.connection_us, truth.connection_us, long);
             let (found, truth) = (found.megapixel_us.unwrap(), truth.megapixel_us.unwrap());
-            // The area is a first use as well: a quarter of a megapixel.
-            close(found, truth, 4.0);
+            // The area, a quarter of a megapixel, is a first use as well; the model also charges the
+            // work before its sleep.
+            close(found, truth, 4.0 + 12.0 * first_use);
         }
+        // A reply that is one of several in a batch, with its question.
+        close(found.reply.cpu_us.unwrap(), Micros(0.05 + 0.0168), short);
+        close(
+            found.event.cpu_us.unwrap(),
+            truth.event.cpu_us.unwrap(),
+            0.2,
+        );
+    }
+
+    /// The same of the points by work.
+    fn check_work(found: &TransportCosts) {
+        let truth = truth().transport.unwrap();
         assert_eq!(found.after_work.len(), truth.after_work.len());
         for (found, truth) in found.after_work.iter().zip(&truth.after_work) {
             assert_eq!(found.worked_us, truth.worked_us);
@@ -330,12 +369,5 @@ mod tests {
             close(found.first_us, truth.first_us, 0.02);
             close(found.connection_us, truth.connection_us, 0.1);
         }
-        // A reply that is one of several in a batch, with its question.
-        close(found.reply.cpu_us.unwrap(), Micros(0.05 + 0.0068), 0.02);
-        close(
-            found.event.cpu_us.unwrap(),
-            truth.event.cpu_us.unwrap(),
-            0.2,
-        );
     }
 }

@@ -1,7 +1,10 @@
 //! The display session as the analysis would see it: the same bytes through the same code.
 
-use x11prof_protocol::{Connection, Extensions, Input, Side};
+use x11prof_protocol::{Connection, Extensions, Input, Message, Side};
 use x11prof_session::{ClientId, Observed, Operation, Session};
+
+/// The one client that is followed.
+const CLIENT: ClientId = ClientId(1);
 
 /// Follows one connection.
 pub(crate) struct Tracker {
@@ -31,19 +34,30 @@ impl Tracker {
 
     fn feed(&mut self, side: Side, bytes: &[u8]) -> Vec<Operation> {
         let mut operations = Vec::new();
-        let session = &mut self.session;
-        self.connection.feed(
-            side,
-            Input::Bytes(bytes),
-            &mut self.extensions,
-            |message, extensions| {
-                if let Observed::Operation(operation) =
-                    session.observe(ClientId(1), &message, extensions)
-                {
-                    operations.push(operation.clone());
-                }
-            },
-        );
+        self.each(side, bytes, |_, operation, _, _| {
+            operations.extend(operation)
+        });
         operations
+    }
+
+    /// Calls `on` for each message that ends in `bytes`, with its operation, where it is a
+    /// request, and the session after it.
+    pub(crate) fn each(
+        &mut self,
+        side: Side,
+        bytes: &[u8],
+        mut on: impl FnMut(&Message<'_>, Option<Operation>, &Extensions, &Session),
+    ) {
+        let session = &mut self.session;
+        let input = Input::Bytes(bytes);
+        let extensions = &mut self.extensions;
+        self.connection
+            .feed(side, input, extensions, |message, extensions| {
+                let operation = match session.observe(CLIENT, &message, extensions) {
+                    Observed::Operation(operation) => Some(operation.clone()),
+                    _ => None,
+                };
+                on(&message, operation, extensions, session);
+            });
     }
 }

@@ -28,6 +28,14 @@ type Log = Arc<Mutex<Vec<(bool, Vec<u8>)>>>;
 /// A client of such a server, and a second tracker of the same session, once `prepare` has made
 /// what it needs.
 pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Tracker, T) {
+    let (client, [tracker, _], prepared) = connected_twice(prepare);
+    (client, tracker, prepared)
+}
+
+/// The same with two such trackers.
+pub(crate) fn connected_twice<T>(
+    prepare: impl FnOnce(&mut Client) -> T,
+) -> (Client, [Tracker; 2], T) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let log = Log::default();
     let kept = Arc::clone(&log);
@@ -39,19 +47,24 @@ pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, T
         pid: None,
     };
     let raw = RawConnection::over(wire, "simulated").unwrap();
-    let mut tracker = Tracker::new();
-    tracker.sent(&raw.setup_bytes.0);
-    tracker.received(&raw.setup_bytes.1);
+    let setup = raw.setup_bytes.clone();
     let mut client = Client::new(raw).unwrap();
     let prepared = prepare(&mut client);
     client.synchronise().unwrap();
-    for (sent, bytes) in log.lock().unwrap().iter() {
-        match sent {
-            true => drop(tracker.sent(bytes)),
-            false => tracker.received(bytes),
+    let log = log.lock().unwrap();
+    let trackers = [(); 2].map(|()| {
+        let mut tracker = Tracker::new();
+        tracker.sent(&setup.0);
+        tracker.received(&setup.1);
+        for (sent, bytes) in log.iter() {
+            match sent {
+                true => drop(tracker.sent(bytes)),
+                false => tracker.received(bytes),
+            }
         }
-    }
-    (client, tracker, prepared)
+        tracker
+    });
+    (client, trackers, prepared)
 }
 
 fn answer(mut stream: UnixStream, log: &Log) -> Option<()> {
