@@ -8,7 +8,7 @@ mod server;
 use x11prof_cost_model::{Clock, ServerParameters};
 
 pub(crate) use self::charged::Charged;
-pub(crate) use self::peer::{connected, connected_twice};
+pub(crate) use self::peer::connected;
 pub(crate) use self::server::{Quirks, Simulated};
 
 use crate::error::MeasureError;

@@ -293,7 +293,7 @@ mod tests {
     use super::{LEAST, Wakeups};
     use crate::plan::Plan;
     use crate::probes::Probe;
-    use crate::simulated::{Charged, calibrated, connected_twice, truth};
+    use crate::simulated::{Charged, calibrated, truth};
 
     /// Mixed requests of a server without RENDER.
     const MIXED: f64 = 13.0;
@@ -317,8 +317,7 @@ mod tests {
     fn the_analysis_charges_the_sleeps_that_were_measured() {
         let (truth, plan) = (truth(), Plan::default());
         let prepare = |client: &mut _| Wakeups::prepare(client, &plan).unwrap();
-        let (mut client, [tracker, again], mut wakeups) = connected_twice(prepare);
-        let mut server = Charged::new(&truth, &client, tracker, again);
+        let (mut server, mut client, mut wakeups) = Charged::connected(&truth, prepare);
         wakeups.passes(&mut server, LEAST).unwrap();
         let mut found = truth.clone();
         wakeups.fit(&plan, &mut client.tracker, &mut found);

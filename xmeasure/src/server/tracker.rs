@@ -1,6 +1,6 @@
 //! The display session as the analysis would see it: the same bytes through the same code.
 
-use x11prof_protocol::{Connection, Extensions, Input, Message, Side};
+use x11prof_protocol::{Connection, Extensions, Input, Side};
 use x11prof_session::{ClientId, Observed, Operation, Session};
 
 /// The one client that is followed.
@@ -34,30 +34,17 @@ impl Tracker {
 
     fn feed(&mut self, side: Side, bytes: &[u8]) -> Vec<Operation> {
         let mut operations = Vec::new();
-        self.each(side, bytes, |_, operation, _, _| {
-            operations.extend(operation)
-        });
-        operations
-    }
-
-    /// Calls `on` for each message that ends in `bytes`, with its operation, where it is a
-    /// request, and the session after it.
-    pub(crate) fn each(
-        &mut self,
-        side: Side,
-        bytes: &[u8],
-        mut on: impl FnMut(&Message<'_>, Option<Operation>, &Extensions, &Session),
-    ) {
         let session = &mut self.session;
         let input = Input::Bytes(bytes);
         let extensions = &mut self.extensions;
         self.connection
             .feed(side, input, extensions, |message, extensions| {
-                let operation = match session.observe(CLIENT, &message, extensions) {
-                    Observed::Operation(operation) => Some(operation.clone()),
-                    _ => None,
-                };
-                on(&message, operation, extensions, session);
+                if let Observed::Operation(operation) =
+                    session.observe(CLIENT, &message, extensions)
+                {
+                    operations.push(operation.clone());
+                }
             });
+        operations
     }
 }

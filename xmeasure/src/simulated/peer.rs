@@ -25,17 +25,23 @@ const ATOM: u8 = 100;
 /// Bytes that went over the connection: whether the client sent them, and which.
 type Log = Arc<Mutex<Vec<(bool, Vec<u8>)>>>;
 
-/// A client of such a server, and a second tracker of the same session, once `prepare` has made
-/// what it needs.
+/// A client of such a server, a second tracker of the same session, and what `prepare` gives.
 pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Tracker, T) {
-    let (client, [tracker, _], prepared) = connected_twice(prepare);
+    let (client, log, prepared) = logged(prepare);
+    let mut tracker = Tracker::new();
+    for (sent, bytes) in log {
+        match sent {
+            true => drop(tracker.sent(&bytes)),
+            false => tracker.received(&bytes),
+        }
+    }
     (client, tracker, prepared)
 }
 
-/// The same with two such trackers.
-pub(crate) fn connected_twice<T>(
+/// A client of such a server, what went over its connection, and what `prepare` gives.
+pub(super) fn logged<T>(
     prepare: impl FnOnce(&mut Client) -> T,
-) -> (Client, [Tracker; 2], T) {
+) -> (Client, Vec<(bool, Vec<u8>)>, T) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let log = Log::default();
     let kept = Arc::clone(&log);
@@ -51,20 +57,9 @@ pub(crate) fn connected_twice<T>(
     let mut client = Client::new(raw).unwrap();
     let prepared = prepare(&mut client);
     client.synchronise().unwrap();
-    let log = log.lock().unwrap();
-    let trackers = [(); 2].map(|()| {
-        let mut tracker = Tracker::new();
-        tracker.sent(&setup.0);
-        tracker.received(&setup.1);
-        for (sent, bytes) in log.iter() {
-            match sent {
-                true => drop(tracker.sent(bytes)),
-                false => tracker.received(bytes),
-            }
-        }
-        tracker
-    });
-    (client, trackers, prepared)
+    let mut all = vec![(true, setup.0), (false, setup.1)];
+    all.append(&mut log.lock().unwrap());
+    (client, all, prepared)
 }
 
 fn answer(mut stream: UnixStream, log: &Log) -> Option<()> {
