@@ -6,7 +6,7 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
 use super::{Context, Finding, GROUPS, Groups, Insight, Names, Saving, is_motion, plural};
-use crate::pipeline::Observation;
+use crate::pipeline::{Observation, Seen};
 use crate::waits::Answer;
 
 /// A question belongs to the motion that came this long before it, or before the answer before it, in nanoseconds.
@@ -35,22 +35,28 @@ pub(super) struct Motion {
     answers: Groups<(), Answers>,
 }
 
+impl Motion {
+    fn message(&mut self, seen: &Seen<'_>) {
+        let known = self.pointers.contains_key(&seen.connection);
+        if is_motion(seen) && (known || self.pointers.len() < GROUPS) {
+            let pointer = self.pointers.entry(seen.connection).or_default();
+            pointer.events += 1;
+            pointer.last = seen.time.as_nanos();
+        } else if known
+            && let Message::Event(event) = seen.message
+            // Keys and buttons: a round trip after one is for that.
+            && (2..=5).contains(&event.code)
+            && let Some(pointer) = self.pointers.get_mut(&seen.connection)
+        {
+            pointer.last = 0;
+        }
+    }
+}
+
 impl Insight for Motion {
     fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
-            Observation::Message(seen) if is_motion(seen) => {
-                if self.pointers.len() < GROUPS || self.pointers.contains_key(&seen.connection) {
-                    let pointer = self.pointers.entry(seen.connection).or_default();
-                    pointer.events += 1;
-                    pointer.last = seen.time.as_nanos();
-                }
-            }
-            // Keys and buttons: a round trip after one is for that.
-            Observation::Message(seen) if matches!(seen.message, Message::Event(event) if (2..=5).contains(&event.code)) => {
-                if let Some(pointer) = self.pointers.get_mut(&seen.connection) {
-                    pointer.last = 0;
-                }
-            }
+            Observation::Message(seen) => self.message(seen),
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 if let Some(pointer) = self.pointers.get_mut(connection) {
                     pointer.last = 0;
