@@ -180,12 +180,15 @@ impl Member {
     }
 
     /// Whether its wait for a condition is in the middle of something, and may be a sleep (Java's are such
-    /// waits): it always ends at a time, and elsewhere the thread waits without one.
+    /// waits): it always ends at a time and never because something came, and elsewhere the thread waits
+    /// without one, again and again.
     fn sleeps(&self, place: Place) -> bool {
         let mut places = self.places.iter();
+        let for_time = |one: &Tried| !one.endless && one.fed == 0 && one.woke == 0;
+        let mut others = self.places.iter();
         place.timed == Some(true)
-            && places.all(|one| one.place != place || !one.endless)
-            && self.places.iter().any(|one| one.endless)
+            && places.all(|one| one.place != place || for_time(one))
+            && others.any(|one| one.endless && self.frequents(one.place))
     }
 
     /// Whether it has been seen in a place again and again, or what came has woken it there.
