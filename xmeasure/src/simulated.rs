@@ -1,13 +1,12 @@
 //! A server whose costs are known, for tests: what probes find of it is to be what it has.
 
-mod charged;
+mod modelled;
 mod peer;
 mod screen;
 mod server;
 
 use x11prof_cost_model::{Clock, ServerParameters};
 
-pub(crate) use self::charged::Charged;
 pub(crate) use self::peer::connected;
 pub(crate) use self::server::{Quirks, Simulated};
 

@@ -290,10 +290,9 @@ impl Probe for Wakeups {
 mod tests {
     use x11prof_cost_model::{Micros, TransportCosts};
 
-    use super::{LEAST, Wakeups};
+    use super::Wakeups;
     use crate::plan::Plan;
-    use crate::probes::Probe;
-    use crate::simulated::{Charged, calibrated, truth};
+    use crate::simulated::{calibrated, truth};
 
     /// Mixed requests of a server without RENDER.
     const MIXED: f64 = 13.0;
@@ -307,50 +306,31 @@ mod tests {
     fn sleeps_and_work_are_found_again() {
         let found = calibrated::<Wakeups>(&truth(), &Plan::default());
         let found = found.transport.unwrap();
-        check(&found, 0.0);
+        check(&found);
         check_work(&found);
     }
 
-    /// By the simulation that prices recordings. There a NoOperation that has not run for a while is
-    /// a first use as well; the probe has that in the wakeup.
-    #[test]
-    fn the_analysis_charges_the_sleeps_that_were_measured() {
-        let (truth, plan) = (truth(), Plan::default());
-        let prepare = |client: &mut _| Wakeups::prepare(client, &plan).unwrap();
-        let (mut server, mut client, mut wakeups) = Charged::connected(&truth, prepare);
-        wakeups.passes(&mut server, LEAST).unwrap();
-        let mut found = truth.clone();
-        wakeups.fit(&plan, &mut client.tracker, &mut found);
-        let longest = truth.transport.unwrap().after_sleep.pop().unwrap();
-        let work = 0.8;
-        check(&found.transport.unwrap(), longest.first_us.0 + work);
-    }
-
-    /// That it is the truth, but for a first use of at most that time.
-    fn check(found: &TransportCosts, first_use: f64) {
+    /// That it is the truth.
+    fn check(found: &TransportCosts) {
         let truth = truth().transport.unwrap();
         let write = truth.flush.unwrap().cpu_us.unwrap().0;
-        let short = 0.02 + 2.0 * first_use / MIXED;
-        // A difference of wakeups, each with a first use.
-        let long = 0.1 + 2.0 * first_use;
         assert_eq!(found.after_sleep.len(), truth.after_sleep.len());
         for (found, truth) in found.after_sleep.iter().zip(&truth.after_sleep) {
             close(found.asleep_us, truth.asleep_us, 0.01);
             // A NoOperation is a hundredth of a microsecond.
-            close(found.wakeup_us, truth.wakeup_us, 0.02 + first_use);
+            close(found.wakeup_us, truth.wakeup_us, 0.02);
             // The answers of the mixed requests are one write, beyond what a stream of them shows.
             let first = Micros(truth.first_us.0 + write / MIXED);
             if found.asleep_us.0 > 100.0 {
-                close(found.first_us, first, short);
+                close(found.first_us, first, 0.02);
             }
-            close(found.connection_us, truth.connection_us, long);
+            close(found.connection_us, truth.connection_us, 0.1);
             let (found, truth) = (found.megapixel_us.unwrap(), truth.megapixel_us.unwrap());
-            // The area, a quarter of a megapixel, is a first use as well; the model also charges the
-            // work before its sleep.
-            close(found, truth, 4.0 + 12.0 * first_use);
+            // The area, a quarter of a megapixel, is a first use as well.
+            close(found, truth, 4.0);
         }
         // A reply that is one of several in a batch, with its question.
-        close(found.reply.cpu_us.unwrap(), Micros(0.05 + 0.0168), short);
+        close(found.reply.cpu_us.unwrap(), Micros(0.05 + 0.0168), 0.02);
         close(
             found.event.cpu_us.unwrap(),
             truth.event.cpu_us.unwrap(),

@@ -22,26 +22,35 @@ const ANSWERED: [u8; 39] = [
 /// The atom that every name has.
 const ATOM: u8 = 100;
 
-/// Bytes that went over the connection: whether the client sent them, and which.
-type Log = Arc<Mutex<Vec<(bool, Vec<u8>)>>>;
+/// What went over the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// By the client.
+    Request(Vec<u8>),
+    /// By the server.
+    Reply(Vec<u8>),
+}
 
-/// A client of such a server, a second tracker of the same session, and what `prepare` gives.
+type Log = Arc<Mutex<Vec<Sent>>>;
+
+/// A client of such a server, and a second tracker of the same session, once `prepare` has made
+/// what it needs.
 pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Tracker, T) {
-    let (client, log, prepared) = logged(prepare);
+    let (client, log, prepared) = connected_with(prepare);
     let mut tracker = Tracker::new();
-    for (sent, bytes) in log {
+    tracker.sent(&client.raw.setup_bytes.0);
+    tracker.received(&client.raw.setup_bytes.1);
+    for sent in &log {
         match sent {
-            true => drop(tracker.sent(&bytes)),
-            false => tracker.received(&bytes),
+            Sent::Request(bytes) => drop(tracker.sent(bytes)),
+            Sent::Reply(bytes) => tracker.received(bytes),
         }
     }
     (client, tracker, prepared)
 }
 
-/// A client of such a server, what went over its connection, and what `prepare` gives.
-pub(super) fn logged<T>(
-    prepare: impl FnOnce(&mut Client) -> T,
-) -> (Client, Vec<(bool, Vec<u8>)>, T) {
+/// The same, with what went over the connection after its setup.
+pub(crate) fn connected_with<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Vec<Sent>, T) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let log = Log::default();
     let kept = Arc::clone(&log);
@@ -53,13 +62,11 @@ pub(super) fn logged<T>(
         pid: None,
     };
     let raw = RawConnection::over(wire, "simulated").unwrap();
-    let setup = raw.setup_bytes.clone();
     let mut client = Client::new(raw).unwrap();
     let prepared = prepare(&mut client);
     client.synchronise().unwrap();
-    let mut all = vec![(true, setup.0), (false, setup.1)];
-    all.append(&mut log.lock().unwrap());
-    (client, all, prepared)
+    let sent = log.lock().unwrap().clone();
+    (client, sent, prepared)
 }
 
 fn answer(mut stream: UnixStream, log: &Log) -> Option<()> {
@@ -84,9 +91,9 @@ fn answer(mut stream: UnixStream, log: &Log) -> Option<()> {
             reply
         });
         let mut log = log.lock().ok()?;
-        log.push((true, request));
+        log.push(Sent::Request(request));
         if let Some(reply) = reply {
-            log.push((false, reply.clone()));
+            log.push(Sent::Reply(reply.clone()));
             stream.write_all(&reply).ok()?;
         }
     }

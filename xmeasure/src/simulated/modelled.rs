@@ -1,0 +1,383 @@
+//! The same server by `server-model`: what a report would charge is what is measured. So a
+//! calibration and the model mean the same by each figure of a parameter file.
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+
+use x11prof_cost_model::{Measured, Micros, ServerParameters};
+use x11prof_protocol::Request;
+use x11prof_server_model::simulated::{Answer, Served, SimulatedServer};
+use x11prof_session::ClientId;
+
+use super::peer::{Sent, connected_with};
+use crate::error::MeasureError;
+use crate::plan::{Plan, Progress};
+use crate::probes::requests::Requests;
+use crate::probes::wakeups::Wakeups;
+use crate::probes::{Probe, Run};
+use crate::progress::Meter;
+use crate::sampling::batch::Batch;
+use crate::sampling::executor::{Executor, Pause};
+use crate::sampling::reading::{Place, Reading};
+use crate::server::client::Client;
+use crate::server::connection::Answers;
+use crate::server::wire;
+use crate::workloads::workload::{Phase, Sync, Workload};
+
+/// The client that measures, and one that comes and goes.
+const CLIENT: ClientId = ClientId(1);
+const OTHER: ClientId = ClientId(2);
+/// Before each load the server falls asleep.
+const SLEEP: Micros = Micros(200.0);
+/// What a client takes to answer at once.
+const TURN: Micros = Micros(20.0);
+
+/// A server whose time is what `server-model` says.
+struct Modelled {
+    server: SimulatedServer,
+    setup: (Vec<u8>, Vec<u8>),
+    window: u32,
+    notified: u32,
+    /// By the bytes of a unit: what it takes once, and each time more.
+    units: HashMap<Vec<u8>, (Served, Served)>,
+}
+
+impl Modelled {
+    /// A server that costs what `truth` says, and has taken what the client `sent` so far.
+    fn new(truth: &ServerParameters, client: &Client, sent: &[Sent]) -> Modelled {
+        let mut modelled = Modelled {
+            server: SimulatedServer::new(truth),
+            setup: client.raw.setup_bytes.clone(),
+            window: client.window,
+            notified: client.notified,
+            units: HashMap::new(),
+        };
+        let (request, setup) = &modelled.setup;
+        modelled.server.connect(CLIENT, request, setup);
+        for sent in sent {
+            if let Sent::Request(bytes) = sent {
+                modelled.send(bytes);
+            }
+        }
+        modelled
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Served {
+        let (window, notified) = (self.window, self.notified);
+        self.server
+            .send_answered(CLIENT, bytes, |request| answer(request, window, notified))
+    }
+
+    fn reading(&self, served: &Served, requests: u64, syncs: u64) -> Reading {
+        Reading {
+            cpu: Some(served.cpu.0),
+            wall: served.cpu.0,
+            requests,
+            syncs,
+            sleeps: Some(served.wakeups),
+            ..Reading::default()
+        }
+    }
+
+    /// A unit so many times, and a synchronisation. What it takes each time is the same, so it is sent
+    /// twice at most.
+    fn stream_of(&mut self, unit: &[u8], times: u64) -> Served {
+        let (mut served, more) = match self.units.get(unit) {
+            Some(known) => *known,
+            None => {
+                let sync = wire::input_focus();
+                // Its code and that of the synchronisation are in the caches then.
+                self.send(&[unit, &sync].concat());
+                let [once, twice] = [1, 2].map(|times| {
+                    self.server.wait(SLEEP);
+                    self.send(&[unit.repeat(times), sync.clone()].concat())
+                });
+                let more = Served {
+                    cpu: twice.cpu - once.cpu,
+                    replies: twice.replies - once.replies,
+                    reply_bytes: twice.reply_bytes - once.reply_bytes,
+                    events: twice.events - once.events,
+                    ..Served::default()
+                };
+                self.units.insert(unit.to_vec(), (once, more));
+                (once, more)
+            }
+        };
+        served.cpu += more.cpu * (times - 1) as f64;
+        self.server.wait(served.cpu + SLEEP);
+        served
+    }
+
+    fn phase(&mut self, phase: &Phase, times: u64) -> Reading {
+        let requests = u64::from(phase.requests) * times;
+        if phase.sync == Sync::Turns {
+            let mut all = Served::default();
+            for _ in 0..times {
+                self.server.wait(TURN);
+                all.add(&self.send(&phase.unit));
+            }
+            return self.reading(&all, requests, times);
+        }
+        let served = self.stream_of(&phase.unit, times);
+        self.reading(&served, requests, 1)
+    }
+}
+
+/// What the measuring client's requests are answered with.
+fn answer(request: &Request<'_>, window: u32, notified: u32) -> Answer {
+    let word = |at: usize| request.order.u32(request.bytes, at).unwrap_or(0);
+    match request.name.as_str() {
+        "ChangeProperty" => Answer {
+            events: u32::from(word(4) == notified),
+            ..Answer::default()
+        },
+        // Its long length is in words.
+        "GetProperty" if word(4) == window => Answer {
+            reply_data: word(20) * 4,
+            ..Answer::default()
+        },
+        "GetProperty" | "GetImage" => Answer {
+            reply_data: 4,
+            ..Answer::default()
+        },
+        _ => Answer::default(),
+    }
+}
+
+impl Executor for Modelled {
+    fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.server.now().as_nanos())
+    }
+
+    fn pause(&mut self, pause: &[Pause]) {
+        for part in pause {
+            match part {
+                Pause::Sleep(time) => drop(self.server.wait(micros(*time))),
+                Pause::Work(time) => self.server.another_works(micros(*time)),
+            }
+        }
+    }
+
+    fn place(&mut self, _: Place) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+        let phases = workload.phases.iter().map(|phase| {
+            let served = self.send(&phase.unit);
+            Answers {
+                replies: served.replies,
+                reply_bytes: served.reply_bytes,
+                events: served.events,
+                ..Answers::default()
+            }
+        });
+        Ok(phases.collect())
+    }
+
+    fn run(&mut self, workload: &Workload, _: &[Answers], times: u64) -> io::Result<Vec<Reading>> {
+        let phases = workload.phases.iter();
+        Ok(phases.map(|phase| self.phase(phase, times)).collect())
+    }
+
+    fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
+        let question = wire::input_focus();
+        let turns = sync == Sync::Turns;
+        let wait = if turns { TURN } else { SLEEP };
+        let mut all = Served::default();
+        for _ in 0..times {
+            self.server.wait(wait);
+            all.add(&self.send(&question));
+        }
+        let reading = self.reading(&all, 0, times);
+        Ok(Reading {
+            wall: reading.wall + if turns { wait.0 * times as f64 } else { 0.0 },
+            ..reading
+        })
+    }
+
+    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: Place) -> io::Result<Reading> {
+        let mut all = Served::default();
+        for _ in 0..count {
+            self.server.wait(SLEEP);
+            all.add(&self.send(bytes));
+        }
+        Ok(self.reading(&all, u64::from(count), 0))
+    }
+
+    fn after(&mut self, pause: &[Pause], batch: &Batch) -> io::Result<Option<f64>> {
+        self.pause(pause);
+        Ok(Some(self.send(&batch.bytes).cpu.0))
+    }
+
+    fn connect_after(&mut self, pause: &[Pause]) -> io::Result<Option<f64>> {
+        self.pause(pause);
+        let served = self.server.connect(OTHER, &self.setup.0, &self.setup.1);
+        self.server.disconnect(OTHER);
+        Ok(Some(served.cpu.0))
+    }
+
+    fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
+        let mut served = self.send(&batch.bytes);
+        served.add(&self.server.wait(micros(wait)));
+        Ok(self.reading(&served, batch.requests, 0))
+    }
+
+    fn until_answered(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
+        let question = Batch::single(wire::input_focus(), true);
+        self.with_what_follows(&batch.then(&question), wait)
+    }
+
+    fn stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
+        let served = self.stream_of(&batch.bytes, times);
+        Ok(self.reading(&served, batch.requests * times, 1))
+    }
+
+    fn share(&mut self, batch: &Batch) -> io::Result<()> {
+        self.send(&batch.bytes);
+        Ok(())
+    }
+
+    fn find_late_work(&mut self, _: &Batch) -> io::Result<Duration> {
+        Ok(Duration::ZERO)
+    }
+}
+
+fn micros(time: Duration) -> Micros {
+    Micros(time.as_secs_f64() * 1e6)
+}
+
+/// The parameters that one probe finds of a server that costs what `truth` says by the model.
+fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParameters {
+    let prepare = |client: &mut Client| P::prepare(client, plan);
+    let mut parameters = ServerParameters {
+        transport: truth.transport.clone(),
+        ..ServerParameters::default()
+    };
+    let (client, sent, prepared) = connected_with(prepare);
+    let mut server = Modelled::new(truth, &client, &sent);
+    let mut go_on = |_: Progress<'_>| true;
+    let mut run = Run {
+        server: &mut server,
+        plan: plan.clone(),
+        tracker: client.tracker,
+        progress: Meter::new(Vec::new(), &mut go_on),
+        show: &mut || Ok(()),
+    };
+    let measured = prepared.and_then(|mut probe: P| {
+        probe.begin(&mut run)?;
+        probe.measure(&mut run)?;
+        probe.fit(&run.plan, &mut run.tracker, &mut parameters);
+        Ok::<(), MeasureError>(())
+    });
+    measured.unwrap();
+    parameters
+}
+
+/// What the simulated servers cost, where the code of NoOperation is always in the caches: what it
+/// takes after a sleep is the wakeup's.
+fn truth() -> ServerParameters {
+    let mut truth = super::truth();
+    let entries = truth.requests.iter_mut();
+    for entry in entries.filter(|entry| entry.name == "NoOperation") {
+        entry.first_uses = Some(0.0);
+    }
+    truth
+}
+
+fn close(what: &str, found: Micros, expected: Micros, tolerance: f64) {
+    let off = (found.0 - expected.0).abs();
+    let (found, expected) = (found.0, expected.0);
+    assert!(off <= tolerance, "{what}: {found} instead of {expected}");
+}
+
+/// A quick calibration of these requests.
+fn quick(names: &[&str]) -> Plan {
+    Plan {
+        quick: true,
+        only: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..Plan::default()
+    }
+}
+
+/// Mixed requests of a server without RENDER.
+const MIXED: f64 = 13.0;
+/// Megapixels of the area that is filled.
+const AREA: f64 = 0.25;
+
+#[test]
+fn wakeups_of_the_model_are_found_again() {
+    let truth = truth();
+    let found = calibrated::<Wakeups>(&truth, &quick(&[]));
+    let (found, truth) = (found.transport.unwrap(), truth.transport.unwrap());
+    let write = truth.flush.unwrap().cpu_us.unwrap().0;
+    assert_eq!(found.after_sleep.len(), truth.after_sleep.len());
+    for (found, truth) in found.after_sleep.iter().zip(&truth.after_sleep) {
+        let at = |what: &str| format!("{what} after {} µs", truth.asleep_us.0);
+        close(&at("sleep"), found.asleep_us, truth.asleep_us, 0.05);
+        close(&at("wakeup"), found.wakeup_us, truth.wakeup_us, 0.05);
+        // The answers of the mixed requests are one write, beyond what a stream of them shows.
+        let first = Micros(truth.first_us.0 + write / MIXED);
+        // What they draw is cold as well.
+        if truth.asleep_us.0 > 100.0 {
+            close(&at("first"), found.first_us, first, 0.2);
+        }
+        let (connection, expected) = (found.connection_us, truth.connection_us);
+        close(&at("connection"), connection, expected, 0.1);
+        // Before long sleeps the client works, which makes the wakeup and the code of the fill cost more.
+        let more = match truth.asleep_us.0 >= 3000.0 {
+            true => 3.6 / AREA,
+            false => 0.0,
+        };
+        let megapixel = Micros(truth.megapixel_us.unwrap().0 + more);
+        close(
+            &at("megapixel"),
+            found.megapixel_us.unwrap(),
+            megapixel,
+            5.0,
+        );
+    }
+    // The model takes a pause in which an answered client first sleeps and then works for as long as it works:
+    // the rest would be the recorder's. So the wakeup is that after the shortest sleep.
+    let [shortest, short] = [0, 1].map(|at| truth.after_sleep[at].wakeup_us);
+    let less = short - shortest;
+    assert_eq!(found.after_work.len(), truth.after_work.len());
+    for (found, truth) in found.after_work.iter().zip(&truth.after_work) {
+        let at = |what: &str| format!("{what} after work of {} µs", truth.worked_us.0);
+        let wakeup = Micros((truth.wakeup_us - less).0.max(0.0));
+        close(&at("wakeup"), found.wakeup_us, wakeup, 0.05);
+        close(&at("first"), found.first_us, truth.first_us, 0.01);
+        // Its wakeup is not the client's that was answered.
+        let connection = truth.connection_us + less;
+        close(&at("connection"), found.connection_us, connection, 0.05);
+    }
+}
+
+#[test]
+fn prices_of_the_model_are_found_again() {
+    let truth = truth();
+    let names = ["NoOperation", "GetInputFocus", "PolyFillRectangle"];
+    let found = calibrated::<Requests>(&truth, &quick(&names));
+    for name in names {
+        let entries = found.requests.iter().filter(|entry| entry.name == name);
+        assert!(entries.clone().count() > 0, "{name}");
+        let expected = truth.requests.iter().find(|entry| entry.name == name);
+        let first = expected.unwrap().points[0].cpu_us.unwrap();
+        for point in entries.flat_map(|entry| &entry.points) {
+            // A nanosecond for each pixel.
+            let expected = Micros(first.0 + (point.size - 1.0).max(0.0) / 1000.0);
+            let tolerance = 0.02 * expected.0.max(0.1);
+            let what = format!("{name} of {}", point.size);
+            close(&what, point.cpu_us.unwrap(), expected, tolerance);
+        }
+    }
+    let (found, truth) = (found.transport.unwrap(), truth.transport.unwrap());
+    let cpu = |measured: Measured| measured.cpu_us.unwrap();
+    let byte_read = (cpu(found.byte_read), cpu(truth.byte_read));
+    close("byte read", byte_read.0, byte_read.1, 1e-6);
+    close("wakeup", cpu(found.wakeup), cpu(truth.wakeup), 0.05);
+    close("event", cpu(found.event), cpu(truth.event), 0.01);
+    let flush = (cpu(found.flush.unwrap()), cpu(truth.flush.unwrap()));
+    close("write", flush.0, flush.1, 0.05);
+}
