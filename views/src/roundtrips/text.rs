@@ -26,7 +26,7 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
         ""
     };
     let mut lines = vec![format!(
-        "{who}: {}{place}, {}; {} at {} each.",
+        "{who}: {}{place}, {}; {} at {}.",
         counted(total.round_trips, "round trip"),
         time(total.waited_ms),
         time(total.at_rtt_ms),
