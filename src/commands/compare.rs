@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     )?;
     let mut pass = Pass::open(path, arguments.operations.as_deref())?;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
+    let span = arguments.span.find(path)?;
     let mut profiles = Vec::with_capacity(arguments.params.len());
     let mut elsewhere = Vec::with_capacity(arguments.params.len());
     let mut carries = false;
@@ -48,7 +49,6 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     profiles.extend(here);
     let mut facts = Facts::default();
     pass.follow_changes(profiles.iter().any(Profile::knows_updates));
-    let span = arguments.span.find(path)?;
     pass.run_span(span, |step| match step {
         Step::Begins => {
             facts.start_afresh();

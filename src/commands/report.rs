@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     ];
     refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
     let mut pass = Pass::open(path, arguments.operations.as_deref())?;
+    let span = arguments.span.find(path)?;
     let as_measured = arguments.as_measured;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let prices = match &arguments.params {
@@ -49,7 +50,6 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     }
     .map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let mut facts = Facts::default();
-    let span = arguments.span.find(path)?;
     let wanted = arguments.resources || arguments.all || arguments.format == TableFormat::Json;
     let mut starts = span.is_all().then(StartUps::default);
     let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
