@@ -42,7 +42,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate coverage\n       \
              cargo xtask validate diff [N]\n       \
              cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
-             cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|idle|screen]\n       \
+             cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle|screen]\n       \
              cargo xtask validate killed\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \

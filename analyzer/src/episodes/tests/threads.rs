@@ -50,13 +50,22 @@ impl Threads {
     }
 
     fn waits(&mut self, tid: u32, since: u64, syscall: i64, argument: u64) {
+        self.waits_for(tid, since, syscall, vec![argument, 0x189, 0, 0]);
+    }
+
+    /// Waits for a condition, and for a time at most.
+    fn waits_for_time(&mut self, tid: u32, since: u64, argument: u64) {
+        self.waits_for(tid, since, FUTEX, vec![argument, 0x89, 0, 0x7f00]);
+    }
+
+    fn waits_for(&mut self, tid: u32, since: u64, syscall: i64, arguments: Vec<u64>) {
         self.0.trace.control(Control::Waiting(Waiting {
             pid: CLIENT_PID,
             tid,
             since_ns: 1_000_000_000 + since * 1000,
             syscall,
             wait_channel: None,
-            arguments: vec![argument, 0x189, 0, 0],
+            arguments,
         }));
     }
 
@@ -180,6 +189,50 @@ fn a_timer_is_told_from_a_handler_that_sleeps_where_no_event_ever_comes() {
         .filter(|one| one.landmark.as_str() == "Timer or file");
     let latencies: Vec<u64> = timers.map(|one| one.latency() / 1000).collect();
     assert_eq!(latencies, [42_000; 10]);
+}
+
+/// A sleep of Java is a wait for a condition that nobody signals.
+#[test]
+fn a_condition_that_only_time_ends_is_a_sleep_in_a_handler() {
+    let mut all = Threads::new();
+    for millis in (100..2100).step_by(200) {
+        all.switch(MAIN, millis * MS, In);
+        all.switch(MAIN, (millis + 1) * MS, Blocked);
+        all.waits_for_time(MAIN, (millis + 1) * MS, ELSEWHERE);
+        all.switch(MAIN, (millis + 41) * MS, In);
+        all.draws((millis + 42) * MS);
+        all.switch(MAIN, (millis + 43) * MS, Blocked);
+        all.waits(MAIN, (millis + 43) * MS, FUTEX, WORK);
+    }
+    let episodes = all.end();
+    let timers = episodes
+        .iter()
+        .filter(|one| one.landmark.as_str() == "Timer or file");
+    let latencies: Vec<u64> = timers.map(|one| one.latency() / 1000).collect();
+    assert_eq!(latencies, [42_000; 10]);
+}
+
+#[test]
+fn a_game_that_never_waits_has_frames_and_is_unsure_of_a_key() {
+    let mut all = Threads::new();
+    all.switch(MAIN, 100 * MS, In);
+    for millis in (110..1000).step_by(10) {
+        all.draws(millis * MS);
+        if millis == 500 {
+            all.0.at(501 * MS).server_sends(&[key_press(1, 0)]);
+        }
+    }
+    let episodes = all.end();
+    let (keys, others): (Vec<_>, Vec<_>) = episodes
+        .iter()
+        .partition(|one| one.trigger == Trigger::Input);
+    assert!(
+        keys.iter()
+            .all(|one| one.unsure == Some(Unsure::NeverWaits))
+    );
+    assert_eq!(keys.len(), 1, "{episodes:?}");
+    let ticks = others.iter().filter(|one| one.trigger == Trigger::Output);
+    assert!(ticks.clone().all(|one| one.latency() <= 20_000_000));
 }
 
 #[test]
