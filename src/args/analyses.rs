@@ -10,7 +10,7 @@ use crate::span::SpanArguments;
 
 use super::values::{
     BasisChoice, DEFAULT_TRACE, ExportFormat, Format, GroupBy, NetworkParser, ParametersParser,
-    TableFormat, grain, milliseconds, scale, thresholds,
+    ReportFormat, TableFormat, grain, milliseconds, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -19,9 +19,9 @@ pub(crate) struct Report {
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
     /// The server's parameters: a file, or a name from `params list`
-    /// [default: those that match the server in the trace]
+    /// [default: those that match the server in the trace]. Several with --format html: a column for each
     #[arg(long, value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
-    pub(crate) params: Option<String>,
+    pub(crate) params: Vec<String>,
     /// Where server times come from: the kernel's clock of the recorded server, divided by prices, or
     /// prices alone. `auto` takes the clock where the prices are of the recorded server
     #[arg(long, value_enum, default_value = "auto")]
@@ -62,7 +62,10 @@ pub(crate) struct Report {
     pub(crate) resources: bool,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
+    pub(crate) format: ReportFormat,
+    /// Show the page in a browser (with --format html; without -o it is written beside the recording)
+    #[arg(long)]
+    pub(crate) open: bool,
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

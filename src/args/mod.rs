@@ -15,7 +15,7 @@ use crate::error::CommandError;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
 pub(crate) use check::Check;
 pub(crate) use roundtrips::RoundTrips;
-pub(crate) use values::{BasisChoice, ExportFormat, Format, TableFormat, seconds};
+pub(crate) use values::{BasisChoice, ExportFormat, Format, ReportFormat, TableFormat, seconds};
 use values::{DEFAULT_TRACE, ParametersParser, ServerParser, fix, pace};
 
 /// perf for X11: where does the time of an X11 program go, request by request?

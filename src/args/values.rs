@@ -33,6 +33,19 @@ pub(crate) enum TableFormat {
     Csv,
 }
 
+/// The form of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    Text,
+    /// For programs; versioned
+    Json,
+    /// For spreadsheets: the main table
+    Csv,
+    /// One page for a browser, with episodes, statistics and resources
+    Html,
+}
+
 /// What times are added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {

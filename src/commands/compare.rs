@@ -6,7 +6,7 @@ use x11prof_analyzer::{Blocking, Comparison, Facts, Profile, ProfileReport, Scal
 use x11prof_views::comparison as views;
 
 use crate::args::{Compare, TableFormat};
-use crate::error::Outcome;
+use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
@@ -14,6 +14,20 @@ use crate::pass::{Pass, Step};
 
 /// Prices the trace for every server and prints them side by side, each on every network.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
+    let comparison = comparison(arguments)?;
+    let to = arguments.output.as_deref();
+    match arguments.format {
+        TableFormat::Text => emit_text(
+            to,
+            &views::text(&comparison, &page(to, arguments.all, arguments.top)),
+        ),
+        TableFormat::Json => emit_json(to, &comparison),
+        TableFormat::Csv => emit_text(to, &views::csv(&comparison)),
+    }
+}
+
+/// The comparison itself.
+pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError> {
     let path = &arguments.trace;
     let read = [
         Some(path.as_path()),
@@ -87,13 +101,5 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
             .filter(|it| it.requests == 0)
             .map(|it| it.pattern.as_str()),
     )?;
-    let to = arguments.output.as_deref();
-    match arguments.format {
-        TableFormat::Text => emit_text(
-            to,
-            &views::text(&comparison, &page(to, arguments.all, arguments.top)),
-        ),
-        TableFormat::Json => emit_json(to, &comparison),
-        TableFormat::Csv => emit_text(to, &views::csv(&comparison)),
-    }
+    Ok(comparison)
 }

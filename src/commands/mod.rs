@@ -7,6 +7,7 @@ pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod episodes;
 pub(crate) mod export;
+pub(crate) mod html;
 pub(crate) mod link;
 pub(crate) mod manual;
 pub(crate) mod measure;

@@ -6,9 +6,12 @@ use x11prof_analyzer::{
     Basis, Blocking, Facts, GrabReport, Grabs, Profile, ProfileReport, ResourceReport, Resources,
     Scales, StartUps,
 };
+use x11prof_cost_model::{Micros, Network};
+use x11prof_views::html::Sweep;
 use x11prof_views::profile as views;
 
-use crate::args::{BasisChoice, Report, TableFormat};
+use crate::args::{BasisChoice, Report, ReportFormat};
+use crate::commands::{compare, html};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
@@ -17,20 +20,24 @@ use crate::pass::{Pass, Step};
 
 /// Prices the trace and prints its profile.
 pub(crate) fn run(arguments: &Report) -> Outcome {
+    let is_html = arguments.format == ReportFormat::Html;
+    html::check(arguments)?;
     let path = &arguments.trace;
-    let params = arguments.params.as_deref().map(Path::new);
+    let params = arguments.params.iter().map(Path::new);
     let read = [
         Some(path.as_path()),
-        params,
         arguments.operations.as_deref(),
         arguments.substitutions.as_deref(),
     ];
-    refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
+    refuse_input(
+        arguments.output.as_deref(),
+        read.into_iter().flatten().chain(params),
+    )?;
     let mut pass = Pass::open(path, arguments.operations.as_deref())?;
     let span = arguments.span.find(path)?;
     let as_measured = arguments.as_measured;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
-    let prices = match &arguments.params {
+    let prices = match arguments.params.first() {
         Some(name) => input::named_prices(name, path, as_measured)?,
         None => input::matching_prices(path, as_measured)?,
     };
@@ -42,7 +49,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     }
     // What was measured of the recorded server is carried to the one that was named.
     let carries = arguments.basis == BasisChoice::Auto
-        && arguments.params.is_some()
+        && !arguments.params.is_empty()
         && prices.parameters.transport.is_some();
     let mut here = match carries {
         true => input::recorded_prices(path, as_measured)?,
@@ -50,7 +57,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     }
     .map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let mut facts = Facts::default();
-    let wanted = arguments.resources || arguments.all || arguments.format == TableFormat::Json;
+    let wanted =
+        arguments.resources || arguments.all || is_html || arguments.format == ReportFormat::Json;
     let mut starts = span.is_all().then(StartUps::default);
     let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
     pass.follow_changes(profile.knows_updates());
@@ -114,11 +122,27 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     )?;
     let to = arguments.output.as_deref();
     match arguments.format {
-        TableFormat::Text => emit_text(
+        ReportFormat::Text => emit_text(
             to,
             &views::text(&report, &page(to, arguments.all, arguments.top)),
         ),
-        TableFormat::Json => emit_json(to, &report),
-        TableFormat::Csv => emit_text(to, &views::csv(&report, arguments.top)),
+        ReportFormat::Json => emit_json(to, &report),
+        ReportFormat::Csv => emit_text(to, &views::csv(&report, arguments.top)),
+        ReportFormat::Html => {
+            let sweep = Sweep::new(|speed, rtt_ms| {
+                let network = Network {
+                    bytes_per_second: Some(speed),
+                    rtt: Micros::from_ms(rtt_ms),
+                    ..Network::default()
+                };
+                let there = ProfileReport::new(&name, &facts, &profile, &network);
+                there.total.time_ms
+            });
+            let comparison = match arguments.params.len() {
+                0 | 1 => None,
+                _ => Some(compare::comparison(&html::compared(arguments))?),
+            };
+            html::write(arguments, &report, comparison.as_ref(), sweep)
+        }
     }
 }

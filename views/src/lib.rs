@@ -12,6 +12,7 @@ pub mod dump;
 pub mod episodes;
 pub mod export;
 pub mod grabs;
+pub mod html;
 pub mod link;
 mod page;
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub(crate) const TEST: &[Needed] = &[
     needed("mupdf", "mupdf"),
     needed("featherpad", "featherpad"),
     needed("wish", "tk"),
+    needed("chromium", "chromium"),
+    needed("chromedriver", "chromium-driver"),
     needed("javac", "default-jdk-headless"),
     needed("/usr/share/doc/default-jre/copyright", "default-jre"),
     needed("/usr/share/doc/python3-gi/copyright", "python3-gi"),

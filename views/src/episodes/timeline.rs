@@ -16,13 +16,30 @@ const BEFORE: f64 = 0.000_1;
 
 /// Collects the messages of the episodes of a report.
 pub struct Timeline {
-    of: Vec<(Dump, Vec<u8>)>,
+    /// The place of each of them in the report, what prints its messages, and what it has printed.
+    of: Vec<(usize, Dump, Vec<u8>)>,
+    /// Bytes kept of each.
+    bytes: usize,
 }
 
 impl Timeline {
     /// For the episodes that `report` lists, the first of them where they are many.
     pub fn new(report: &EpisodesReport) -> Timeline {
-        let of = report.episodes.iter().take(MOST_EPISODES).map(|episode| {
+        let first = 0..report.episodes.len().min(MOST_EPISODES);
+        Timeline::of(report, first, MOST_BYTES)
+    }
+
+    /// For the `count` longest episodes of `report`, with `bytes` of messages of each at most.
+    pub fn of_longest(report: &EpisodesReport, count: usize, bytes: usize) -> Timeline {
+        let mut places: Vec<usize> = (0..report.episodes.len()).collect();
+        let latency = |place: usize| report.episodes.get(place).map_or(0.0, |one| one.latency_ms);
+        places.sort_by(|&a, &b| latency(b).total_cmp(&latency(a)));
+        Timeline::of(report, places.into_iter().take(count), bytes)
+    }
+
+    fn of(report: &EpisodesReport, places: impl Iterator<Item = usize>, bytes: usize) -> Timeline {
+        let of = places.filter_map(|place| {
+            let episode = report.episodes.get(place)?;
             let seconds = episode.start_ms / 1000.0;
             let filter = DumpFilter {
                 connection: Some(ConnectionId(episode.client)),
@@ -30,15 +47,18 @@ impl Timeline {
                 to: Some(seconds + episode.latency_ms / 1000.0),
                 ..DumpFilter::default()
             };
-            (Dump::new(DumpFormat::Text, filter), Vec::new())
+            Some((place, Dump::new(DumpFormat::Text, filter), Vec::new()))
         });
-        Timeline { of: of.collect() }
+        Timeline {
+            of: of.collect(),
+            bytes,
+        }
     }
 
     /// Takes the next observation of the second pass.
     pub fn observe(&mut self, observation: &Observation<'_>) -> io::Result<()> {
-        for (dump, text) in &mut self.of {
-            if text.len() < MOST_BYTES {
+        for (_, dump, text) in &mut self.of {
+            if text.len() < self.bytes {
                 dump.observe(observation, text)?;
             }
         }
@@ -47,9 +67,11 @@ impl Timeline {
 
     /// Puts what was found into the report.
     pub fn into_report(self, report: &mut EpisodesReport) {
-        for ((_, text), episode) in self.of.into_iter().zip(&mut report.episodes) {
+        for (place, _, text) in self.of {
             let text = String::from_utf8_lossy(&text);
-            episode.messages = text.lines().map(str::to_owned).collect();
+            if let Some(episode) = report.episodes.get_mut(place) {
+                episode.messages = text.lines().map(str::to_owned).collect();
+            }
         }
     }
 }

@@ -10,7 +10,36 @@ pub(crate) mod transport;
 mod verdict;
 mod warnings;
 
+use x11prof_analyzer::ProfileReport;
+
+use crate::Page;
 pub use crate::csv_tables::profile as csv;
 pub(crate) use doubts::of_warnings as doubts_of;
 pub use text::text;
 pub(crate) use verdict::{basis_word, network_words};
+
+/// A page that breaks no line, for what is laid out elsewhere.
+fn endless() -> Page {
+    Page {
+        width: usize::MAX,
+        ..Page::default()
+    }
+    .whole()
+}
+
+fn lines(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
+}
+
+/// The verdict's sentences, without the first line, which only names the recording.
+pub fn verdict_lines(report: &ProfileReport) -> Vec<String> {
+    let mut lines = lines(&verdict::verdict(report, &endless()));
+    lines.drain(..lines.len().min(1));
+    lines
+}
+
+/// A line for each kind of doubt.
+pub fn doubt_lines(report: &ProfileReport) -> Vec<String> {
+    lines(&doubts::doubts(report, &endless()))
+}

@@ -1,0 +1,148 @@
+//! `x11prof report --format html`: everything about one recording on one page.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use x11prof_analyzer::{
+    Comparison, EpisodeOptions, Episodes, EpisodesReport, Facts, HistogramOptions, ProfileReport,
+    RoundTripOptions, RoundTrips, Statistics, StatisticsReport,
+};
+use x11prof_views::episodes::Timeline;
+use x11prof_views::html::{Page, Sweep};
+use x11prof_views::profile;
+
+use crate::args::{Compare, Report, ReportFormat, TableFormat};
+use crate::error::{CommandError, Outcome};
+use crate::output::{Access, Emit, emit_as};
+use crate::pass::Pass;
+
+/// The latency that round trips are told for, in ms: that of a line across a continent.
+const ROUND_TRIP_MS: f64 = 50.0;
+/// Episodes whose messages are on the page.
+const WITH_MESSAGES: usize = 20;
+/// Bytes of messages of one episode.
+const MESSAGE_BYTES: usize = 1 << 16;
+
+/// Says before long work what does not go together.
+pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
+    let is_html = arguments.format == ReportFormat::Html;
+    if !is_html && arguments.params.len() > 1 {
+        return Err(CommandError::usage(
+            "report takes one --params, but for --format html; `x11prof compare` puts servers side by side",
+        ));
+    }
+    if !is_html && arguments.open {
+        return Err(CommandError::usage("--open goes with --format html"));
+    }
+    if is_html && arguments.output.is_none() && !arguments.open && std::io::stdout().is_terminal() {
+        return Err(CommandError::usage(
+            "a page is for a browser: name its file with -o, or see it with --open",
+        ));
+    }
+    Ok(())
+}
+
+/// The servers of several `--params`, as `compare` takes them.
+pub(crate) fn compared(arguments: &Report) -> Compare {
+    Compare {
+        trace: arguments.trace.clone(),
+        params: arguments.params.clone(),
+        as_measured: arguments.as_measured,
+        operations: arguments.operations.clone(),
+        substitutions: arguments.substitutions.clone(),
+        net: vec![arguments.net],
+        top: None,
+        all: true,
+        span: arguments.span.clone(),
+        scale: arguments.scale.clone(),
+        format: TableFormat::Json,
+        output: None,
+    }
+}
+
+/// Reads the recording once more for statistics and episodes, and writes the page.
+pub(crate) fn write(
+    arguments: &Report,
+    report: &ProfileReport,
+    compare: Option<&Comparison>,
+    sweep: Sweep,
+) -> Outcome {
+    let path = &arguments.trace;
+    let name = path.to_string_lossy();
+    let mut facts = Facts::default();
+    let mut statistics = Statistics::new(Vec::new());
+    let mut episodes = Episodes::new(&EpisodeOptions::default());
+    let mut roundtrips = RoundTrips::new(&RoundTripOptions {
+        rtt_ms: ROUND_TRIP_MS,
+        client: None,
+        start_up: false,
+    });
+    Pass::open(path, arguments.operations.as_deref())?.run(|observation| {
+        roundtrips.observe(observation);
+        facts.observe(observation);
+        statistics.observe(observation);
+        episodes.observe(observation);
+    })?;
+    let roundtrips = roundtrips.finish(&name);
+    let histograms = HistogramOptions {
+        wanted: true,
+        ..HistogramOptions::default()
+    };
+    let stats = StatisticsReport::new(&name, &statistics, &histograms);
+    let mut episodes = EpisodesReport::new(&name, &facts, &episodes.finish());
+    let mut timeline = Timeline::of_longest(&episodes, WITH_MESSAGES, MESSAGE_BYTES);
+    let mut read = Ok(());
+    Pass::open(path, None)?.run(|observation| {
+        if read.is_ok() {
+            read = timeline.observe(observation);
+        }
+    })?;
+    read.map_err(|error| CommandError::file(path, error))?;
+    timeline.into_report(&mut episodes);
+    let command = report.trace.command.join(" ");
+    let page = Page {
+        title: match command.as_str() {
+            "" => &name,
+            command => command,
+        },
+        made: env!("CARGO_PKG_VERSION"),
+        verdict: profile::verdict_lines(report),
+        doubts: profile::doubt_lines(report),
+        report,
+        compare,
+        stats: &stats,
+        episodes: &episodes,
+        roundtrips: &roundtrips,
+        sweep,
+    };
+    let to = to(arguments);
+    // Keys and titles are on it.
+    let outcome = emit_as(Access::Private, to.as_deref(), |out| {
+        page.write(out).map_err(Emit::from)
+    })?;
+    match (arguments.open, to) {
+        (true, Some(to)) => open(&to),
+        _ => Ok(outcome),
+    }
+}
+
+/// The page's file: the one that was named, or one beside the recording to be opened at once.
+fn to(arguments: &Report) -> Option<PathBuf> {
+    let beside = || arguments.trace.with_extension("html");
+    arguments
+        .output
+        .clone()
+        .or_else(|| arguments.open.then(beside))
+}
+
+fn open(page: &Path) -> Outcome {
+    let opened = Command::new("xdg-open").arg(page).status();
+    match opened {
+        Ok(status) if status.success() => Ok(std::process::ExitCode::SUCCESS),
+        Ok(_) | Err(_) => Err(CommandError::file(
+            page,
+            "the page is written, but xdg-open (package xdg-utils) could not show it; open it in a browser",
+        )),
+    }
+}

@@ -1,0 +1,146 @@
+// LagAlyzer's panels: the cumulative distribution that sets the threshold, landmarks, episodes, one episode. What is chosen
+// in one narrows down the others.
+
+const chosen = { threshold: 100, landmark: null, episode: null, listeners: [] };
+
+function choose(change) {
+  Object.assign(chosen, change);
+  chosen.listeners.forEach((listener) => listener(change));
+}
+
+/** Whether an episode is over the threshold and of the chosen landmark. */
+const passes = (episode) => episode.latency_ms >= chosen.threshold
+  && (chosen.landmark === null || episode.landmark === chosen.landmark);
+
+const PARTS = [["waiting", "waiting_ms", "waiting to begin"], ["client", "client_ms", "client"], ["off", "off_cpu_ms", "off the processor"],
+  ["server", "server_ms", "server"], ["network", "network_ms", "network"]];
+
+function episodes() {
+  const all = DATA.episodes.episodes;
+  const { summary } = DATA.episodes;
+  const longest = all.reduce((most, episode) => Math.max(most, episode.latency_ms), 0);
+  chosen.threshold = longest >= 100 ? 100 : 0;
+  byId("episodes-about").textContent = `${whole(summary.count)} episodes, ${whole(summary.perceptible)} of them perceptible; `
+    + `the user waited ${percent(DATA.episodes.think_and_wait.wait_percent)} of the time.`
+    + (DATA.episodes.omitted ? ` The ${whole(all.length)} longest are here; ${whole(DATA.episodes.omitted)} more are counted only.` : "");
+  if (!all.length) return;
+  cumulative(all, longest);
+  scatter(all);
+  timeline(all);
+  landmarks(all);
+  list(all);
+}
+
+/** How many episodes took at least x; a click or drag sets the threshold. */
+function cumulative(all, longest) {
+  const sorted = all.map((episode) => Math.max(episode.latency_ms, 0.01)).sort((a, b) => a - b);
+  // A thousand points are more than the eye tells apart.
+  const step = Math.max(1, Math.floor(sorted.length / 1000));
+  const kept = sorted.filter((_, index) => index % step === 0 || index === sorted.length - 1);
+  const counts = kept.map((_, index) => sorted.length - Math.min(index * step, sorted.length - 1));
+  const mark = (plot) => {
+    if (!(chosen.threshold > 0)) return;
+    const x = plot.valToPos(chosen.threshold, "x", true);
+    plot.ctx.save();
+    plot.ctx.strokeStyle = colour("server");
+    plot.ctx.lineWidth = 2;
+    plot.ctx.beginPath();
+    plot.ctx.moveTo(x, plot.bbox.top);
+    plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
+    plot.ctx.stroke();
+    plot.ctx.restore();
+  };
+  const set = (plot, event) => {
+    const box = plot.over.getBoundingClientRect();
+    choose({ threshold: Math.max(0, +plot.posToVal(event.clientX - box.left, "x").toPrecision(3)) });
+  };
+  const ready = (plot) => {
+    plot.over.addEventListener("pointerdown", (event) => { plot.over.setPointerCapture(event.pointerId); set(plot, event); });
+    plot.over.addEventListener("pointermove", (event) => { if (event.buttons & 1) set(plot, event); });
+  };
+  const plot = chart(byId("cumulative"), "", [kept, counts],
+    [{ label: "At least", value: (_, value) => time(value) },
+      { label: "Episodes", stroke: "client", points: { show: false }, value: (_, value) => whole(value), axis: whole }],
+    { x: "log", y: "log", height: 200, hooks: { draw: [mark], ready: [ready] }, cursor: { drag: { x: false, y: false } } });
+  const slider = byId("threshold");
+  // The slider is logarithmic: from 1 ms to the longest.
+  const most = Math.log10(Math.max(10, longest));
+  slider.addEventListener("input", () => {
+    const ms = slider.value === "0" ? 0 : 10 ** ((slider.value / 1000) * most);
+    choose({ threshold: +ms.toPrecision(3) });
+  });
+  const show = () => {
+    slider.value = chosen.threshold > 1 ? Math.round((Math.log10(chosen.threshold) / most) * 1000) : 0;
+    slider.setAttribute("aria-valuetext", time(chosen.threshold));
+    byId("threshold-ms").textContent = `${time(chosen.threshold)}: ${whole(all.filter((episode) => episode.latency_ms >= chosen.threshold).length)} episodes`;
+    plot()?.redraw();
+  };
+  chosen.listeners.push(show);
+  show();
+}
+
+function landmarks(all) {
+  const rows = () => {
+    const groups = new Map();
+    for (const episode of all) {
+      if (episode.latency_ms < chosen.threshold) continue;
+      const group = groups.get(episode.landmark) ?? { landmark: episode.landmark, count: 0, total: 0, max: 0 };
+      group.count += 1;
+      group.total += episode.latency_ms;
+      group.max = Math.max(group.max, episode.latency_ms);
+      groups.set(episode.landmark, group);
+    }
+    return [...groups.values()];
+  };
+  const view = table(byId("landmark-table"), {
+    caption: "What was being done (choose one to see its episodes alone; again for all)",
+    search: "Find a landmark", rows: rows(), sort: 3,
+    pick: (row) => choose({ landmark: chosen.landmark === row.landmark ? null : row.landmark }),
+    columns: [
+      { name: "Landmark", of: (row) => row.landmark, number: false },
+      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Longest", of: (row) => row.max, show: (row) => time(row.max) },
+      { name: "Total", of: (row) => row.total, show: (row) => time(row.total) },
+    ],
+  });
+  chosen.listeners.push((change) => { if ("threshold" in change) view.show(rows()); });
+}
+
+function list(all) {
+  const view = table(byId("episode-table"), {
+    caption: "Episodes over the threshold", rows: all.filter(passes), sort: 2, limit: 200,
+    search: "Find an episode",
+    pick: (episode) => choose({ episode }),
+    columns: [
+      { name: "At", of: (row) => row.start_ms, show: (row) => (row.start_ms / 1000).toFixed(3) + " s" },
+      { name: "Landmark", of: (row) => row.landmark, number: false },
+      { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
+      { name: "", of: (row) => row.culprit, number: false,
+        show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
+      { name: "Culprit", of: (row) => row.culprit, number: false },
+    ],
+  });
+  chosen.listeners.push((change) => {
+    if ("threshold" in change || "landmark" in change) view.show(all.filter(passes));
+    if ("episode" in change) one(change.episode);
+  });
+}
+
+/** The chosen episode: its parts, what it waited for, what lies in it, its messages where the file has them. */
+function one(episode) {
+  const parts = PARTS.map(([kind, key, name]) => [kind, episode.parts[key], name]);
+  const facts = [`${whole(episode.requests)} requests`, bytes(episode.bytes), `${whole(episode.round_trips)} round trips (${time(episode.blocked_ms)} waited)`,
+    `first look at: ${episode.culprit}`];
+  const nested = (children) => make("ul", {}, children.map((child) =>
+    make("li", {}, `${time(child.latency_ms)} ${child.landmark}, after ${time(child.start_ms - episode.start_ms)}`,
+      child.children?.length ? nested(child.children) : null)));
+  byId("episode-detail").replaceChildren(make("div", { class: "detail", tabindex: "-1" },
+    make("h3", {}, `${episode.landmark}: ${time(episode.latency_ms)} at ${(episode.start_ms / 1000).toFixed(3)} s (${episode.client_name})`),
+    bar(parts, episode.latency_ms, true), legend(parts.filter(([, amount]) => amount > 0)),
+    make("p", {}, facts.join(", ") + "."),
+    episode.unsure ? make("p", { class: "quiet" }, `Unsure: ${episode.unsure}.`) : null,
+    episode.children.length ? nested(episode.children) : null,
+    episode.messages ? make("pre", { tabindex: "0", "aria-label": "Messages of the episode" }, episode.messages.join("\n"))
+      : make("p", { class: "quiet" }, "Its messages are not in this file: only those of the longest episodes are. "
+        + `x11prof dump --from ${(episode.start_ms / 1000).toFixed(3)} --to ${((episode.start_ms + episode.latency_ms) / 1000).toFixed(3)} prints them.`)));
+}

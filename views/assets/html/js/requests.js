@@ -1,0 +1,103 @@
+// The profile's table, and the histograms of the message that is chosen in it; other servers side by side.
+
+function requests() {
+  const { report } = DATA;
+  const rows = report.requests;
+  const most = Math.max(...rows.map((row) => row.time_ms), 0);
+  const networked = rows.some((row) => row.network_ms > 0);
+  table(byId("request-table"), {
+    caption: "Time of each request: the server's, and the network's where one was asked for",
+    search: "Find a request ( / )",
+    rows, sort: 1,
+    pick: detail,
+    columns: [
+      { name: "Request", of: (row) => row.name, number: false },
+      { name: "Time", of: (row) => row.time_ms, show: (row) => time(row.time_ms) },
+      { name: "Share", of: (row) => row.percent_of_time, show: (row) => percent(row.percent_of_time) },
+      { name: "", of: (row) => row.time_ms, number: false,
+        show: (row) => bar([["server", row.server_ms, "server"], ["network", row.network_ms, "network"]], most) },
+      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Each", of: (row) => row.ms_per_call, show: (row) => time(row.ms_per_call), title: "Time of one call, on average" },
+      { name: "Bytes", of: (row) => row.bytes, show: (row) => bytes(row.bytes) },
+      { name: "Waited for", of: (row) => row.blocking, show: (row) => whole(row.blocking), title: "Round trips: the client waited for the reply" },
+      ...(networked ? [{ name: "Network", of: (row) => row.network_ms, show: (row) => time(row.network_ms) }] : []),
+      { name: "No price", of: (row) => row.unpriced, show: (row) => (row.unpriced ? whole(row.unpriced) : ""), title: "Calls without a price of their own" },
+    ],
+  });
+}
+
+/** The histograms of one message. */
+function detail({ name }) {
+  const message = DATA.stats.messages.find((message) => message.name === name && message.category === "Requests");
+  const doubts = DATA.report.warnings.filter((warning) => warning.request === name);
+  byId("request-detail").replaceChildren(make("div", { class: "detail" },
+    make("h3", {}, name),
+    make("div", { class: "histograms" },
+      message ? [histogram("Size (bytes)", message.bytes, String),
+        histogram("Time since the one before (ms)", message.inter_arrival_ms, String),
+        message.op_size && message.op_size.max > 0 ? histogram("Op-size", message.op_size, String) : null] : []),
+    doubts.length ? make("ul", {}, doubts.slice(0, 20).map((doubt) => make("li", { class: "quiet" }, doubtText(doubt)))) : null));
+}
+
+function doubtText(doubt) {
+  const parts = [doubt.kind, doubt.request, doubt.attribute].filter(Boolean).join(" ");
+  const change = doubt.from !== undefined && doubt.from !== null ? `: ${doubt.from} priced as ${doubt.to}` : "";
+  return `${parts}${change}${doubt.count ? ` (${whole(doubt.count)} times)` : ""}`;
+}
+
+/** A histogram as SVG; the axis holds the cells that have something in them. */
+function histogram(caption, { histogram: cells, number, median, mean }) {
+  if (!cells || !cells.length) return null;
+  const shown = cells.slice(0, 60);
+  const [width, height, foot] = [460, 130, 18];
+  const most = Math.max(...shown.map((cell) => cell.count));
+  const step = width / shown.length;
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `${caption}: ${number} values, median ${median}`);
+  const put = (name, attributes, text) => {
+    const element = document.createElementNS(space, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...(text === undefined ? [] : [text]));
+    svg.append(element);
+    return element;
+  };
+  // The root of the share: few beside many can still be seen.
+  shown.forEach((cell, index) => {
+    const tall = Math.sqrt(cell.count / most) * (height - foot - 12);
+    const rect = put("rect", { x: index * step + 0.5, y: height - foot - tall, width: Math.max(1, step - 1), height: tall });
+    const title = document.createElementNS(space, "title");
+    title.append(`${cell.from} to ${cell.to}: ${whole(cell.count)}`);
+    rect.append(title);
+  });
+  const every = Math.ceil(shown.length / 8);
+  shown.forEach((cell, index) => {
+    if (index % every === 0) put("text", { x: index * step + 1, y: height - 4 }, String(+Number(cell.from).toPrecision(3)));
+  });
+  return make("figure", {},
+    make("figcaption", {}, `${caption}: ${whole(number)}, median ${+median.toPrecision(4)}, mean ${+mean.toPrecision(4)}; height is the root of the number`), svg);
+}
+
+/** Columns for each server of `--params`. */
+function comparison() {
+  const { compare } = DATA;
+  if (!compare) return;
+  byId("compare").hidden = false;
+  const most = Math.max(...compare.servers.map((server) => server.total_ms));
+  table(byId("compare-table"), {
+    caption: "Time of each request on each server; – where it has no price there",
+    search: "Find a request", rows: compare.requests, sort: 2,
+    columns: [
+      { name: "Request", of: (row) => row.name, number: false },
+      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      ...compare.servers.map((server, index) => ({
+        name: `${server.name} (${time(server.total_ms)})`,
+        title: `In all ${percent((100 * server.total_ms) / most)} of the slowest`,
+        of: (row) => row.servers[index].time_ms,
+        show: (row) => (row.servers[index].unpriced === row.count ? "–" : time(row.servers[index].time_ms)),
+      })),
+    ],
+  });
+}

@@ -1,0 +1,59 @@
+// Round trips with what to do about them, resources over time, doubts.
+
+function roundtrips() {
+  const { roundtrips } = DATA;
+  if (!roundtrips) return;
+  byId("roundtrips").hidden = false;
+  if (roundtrips.suggestions.length)
+    table(byId("advice"), {
+      caption: "Do this, gain that", rows: roundtrips.suggestions, sort: 1,
+      columns: [
+        { name: "Do", of: (row) => row.do, number: false },
+        { name: `Saves at ${time(roundtrips.rtt_ms)} a round trip`, of: (row) => row.saves_ms, show: (row) => time(row.saves_ms) },
+        { name: "Why", of: (row) => row.why ?? "", number: false },
+        { name: "Client", of: (row) => row.client ?? "", number: false },
+      ],
+    });
+  table(byId("roundtrip-table"), {
+    caption: "Requests whose reply the client waited for", rows: roundtrips.blocking, sort: 2, search: "Find a request",
+    columns: [
+      { name: "Request", of: (row) => row.request, number: false },
+      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Waited", of: (row) => row.waited_ms, show: (row) => time(row.waited_ms) },
+      { name: `At ${time(roundtrips.rtt_ms ?? 0)} a round trip`, of: (row) => row.at_rtt_ms, show: (row) => time(row.at_rtt_ms) },
+    ],
+  });
+}
+
+function resources() {
+  const held = DATA.report.resources;
+  const clients = (held?.clients ?? []).filter((client) => client.kinds.length);
+  if (!clients.length) return;
+  byId("resources").hidden = false;
+  const rows = clients.flatMap((client) => client.kinds.map((kind) => ({ client, kind })));
+  const draw = ({ client, kind }) => {
+    const points = kind.over_time ?? [];
+    chart(byId("resource-chart"), `${client.name}: ${kind.kind}s held over time`,
+      [points.map((point) => point.from_ms / 1000), points.map((point) => point.most)],
+      [{ label: "At (s)" }, { label: "Held at most", stroke: "client", points: { show: points.length < 50 }, axis: whole }]);
+  };
+  table(byId("resource-table"), {
+    caption: "What each client holds in the server (choose a row to see it over time)", rows, sort: 3, search: "Find a client", limit: 100,
+    pick: draw,
+    columns: [
+      { name: "Client", of: (row) => row.client.name, number: false },
+      { name: "Kind", of: (row) => row.kind.kind, number: false },
+      { name: "Held at the end", of: (row) => row.kind.held, show: (row) => whole(row.kind.held) },
+      { name: "Most", of: (row) => row.kind.most, show: (row) => whole(row.kind.most) },
+      { name: "Most bytes", of: (row) => row.kind.most_bytes, show: (row) => bytes(row.kind.most_bytes) },
+      { name: "Made", of: (row) => row.kind.created, show: (row) => whole(row.kind.created) },
+      { name: "Grows", of: (row) => (row.kind.grows ? "grows" : ""), number: false },
+    ],
+  });
+  draw(rows.reduce((best, row) => (row.kind.most > best.kind.most ? row : best)));
+}
+
+function doubts() {
+  const list = byId("doubt-list");
+  list.append(...(DATA.doubts.length ? DATA.doubts : ["None."]).map((line) => make("li", {}, line)));
+}

@@ -1,0 +1,116 @@
+//! A report as one HTML file that needs nothing else: no network, no server, no other file.
+//!
+//! The page's parts are in `assets/html`: what it shows, a style sheet, scripts, and uPlot with its
+//! licence. The results go into it as JSON, the same that `--format json` prints.
+
+mod escape;
+mod sweep;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use x11prof_analyzer::{
+    Comparison, EpisodesReport, ProfileReport, RoundTripsReport, StatisticsReport,
+};
+
+pub use sweep::{Sweep, SweepLine};
+
+use escape::{ScriptSafe, text};
+
+const PAGE: &str = include_str!("../../assets/html/page.html");
+
+/// In the order in which they depend on each other.
+const SCRIPTS: [&str; 8] = [
+    include_str!("../../assets/html/js/base.js"),
+    include_str!("../../assets/html/js/table.js"),
+    include_str!("../../assets/html/js/overview.js"),
+    include_str!("../../assets/html/js/requests.js"),
+    include_str!("../../assets/html/js/timeline.js"),
+    include_str!("../../assets/html/js/episodes.js"),
+    include_str!("../../assets/html/js/rest.js"),
+    include_str!("../../assets/html/js/main.js"),
+];
+
+/// What a page shows.
+#[derive(Debug, Serialize)]
+pub struct Page<'a> {
+    /// What the page is called.
+    #[serde(skip)]
+    pub title: &'a str,
+    /// The version of the program that made it.
+    pub made: &'a str,
+    /// The first lines: where the time went.
+    pub verdict: Vec<String>,
+    /// A line for each kind of doubt, with how to mend it.
+    pub doubts: Vec<String>,
+    /// The profile, with resources and grabs.
+    pub report: &'a ProfileReport,
+    /// The same on other servers, where some were named.
+    pub compare: Option<&'a Comparison>,
+    /// Sizes and times between messages, with histograms.
+    pub stats: &'a StatisticsReport,
+    /// The user's actions, the longest with their messages.
+    pub episodes: &'a EpisodesReport,
+    /// The replies that were waited for, and what would save them.
+    pub roundtrips: &'a RoundTripsReport,
+    /// The time over other networks.
+    pub sweep: Sweep,
+}
+
+impl Page<'_> {
+    /// Writes the page.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        for part in PAGE.split("{{") {
+            let Some((slot, rest)) = part.split_once("}}") else {
+                out.write_all(part.as_bytes())?;
+                continue;
+            };
+            match slot {
+                "title" => out.write_all(text(self.title).as_bytes())?,
+                "uplot_style" => {
+                    out.write_all(include_bytes!("../../assets/html/uplot/uPlot.min.css"))?
+                }
+                "style" => out.write_all(include_bytes!("../../assets/html/style.css"))?,
+                "uplot" => {
+                    out.write_all(include_bytes!("../../assets/html/uplot/uPlot.iife.min.js"))?
+                }
+                "scripts" => SCRIPTS
+                    .iter()
+                    .try_for_each(|script| out.write_all(script.as_bytes()))?,
+                "data" => serde_json::to_writer(ScriptSafe(&mut out), self)?,
+                // The page's own text: the test below knows its slots.
+                _ => {}
+            }
+            out.write_all(rest.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PAGE;
+
+    #[test]
+    fn every_slot_is_known() {
+        let slots: Vec<&str> = PAGE
+            .split("{{")
+            .skip(1)
+            .filter_map(|part| Some(part.split_once("}}")?.0))
+            .collect();
+        let known = [
+            "title",
+            "uplot_style",
+            "style",
+            "title",
+            "data",
+            "uplot",
+            "scripts",
+        ];
+        assert_eq!(slots, known);
+    }
+}
