@@ -31,17 +31,19 @@ mod waits;
 mod warnings;
 
 pub use activity::figures::ActivityFigures;
+pub use activity::run_times::ServerRuns;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
 pub use difference::{
     Difference, DifferenceRow, Figures, FiguresOfRun, Quantity, SideReport, ValuesReport,
 };
 pub use episodes::{
-    ApartReport, Asked, BurstReport, Cause, CausesReport, ChildReport, CumulativeReport,
-    DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport,
-    ExclusiveReport, Figure, Findings, LandmarkReport, LocationReport, Owner, Parts, PartsReport,
-    PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, SeriesReport, SummaryReport,
-    ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
+    ApartReport, Asked, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
+    CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
+    EpisodesReport, ExclusiveReport, Figure, Findings, LandmarkReport, LocationReport, Owner,
+    Parts, PartsReport, PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport,
+    SeriesReport, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport,
+    Unmatched, Unsure,
 };
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
@@ -58,6 +60,7 @@ pub use profile::report::{
     RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
 };
 pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
+pub use profile::stacks::Stack;
 pub use profile::tally::Line;
 pub use profile::{Profile, TransportLine, Wanted, profile_session, profile_trace};
 pub use recorded::{recorded_host, recorded_server};

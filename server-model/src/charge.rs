@@ -101,6 +101,17 @@ pub enum Charge<'a> {
 }
 
 impl Charge<'_> {
+    /// Whose it is.
+    pub fn client(&self) -> ClientId {
+        match self {
+            Charge::Request { client, .. }
+            | Charge::Failed { client, .. }
+            | Charge::Pipelined { client, .. }
+            | Charge::Transport { client, .. }
+            | Charge::Blame { client, .. } => *client,
+        }
+    }
+
     /// What it adds to the server's time.
     pub fn server(&self) -> Cost {
         match self {

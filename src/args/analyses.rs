@@ -252,7 +252,7 @@ pub(crate) struct Export {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// The format: pcapng is a capture of TCP conversations that Wireshark's X11 dissector decodes
+    /// The format (docs/EXPORTS.md)
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: ExportFormat,
     /// The file to write

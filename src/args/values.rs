@@ -18,8 +18,14 @@ pub(crate) enum Format {
 /// What a recording can be exported to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// A network capture
+    /// A network capture, which Wireshark's X11 dissector decodes
     Pcapng,
+    /// The server's time and bytes by client, window and request, for `go tool pprof` and speedscope
+    Pprof,
+    /// The server's time as stacks, a line each, in microseconds
+    Collapsed,
+    /// The server's time as a picture (SVG)
+    Flamegraph,
 }
 
 /// The form of a result that is a table.

@@ -57,6 +57,11 @@ pub(crate) const TEST: &[Needed] = &[
         "python3-gi-cairo",
     ),
     needed("/usr/share/doc/gir1.2-gtk-3.0/copyright", "gir1.2-gtk-3.0"),
+    needed("protoc", "protobuf-compiler"),
+    needed(
+        "/usr/share/gocode/src/github.com/google/pprof/proto/profile.proto",
+        "golang-github-google-pprof-dev",
+    ),
 ];
 
 /// What the tests of decoding run beside it: a judge, and programs of many kinds.

@@ -49,7 +49,7 @@ use collect::Collector;
 use follower::Follower;
 use machine::Spans;
 
-pub use episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
+pub use episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::{Findings, Unmatched};
 pub use further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};

@@ -160,7 +160,7 @@ impl Groups {
     }
 
     /// The window's group where `key` is a pixmap that is copied to one.
-    fn ends_in(&self, key: GroupKey) -> GroupKey {
+    pub(crate) fn ends_in(&self, key: GroupKey) -> GroupKey {
         match key {
             GroupKey::Pixmap(life) => {
                 let window = self.copies.window(life);

@@ -8,7 +8,7 @@ use super::groups::GroupKey;
 use crate::measured::{Came, Divided, Division, Question, Rate, Share, Source, Uncalled, Work};
 use crate::pipeline::{Observation, Seen};
 use crate::recorded::recorded_server;
-use x11prof_server_model::{Charge, TransportPart};
+use x11prof_server_model::{Charge, ClientId, TransportPart};
 
 /// What a charge's share of a run is added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,15 +18,18 @@ pub(super) struct Key {
     pub(super) part: Option<TransportPart>,
     pub(super) event: Option<Symbol>,
     pub(super) group: Option<GroupKey>,
+    /// Whose it is; `None` where it is nobody's.
+    pub(super) client: Option<ClientId>,
 }
 
 impl Divided for Key {
-    /// A request costs the same in whatever group.
+    /// A request costs the same in whatever group and whosever it is.
     fn kind(self) -> Key {
         let request = self.request.filter(|_| self.part.is_none());
         Key {
             request,
             group: None,
+            client: None,
             ..self
         }
     }
@@ -89,6 +92,7 @@ impl Measuring {
             part,
             event: seen.and_then(event).filter(|_| part == Some(Event)),
             group,
+            client: Some(charge.client()),
         };
         match charge {
             Charge::Request {
@@ -340,4 +344,5 @@ const CONNECTION: Key = Key {
     part: Some(TransportPart::Setup),
     event: None,
     group: None,
+    client: None,
 };

@@ -9,6 +9,7 @@ pub(crate) mod pricing;
 pub(crate) mod report;
 pub(crate) mod reporting;
 pub(crate) mod scales;
+pub(crate) mod stacks;
 mod sums;
 pub(crate) mod tally;
 #[cfg(test)]
@@ -18,7 +19,9 @@ mod what_if_tests;
 
 use std::io;
 
-use x11prof_cost_model::{Brought, Clock, Cost, ServerParameters, Substitutions, TransportPrices};
+use x11prof_cost_model::{
+    Brought, Clock, Cost, Micros, ServerParameters, Substitutions, TransportPrices,
+};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_server_model::{Blocking, ClientId, TransportPart};
 use x11prof_session::Session;
@@ -34,6 +37,7 @@ use measuring::Measuring;
 pub use measuring::Wanted;
 use pricing::Pricer;
 use scales::Scales;
+use stacks::{Stack, Stacks};
 use sums::Sums;
 use tally::{Line, measured};
 
@@ -133,6 +137,12 @@ impl Profile {
     pub fn grouped(mut self, by: By) -> Profile {
         self.sums.groups = Some(Groups::new(by));
         self
+    }
+
+    /// The same, broken down by client, window and request together.
+    pub fn stacked(mut self) -> Profile {
+        self.sums.stacks = Some(Stacks::default());
+        self.grouped(By::Window)
     }
 
     /// Takes the next observation of a pass.
@@ -280,6 +290,23 @@ impl Profile {
         };
         let groups = self.sums.groups.iter();
         groups.flat_map(move |groups| groups.lines().map(move |(key, line)| (key, timed(line))))
+    }
+
+    /// What each client's requests on each window add up to, in the order of their names; nothing unless the
+    /// profile is `stacked`. Their times add up to all that the server did, as a report has it.
+    pub fn stacks(&self, facts: &Facts) -> Vec<Stack> {
+        let (Some(stacks), Some(groups)) = (&self.sums.stacks, &self.sums.groups) else {
+            return Vec::new();
+        };
+        let unblamed = match self.measuring.rate() {
+            None => self.transport(TransportPart::Wakeup).server.time,
+            Some(_) => Micros::ZERO,
+        };
+        let own = match self.measuring.rate() {
+            Some(_) => self.transport(TransportPart::Own).server.time,
+            None => Micros::ZERO,
+        };
+        stacks.named(groups, facts, self.measuring.rate(), (unblamed, own))
     }
 
     /// What each kind of event adds up to, in no order.

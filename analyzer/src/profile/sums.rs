@@ -9,6 +9,7 @@ use x11prof_server_model::{Charge, ClientId, TransportPart};
 use super::groups::Groups;
 use super::measuring::Key;
 use super::scales::Scales;
+use super::stacks::Stacks;
 use super::tally::Tally;
 use super::{TransportLine, index};
 use crate::measured::Share;
@@ -19,6 +20,7 @@ use crate::warnings::Warnings;
 pub(super) struct Sums {
     pub(super) lines: Tally<Symbol>,
     pub(super) groups: Option<Groups>,
+    pub(super) stacks: Option<Stacks>,
     pub(super) events: HashMap<Symbol, TransportLine>,
     pub(super) transport: [TransportLine; 9],
     pub(super) scales: Scales,
@@ -47,6 +49,7 @@ impl Sums {
         before.scales.start_afresh();
         *self = Sums {
             groups: before.groups,
+            stacks: before.stacks.map(|_| Stacks::default()),
             scales: before.scales,
             ..Sums::default()
         };
@@ -60,6 +63,9 @@ impl Sums {
             .map_or(1.0, |request| self.scales.factor(request));
         if factor == 0.0 {
             return;
+        }
+        if let Some(stacks) = &mut self.stacks {
+            stacks.credit(key, share);
         }
         if let Some(part) = key.part {
             self.transport[index(part)].measured += share;
@@ -128,6 +134,9 @@ impl Sums {
         }
         if let Some(request) = request {
             self.lines.line(request).add(charge, factor);
+        }
+        if let (Some(stacks), Some(groups)) = (&mut self.stacks, &self.groups) {
+            stacks.charge(charge, event, groups.current());
         }
         // A wakeup's group is known when it is blamed.
         if let Some(groups) = &mut self.groups

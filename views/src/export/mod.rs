@@ -1,3 +1,6 @@
-//! A trace in the formats of other programs.
+//! A trace in the formats of other programs (docs/EXPORTS.md).
 
+pub mod collapsed;
+pub mod flamegraph;
 pub mod pcapng;
+pub mod pprof;

@@ -1,5 +1,7 @@
 //! `x11prof export`: a recording in another program's format.
 
+mod stacks;
+
 use x11prof_views::export::pcapng::PcapNg;
 
 use crate::args::{Export, ExportFormat};
@@ -9,14 +11,17 @@ use crate::output::{Access, Emit, emit_as, refuse_input};
 
 /// Writes the recording in the format asked for.
 pub(crate) fn run(arguments: &Export) -> Outcome {
+    refuse_input(Some(&arguments.output), [arguments.trace.as_path()])?;
     match arguments.to {
         ExportFormat::Pcapng => pcapng(arguments),
+        ExportFormat::Pprof | ExportFormat::Collapsed | ExportFormat::Flamegraph => {
+            stacks::export(arguments)
+        }
     }
 }
 
 fn pcapng(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
-    refuse_input(Some(&arguments.output), [path.as_path()])?;
     let mut reader = input::trace(path)?;
     let mut holes = 0;
     let written = emit_as(Access::Private, Some(&arguments.output), |out| {

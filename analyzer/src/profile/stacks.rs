@@ -1,0 +1,242 @@
+//! Server time and bytes by client, window and request together: what flame graphs are made of.
+
+use std::collections::BTreeMap;
+
+use x11prof_cost_model::{FastMap, Micros};
+use x11prof_protocol::Symbol;
+use x11prof_server_model::{Charge, ClientId, TransportPart};
+use x11prof_trace::ConnectionId;
+
+use super::groups::{GroupKey, Groups};
+use super::measuring::Key;
+use crate::facts::Facts;
+use crate::measured::{Rate, Share};
+
+/// Stacks kept. What is beyond them is added up by request alone.
+const STACKS_LIMIT: usize = 100_000;
+
+/// What one client's requests of one name on one window add up to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stack {
+    /// The client; what the server did for none has `(server)`.
+    pub client: String,
+    /// The window, `(no window)` where there is none.
+    pub window: String,
+    /// The request, the event, or the part of transport that is neither's.
+    pub request: String,
+    /// How many requests.
+    pub count: u64,
+    /// Their bytes on the wire.
+    pub sent: u64,
+    /// Bytes that the server sent for them, and of events.
+    pub returned: u64,
+    /// The server's time for all of that, in microseconds.
+    pub server: Micros,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct StackKey {
+    client: Option<ConnectionId>,
+    window: GroupKey,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum What {
+    Request(Symbol),
+    Event(Symbol),
+    Part(TransportPart),
+}
+
+impl What {
+    fn of(request: Option<Symbol>, event: Option<Symbol>, part: TransportPart) -> What {
+        match (request, event) {
+            (Some(request), _) => What::Request(request),
+            (None, Some(event)) => What::Event(event),
+            (None, None) => What::Part(part),
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            What::Request(name) => name.to_string(),
+            What::Event(name) => format!("{name} (event)"),
+            What::Part(part) => match part {
+                TransportPart::Wakeup => "(wakeup)",
+                TransportPart::Read => "(read)",
+                TransportPart::Cold => "(cold caches)",
+                TransportPart::Reply => "(reply)",
+                TransportPart::Event => "(event)",
+                TransportPart::Error => "(error)",
+                TransportPart::Setup => "(connection)",
+                TransportPart::Update => "(screen update)",
+                TransportPart::Own => "(its own work)",
+            }
+            .to_owned(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    count: u64,
+    sent: u64,
+    returned: u64,
+    modelled: Micros,
+    measured: Share,
+}
+
+/// The sums of all stacks.
+#[derive(Debug, Default)]
+pub(super) struct Stacks {
+    sums: FastMap<StackKey, Sum>,
+    /// The price of wakeups that were for a request.
+    blamed: Micros,
+}
+
+impl Stacks {
+    fn sum(&mut self, key: StackKey) -> &mut Sum {
+        let kept = self.sums.len() < STACKS_LIMIT || self.sums.contains_key(&key);
+        let key = match kept {
+            true => key,
+            false => StackKey {
+                client: None,
+                window: GroupKey::Others,
+                ..key
+            },
+        };
+        self.sums.entry(key).or_default()
+    }
+
+    /// Adds a charge; `event` is the name of the event that it is for.
+    pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>, window: GroupKey) {
+        let what = match charge {
+            Charge::Request { operation, .. } => What::Request(operation.request),
+            Charge::Failed { request, .. } | Charge::Blame { request, .. } => {
+                What::Request(*request)
+            }
+            Charge::Transport { request, part, .. } if !charge.is_wakeup() => {
+                What::of(*request, event, *part)
+            }
+            Charge::Transport { .. } | Charge::Pipelined { .. } => return,
+        };
+        let sum = self.sum(StackKey {
+            client: Some(connection(charge.client())),
+            window,
+            what,
+        });
+        sum.modelled = sum.modelled + charge.server().time;
+        match charge {
+            Charge::Request { bytes, .. } => {
+                sum.count += 1;
+                sum.sent = sum.sent.saturating_add(*bytes);
+            }
+            Charge::Transport { bytes, .. } => sum.returned = sum.returned.saturating_add(*bytes),
+            Charge::Blame { server, .. } => {
+                sum.modelled = sum.modelled + server.time;
+                self.blamed = self.blamed + server.time;
+            }
+            Charge::Failed { .. } | Charge::Pipelined { .. } => {}
+        }
+    }
+
+    /// Adds a share of the server's measured time.
+    pub(super) fn credit(&mut self, key: Key, share: Share) {
+        let part = key.part.unwrap_or(TransportPart::Own);
+        self.sum(StackKey {
+            client: key.client.map(connection),
+            window: key.group.unwrap_or(GroupKey::None),
+            what: What::of(key.request, key.event, part),
+        })
+        .measured += share;
+    }
+
+    /// The stacks by their names, with `wakeups`: their price in all, of which some were for no request, and `own`: what
+    /// the server did for nobody.
+    pub(super) fn named(
+        &self,
+        groups: &Groups,
+        facts: &Facts,
+        rate: Option<Rate>,
+        (wakeups, own): (Micros, Micros),
+    ) -> Vec<Stack> {
+        let mut named: BTreeMap<(String, String, String), Stack> = BTreeMap::new();
+        let client_name = |id| facts.client_name(id);
+        for (key, sum) in &self.sums {
+            let client = key.client.map_or(SERVER.to_owned(), client_name);
+            let window = match groups.ends_in(key.window) {
+                GroupKey::Pixmap(_) => GroupKey::None,
+                window => window,
+            };
+            let window = groups.label(window, client_name);
+            let stack = named.entry((client, window, key.what.name())).or_default();
+            stack.count += sum.count;
+            stack.sent = stack.sent.saturating_add(sum.sent);
+            stack.returned = stack.returned.saturating_add(sum.returned);
+            let time = rate.map_or(sum.modelled, |rate| rate.time(sum.measured));
+            stack.server = stack.server + time;
+        }
+        let unblamed = Micros((wakeups.0 - self.blamed.0).max(0.0));
+        for (part, time) in [(TransportPart::Wakeup, unblamed), (TransportPart::Own, own)] {
+            if time.0 > 0.0 {
+                let window = groups.label(GroupKey::None, client_name);
+                let key = (SERVER.to_owned(), window, What::Part(part).name());
+                let stack = named.entry(key).or_default();
+                stack.server = stack.server + time;
+            }
+        }
+        let named = named
+            .into_iter()
+            .map(|((client, window, request), stack)| Stack {
+                client,
+                window,
+                request,
+                ..stack
+            });
+        named.collect()
+    }
+}
+
+/// The name of what has no client.
+const SERVER: &str = "(server)";
+
+fn connection(client: ClientId) -> ConnectionId {
+    ConnectionId(client.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
+    use x11prof_server_model::Blocking;
+
+    use crate::testing::{Synthetic, no_operation};
+    use crate::{Facts, Pipeline, Profile};
+
+    #[test]
+    fn a_request_is_under_its_client() {
+        let parameters = ServerParameters::from_toml(
+            "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"NoOperation\"\n\
+             points = [{ size = 0.0, cpu_us = 2.0 }]\n",
+        );
+        let (parameters, rules) = (parameters.unwrap(), Substitutions::default());
+        let mut trace = Synthetic::new();
+        trace
+            .client_sends(&[no_operation(1), no_operation(1)])
+            .end();
+        let mut profile = Profile::new(&parameters, &rules, Blocking::default()).stacked();
+        let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+        for record in &trace.records {
+            pipeline.feed(record, |observation| {
+                facts.observe(observation);
+                profile.observe(observation);
+            });
+        }
+        profile.end();
+        let stacks = profile.stacks(&facts);
+        let found = stacks.iter().find(|stack| stack.request == "NoOperation");
+        let found = found.unwrap();
+        assert_eq!(found.window, "(no window)");
+        assert_eq!((found.count, found.sent), (2, 8));
+        assert_eq!(found.server, Micros(4.0));
+    }
+}

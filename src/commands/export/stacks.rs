@@ -1,0 +1,57 @@
+//! Exports of sums: whose the server's time was, client by client, window by window.
+
+use x11prof_analyzer::{Basis, Blocking, Facts, Profile, Stack};
+use x11prof_cost_model::Substitutions;
+use x11prof_views::export::collapsed::collapsed;
+use x11prof_views::export::flamegraph::flame_graph;
+use x11prof_views::export::pprof::pprof;
+
+use crate::args::{Export, ExportFormat};
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::{Access, emit_as};
+use crate::pass::Pass;
+
+/// Adds the recording up and writes the sums.
+pub(super) fn export(arguments: &Export) -> Outcome {
+    let path = &arguments.trace;
+    let mut pass = Pass::open(path, None)?;
+    let prices = input::matching_prices(path, false)?;
+    let rules = Substitutions::default();
+    let mut profile = Profile::new(&prices.parameters, &rules, Blocking::default()).stacked();
+    let mut facts = Facts::default();
+    pass.follow_changes(profile.knows_updates());
+    pass.run(|observation| {
+        facts.observe(observation);
+        profile.observe(observation);
+    })?;
+    profile.end();
+    let measured = profile.basis() == Basis::Measured;
+    let basis = match measured {
+        true => "measured",
+        false => "by prices",
+    };
+    say!("server time is {basis}");
+    if let Some(why) = prices.elsewhere.filter(|_| !measured) {
+        say!("warning: {why}");
+    }
+    let stacks = profile.stacks(&facts);
+    let shows = |stack: &Stack| stack.server.0.round() >= 1.0;
+    if arguments.to != ExportFormat::Pprof && !stacks.iter().any(shows) {
+        return Err(CommandError::file(
+            path,
+            "nothing in it took the server a microsecond; --to pprof has its counts and bytes",
+        ));
+    }
+    emit_as(Access::Private, Some(&arguments.output), |out| {
+        match arguments.to {
+            ExportFormat::Pprof => pprof(&stacks, &facts, out)?,
+            ExportFormat::Flamegraph => {
+                let title = format!("X server time, {basis}: {}", path.display());
+                flame_graph(&title, &stacks, out)?;
+            }
+            _ => collapsed(&stacks, out)?,
+        }
+        Ok(())
+    })
+}

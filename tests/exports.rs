@@ -1,0 +1,102 @@
+//! `export` of recordings of real programs that are kept in `tests/data`. Readers that are not ours:
+//! `cargo xtask validate exports`.
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
+mod harness;
+
+use std::path::Path;
+use std::process::Command;
+
+use harness::{Place, Ran, needs};
+
+/// The file that `export --to FORMAT` makes of a kept recording.
+fn export(place: &Place, recording: &str, format: &str) -> Vec<u8> {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let trace = place.path(recording);
+    std::fs::copy(kept.join(recording), &trace).expect("the recording is kept");
+    place.ok(["export", recording, "--to", format, "-o", format]);
+    std::fs::read(place.path(format)).expect("it was written")
+}
+
+fn text(place: &Place, recording: &str, format: &str) -> String {
+    String::from_utf8(export(place, recording, format)).expect("text")
+}
+
+#[test]
+fn stacks_add_up_to_the_report_s_server_time() {
+    for recording in ["xterm.mcap", "gtk3-widget-factory.mcap"] {
+        let place = Place::new();
+        let stacks = text(&place, recording, "collapsed");
+        let micros = stacks.lines().map(|line| {
+            let (stack, micros) = line.rsplit_once(' ').expect("a stack and a number");
+            assert_eq!(stack.split(';').count(), 3, "{line}");
+            micros.parse::<f64>().expect("a number")
+        });
+        let sum = micros.sum::<f64>() / 1000.0;
+        let report = place.json(["report", "--format", "json", recording]);
+        let total = report["total"]["server_ms"].as_f64().expect("a time");
+        // Each line is rounded to a microsecond.
+        let rounding = 0.0005 * (stacks.lines().count() + 50) as f64;
+        assert!((sum - total).abs() < rounding, "{sum} {total}\n{stacks}");
+        assert!(stacks.contains(";0x"), "windows have names\n{stacks}");
+    }
+}
+
+#[test]
+fn a_flame_graph_is_one_picture() {
+    let svg = text(&Place::new(), "xterm.mcap", "flamegraph");
+    assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"));
+    assert!(svg.contains("OpenFont") && svg.contains("X server time, measured"));
+    // It opens where there is no network.
+    assert!(!svg.contains("src=\"http") && !svg.contains("@import"));
+}
+
+#[test]
+fn a_recording_without_server_time_has_no_flame_graph() {
+    let place = Place::new();
+    export(&place, "xset.mcap", "pprof");
+    for format in ["collapsed", "flamegraph"] {
+        let ran = place.run(["export", "xset.mcap", "--to", format, "-o", "none"]);
+        let said = ran.stderr();
+        assert_ne!(ran.status(), Some(0), "{ran}");
+        assert!(said.contains("--to pprof has its counts"), "{ran}");
+        assert!(!place.path("none").exists());
+    }
+}
+
+#[test]
+fn protoc_reads_the_pprof_by_its_published_definition() {
+    const DEFINITION: &str = "/usr/share/gocode/src/github.com/google/pprof/proto";
+    needs("protoc", "protobuf-compiler");
+    assert!(
+        Path::new(DEFINITION).exists(),
+        "install Debian's package golang-github-google-pprof-dev (cargo xtask test does)"
+    );
+    let place = Place::new();
+    export(&place, "xterm.mcap", "pprof");
+    let zipped = place.path("pprof.gz");
+    std::fs::rename(place.path("pprof"), &zipped).expect("it was written");
+    Ran::of(Command::new("gzip").arg("-d").arg(&zipped)).succeeded();
+    let profile = std::fs::File::open(place.path("pprof")).expect("it was unzipped");
+    let mut protoc = Command::new("protoc");
+    protoc
+        .arg("--decode=perftools.profiles.Profile")
+        .arg(format!("--proto_path={DEFINITION}"))
+        .arg("profile.proto")
+        .stdin(profile);
+    let text = Ran::of(&mut protoc).succeeded();
+    let strings = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("string_table: "));
+    let strings: Vec<&str> = strings.collect();
+    assert_eq!(strings[0], "\"\"");
+    for name in ["server_time", "nanoseconds", "OpenFont", "(no window)"] {
+        assert!(strings.contains(&format!("{name:?}").as_str()), "{text}");
+    }
+    // A field that the definition lacks is shown by its number.
+    let unknown = |line: &str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    assert!(!text.lines().any(unknown), "{text}");
+}

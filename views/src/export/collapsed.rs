@@ -1,0 +1,52 @@
+//! Collapsed stacks: a line for each, `client;window;request MICROSECONDS`, as Brendan Gregg's flamegraph.pl reads
+//! them (and inferno, speedscope, Firefox's profiler).
+
+use std::io;
+
+use x11prof_analyzer::Stack;
+
+/// Writes the stacks that took the server half a microsecond or more.
+pub fn collapsed(stacks: &[Stack], out: &mut dyn io::Write) -> io::Result<()> {
+    for line in lines(stacks) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// The lines, without their ends.
+pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
+    stacks.iter().filter_map(|stack| {
+        let micros = stack.server.0.round();
+        let [client, window, request] =
+            [&stack.client, &stack.window, &stack.request].map(|name| frame(name));
+        (micros >= 1.0).then(|| format!("{client};{window};{request} {}", micros as u64))
+    })
+}
+
+/// A name as a frame: `;` ends one, and a line's end a stack.
+fn frame(name: &str) -> String {
+    name.replace(';', ",").replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::Stack;
+    use x11prof_cost_model::Micros;
+
+    use super::collapsed;
+
+    #[test]
+    fn names_stay_in_their_frames_and_little_is_left_out() {
+        let stack = |window: &str, server| Stack {
+            client: "xterm".into(),
+            window: window.into(),
+            request: "PolyLine".into(),
+            server: Micros(server),
+            ..Stack::default()
+        };
+        let mut out = Vec::new();
+        let stacks = [stack("a;b\nc", 1.6), stack("w", 0.4)];
+        collapsed(&stacks, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "xterm;a,b c;PolyLine 2\n");
+    }
+}
