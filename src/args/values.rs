@@ -20,6 +20,8 @@ pub(crate) enum Format {
 pub(crate) enum ExportFormat {
     /// A network capture, which Wireshark's X11 dissector decodes
     Pcapng,
+    /// A timeline of messages, the server's runs and episodes, for ui.perfetto.dev
+    Perfetto,
     /// The server's time and bytes by client, window and request, for `go tool pprof` and speedscope
     Pprof,
     /// The server's time as stacks, a line each, in microseconds

@@ -1,6 +1,7 @@
 //! `x11prof export`: a recording in another program's format.
 
 mod stacks;
+mod timeline;
 
 use x11prof_views::export::pcapng::PcapNg;
 
@@ -14,6 +15,7 @@ pub(crate) fn run(arguments: &Export) -> Outcome {
     refuse_input(Some(&arguments.output), [arguments.trace.as_path()])?;
     match arguments.to {
         ExportFormat::Pcapng => pcapng(arguments),
+        ExportFormat::Perfetto => timeline::perfetto(arguments),
         ExportFormat::Pprof | ExportFormat::Collapsed | ExportFormat::Flamegraph => {
             stacks::export(arguments)
         }

@@ -3,4 +3,6 @@
 pub mod collapsed;
 pub mod flamegraph;
 pub mod pcapng;
+pub mod perfetto;
 pub mod pprof;
+mod timeline;

@@ -1,0 +1,286 @@
+//! A trace as Perfetto shows it (ui.perfetto.dev): native track events.
+//!
+//! The format: github.com/google/perfetto, protos/perfetto/trace/perfetto_trace.proto, and
+//! perfetto.dev/docs/reference/synthetic-track-event. Packets are written as they come: Perfetto sorts them by time.
+
+mod names;
+mod proto;
+mod tracks;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+use prost::Message;
+use x11prof_analyzer::{Episode, EpisodeChild, Observation};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::timeline::{Asked, Entry, Lanes, Timeline};
+use names::Names;
+use proto::{
+    DebugAnnotation, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Trace, TracePacket,
+    TrackEvent, Type,
+};
+use tracks::Track;
+
+/// All packets are of one sequence.
+const SEQUENCE: u32 = 1;
+/// Tracks remembered as described; of more, all are described again.
+const TRACKS_LIMIT: usize = 1 << 16;
+
+/// Writes a trace as packets.
+#[derive(Default)]
+pub struct Perfetto {
+    timeline: Timeline,
+    packets: Packets,
+}
+
+impl Perfetto {
+    /// A trace of nothing.
+    pub fn new() -> Perfetto {
+        Perfetto::default()
+    }
+
+    /// Writes what the next observation of a pass completes.
+    pub fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let Perfetto { timeline, packets } = self;
+        timeline.observe(observation, &mut |entry| packets.entry(entry));
+        packets.write(out)
+    }
+
+    /// Writes the rest, and the recording's episodes.
+    pub fn end(mut self, episodes: &[&Episode], out: &mut dyn io::Write) -> io::Result<()> {
+        let Perfetto { timeline, packets } = &mut self;
+        timeline.end(&mut |entry| packets.entry(entry));
+        packets.write(out)?;
+        let mut lanes: HashMap<ConnectionId, Lanes> = HashMap::new();
+        for episode in episodes {
+            let lanes = lanes.entry(episode.client).or_default();
+            let lane = lanes.take(episode.start);
+            lanes.free(lane, episode.end());
+            let name = timeline.facts().client_name(episode.client);
+            packets.describe(Track::Client(episode.client), &name);
+            packets.episode(Track::Episodes(episode.client, lane), episode);
+            packets.write(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// Packets that wait to be written.
+#[derive(Default)]
+struct Packets {
+    bytes: Vec<u8>,
+    names: Names,
+    described: HashSet<Track>,
+    begun: bool,
+}
+
+impl Packets {
+    fn write(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: Entry) {
+        match entry {
+            Entry::Client(client, name) => self.describe(Track::Client(client), &name),
+            Entry::Request(asked, client) => {
+                let mut event = self.request(Track::Requests(client), &asked);
+                event.r#type = Some(Type::Instant as i32);
+                self.event(asked.at, event);
+            }
+            Entry::RoundTrip {
+                client,
+                asked,
+                lane,
+                answered,
+                received,
+                error,
+            } => {
+                let track = Track::RoundTrips(client, lane);
+                let begin = self.request(track, &asked);
+                self.event(
+                    asked.at,
+                    TrackEvent {
+                        flow_ids: vec![asked.number],
+                        ..begin
+                    },
+                );
+                self.end_slice(track, answered);
+                let name = match error {
+                    Some(error) => format!("{error} ({})", asked.name),
+                    None => format!("reply to {}", asked.name),
+                };
+                let reply = TrackEvent {
+                    r#type: Some(Type::Instant as i32),
+                    terminating_flow_ids: vec![asked.number],
+                    ..self.named(Track::FromServer(client), &name, &[("bytes", received)])
+                };
+                self.event(answered, reply);
+            }
+            Entry::Event {
+                client,
+                at,
+                name,
+                bytes,
+                led_to,
+            } => {
+                let event = TrackEvent {
+                    r#type: Some(Type::Instant as i32),
+                    flow_ids: led_to.into_iter().collect(),
+                    ..self.named(
+                        Track::FromServer(client),
+                        name.as_str(),
+                        &[("bytes", bytes)],
+                    )
+                };
+                self.event(at, event);
+            }
+            Entry::Run(from, to) => {
+                let run = self.named(Track::Runs, "runs", &[]);
+                self.event(from, run);
+                self.end_slice(Track::Runs, to.max(from));
+            }
+            Entry::Count(counted, at, value) => {
+                let track = Track::Count(counted);
+                self.describe(track, "");
+                let count = TrackEvent {
+                    r#type: Some(Type::Counter as i32),
+                    track_uuid: Some(track.uuid()),
+                    counter_value: Some(i64::try_from(value).unwrap_or(i64::MAX)),
+                    ..TrackEvent::default()
+                };
+                self.event(at, count);
+            }
+        }
+    }
+
+    fn episode(&mut self, track: Track, episode: &Episode) {
+        let counts = [
+            ("requests", episode.requests),
+            ("round trips", episode.round_trips),
+            ("bytes", episode.bytes),
+            ("events", episode.events),
+        ];
+        let mut begin = self.named(track, episode.landmark.as_str(), &counts);
+        begin.debug_annotations.push(DebugAnnotation {
+            name_iid: Some(self.names.argument("most of it")),
+            string_value: Some(episode.parts.culprit().to_owned()),
+            ..DebugAnnotation::default()
+        });
+        self.event(episode.start, begin);
+        self.children(track, (episode.start, episode.end()), &episode.children);
+        self.end_slice(track, episode.end());
+    }
+
+    /// Children, each cut to what is left of its parent after the one before it: slices must nest.
+    fn children(
+        &mut self,
+        track: Track,
+        (mut from, to): (Timestamp, Timestamp),
+        children: &[EpisodeChild],
+    ) {
+        for child in children {
+            let end = child.start.as_nanos().saturating_add(child.latency);
+            let start = child.start.clamp(from, to);
+            let end = Timestamp::from_nanos(end).clamp(start, to);
+            let begin = self.named(track, child.landmark.as_str(), &[]);
+            self.event(start, begin);
+            self.children(track, (start, end), &child.children);
+            self.end_slice(track, end);
+            from = end;
+        }
+    }
+
+    fn request(&mut self, track: Track, asked: &Asked) -> TrackEvent {
+        let counts = [("sequence", asked.sequence), ("bytes", asked.bytes)];
+        TrackEvent {
+            terminating_flow_ids: asked.responds_to.into_iter().collect(),
+            ..self.named(track, asked.name.as_str(), &counts)
+        }
+    }
+
+    /// The beginning of a slice.
+    fn named(&mut self, track: Track, name: &str, counts: &[(&str, u64)]) -> TrackEvent {
+        self.describe(track, "");
+        let arguments = counts.iter().map(|(name, value)| DebugAnnotation {
+            name_iid: Some(self.names.argument(name)),
+            uint_value: Some(*value),
+            ..DebugAnnotation::default()
+        });
+        let debug_annotations = arguments.collect();
+        let interned = self.names.event(name);
+        TrackEvent {
+            debug_annotations,
+            r#type: Some(Type::SliceBegin as i32),
+            name_iid: interned,
+            name: interned.is_none().then(|| name.to_owned()),
+            track_uuid: Some(track.uuid()),
+            ..TrackEvent::default()
+        }
+    }
+
+    fn end_slice(&mut self, track: Track, at: Timestamp) {
+        let end = TrackEvent {
+            r#type: Some(Type::SliceEnd as i32),
+            track_uuid: Some(track.uuid()),
+            ..TrackEvent::default()
+        };
+        self.event(at, end);
+    }
+
+    /// Says what a track is, and the one that it is within, before it is used. `name` is a client's.
+    fn describe(&mut self, track: Track, name: &str) {
+        if self.described.contains(&track) {
+            return;
+        }
+        if let Some(parent) = track.within()
+            && parent == Track::Server
+        {
+            self.describe(parent, "");
+        }
+        if self.described.len() >= TRACKS_LIMIT {
+            self.described.clear();
+        }
+        self.described.insert(track);
+        self.packet(TracePacket {
+            track_descriptor: Some(track.descriptor(name)),
+            ..TracePacket::default()
+        });
+    }
+
+    fn event(&mut self, at: Timestamp, event: TrackEvent) {
+        self.packet(TracePacket {
+            timestamp: Some(at.as_nanos()),
+            track_event: Some(event),
+            ..TracePacket::default()
+        });
+    }
+
+    fn packet(&mut self, packet: TracePacket) {
+        let flags = match std::mem::replace(&mut self.begun, true) {
+            true => NEEDS_INCREMENTAL_STATE,
+            false => INCREMENTAL_STATE_CLEARED | NEEDS_INCREMENTAL_STATE,
+        };
+        let packet = TracePacket {
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            sequence_flags: Some(flags),
+            interned_data: self.names.take_new(),
+            ..packet
+        };
+        // Files may be put one after another: so each packet is one.
+        let file = Trace {
+            packet: vec![packet],
+        };
+        // Only a buffer that cannot grow can be too short.
+        let _ = file.encode(&mut self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests;

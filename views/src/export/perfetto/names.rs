@@ -1,0 +1,52 @@
+//! Names that are written once, and by number from then on.
+
+use std::collections::HashMap;
+
+use super::proto::{Interned, InternedData};
+
+/// Names of slices that have numbers; others are written out.
+const NAMES_LIMIT: usize = 1 << 16;
+
+/// The numbers that names have.
+#[derive(Default)]
+pub(super) struct Names {
+    events: HashMap<String, u64>,
+    arguments: HashMap<String, u64>,
+    new: InternedData,
+}
+
+impl Names {
+    /// The number of a slice's name; `None` where there are too many.
+    pub(super) fn event(&mut self, name: &str) -> Option<u64> {
+        if self.events.len() >= NAMES_LIMIT && !self.events.contains_key(name) {
+            return None;
+        }
+        Some(number(&mut self.events, &mut self.new.event_names, name))
+    }
+
+    /// The number of an argument's name.
+    pub(super) fn argument(&mut self, name: &str) -> u64 {
+        let new = &mut self.new.debug_annotation_names;
+        number(&mut self.arguments, new, name)
+    }
+
+    /// The names that have not been written, to go with the next packet.
+    pub(super) fn take_new(&mut self) -> Option<InternedData> {
+        let new = std::mem::take(&mut self.new);
+        (new != InternedData::default()).then_some(new)
+    }
+}
+
+fn number(known: &mut HashMap<String, u64>, new: &mut Vec<Interned>, name: &str) -> u64 {
+    if let Some(number) = known.get(name) {
+        return *number;
+    }
+    // 0 is none.
+    let number = known.len() as u64 + 1;
+    known.insert(name.to_owned(), number);
+    new.push(Interned {
+        iid: Some(number),
+        name: Some(name.to_owned()),
+    });
+    number
+}

@@ -1,0 +1,126 @@
+//! The messages of `perfetto_trace.proto` that are written, with their numbers there.
+
+/// perfetto.protos.Trace: a file. A file of one packet is a piece of a longer one.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Trace {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) packet: Vec<TracePacket>,
+}
+
+/// perfetto.protos.TracePacket
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct TracePacket {
+    /// Nanoseconds.
+    #[prost(uint64, optional, tag = "8")]
+    pub(super) timestamp: Option<u64>,
+    #[prost(uint32, optional, tag = "10")]
+    pub(super) trusted_packet_sequence_id: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    pub(super) track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "12")]
+    pub(super) interned_data: Option<InternedData>,
+    #[prost(uint32, optional, tag = "13")]
+    pub(super) sequence_flags: Option<u32>,
+    #[prost(message, optional, tag = "60")]
+    pub(super) track_descriptor: Option<TrackDescriptor>,
+}
+
+/// TracePacket.SequenceFlags: nothing is interned yet.
+pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
+/// TracePacket.SequenceFlags: names are in earlier packets.
+pub(super) const NEEDS_INCREMENTAL_STATE: u32 = 2;
+
+/// perfetto.protos.TrackEvent
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct TrackEvent {
+    #[prost(message, repeated, tag = "4")]
+    pub(super) debug_annotations: Vec<DebugAnnotation>,
+    #[prost(enumeration = "Type", optional, tag = "9")]
+    pub(super) r#type: Option<i32>,
+    #[prost(uint64, optional, tag = "10")]
+    pub(super) name_iid: Option<u64>,
+    #[prost(uint64, optional, tag = "11")]
+    pub(super) track_uuid: Option<u64>,
+    #[prost(string, optional, tag = "23")]
+    pub(super) name: Option<String>,
+    #[prost(int64, optional, tag = "30")]
+    pub(super) counter_value: Option<i64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
+    pub(super) flow_ids: Vec<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
+    pub(super) terminating_flow_ids: Vec<u64>,
+}
+
+/// perfetto.protos.TrackEvent.Type
+#[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
+#[repr(i32)]
+pub(super) enum Type {
+    Unspecified = 0,
+    SliceBegin = 1,
+    SliceEnd = 2,
+    Instant = 3,
+    Counter = 4,
+}
+
+/// perfetto.protos.DebugAnnotation: an argument of a slice.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct DebugAnnotation {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) name_iid: Option<u64>,
+    #[prost(uint64, optional, tag = "3")]
+    pub(super) uint_value: Option<u64>,
+    #[prost(string, optional, tag = "6")]
+    pub(super) string_value: Option<String>,
+}
+
+/// perfetto.protos.InternedData
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct InternedData {
+    #[prost(message, repeated, tag = "2")]
+    pub(super) event_names: Vec<Interned>,
+    #[prost(message, repeated, tag = "3")]
+    pub(super) debug_annotation_names: Vec<Interned>,
+}
+
+/// perfetto.protos.EventName and DebugAnnotationName
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Interned {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) iid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub(super) name: Option<String>,
+}
+
+/// perfetto.protos.TrackDescriptor
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct TrackDescriptor {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) uuid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub(super) name: Option<String>,
+    #[prost(uint64, optional, tag = "5")]
+    pub(super) parent_uuid: Option<u64>,
+    #[prost(message, optional, tag = "8")]
+    pub(super) counter: Option<CounterDescriptor>,
+    /// TrackDescriptor.ChildTracksOrdering
+    #[prost(int32, optional, tag = "11")]
+    pub(super) child_ordering: Option<i32>,
+    #[prost(int32, optional, tag = "12")]
+    pub(super) sibling_order_rank: Option<i32>,
+}
+
+/// TrackDescriptor.ChildTracksOrdering: by `sibling_order_rank`.
+pub(super) const EXPLICIT: i32 = 3;
+
+/// perfetto.protos.CounterDescriptor
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub(super) struct CounterDescriptor {
+    /// CounterDescriptor.Unit
+    #[prost(int32, optional, tag = "3")]
+    pub(super) unit: Option<i32>,
+}
+
+/// CounterDescriptor.Unit
+pub(super) const UNIT_COUNT: i32 = 2;
+/// CounterDescriptor.Unit
+pub(super) const UNIT_SIZE_BYTES: i32 = 3;

@@ -1,0 +1,119 @@
+//! The tracks of a trace: a client's and the server's, with those within them.
+
+use x11prof_trace::ConnectionId;
+
+use super::proto::{CounterDescriptor, EXPLICIT, TrackDescriptor, UNIT_COUNT, UNIT_SIZE_BYTES};
+use crate::export::timeline::{Counted, Of};
+
+/// A track. Slices of one track must nest, so what overlaps is on several that are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Track {
+    /// The server's, with its others within.
+    Server,
+    /// When it ran.
+    Runs,
+    /// A client's, with its others within.
+    Client(ConnectionId),
+    /// Its episodes: those in this lane.
+    Episodes(ConnectionId, usize),
+    /// Its requests without a reply.
+    Requests(ConnectionId),
+    /// Its requests with a reply: those in this lane.
+    RoundTrips(ConnectionId, usize),
+    /// What the server sent it.
+    FromServer(ConnectionId),
+    /// A count over time.
+    Count(Counted),
+}
+
+/// Lanes of a kind for a client that have numbers of their own, of 2^LANE_BITS for all of its tracks.
+const LANE_BITS: u32 = 24;
+/// Kinds of tracks of a client.
+const KIND_BITS: u32 = 4;
+
+impl Track {
+    /// Its number in the file: the client's, the kind's, the lane's.
+    pub(super) fn uuid(self) -> u64 {
+        let of = |client: ConnectionId, kind: u64, lane: usize| {
+            let client = (u64::from(client.0) + 1) << (LANE_BITS + KIND_BITS);
+            client | kind << LANE_BITS | (lane as u64 & ((1 << LANE_BITS) - 1))
+        };
+        match self {
+            Track::Server => 1,
+            Track::Runs => 2,
+            Track::Count(Counted::Wakeups) => 3,
+            Track::Client(client) => of(client, 0, 0),
+            Track::Episodes(client, lane) => of(client, 1, lane),
+            Track::RoundTrips(client, lane) => of(client, 2, lane),
+            Track::Requests(client) => of(client, 3, 0),
+            Track::FromServer(client) => of(client, 4, 0),
+            Track::Count(Counted::Client(client, counted)) => of(client, 5 + counted as u64, 0),
+        }
+    }
+
+    fn parent(self) -> Option<Track> {
+        match self {
+            Track::Server | Track::Client(_) => None,
+            Track::Runs | Track::Count(Counted::Wakeups) => Some(Track::Server),
+            Track::Episodes(client, _)
+            | Track::Requests(client)
+            | Track::RoundTrips(client, _)
+            | Track::FromServer(client)
+            | Track::Count(Counted::Client(client, _)) => Some(Track::Client(client)),
+        }
+    }
+
+    /// Its place among its siblings.
+    fn rank(self) -> i32 {
+        match self {
+            Track::Server | Track::Client(_) | Track::Runs | Track::Episodes(..) => 0,
+            Track::RoundTrips(..) => 1,
+            Track::Requests(_) => 2,
+            Track::FromServer(_) => 3,
+            Track::Count(Counted::Wakeups) => 4,
+            Track::Count(Counted::Client(_, counted)) => 4 + counted as i32,
+        }
+    }
+
+    /// What the file says of it; `name` is a client's.
+    pub(super) fn descriptor(self, name: &str) -> TrackDescriptor {
+        let lane_of = |what: &str, lane: usize| match lane {
+            0 => what.to_owned(),
+            lane => format!("{what} {}", lane + 1),
+        };
+        let name = match self {
+            Track::Server => "X server".to_owned(),
+            Track::Runs => "runs".to_owned(),
+            Track::Client(_) => name.to_owned(),
+            Track::Episodes(_, lane) => lane_of("episodes", lane),
+            Track::Requests(_) => "requests".to_owned(),
+            Track::RoundTrips(_, lane) => lane_of("round trips", lane),
+            Track::FromServer(_) => "from the server".to_owned(),
+            Track::Count(counted) => match counted {
+                Counted::Wakeups => "wakeups",
+                Counted::Client(_, Of::Sent) => "bytes sent",
+                Counted::Client(_, Of::Received) => "bytes received",
+                Counted::Client(_, Of::Resources) => "resources held",
+            }
+            .to_owned(),
+        };
+        let unit = match self {
+            Track::Count(Counted::Client(_, Of::Sent | Of::Received)) => Some(UNIT_SIZE_BYTES),
+            Track::Count(_) => Some(UNIT_COUNT),
+            _ => None,
+        };
+        TrackDescriptor {
+            uuid: Some(self.uuid()),
+            name: Some(name),
+            parent_uuid: self.parent().map(Track::uuid),
+            counter: unit.map(|unit| CounterDescriptor { unit: Some(unit) }),
+            child_ordering: self.parent().is_none().then_some(EXPLICIT),
+            sibling_order_rank: self.parent().map(|_| self.rank()),
+        }
+    }
+
+    /// The track that it is within, where it is within one that is to be described before it.
+    pub(super) fn within(self) -> Option<Track> {
+        self.parent()
+    }
+}

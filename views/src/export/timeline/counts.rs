@@ -1,0 +1,117 @@
+//! Counts over time: bytes, the server's wakeups, resources held.
+
+use std::collections::HashMap;
+
+use x11prof_session::{ResourceChange, Session};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::Entry;
+
+/// A count is written no more often than this, in nanoseconds: no screen is finer where it shows much.
+const GRAIN: u64 = 1_000_000;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::export) enum Counted {
+    /// Runs of the server so far.
+    Wakeups,
+    /// Something of a client.
+    Client(ConnectionId, Of),
+}
+
+/// What is counted of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::export) enum Of {
+    /// Bytes to the server so far.
+    Sent,
+    /// Bytes from the server so far.
+    Received,
+    /// Resources that it holds.
+    Resources,
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    value: u64,
+    /// When it changed last.
+    at: Timestamp,
+    /// What was written last, and when.
+    written: Option<(u64, Timestamp)>,
+}
+
+/// The counts of a trace.
+#[derive(Debug, Default)]
+pub(super) struct Counts(HashMap<Counted, Count>);
+
+impl Counts {
+    pub(super) fn add(
+        &mut self,
+        counted: Counted,
+        at: Timestamp,
+        change: i64,
+        on: &mut dyn FnMut(Entry),
+    ) {
+        let count = self.0.entry(counted).or_default();
+        count.value = count.value.saturating_add_signed(change);
+        count.at = count.at.max(at);
+        let due = count
+            .written
+            .is_none_or(|(_, last)| count.at.as_nanos() >= last.as_nanos().saturating_add(GRAIN));
+        if due {
+            count.write(counted, on);
+        }
+    }
+
+    /// Counts what the last message did to resources.
+    pub(super) fn resources(
+        &mut self,
+        at: Timestamp,
+        session: &Session,
+        on: &mut dyn FnMut(Entry),
+    ) {
+        for change in session.resource_changes() {
+            let (resource, change) = match change {
+                ResourceChange::Created(resource) => (resource, 1),
+                ResourceChange::Freed(resource)
+                | ResourceChange::Failed(resource)
+                | ResourceChange::Closed(resource) => (resource, -1),
+                ResourceChange::Resized { .. } => continue,
+            };
+            let client = ConnectionId(resource.client.0);
+            self.add(Counted::Client(client, Of::Resources), at, change, on);
+        }
+    }
+
+    /// Writes the last value of each.
+    pub(super) fn end(&mut self, on: &mut dyn FnMut(Entry)) {
+        self.gone(|_| true, on);
+        let wakeups = self.0.drain().collect();
+        write_last(wakeups, on);
+    }
+
+    /// Writes the last value of each of the clients that are gone, and forgets them.
+    pub(super) fn gone(&mut self, gone: impl Fn(ConnectionId) -> bool, on: &mut dyn FnMut(Entry)) {
+        let of_gone = |counted: &Counted, _: &mut Count| match counted {
+            Counted::Client(client, _) => gone(*client),
+            Counted::Wakeups => false,
+        };
+        let last = self.0.extract_if(of_gone).collect();
+        write_last(last, on);
+    }
+}
+
+fn write_last(mut last: Vec<(Counted, Count)>, on: &mut dyn FnMut(Entry)) {
+    last.sort_by_key(|(counted, _)| *counted);
+    for (counted, mut count) in last {
+        if count.written.is_none_or(|(value, _)| value != count.value) {
+            count.write(counted, on);
+        }
+    }
+}
+
+impl Count {
+    fn write(&mut self, counted: Counted, on: &mut dyn FnMut(Entry)) {
+        self.written = Some((self.value, self.at));
+        on(Entry::Count(counted, self.at, self.value));
+    }
+}

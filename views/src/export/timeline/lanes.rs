@@ -1,0 +1,33 @@
+//! Stretches that overlap, each in a lane of its own: a timeline's slices of one track must nest.
+
+use x11prof_trace::Timestamp;
+
+/// Lanes of one client.
+#[derive(Debug, Default)]
+pub(in crate::export) struct Lanes {
+    /// Since when each is free; `None` while it is taken.
+    free: Vec<Option<Timestamp>>,
+}
+
+impl Lanes {
+    /// Takes the first lane that is free at `time`.
+    pub(in crate::export) fn take(&mut self, time: Timestamp) -> usize {
+        let found = self
+            .free
+            .iter()
+            .position(|free| free.is_some_and(|since| since <= time));
+        let lane = found.unwrap_or_else(|| {
+            self.free.push(None);
+            self.free.len() - 1
+        });
+        self.free[lane] = None;
+        lane
+    }
+
+    /// A lane is free from `time` on.
+    pub(in crate::export) fn free(&mut self, lane: usize, time: Timestamp) {
+        if let Some(free) = self.free.get_mut(lane) {
+            *free = Some(time);
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! A trace as timelines show it: from the order of the wire to stretches with a beginning and an end, counts over time, and
+//! what led to what. Perfetto's and Firefox's exports write this, each in its own way.
+
+mod counts;
+mod lanes;
+
+use std::collections::{HashMap, VecDeque, hash_map};
+
+use x11prof_analyzer::{Facts, Observation, Seen, ServerRuns};
+use x11prof_protocol::{Message, SequenceNumber, Symbol};
+use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
+
+use counts::Counts;
+pub(super) use counts::{Counted, Of};
+pub(super) use lanes::Lanes;
+
+/// Requests of a client that may wait for their replies; of more, the oldest count as never answered.
+const WAITING_LIMIT: usize = 1 << 14;
+
+/// Something in the timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Entry {
+    /// A client is known from now on.
+    Client(ConnectionId, String),
+    /// A request without a reply, or one whose reply never came.
+    Request(Asked, ConnectionId),
+    /// A request and its answer.
+    RoundTrip {
+        client: ConnectionId,
+        asked: Asked,
+        /// Which of those that the client waited for at the same time, from 0.
+        lane: usize,
+        /// When the answer had been read.
+        answered: Timestamp,
+        /// Bytes of the answer.
+        received: u64,
+        /// The error, where it is one.
+        error: Option<Symbol>,
+    },
+    /// An event, or an error that answers a request without a reply.
+    Event {
+        client: ConnectionId,
+        at: Timestamp,
+        name: Symbol,
+        bytes: u64,
+        /// Its number, where the client sent a request after it and before the next one.
+        led_to: Option<u64>,
+    },
+    /// The server ran.
+    Run(Timestamp, Timestamp),
+    /// A count has another value.
+    Count(Counted, Timestamp, u64),
+}
+
+/// A request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Asked {
+    pub(super) at: Timestamp,
+    pub(super) name: Symbol,
+    pub(super) sequence: u64,
+    pub(super) bytes: u64,
+    /// A number of its own.
+    pub(super) number: u64,
+    /// The number of the event that it is the first request after.
+    pub(super) responds_to: Option<u64>,
+}
+
+/// An event of which is not known yet whether a request follows.
+#[derive(Debug)]
+struct LastEvent {
+    at: Timestamp,
+    name: Symbol,
+    bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Client {
+    waiting: VecDeque<(SequenceNumber, usize, Asked)>,
+    lanes: Lanes,
+    event: Option<LastEvent>,
+}
+
+/// Makes entries of observations.
+#[derive(Default)]
+pub(super) struct Timeline {
+    facts: Facts,
+    clients: HashMap<ConnectionId, Client>,
+    runs: ServerRuns,
+    counts: Counts,
+    number: u64,
+}
+
+impl Timeline {
+    /// What the trace tells of itself.
+    pub(super) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Takes the next observation of a pass.
+    pub(super) fn observe(&mut self, observation: &Observation<'_>, on: &mut dyn FnMut(Entry)) {
+        self.facts.observe(observation);
+        let counts = &mut self.counts;
+        self.runs.observe(observation, |from, to| {
+            on(Entry::Run(from, to));
+            counts.add(Counted::Wakeups, from, 1, on);
+        });
+        match observation {
+            Observation::BlockStart(block) => {
+                self.know(block.connection, on);
+                let of = match block.direction {
+                    Direction::ToServer => Of::Sent,
+                    Direction::ToClient => Of::Received,
+                };
+                let counted = Counted::Client(block.connection, of);
+                let bytes = i64::from(block.wire_len);
+                self.counts.add(counted, block.time, bytes, on);
+            }
+            Observation::Message(seen) => {
+                self.counts.resources(seen.time, seen.session, on);
+                self.message(seen, on);
+            }
+            Observation::Control(_, Control::Opened(opened)) => self.know(opened.connection, on),
+            Observation::Control(_, Control::Closed { connection, .. }) => {
+                self.gone(*connection, on);
+            }
+            Observation::Closed { time, session } => {
+                self.counts.resources(*time, session, on);
+                let clients = &self.clients;
+                self.counts
+                    .gone(|client| !clients.contains_key(&client), on);
+            }
+            _ => {}
+        }
+    }
+
+    /// The trace is over: hands out what waited for more.
+    pub(super) fn end(&mut self, on: &mut dyn FnMut(Entry)) {
+        let clients: Vec<ConnectionId> = self.clients.keys().copied().collect();
+        for client in clients {
+            self.gone(client, on);
+        }
+        let counts = &mut self.counts;
+        self.runs.end(|from, to| {
+            on(Entry::Run(from, to));
+            counts.add(Counted::Wakeups, from, 1, on);
+        });
+        self.counts.end(on);
+    }
+
+    fn know(&mut self, client: ConnectionId, on: &mut dyn FnMut(Entry)) {
+        if let hash_map::Entry::Vacant(vacant) = self.clients.entry(client) {
+            vacant.insert(Client::default());
+            on(Entry::Client(client, self.facts.client_name(client)));
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>, on: &mut dyn FnMut(Entry)) {
+        let id = seen.connection;
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
+        };
+        match seen.message {
+            Message::Request(request) => {
+                self.number += 1;
+                let event = client.event.take();
+                let responds_to = event.map(|event| {
+                    let number = self.number;
+                    self.number += 1;
+                    on(event.entry(id, Some(number)));
+                    number
+                });
+                let asked = Asked {
+                    at: seen.time,
+                    name: request.name,
+                    sequence: request.sequence.0,
+                    bytes: request.wire_len,
+                    number: self.number,
+                    responds_to,
+                };
+                if !request.has_reply {
+                    on(Entry::Request(asked, id));
+                    return;
+                }
+                if client.waiting.len() == WAITING_LIMIT {
+                    client.give_up(id, on);
+                }
+                let lane = client.lanes.take(asked.at);
+                client.waiting.push_back((request.sequence, lane, asked));
+            }
+            Message::Reply(reply) if reply.last => {
+                let received = reply.wire_len;
+                client.answered(id, reply.sequence, seen.time, received, None, on);
+            }
+            Message::Error(error) => {
+                let (at, name) = (seen.time, error.name);
+                if !client.answered(id, error.sequence, at, 32, Some(name), on) {
+                    on(Entry::Event {
+                        client: id,
+                        at,
+                        name,
+                        bytes: 32,
+                        led_to: None,
+                    });
+                }
+            }
+            Message::Event(event) => {
+                let last = client.event.replace(LastEvent {
+                    at: seen.time,
+                    name: event.name,
+                    bytes: event.wire_len,
+                });
+                if let Some(last) = last {
+                    on(last.entry(id, None));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A client is gone: hands out what it waited for.
+    fn gone(&mut self, id: ConnectionId, on: &mut dyn FnMut(Entry)) {
+        let Some(mut client) = self.clients.remove(&id) else {
+            return;
+        };
+        if let Some(event) = client.event.take() {
+            on(event.entry(id, None));
+        }
+        while !client.waiting.is_empty() {
+            client.give_up(id, on);
+        }
+    }
+}
+
+impl Client {
+    /// An answer came. Says whether a request waited for it.
+    fn answered(
+        &mut self,
+        client: ConnectionId,
+        sequence: SequenceNumber,
+        at: Timestamp,
+        received: u64,
+        error: Option<Symbol>,
+        on: &mut dyn FnMut(Entry),
+    ) -> bool {
+        let found = self.waiting.binary_search_by_key(&sequence, |(of, ..)| *of);
+        let Some((_, lane, asked)) = found.ok().and_then(|place| self.waiting.remove(place)) else {
+            return false;
+        };
+        let answered = at.max(asked.at);
+        self.lanes.free(lane, answered);
+        on(Entry::RoundTrip {
+            client,
+            asked,
+            lane,
+            answered,
+            received,
+            error,
+        });
+        true
+    }
+
+    /// The oldest request that waits is answered no more.
+    fn give_up(&mut self, client: ConnectionId, on: &mut dyn FnMut(Entry)) {
+        if let Some((_, lane, asked)) = self.waiting.pop_front() {
+            self.lanes.free(lane, asked.at);
+            on(Entry::Request(asked, client));
+        }
+    }
+}
+
+impl LastEvent {
+    fn entry(self, client: ConnectionId, led_to: Option<u64>) -> Entry {
+        Entry::Event {
+            client,
+            at: self.at,
+            name: self.name,
+            bytes: self.bytes,
+            led_to,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, Timeline};
+    use crate::Pipeline;
+    use crate::testing::{Synthetic, get_input_focus, no_operation, reply};
+
+    #[test]
+    fn pipelined_requests_are_in_lanes_of_their_own() {
+        let mut trace = Synthetic::new();
+        trace
+            .client_sends(&[get_input_focus(), get_input_focus(), no_operation(1)])
+            .wait(10)
+            .server_sends(&[reply(1), reply(2)])
+            .client_sends(&[get_input_focus()])
+            .wait(10)
+            .server_sends(&[reply(4)])
+            .end();
+        let (mut timeline, mut pipeline) = (Timeline::default(), Pipeline::new());
+        let mut entries = Vec::new();
+        for record in &trace.records {
+            pipeline.feed(record, |observation| {
+                timeline.observe(observation, &mut |entry| entries.push(entry));
+            });
+        }
+        timeline.end(&mut |entry| entries.push(entry));
+        let trips: Vec<_> = entries
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::RoundTrip { asked, lane, .. } => Some((asked.sequence, *lane)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(trips, [(1, 0), (2, 1), (4, 0)]);
+        let requests = entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Request(..)));
+        assert_eq!(requests.count(), 1);
+        assert!(matches!(entries[0], Entry::Client(..)));
+    }
+}
