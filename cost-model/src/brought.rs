@@ -1,9 +1,6 @@
-//! Parameters of one machine brought to another by loads that both have measured: what each
-//! calibration looks at first and last (`references`), and what waking up takes (`after_sleep`).
+//! What says that parameters were brought from one machine to another: by which factors.
 
 use serde::{Deserialize, Serialize};
-
-use crate::{Host, Measured, Micros, Reference, ServerParameters, TransportCosts};
 
 /// How much longer one machine takes than another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -28,7 +25,7 @@ impl Factor {
     }
 
     /// The median of `ratios` and their range; `None` of none.
-    fn of(mut ratios: Vec<f64>) -> Option<Factor> {
+    pub(crate) fn of(mut ratios: Vec<f64>) -> Option<Factor> {
         ratios.retain(|ratio| ratio.is_finite() && *ratio > 0.0);
         ratios.sort_by(f64::total_cmp);
         let middle = [
@@ -43,13 +40,13 @@ impl Factor {
     }
 
     /// Half the width of the range, relative to the middle: the wider half.
-    fn spread(&self) -> f64 {
+    pub(crate) fn spread(&self) -> f64 {
         (self.high / self.times - 1.0).max(1.0 - self.low / self.times)
     }
 
     fn is_amount(&self) -> bool {
         let all = [self.times, self.low, self.high];
-        all.iter().all(|it| it.is_finite() && *it > 0.0)
+        all.iter().all(|part| part.is_finite() && *part > 0.0)
     }
 }
 
@@ -66,17 +63,6 @@ pub struct Brought {
 }
 
 impl Brought {
-    /// What brings parameters of the machine of `there` to that of `here`, which measured the
-    /// same kind of server; `None` where they have no load in common, or the first names no machine.
-    pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Brought> {
-        let requests = Factor::of(references(there, here))?;
-        Some(Brought {
-            from: there.host.cpu_model.clone()?,
-            requests,
-            wakeups: Factor::of(wakeups(there, here)).unwrap_or(requests),
-        })
-    }
-
     /// True where all of its figures can be multiplied by.
     pub(crate) fn is_sound(&self) -> bool {
         self.requests.is_amount() && self.wakeups.is_amount()
@@ -93,222 +79,5 @@ impl std::fmt::Display for Brought {
             factor(&self.requests),
             factor(&self.wakeups)
         )
-    }
-}
-
-/// How many times as long each load of both took `here`.
-fn references(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
-    let mean = |it: &Reference| (it.start_us.0 + it.end_us.0) / 2.0;
-    let known = &there.method.references;
-    let of_both = here.method.references.iter().filter_map(|it| {
-        let other = known.iter().find(|other| other.load == it.load)?;
-        Some(mean(it) / mean(other))
-    });
-    of_both.collect()
-}
-
-/// The same of waking up, by how long the server slept.
-fn wakeups(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
-    let sleeps = |of: &ServerParameters| {
-        let transport = of.transport.as_ref();
-        transport.map_or_else(Vec::new, |it| it.after_sleep.clone())
-    };
-    let known = sleeps(there);
-    let of_both = sleeps(here).into_iter().filter_map(|it| {
-        let mut known = known.iter();
-        let other = known.find(|other| other.asleep_us == it.asleep_us)?;
-        Some(it.wakeup_us.0 / other.wakeup_us.0)
-    });
-    of_both.collect()
-}
-
-impl ServerParameters {
-    /// These parameters on the machine `host`, which takes so many times as long as theirs. Their spreads grow by
-    /// that of the factors.
-    #[must_use]
-    pub fn brought(mut self, by: Brought, host: Host) -> ServerParameters {
-        let (requests, wakeups) = (by.requests, by.wakeups);
-        for costs in &mut self.requests {
-            let single = [&mut costs.fixed, &mut costs.reply_kilobyte];
-            let around = costs.surroundings.as_mut().map(|it| {
-                [
-                    &mut it.sibling,
-                    &mut it.rectangle,
-                    &mut it.overlapped,
-                    &mut it.kilopixel,
-                ]
-            });
-            let measured = single.into_iter().chain(around.into_iter().flatten());
-            for it in measured.flatten() {
-                measured_times(it, &requests);
-            }
-            for point in &mut costs.points {
-                times(&mut point.cpu_us, &requests);
-                times(&mut point.wall_us, &requests);
-                if let Some(rate) = &mut point.per_second {
-                    *rate /= requests.times;
-                }
-                wider(&mut point.spread, &requests);
-            }
-        }
-        if let Some(transport) = &mut self.transport {
-            transport_times(transport, &requests, &wakeups);
-        }
-        self.host = host;
-        self.method.brought = Some(by);
-        self
-    }
-}
-
-fn transport_times(transport: &mut TransportCosts, requests: &Factor, wakeups: &Factor) {
-    for it in [
-        &mut transport.byte_read,
-        &mut transport.reply,
-        &mut transport.event,
-    ] {
-        measured_times(it, requests);
-    }
-    if let Some(written) = &mut transport.byte_written {
-        measured_times(written, requests);
-    }
-    measured_times(&mut transport.wakeup, wakeups);
-    for it in [&mut transport.wakeup_other_cpu, &mut transport.flush]
-        .into_iter()
-        .flatten()
-    {
-        measured_times(it, wakeups);
-    }
-    let by_wakeups = |it: &mut Micros| it.0 *= wakeups.times;
-    let by_requests = |it: &mut Micros| it.0 *= requests.times;
-    for it in &mut transport.after_sleep {
-        by_wakeups(&mut it.wakeup_us);
-        by_wakeups(&mut it.first_us);
-        // Taking a client in, and pixels, are work on memory.
-        by_requests(&mut it.connection_us);
-        it.megapixel_us.iter_mut().for_each(by_requests);
-        wider(&mut it.spread, wakeups);
-    }
-    for it in &mut transport.after_work {
-        by_wakeups(&mut it.wakeup_us);
-        by_wakeups(&mut it.first_us);
-        by_requests(&mut it.connection_us);
-        wider(&mut it.spread, wakeups);
-    }
-    if let Some(it) = &mut transport.deferred {
-        by_requests(&mut it.update_us);
-        by_requests(&mut it.pixel_us);
-        // Intervals and waits are no work.
-        let optional = [
-            &mut it.same_us,
-            &mut it.smooth_us,
-            &mut it.box_us,
-            &mut it.join_us,
-            &mut it.join_box_us,
-            &mut it.copied_us,
-            &mut it.copied_box_us,
-        ];
-        optional.into_iter().flatten().for_each(by_requests);
-        wider(&mut it.spread, requests);
-    }
-}
-
-fn measured_times(it: &mut Measured, by: &Factor) {
-    times(&mut it.cpu_us, by);
-    times(&mut it.wall_us, by);
-    wider(&mut it.spread, by);
-}
-
-fn times(time: &mut Option<Micros>, by: &Factor) {
-    if let Some(time) = time {
-        time.0 *= by.times;
-    }
-}
-
-/// Independent relative errors of a product add in squares.
-fn wider(spread: &mut Option<f64>, by: &Factor) {
-    if let Some(spread) = spread {
-        *spread = spread.hypot(by.spread());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Brought, Factor};
-    use crate::{Clock, Host, Micros, ServerParameters, built_in};
-
-    fn shipped() -> ServerParameters {
-        let mut files = built_in().iter();
-        let file = files.find(|file| file.name == "xvfb-24").unwrap();
-        file.parameters().unwrap()
-    }
-
-    fn host(model: &str) -> Host {
-        Host {
-            cpu_model: Some(model.into()),
-            ..Host::default()
-        }
-    }
-
-    /// The file of a machine that takes twice as long for all requests and half as long to wake up.
-    fn other() -> ServerParameters {
-        let by = Brought {
-            from: "?".into(),
-            requests: Factor::exact(2.0),
-            wakeups: Factor::exact(0.5),
-        };
-        let mut other = shipped().brought(by, host("Slow"));
-        other.method.brought = None;
-        for it in &mut other.method.references {
-            it.start_us.0 *= 2.0;
-            it.end_us.0 *= 2.0;
-        }
-        other
-    }
-
-    #[test]
-    fn a_file_brought_to_another_machine_has_that_ones_figures() {
-        let by = Brought::between(&shipped(), &other()).unwrap();
-        assert_eq!(by.from, "AMD EPYC");
-        assert!((by.requests.times - 2.0).abs() < 1e-9 && (by.wakeups.times - 0.5).abs() < 1e-9);
-        let there = shipped().brought(by, host("Slow"));
-        assert_eq!(there.host.cpu_model.as_deref(), Some("Slow"));
-        for (one, other) in there.requests.iter().zip(&other().requests) {
-            for (one, other) in one.points.iter().zip(&other.points) {
-                let [one, other] = [one, other].map(|it| it.time(Clock::Cpu).unwrap().0);
-                assert!((one - other).abs() <= 1e-9 * other);
-            }
-        }
-        // It is a file like any other.
-        assert_eq!(ServerParameters::from_toml(&there.to_toml()), Ok(there));
-    }
-
-    #[test]
-    fn a_factor_is_the_middle_with_its_range() {
-        let factor = Factor::of(vec![1.0, 4.0, 2.0, f64::NAN]).unwrap();
-        assert_eq!((factor.times, factor.low, factor.high), (2.0, 1.0, 4.0));
-        assert_eq!(factor.spread(), 1.0);
-        assert_eq!(Factor::of(vec![0.0]), None);
-        let nothing = ServerParameters::default();
-        assert_eq!(Brought::between(&nothing, &shipped()), None);
-    }
-
-    #[test]
-    fn spreads_grow_by_the_factors_own() {
-        let mut file = shipped();
-        file.requests.truncate(1);
-        file.requests[0].points[0].spread = Some(0.3);
-        file.requests[0].points[0].cpu_us = Some(Micros(4.0));
-        let by = Brought {
-            from: "?".into(),
-            requests: Factor {
-                times: 2.0,
-                low: 1.2,
-                high: 2.8,
-            },
-            wakeups: Factor::exact(1.0),
-        };
-        let point = file.brought(by, host("Slow")).requests[0].points[0];
-        assert_eq!(point.cpu_us, Some(Micros(8.0)));
-        assert!((point.spread.unwrap() - 0.5).abs() < 1e-9);
     }
 }

@@ -1,12 +1,14 @@
 //! What a parameter file must hold to be worked with: finite times of one clock at ascending
 //! sizes, and no entry twice.
 
+mod amounts;
 mod transport;
 
 use std::collections::BTreeSet;
 
+use self::amounts::{is_amount, validate_measured, validate_times};
 use self::transport::validate_transport;
-use crate::{Blank, Clock, Measured, Micros, Point, RequestCosts, Row, ServerParameters};
+use crate::{Blank, Clock, Point, RequestCosts, Row, ServerParameters};
 
 /// What is wrong with a file, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,40 +197,6 @@ fn validate_point(point: &Point) -> Result<(), String> {
         return Err(format!("busy is {busy}; it is a part of 1"));
     }
     validate_times(cpu, wall, point.spread)
-}
-
-fn validate_measured(measured: &Measured) -> Result<(), String> {
-    if measured.cpu_us.is_none() && measured.wall_us.is_none() {
-        return Err("it has no time; give cpu_us, wall_us or both".into());
-    }
-    validate_times(measured.cpu_us, measured.wall_us, measured.spread)
-}
-
-fn validate_times(
-    cpu: Option<Micros>,
-    wall: Option<Micros>,
-    spread: Option<f64>,
-) -> Result<(), String> {
-    for (name, time) in [("cpu_us", cpu), ("wall_us", wall)] {
-        if let Some(Micros(time)) = time
-            && !is_amount(time)
-        {
-            return Err(format!(
-                "{name} is {time}; a time is a number that is not negative"
-            ));
-        }
-    }
-    match spread {
-        Some(spread) if !is_amount(spread) => Err(format!(
-            "spread is {spread}; it is a number that is not negative, 0.03 for ± 3 %"
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// A size, a time in microseconds or a spread: one of which many can be added up.
-fn is_amount(number: f64) -> bool {
-    (0.0..=1e15).contains(&number)
 }
 
 #[cfg(test)]

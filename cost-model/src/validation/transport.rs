@@ -1,6 +1,6 @@
 //! The same of what is not a request's: wakeups, replies, events, and what a server does later.
 
-use super::{is_amount, validate_measured};
+use super::amounts::{is_amount, validate_measured};
 use crate::{Clock, Micros, TransportCosts};
 
 pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), String> {
