@@ -1,6 +1,7 @@
 //! Whole messages from the pieces of one direction.
 
-use crate::walk::{Head, Piece, Side, Walker};
+use crate::header::{Head, Side};
+use crate::walk::{Piece, Walker};
 
 /// Bytes kept of a message that does not lie in one slice; the rest counts in its length only.
 const LONGEST_KEPT: usize = 1 << 20;

@@ -3,9 +3,9 @@
 use crate::answers::{Answers, Last, Pending};
 use crate::assemble::{Assembler, Room, Whole};
 use crate::header::GENERIC_EVENT;
+use crate::header::{Head, HeadKind, Side};
 use crate::names::{error_name, event_name};
 use crate::opcode::Replies;
-use crate::walk::{Head, HeadKind, Side};
 use crate::{
     ByteOrder, ClientSetup, ErrorMessage, Event, Extension, Extensions, Malformed, Message, Reply,
     Request, SequenceNumber, ServerSetup, SetupStatus, Symbol, request_name,

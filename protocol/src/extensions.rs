@@ -5,21 +5,8 @@ use std::sync::OnceLock;
 
 use x11rb_protocol::x11_utils::{ExtInfoProvider, ExtensionInformation};
 
-use crate::Symbol;
+use crate::extension::Extension;
 use crate::opcode::{Opcode, core_opcode, extension_opcode, unknown_opcode};
-
-/// An extension of a display server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extension {
-    /// Its name in the protocol: `RENDER`, `MIT-SHM`.
-    pub name: Symbol,
-    /// Its major opcode.
-    pub major: u8,
-    /// The code of its first event; 0 where it has none.
-    pub first_event: u8,
-    /// The code of its first error; 0 where it has none.
-    pub first_error: u8,
-}
 
 /// Major opcodes from here on are extensions' (protocol, section "Request Format").
 const FIRST_MAJOR: u8 = 128;
@@ -151,8 +138,8 @@ impl ExtInfoProvider for Extensions {
 mod tests {
     use x11rb_protocol::x11_utils::ExtInfoProvider;
 
-    use super::{Extension, Extensions};
-    use crate::{Symbol, request_name};
+    use super::Extensions;
+    use crate::{Extension, Symbol, request_name};
 
     fn extension(name: &str, major: u8, first_event: u8, first_error: u8) -> Extension {
         Extension {

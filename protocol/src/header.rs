@@ -1,7 +1,47 @@
 //! Message headers: how long a message is, from its first bytes.
 
 use crate::ByteOrder;
-use crate::walk::{Head, HeadKind, Side};
+
+/// Who sent the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Client to server.
+    Client,
+    /// Server to client.
+    Server,
+}
+
+/// What kind of message a head opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HeadKind {
+    /// The client's connection setup.
+    ClientSetup,
+    /// The server's answer to it.
+    ServerSetup,
+    /// A request.
+    Request,
+    /// A reply.
+    Reply,
+    /// An event.
+    Event,
+    /// An error.
+    Error,
+}
+
+/// The head of a message: all that its header tells without decoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The kind of message.
+    pub kind: HeadKind,
+    /// Its first byte: major opcode, event or error code; 1 for a reply; for setups the first byte.
+    pub code: u8,
+    /// Its second byte: minor opcode or data.
+    pub data: u8,
+    /// Bytes of the header: 4 or 8 for a request, 12 and 8 for setups, 32 otherwise.
+    pub header_len: u32,
+    /// Bytes of the whole message, header included.
+    pub len: u64,
+}
 
 /// Bytes that settle the length of any message: those of a client's setup.
 pub(crate) const LONGEST: usize = 12;
@@ -112,7 +152,7 @@ fn request(order: ByteOrder, big: bool, bytes: &[u8]) -> Option<Head> {
         code: bytes[0],
         data: bytes[1],
         header_len,
-        // A length that does not even cover the header is nonsense; the header went by anyway.
+        // A length that does not even cover the header is nonsense; the header was sent anyway.
         len: (u64::from(units) * 4).max(u64::from(header_len)),
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::foreign_names::requests;
 use crate::name_table::{CORE_ERRORS, CORE_EVENTS, errors, events, generic_events};
-use crate::names::{core_request_name, extension_request_name};
+use crate::request_names::{core_request_name, extension_request_name};
 use crate::{Extension, Symbol};
 
 /// The extensions whose messages have names here.

@@ -1,15 +1,11 @@
-//! Names of requests, events and errors: the core protocol's bare, an extension's behind its name.
+//! Names of requests, events and errors: the core protocol's bare, an extension's after its name.
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use x11rb_protocol::protocol::get_request_name;
-use x11rb_protocol::x11_utils::{ExtInfoProvider, ExtensionInformation};
-
-use crate::foreign_names::requests;
 use crate::header::GENERIC_EVENT;
 use crate::name_table::{CORE_ERRORS, CORE_EVENTS, errors, events, generic_events};
-use crate::{Extension, Extensions, Symbol};
+use crate::request_names::join;
+use crate::{Extensions, Symbol};
 
 /// The name of a request: `PolyLine`, `RENDER:Composite`; `FOO:17` for an extension that has no
 /// names here; `Unknown:200.3` where no extension has the major opcode. `minor` is looked at for
@@ -17,14 +13,6 @@ use crate::{Extension, Extensions, Symbol};
 #[inline]
 pub fn request_name(major: u8, minor: u8, extensions: &Extensions) -> Symbol {
     extensions.opcode(major, minor).name
-}
-
-/// The name of a request of the core protocol: `PolyFillRectangle`.
-pub fn core_request_name(major: u8) -> Option<&'static str> {
-    if major >= 128 {
-        return None;
-    }
-    known(get_request_name(&Only(None), major, 0))
 }
 
 /// The name of an event of the core protocol: `Expose`.
@@ -37,33 +25,6 @@ pub fn core_event_name(code: u8) -> Option<&'static str> {
 pub fn core_error_name(code: u8) -> Option<&'static str> {
     let at = code.checked_sub(1)?;
     CORE_ERRORS.get(usize::from(at)).copied()
-}
-
-/// The name of a request of `extension`.
-pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol {
-    let name = known(get_request_name(
-        &Only(Some(extension)),
-        extension.major,
-        minor,
-    ));
-    // The table says `Render::Composite`; the protocol's own name of the extension is RENDER.
-    match name.and_then(|name| name.split_once("::")) {
-        Some((_, name)) => join(extension, name),
-        None => match requests(extension.name.as_str()).get(usize::from(minor)) {
-            Some((name, _)) if !name.is_empty() => join(extension, name),
-            _ => Symbol::new(&format!("{}:{minor}", extension.name)),
-        },
-    }
-}
-
-/// Whether `x11rb-protocol` knows the request.
-pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
-    known(get_request_name(
-        &Only(Some(extension)),
-        extension.major,
-        minor,
-    ))
-    .is_some()
 }
 
 /// The name of an event, by its code (without the SendEvent bit) and the bytes kept of it.
@@ -125,47 +86,10 @@ fn core_event(code: u8) -> Option<Symbol> {
     symbols.get(usize::from(code.checked_sub(2)?)).copied()
 }
 
-fn join(extension: &Extension, name: &str) -> Symbol {
-    Symbol::new(&format!("{}:{name}", extension.name))
-}
-
-/// x11rb-protocol makes up a name, with the number in it, for what it does not know.
-fn known(name: Cow<'static, str>) -> Option<&'static str> {
-    match name {
-        Cow::Borrowed(name) => Some(name),
-        Cow::Owned(_) => None,
-    }
-}
-
-/// At most one extension.
-struct Only<'a>(Option<&'a Extension>);
-
-impl ExtInfoProvider for Only<'_> {
-    fn get_from_major_opcode(&self, major: u8) -> Option<(&str, ExtensionInformation)> {
-        let extension = self.0.filter(|extension| extension.major == major)?;
-        let information = ExtensionInformation {
-            major_opcode: major,
-            first_event: extension.first_event,
-            first_error: extension.first_error,
-        };
-        Some((extension.name.as_str(), information))
-    }
-
-    fn get_from_event_code(&self, _: u8) -> Option<(&str, ExtensionInformation)> {
-        None
-    }
-
-    fn get_from_error_code(&self, _: u8) -> Option<(&str, ExtensionInformation)> {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{
-        core_error_name, core_event_name, core_request_name, error_name, event_name, request_name,
-    };
-    use crate::{Extension, Extensions, Symbol};
+    use super::{core_error_name, core_event_name, error_name, event_name, request_name};
+    use crate::{Extension, Extensions, Symbol, core_request_name};
 
     fn server() -> Extensions {
         let mut extensions = Extensions::new();

@@ -2,9 +2,10 @@
 
 use std::sync::OnceLock;
 
+use crate::extension::Extension;
 use crate::foreign_names::requests;
 use crate::reply_table::{ReplyParser, reply_parser};
-use crate::{Extension, Symbol, names};
+use crate::{Symbol, request_names};
 
 /// One kind of request.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +54,7 @@ pub(crate) fn core_opcode(major: u8) -> &'static Opcode {
     let table = CORE.get_or_init(|| {
         Box::new(std::array::from_fn(|major| {
             let major = major as u8;
-            let known = names::core_request_name(major);
+            let known = request_names::core_request_name(major);
             let name = match known {
                 Some(name) => Symbol::new(name),
                 None => Symbol::new(&format!("Unknown:{major}")),
@@ -70,10 +71,10 @@ pub(crate) fn extension_opcode(extension: &Extension, minor: u8) -> Opcode {
     let foreign = requests(extension.name.as_str()).get(usize::from(minor));
     let known = match foreign {
         Some((name, has_reply)) => (!name.is_empty()).then_some(*has_reply),
-        None => names::is_known_request(extension, minor).then_some(false),
+        None => request_names::is_known_request(extension, minor).then_some(false),
     };
     Opcode::new(
-        names::extension_request_name(extension, minor),
+        request_names::extension_request_name(extension, minor),
         parser,
         known,
     )

@@ -1,48 +1,7 @@
 //! Message boundaries by lengths alone, with no buffering beyond a message's header.
 
 use crate::ByteOrder;
-use crate::header::{Found, LONGEST, Phase, find};
-
-/// Who sent the bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// Client to server.
-    Client,
-    /// Server to client.
-    Server,
-}
-
-/// What kind of message a head opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HeadKind {
-    /// The client's connection setup.
-    ClientSetup,
-    /// The server's answer to it.
-    ServerSetup,
-    /// A request.
-    Request,
-    /// A reply.
-    Reply,
-    /// An event.
-    Event,
-    /// An error.
-    Error,
-}
-
-/// The head of a message: all that its header tells without decoding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// The kind of message.
-    pub kind: HeadKind,
-    /// Its first byte: major opcode, event or error code; 1 for a reply; for setups the first byte.
-    pub code: u8,
-    /// Its second byte: minor opcode or data.
-    pub data: u8,
-    /// Bytes of the header: 4 or 8 for a request, 12 and 8 for setups, 32 otherwise.
-    pub header_len: u32,
-    /// Bytes of the whole message, header included.
-    pub len: u64,
-}
+use crate::header::{Found, Head, HeadKind, LONGEST, Phase, Side, find};
 
 /// Consecutive bytes of one message, as they lie in the slice fed.
 #[derive(Debug, Clone, Copy)]
@@ -67,13 +26,13 @@ pub struct Walker {
     side: Side,
     order: Option<ByteOrder>,
     phase: Phase,
-    /// The major opcode of BIG-REQUESTS, until its Enable has gone by.
+    /// The major opcode of BIG-REQUESTS, until the client has sent its Enable.
     big_after: Option<u8>,
     /// The current message's head, once its length is known.
     head: Option<Head>,
     /// The current message's first bytes, until then.
     start: [u8; LONGEST],
-    /// Bytes of the current message that went by.
+    /// Bytes of the current message so far.
     offset: u64,
 }
 
@@ -144,9 +103,9 @@ impl Walker {
             if len == 0 || len > longest {
                 break;
             }
-            let Some(behind) = rest.get(len..) else { break };
+            let Some(after) = rest.get(len..) else { break };
             on(major, minor);
-            rest = behind;
+            rest = after;
         }
         bytes.len() - rest.len()
     }
@@ -236,7 +195,7 @@ impl Walker {
         find(self.side, self.phase, big, &mut self.order, &start[..held])
     }
 
-    /// Keeps the start of `bytes` behind the `held` bytes of a header; returns how many are held.
+    /// Keeps the start of `bytes` after the `held` bytes of a header; returns how many are held.
     fn hold(&mut self, held: usize, bytes: &[u8]) -> usize {
         let room = &mut self.start[held..];
         let n = room.len().min(bytes.len());

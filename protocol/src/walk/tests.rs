@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::{Head, HeadKind, Side, Walker};
-use crate::ByteOrder;
+use super::Walker;
+use crate::{ByteOrder, Head, HeadKind, Side};
 
 /// A piece without its borrow: bytes, head, offset, ends.
 type Seen = (Vec<u8>, Option<Head>, u64, bool);

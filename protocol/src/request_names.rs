@@ -1,0 +1,81 @@
+//! Names of requests by their opcodes: the core protocol's, and those of one extension.
+
+use std::borrow::Cow;
+
+use x11rb_protocol::protocol::get_request_name;
+use x11rb_protocol::x11_utils::{ExtInfoProvider, ExtensionInformation};
+
+use crate::Symbol;
+use crate::extension::Extension;
+use crate::foreign_names::requests;
+
+/// The name of a request of the core protocol: `PolyFillRectangle`.
+pub fn core_request_name(major: u8) -> Option<&'static str> {
+    if major >= 128 {
+        return None;
+    }
+    known(get_request_name(&Only(None), major, 0))
+}
+
+/// The name of a request of `extension`.
+pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol {
+    let name = known(get_request_name(
+        &Only(Some(extension)),
+        extension.major,
+        minor,
+    ));
+    // The table says `Render::Composite`; the protocol's own name of the extension is RENDER.
+    match name.and_then(|name| name.split_once("::")) {
+        Some((_, name)) => join(extension, name),
+        None => match requests(extension.name.as_str()).get(usize::from(minor)) {
+            Some((name, _)) if !name.is_empty() => join(extension, name),
+            _ => Symbol::new(&format!("{}:{minor}", extension.name)),
+        },
+    }
+}
+
+/// Whether `x11rb-protocol` knows the request.
+pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
+    known(get_request_name(
+        &Only(Some(extension)),
+        extension.major,
+        minor,
+    ))
+    .is_some()
+}
+
+/// `RENDER:Composite`.
+pub(crate) fn join(extension: &Extension, name: &str) -> Symbol {
+    Symbol::new(&format!("{}:{name}", extension.name))
+}
+
+/// x11rb-protocol makes up a name, with the number in it, for what it does not know.
+fn known(name: Cow<'static, str>) -> Option<&'static str> {
+    match name {
+        Cow::Borrowed(name) => Some(name),
+        Cow::Owned(_) => None,
+    }
+}
+
+/// At most one extension.
+struct Only<'a>(Option<&'a Extension>);
+
+impl ExtInfoProvider for Only<'_> {
+    fn get_from_major_opcode(&self, major: u8) -> Option<(&str, ExtensionInformation)> {
+        let extension = self.0.filter(|extension| extension.major == major)?;
+        let information = ExtensionInformation {
+            major_opcode: major,
+            first_event: extension.first_event,
+            first_error: extension.first_error,
+        };
+        Some((extension.name.as_str(), information))
+    }
+
+    fn get_from_event_code(&self, _: u8) -> Option<(&str, ExtensionInformation)> {
+        None
+    }
+
+    fn get_from_error_code(&self, _: u8) -> Option<(&str, ExtensionInformation)> {
+        None
+    }
+}
