@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::child::{OwnChild, last_words};
 use crate::private_dir::PrivateDir;
-use crate::private_server::{START_PATIENCE, ServerError};
+use crate::server_error::{START_PATIENCE, ServerError};
 
 const PROGRAM: &str = "weston";
 const PACKAGE: &str = "weston";

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use x11prof_protocol::{ByteOrder, Head};
 use x11prof_trace::ExtensionOpcodes;
 
-use crate::omission::START;
+/// The first bytes of a message that are looked at.
+pub(crate) const START: usize = 16;
 
 /// Core opcodes (protocol encoding, "Requests").
 const PUT_IMAGE: u8 = 72;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use x11prof_protocol::{Head, HeadKind, Piece, Side, Walker};
 use x11prof_trace::{Direction, Gap};
 
-use crate::images::{Body, ImageReplies, ImageRequests};
+use crate::images::{Body, ImageReplies, ImageRequests, START};
 
 /// Messages up to this long are kept whole, as long as the recorder keeps up.
 const LONGEST_KEPT: u64 = 4096;
@@ -17,9 +17,6 @@ const KEPT_OF_LONG: u64 = 64;
 const SHORT: usize = 64;
 /// The event that has no sequence number (protocol, "KeymapNotify").
 const KEYMAP_NOTIFY: u8 = 11;
-/// The first bytes of a message that are looked at.
-pub(crate) const START: usize = 16;
-
 /// How much is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {

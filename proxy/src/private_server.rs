@@ -5,52 +5,20 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use thiserror::Error;
 
 use crate::authority::{self, Cookie};
 use crate::child::{OwnChild, last_words, until};
 use crate::compositor::Compositor;
 use crate::display_name::DisplayName;
 use crate::private_dir::PrivateDir;
+use crate::server_error::{START_PATIENCE, ServerError};
 use crate::server_kind::{HostKind, ServerKind};
 use crate::viewer;
-
-/// How long a server may take to be ready.
-pub(crate) const START_PATIENCE: Duration = Duration::from_secs(30);
-
-/// Why a private server did not start.
-#[derive(Debug, Error)]
-pub enum ServerError {
-    /// Its program is not installed.
-    #[error("{program} is not installed; on Debian: apt install {package}")]
-    Missing {
-        /// The program.
-        program: &'static str,
-        /// Debian's package of it.
-        package: &'static str,
-    },
-    /// It ended, or never became ready.
-    #[error("{program} did not start: {why}")]
-    Failed {
-        /// The program.
-        program: &'static str,
-        /// What happened, with what the server said.
-        why: String,
-    },
-    /// Something around it failed.
-    #[error("cannot start {program}: {source}")]
-    Io {
-        /// The program.
-        program: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
-}
 
 /// A running private server. It is stopped on drop, and by the kernel when the thread that
 /// started it ends.

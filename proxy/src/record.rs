@@ -1,32 +1,31 @@
 //! A recording from its beginning to its end.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
-use x11prof_trace::{Control, Started, TraceError};
+use x11prof_trace::{Control, Started};
 
 use crate::authority::{self, Cookie};
 use crate::buffer::LargeBuffers;
 use crate::client::Display;
 use crate::connections::Connections;
-use crate::display_name::{DisplayName, DisplayNameError};
+use crate::display_name::DisplayName;
 use crate::fixes::{Fix, Opcodes, Tried};
 use crate::images::ImageRequests;
-use crate::listener::{self, Claimed, ListenError};
+use crate::listener::{self, Claimed};
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
-use crate::private_server::{PrivateServer, ServerError};
+use crate::private_server::PrivateServer;
+use crate::record_error::RecordError;
 use crate::recorder::Recorder;
 use crate::scheduling::Scheduling;
 use crate::serve::{self, Served};
-use crate::server_info::{self, DisplayError};
+use crate::server_info;
 use crate::server_kind::ServerKind;
 use crate::server_link::ServerLink;
 use crate::tap::{Tap, tap};
@@ -95,66 +94,6 @@ pub struct Recorded {
     pub tried: Vec<(Fix, u64)>,
     /// What is missing from the trace and why; empty for a good recording.
     pub trouble: Vec<String>,
-}
-
-/// Why there was no recording.
-#[derive(Debug, Error)]
-pub enum RecordError {
-    /// No display server is named.
-    #[error(
-        "DISPLAY is not set: name a display with --display, or start a server of its own with --server xvfb"
-    )]
-    NoDisplay,
-    /// The display's name is none.
-    #[error(transparent)]
-    DisplayName(#[from] DisplayNameError),
-    /// The private server did not start.
-    #[error(transparent)]
-    Server(#[from] ServerError),
-    /// The display server cannot be used.
-    #[error(transparent)]
-    Display(#[from] DisplayError),
-    /// No display number could be had.
-    #[error(transparent)]
-    Listen(#[from] ListenError),
-    /// The trace file cannot be made.
-    #[error("cannot write the trace {}: {source}", path.display())]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The trace cannot be begun.
-    #[error("{}: {source}", path.display())]
-    Trace {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: TraceError,
-    },
-    /// The command cannot be started.
-    #[error("cannot run {command}: {source}")]
-    Command {
-        /// Its program.
-        command: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A fix that this server cannot do.
-    #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Fix::CurrentResources.name())]
-    NoFix {
-        /// The display.
-        display: String,
-    },
-    /// The system denies something else that is needed.
-    #[error("cannot record: {what}: {source}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
 }
 
 /// Records as `config` says, and returns when the recording has ended: with a command, when it

@@ -17,7 +17,7 @@ use crate::command::Command;
 use crate::listener::Claimed;
 use crate::notice::Notice;
 use crate::open_files::OpenFiles;
-use crate::record::RecordError;
+use crate::record_error::RecordError;
 use crate::recorder::HANG_PATIENCE;
 
 /// How long an interrupted command may take to end by itself before it is asked to.

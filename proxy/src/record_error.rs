@@ -1,0 +1,73 @@
+//! Why there was no recording.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use x11prof_trace::TraceError;
+
+use crate::display_name::DisplayNameError;
+use crate::fixes::Fix;
+use crate::listener::ListenError;
+use crate::server_error::ServerError;
+use crate::server_info::DisplayError;
+
+/// Why there was no recording.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// No display server is named.
+    #[error(
+        "DISPLAY is not set: name a display with --display, or start a server of its own with --server xvfb"
+    )]
+    NoDisplay,
+    /// The display's name is none.
+    #[error(transparent)]
+    DisplayName(#[from] DisplayNameError),
+    /// The private server did not start.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The display server cannot be used.
+    #[error(transparent)]
+    Display(#[from] DisplayError),
+    /// No display number could be had.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The trace file cannot be made.
+    #[error("cannot write the trace {}: {source}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The trace cannot be begun.
+    #[error("{}: {source}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: TraceError,
+    },
+    /// The command cannot be started.
+    #[error("cannot run {command}: {source}")]
+    Command {
+        /// Its program.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A fix that this server cannot do.
+    #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Fix::CurrentResources.name())]
+    NoFix {
+        /// The display.
+        display: String,
+    },
+    /// The system denies something else that is needed.
+    #[error("cannot record: {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
