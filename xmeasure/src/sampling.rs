@@ -12,3 +12,4 @@ pub(crate) mod rounding;
 pub(crate) mod sampler;
 pub(crate) mod statistics;
 mod steady;
+pub(crate) mod streamed;

@@ -47,6 +47,7 @@ const RESOURCES: usize = 1024;
 pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureError> {
     let mut loads = Loads::default();
     made_to_order::add(client, plan, &mut loads)?;
+    extensions::made_to_order::add(client, plan, &mut loads)?;
     drawing::add(client, plan, &mut loads)?;
     areas::add(client, plan, &mut loads)?;
     text::add(client, plan, &mut loads)?;

@@ -18,10 +18,11 @@ use super::{Lasts, Probe, Run};
 use crate::error::MeasureError;
 use crate::fit::entries;
 use crate::plan::Plan;
-use crate::sampling::batch::{Batch, Streamed};
+use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
 use crate::sampling::rounding::rounded;
 use crate::sampling::statistics::midmean;
+use crate::sampling::streamed::Streamed;
 use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 use crate::server::wire::{input_focus, no_operation};
@@ -89,7 +90,7 @@ impl Timed {
         for one in &self.each {
             server.pause(&[Pause::Sleep(SHOWN)]);
             let pause = [Pause::Work(HANDLING), Pause::Sleep(SLEEP)];
-            self.cold.extend(one.after(server, &pause)?);
+            self.cold.extend(server.after(&pause, one)?);
         }
         server.pause(&[Pause::Sleep(SHOWN)]);
         Ok(())
@@ -158,7 +159,7 @@ impl Probe for FirstUses {
             return Ok(());
         }
         if let Some(before) = &self.before {
-            before.after(run.server, &[])?;
+            run.server.after(&[], &before)?;
         }
         for _ in 0..self.times {
             for timed in self.all_mut() {
@@ -166,7 +167,7 @@ impl Probe for FirstUses {
             }
         }
         if let Some(after) = &self.after {
-            after.after(run.server, &[])?;
+            run.server.after(&[], &after)?;
         }
         Ok(())
     }

@@ -136,10 +136,10 @@ impl Probe for Fonts {
                     if run.server.elapsed().saturating_sub(start) > LASTS {
                         return Ok(());
                     }
-                    reader.times.extend(reader.batch.after(run.server, &[])?);
+                    reader.times.extend(run.server.after(&[], &reader.batch)?);
                 }
                 if self.nothing_times.len() < NOTHING {
-                    let nothing = self.nothing.after(run.server, &[])?;
+                    let nothing = run.server.after(&[], &self.nothing)?;
                     self.nothing_times.extend(nothing);
                 }
             }

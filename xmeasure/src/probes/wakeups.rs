@@ -21,10 +21,11 @@ use super::mixed_requests::MixedRequests;
 use super::{Lasts, Probe, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::sampling::batch::{Batch, Streamed};
+use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause, Settled};
 use crate::sampling::reading::Place;
 use crate::sampling::statistics::LEAST;
+use crate::sampling::streamed::Streamed;
 use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 use crate::server::wire;
@@ -111,7 +112,7 @@ impl Wakeups {
         let mut pass = Pass::default();
         let (sleep, count) = SLEEPS[0];
         for _ in 0..count {
-            let mut of = |batch: &Batch| batch.after(server, &[Pause::Sleep(sleep)]);
+            let mut of = |batch: &Batch| server.after(&[Pause::Sleep(sleep)], batch);
             let (Some(question), Some(questions), Some(unwatched), Some(notified)) = (
                 of(&self.question)?,
                 of(&self.questions)?,
@@ -172,26 +173,26 @@ impl Wakeups {
             ..
         } = self;
         let pause = [Pause::Sleep(sleep), Pause::Work(work)];
-        woken.nothing.extend(nothing.after(server, &pause)?);
+        woken.nothing.extend(server.after(&pause, &nothing)?);
         // All of it has just run before its pause.
         if work.is_zero() {
             woken.mixed_streamed.extend(mixed.streamed(server)?);
         } else {
-            mixed.once.after(server, &[])?;
+            server.after(&[], &mixed.once)?;
         }
-        woken.mixed.extend(mixed.once.after(server, &pause)?);
+        woken.mixed.extend(server.after(&pause, &mixed.once)?);
         woken.connection.extend(server.connect_after(&pause)?);
         if work.is_zero() {
             // It is filled before its pause, cold right after it, and warm again. A client that
             // lets a server sleep for milliseconds works in that time, which takes more out of
             // the caches than the sleep does.
-            area.once.after(server, &[])?;
+            server.after(&[], &area.once)?;
             let handling = match sleep >= LONG {
                 true => HANDLING,
                 false => Duration::ZERO,
             };
             let pause = [Pause::Work(handling), Pause::Sleep(sleep)];
-            woken.area.extend(area.once.after(server, &pause)?);
+            woken.area.extend(server.after(&pause, &area.once)?);
             woken.area_streamed.extend(area.streamed(server)?);
         }
         Ok(())

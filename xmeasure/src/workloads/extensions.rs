@@ -10,6 +10,7 @@ pub(super) mod made_to_order;
 mod memory;
 mod regions;
 mod render;
+mod render_loads;
 mod screen;
 mod shapes;
 mod sync;
@@ -32,7 +33,7 @@ use crate::workloads::workload::{Sync, Workload};
 /// Adds the loads of all extensions.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     memory::add(client, plan, loads)?;
-    render::add(client, plan, loads)?;
+    render_loads::add(client, plan, loads)?;
     regions::add(client, loads)?;
     shapes::add(client, loads)?;
     sync::add(client, loads)?;

@@ -8,7 +8,7 @@ use x11rb_protocol::protocol::xproto::{
     ImageFormat, InternAtomRequest, PropMode, PutImageRequest, Rectangle, SetClipRectanglesRequest,
 };
 
-use super::extensions::{made_to_order as extension_orders, share};
+use super::extensions::share;
 use super::images::{Image, longest_request};
 use super::styles::FUNCTIONS;
 use crate::error::MeasureError;
@@ -34,7 +34,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
         };
         loads.series.extend(series);
     }
-    extension_orders::add(client, plan, loads)
+    Ok(())
 }
 
 /// A load of each of the wanted sizes.

@@ -4,7 +4,8 @@
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
 use crate::error::MeasureError;
-use crate::sampling::batch::{Batch, Streamed};
+use crate::sampling::batch::Batch;
+use crate::sampling::streamed::Streamed;
 use crate::server::client::Client;
 use crate::server::wire;
 

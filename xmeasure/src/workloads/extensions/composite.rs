@@ -7,7 +7,6 @@ use x11rb_protocol::protocol::xproto::Rectangle;
 use super::super::shapes::boxes;
 use super::super::{of_either, place};
 use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
-use super::{edges, glyphs};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
@@ -92,13 +91,13 @@ pub(super) struct Pictures {
     target8: u32,
 }
 
-/// Adds the loads.
+/// Adds the loads. The pictures that it made for them.
 pub(super) fn add(
     client: &mut Client,
     plan: &Plan,
     loads: &mut Loads,
     render: Render,
-) -> Result<(), MeasureError> {
+) -> Result<Pictures, MeasureError> {
     let pictures = pictures(client, render)?;
     let major = render.major;
     let base = Layers {
@@ -227,14 +226,7 @@ pub(super) fn add(
         loads.push(fill(ITEM, 1));
         loads.push(fill(ITEM, ITEMS));
     }
-    edges::add(plan, loads, render, &pictures);
-    glyphs::add(
-        client,
-        plan,
-        loads,
-        render,
-        [pictures.opaque, pictures.window],
-    )
+    Ok(pictures)
 }
 
 /// All that differ from `base` in two of operator, source, mask and destination.

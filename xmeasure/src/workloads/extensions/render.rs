@@ -1,25 +1,19 @@
-//! RENDER: pictures, gradients, glyph sets, and what is asked; what draws is in `composite`.
+//! RENDER as a client uses it: its formats, and requests for pictures, gradients and glyph sets.
 
 use std::borrow::Cow;
 
 use x11rb_protocol::protocol::render::{
-    AddGlyphsRequest, ChangePictureAux, ChangePictureRequest, Color, CreateConicalGradientRequest,
-    CreateCursorRequest, CreateGlyphSetRequest, CreateLinearGradientRequest, CreatePictureAux,
-    CreatePictureRequest, CreateRadialGradientRequest, CreateSolidFillRequest,
-    FillRectanglesRequest, FreeGlyphSetRequest, FreeGlyphsRequest, FreePictureRequest, Glyphinfo,
-    PictOp, PictType, Pointfix, QueryFiltersRequest, QueryPictFormatsReply,
-    QueryPictFormatsRequest, QueryVersionRequest, ReferenceGlyphSetRequest, Repeat,
-    SetPictureClipRectanglesRequest, SetPictureFilterRequest, SetPictureTransformRequest,
-    Transform,
+    AddGlyphsRequest, Color, CreateConicalGradientRequest, CreateGlyphSetRequest,
+    CreateLinearGradientRequest, CreatePictureAux, CreatePictureRequest,
+    CreateRadialGradientRequest, CreateSolidFillRequest, FillRectanglesRequest, FreePictureRequest,
+    Glyphinfo, PictOp, PictType, Pointfix, QueryPictFormatsReply, SetPictureFilterRequest,
+    SetPictureTransformRequest, Transform,
 };
-use x11rb_protocol::protocol::xproto::{FreeCursorRequest, Rectangle};
+use x11rb_protocol::protocol::xproto::Rectangle;
 
-use super::{RESOURCES, composite, costly, cycle, major, plain};
 use crate::error::MeasureError;
-use crate::plan::Plan;
 use crate::server::client::Client;
-use crate::server::wire::{core, extension};
-use crate::workloads::loads::Loads;
+use crate::server::wire::extension;
 
 /// RENDER's 16.16 fixed point: one.
 pub(super) const ONE: i32 = 1 << 16;
@@ -169,7 +163,7 @@ impl Render {
         extension(request, self.major)
     }
 
-    fn conical(&self, picture: u32) -> Vec<u8> {
+    pub(super) fn conical(&self, picture: u32) -> Vec<u8> {
         let request = CreateConicalGradientRequest {
             picture,
             center: Pointfix {
@@ -293,123 +287,4 @@ pub(super) fn glyph_info(width: u16, height: u16) -> Glyphinfo {
         x_off: width.cast_signed(),
         y_off: 0,
     }
-}
-
-/// Adds the loads.
-pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(client, loads, "RENDER")? else {
-        return Ok(());
-    };
-    let version = QueryVersionRequest {
-        client_major_version: 0,
-        client_minor_version: 11,
-    };
-    client.ask_extension(version, major)?;
-    plain(loads, version, major);
-    costly(loads, QueryPictFormatsRequest, major);
-    plain(
-        loads,
-        QueryFiltersRequest {
-            drawable: client.window,
-        },
-        major,
-    );
-    let Some(known) = client.ask_extension(QueryPictFormatsRequest, major)? else {
-        return Ok(());
-    };
-    let Some(render) = Render::new(client, major, &known) else {
-        loads.lacks("RENDER formats of the root's visual");
-        return Ok(());
-    };
-    pictures(client, loads, render)?;
-    glyphs(client, loads, render)?;
-    composite::add(client, plan, loads, render)
-}
-
-/// Pictures come and go, and are set.
-fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
-    let major = render.major;
-    let free = |picture| render.free(picture);
-    // Of a pixmap, as toolkits' mostly are: a window has a list of its pictures, which has to be
-    // searched for each that goes (a picture of a window that has hundreds takes ten times as long).
-    let drawable = client.pixmap(32, 32)?;
-    let picture = |pid| render.picture(pid, drawable, render.argb32);
-    cycle(client, loads, RESOURCES, &[&picture, &free]);
-    cycle(
-        client,
-        loads,
-        RESOURCES,
-        &[&|id| render.solid(id, TRANSLUCENT), &free],
-    );
-    cycle(client, loads, RESOURCES, &[&|id| render.linear(id), &free]);
-    cycle(client, loads, RESOURCES, &[&|id| render.radial(id), &free]);
-    cycle(client, loads, RESOURCES, &[&|id| render.conical(id), &free]);
-
-    let pixmap = client.pixmap(32, 32)?;
-    let spare = client.id();
-    client.send_bytes(&render.picture(spare, pixmap, render.argb32))?;
-    let repeat = ChangePictureAux::new().repeat(Repeat::NONE);
-    let change = ChangePictureRequest {
-        picture: spare,
-        value_list: Cow::Borrowed(&repeat),
-    };
-    plain(loads, change, major);
-    for count in [1, 8] {
-        let rectangles = (0..count).map(|at| Rectangle {
-            x: at * 4,
-            y: at * 4,
-            width: 3,
-            height: 3,
-        });
-        let clip = SetPictureClipRectanglesRequest {
-            picture: spare,
-            clip_x_origin: 0,
-            clip_y_origin: 0,
-            rectangles: rectangles.collect(),
-        };
-        plain(loads, clip, major);
-    }
-    let again = |loads: &mut Loads, bytes: Vec<u8>| {
-        let sync = crate::workloads::workload::Sync::RoundTrip;
-        loads.push(crate::workloads::workload::Workload::repeated(&bytes, sync));
-    };
-    again(loads, render.filter(spare, b"good"));
-    again(loads, render.transform(spare, ONE));
-    let cursor = |cid| {
-        let (source, x, y) = (spare, 0, 0);
-        extension(CreateCursorRequest { cid, source, x, y }, major)
-    };
-    let free = |cursor| core(FreeCursorRequest { cursor });
-    cycle(client, loads, RESOURCES / 8, &[&cursor, &free]);
-    Ok(())
-}
-
-/// Glyph sets come and go, and glyphs in them.
-fn glyphs(client: &mut Client, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
-    let major = render.major;
-    let format = render.a8;
-    let create = |gsid| extension(CreateGlyphSetRequest { gsid, format }, major);
-    let free = |glyphset| extension(FreeGlyphSetRequest { glyphset }, major);
-    cycle(client, loads, RESOURCES / 8, &[&create, &free]);
-    let existing = render.glyph_set(client, 8, 1)?;
-    let refer = |gsid| extension(ReferenceGlyphSetRequest { gsid, existing }, major);
-    cycle(client, loads, RESOURCES / 8, &[&refer, &free]);
-    // A glyph at a time, as Xft and cairo add them.
-    for side in [8, 16, 32] {
-        let set = render.glyph_set(client, side, 1)?;
-        let ids: Vec<u32> = (1..65).collect();
-        let add = |glyph| render.add_glyphs(set, glyph, 1, side);
-        let remove = |glyph| {
-            let glyphs = vec![glyph].into();
-            extension(
-                FreeGlyphsRequest {
-                    glyphset: set,
-                    glyphs,
-                },
-                major,
-            )
-        };
-        super::super::cycle(loads, &ids, &[&add, &remove]);
-    }
-    Ok(())
 }
