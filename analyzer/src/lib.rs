@@ -57,11 +57,12 @@ pub use profile::partition::PartitionReport;
 pub use profile::pricing::Pricer;
 pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
-    RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
+    RequestReport, ServerReport, TraceReport, TransportReport,
 };
 pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::stacks::Stack;
 pub use profile::tally::Line;
+pub use profile::total::TotalReport;
 pub use profile::{Profile, TransportLine, Wanted, profile_session, profile_trace};
 pub use recorded::{recorded_host, recorded_server};
 pub use resources::Resources;

@@ -14,6 +14,11 @@ pub(crate) fn duration_ms(duration: Duration) -> f64 {
     ms(Micros::from_nanos(duration.as_nanos() as f64))
 }
 
+/// Milliseconds.
+pub(crate) fn nanos_ms(nanos: u64) -> f64 {
+    duration_ms(Duration::from_nanos(nanos))
+}
+
 /// `part` of `whole` in percent; 0 of nothing.
 pub fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 {

@@ -4,6 +4,7 @@ use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use super::cause::{Asked, Cause};
 use super::states::Busy;
 use super::tree::Tree;
 
@@ -45,34 +46,6 @@ pub enum Owner {
     Server(Asked),
     /// It is on the way between them.
     Network,
-}
-
-/// Why a client does not run in the middle of an episode (thesis, section 4.3.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Cause {
-    /// It could run, and another thread does.
-    Processor,
-    /// It sleeps of its own will.
-    Sleeping,
-    /// It waits for another of its threads: a lock, a condition.
-    Synchronisation,
-    /// It waits for a file: a disk, or a page of it.
-    File,
-    /// It waits in poll: for its next frame, a timer, another program.
-    Poll,
-    /// It waits for a process, a pipe, or for what the trace does not tell.
-    Elsewhere,
-}
-
-/// Why an instant is the server's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Asked {
-    /// The client waits for a reply, or for what it sent to be taken.
-    Reply,
-    /// The same, while another client has grabbed the server.
-    Grabbed,
-    /// It draws what was asked last.
-    Drawing,
 }
 
 /// Nanoseconds by owner.

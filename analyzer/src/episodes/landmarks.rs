@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use x11prof_protocol::Symbol;
 
-use super::episode::{Asked, Episode, Owner, Parts, Trigger};
+use super::cause::Asked;
+use super::episode::{Episode, Owner, Parts, Trigger};
 use crate::statistics::distribution::Distribution;
 
 /// Landmarks told apart at most; those after them are one.

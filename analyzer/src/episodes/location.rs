@@ -5,7 +5,8 @@ use std::fmt;
 
 use x11prof_protocol::Symbol;
 
-use super::episode::{Asked, Cause, Episode, Owner, Parts};
+use super::cause::{Asked, Cause};
+use super::episode::{Episode, Owner, Parts};
 
 /// Where time was spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

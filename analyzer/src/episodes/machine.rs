@@ -12,8 +12,9 @@ use std::collections::VecDeque;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Switch};
 
+use super::cause::{Asked, Cause};
 use super::crew::{Crew, Joint, Together, Woken};
-use super::episode::{Asked, Cause, Episode, Owner, Unsure};
+use super::episode::{Episode, Owner, Unsure};
 use super::happening::{About, Place, Wait};
 use super::open::Open;
 use super::queue::Queue;

@@ -7,6 +7,7 @@
 //! memory.
 
 mod bursts;
+mod cause;
 mod clock;
 mod collect;
 mod covered;
@@ -15,7 +16,6 @@ mod cumulative;
 mod episode;
 mod findings;
 mod follower;
-mod further;
 mod happening;
 mod keyboard;
 mod keysyms;
@@ -49,14 +49,14 @@ use collect::Collector;
 use follower::Follower;
 use machine::Spans;
 
-pub use episode::{Asked, Cause, Child, Episode, Owner, Parts, Trigger, Unsure};
+pub use cause::{Asked, Cause};
+pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::{Findings, Unmatched};
-pub use further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
-    CausesReport, ChildReport, CumulativeReport, EpisodeReport, EpisodesReport, ExclusiveReport,
-    LandmarkReport, LocationReport, PartsReport, PatternReport, PhasesReport, SeriesReport,
-    SummaryReport, TriggerReport,
+    ApartReport, BurstReport, CausesReport, ChildReport, CumulativeReport, DurationReport,
+    EpisodeReport, EpisodesReport, ExclusiveReport, LandmarkReport, LocationReport, PartsReport,
+    PatternReport, PhasesReport, SeriesReport, SummaryReport, ThinkReport, TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
 

@@ -3,7 +3,8 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::episode::{Asked, Cause, Episode, Owner, Parts, Trigger, Unsure};
+use super::cause::{Asked, Cause};
+use super::episode::{Episode, Owner, Parts, Trigger, Unsure};
 use super::happening::{About, Sent};
 use super::outline::Outline;
 use super::queue::Waiting;

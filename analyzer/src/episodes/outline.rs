@@ -6,7 +6,8 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
 
-use super::episode::{Asked, Cause, Child, Owner};
+use super::cause::{Asked, Cause};
+use super::episode::{Child, Owner};
 use super::happening::About;
 use super::kinds::Kinds;
 use super::tree::Tree;
@@ -215,7 +216,8 @@ impl Outline {
 #[cfg(test)]
 mod tests {
     use super::{Kinds, Outline};
-    use crate::episodes::episode::{Asked, Cause, Child, Owner};
+    use crate::episodes::cause::{Asked, Cause};
+    use crate::episodes::episode::{Child, Owner};
     use crate::episodes::happening::About;
     use x11prof_protocol::{SequenceNumber, Symbol};
 

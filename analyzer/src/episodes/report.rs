@@ -2,22 +2,20 @@
 
 mod episode;
 mod landmark;
+mod over_time;
 mod parts;
 mod pattern;
 mod series;
 mod summary;
 
-use std::time::Duration;
-
 use serde::Serialize;
 
 use super::findings::Findings;
-use super::further::{ApartReport, BurstReport, DurationReport, ThinkReport};
 use crate::facts::Facts;
-use crate::units::duration_ms;
 
 pub use episode::{ChildReport, EpisodeReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};
+pub use over_time::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use parts::{CausesReport, PartsReport, TriggerReport};
 pub use pattern::{LocationReport, PatternReport};
 pub use series::SeriesReport;
@@ -59,10 +57,6 @@ pub struct EpisodesReport {
     pub episodes: Vec<EpisodeReport>,
     /// Episodes that are not in the list.
     pub omitted: u64,
-}
-
-pub(crate) fn nanos_ms(nanos: u64) -> f64 {
-    duration_ms(Duration::from_nanos(nanos))
 }
 
 impl EpisodesReport {

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use x11prof_trace::{Switch, SwitchKind};
 
-use super::episode::{Asked, Episode, Owner};
+use super::cause::Asked;
+use super::episode::{Episode, Owner};
 
 /// Stretches kept to look back at.
 const KEPT: usize = 256;

@@ -1,6 +1,7 @@
 //! The threads of a client that speak for it as one, and who owns the time while it is so.
 
-use super::episode::{Asked, Cause, Owner};
+use super::cause::{Asked, Cause};
+use super::episode::Owner;
 use super::happening::Wait;
 
 /// What the threads do together that speak for a client.

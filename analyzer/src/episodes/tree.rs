@@ -8,7 +8,7 @@ use std::fmt;
 
 use x11prof_protocol::Symbol;
 
-use super::episode::Cause;
+use super::cause::Cause;
 use super::kinds::Kinds;
 
 /// Requests whose replies a node tells apart, at most.

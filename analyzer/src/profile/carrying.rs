@@ -6,9 +6,11 @@ use x11prof_cost_model::{Cost, FastMap, Micros};
 use x11prof_protocol::Symbol;
 
 use super::tally::{Line, Tally};
-use super::{PARTS, Profile, TransportLine, index};
-use crate::measured::Basis;
+use super::transport::{PARTS, TransportLine, index};
 use x11prof_server_model::TransportPart;
+
+/// What something took, and its price.
+pub(super) type TookAndPrice = (Micros, Micros);
 
 /// Measured over priced, on the recorded server.
 pub(super) struct Carried {
@@ -21,29 +23,25 @@ pub(super) struct Carried {
 }
 
 impl Carried {
-    /// From the recorded server's profile to the other one's `lines`; `None` where nothing was measured.
-    pub(super) fn from(here: &Profile, lines: &Tally<Symbol>) -> Option<Carried> {
-        if here.basis() != Basis::Measured {
-            return None;
-        }
+    /// From what each request and each part of transport took on the recorded server, and its price there, to the
+    /// other server's `lines`.
+    pub(super) fn new(
+        requests: impl Iterator<Item = (Symbol, TookAndPrice)>,
+        parts: impl Fn(TransportPart) -> TookAndPrice,
+        lines: &Tally<Symbol>,
+    ) -> Carried {
         let (mut measured, mut priced) = (Micros::ZERO, Micros::ZERO);
-        let mut ratio = |took: Micros, price: Micros| {
+        let mut ratio = |(took, price): TookAndPrice| {
             measured += took;
             priced += price;
             Some(took.0 / price.0).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
         };
-        let requests = here.lines().filter_map(|(name, line)| {
-            let price = here.sums.lines.get(name)?.with_cold().time;
-            Some((name, ratio(line.server.time, price)?))
-        });
+        let requests = requests.filter_map(|(name, both)| Some((name, ratio(both)?)));
         let requests: FastMap<Symbol, f64> = requests.collect();
-        let parts = PARTS.map(|part| {
-            let price = here.sums.transport[index(part)].server.time;
-            match part {
-                // Not carried: what the recorded server does for nobody is its own.
-                TransportPart::Own | TransportPart::Cold | TransportPart::Update => None,
-                _ => ratio(here.transport(part).server.time, price),
-            }
+        let parts = PARTS.map(|part| match part {
+            // Not carried: what the recorded server does for nobody is its own.
+            TransportPart::Own | TransportPart::Cold | TransportPart::Update => None,
+            _ => ratio(parts(part)),
         });
         let all = measured.0 / priced.0;
         let all = if all.is_finite() && all > 0.0 {
@@ -57,12 +55,12 @@ impl Carried {
             carried += price * requests.get(&name).copied().unwrap_or(all);
             there += price;
         }
-        Some(Carried {
+        Carried {
             requests,
             parts: parts.map(|ratio| ratio.unwrap_or(all)),
             all,
             groups: if there > 0.0 { carried / there } else { all },
-        })
+        }
     }
 
     /// A request's line.

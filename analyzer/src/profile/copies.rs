@@ -5,13 +5,15 @@ use std::collections::HashMap;
 
 use x11prof_protocol::{Body, Request};
 use x11prof_session::Session;
-
-use super::groups::DrawableKey;
+use x11prof_trace::ConnectionId;
 
 /// Pixmaps remembered at most; the oldest that are freed go first.
 const PIXMAPS: usize = 100_000;
 /// Pixmaps are copied to pixmaps; no longer than this.
 const LONGEST_CHAIN: usize = 16;
+
+/// A window or a pixmap: its id, and the client whose id it is.
+pub(crate) type DrawableKey = (u32, Option<ConnectionId>);
 
 /// A pixmap in its life: ids are used again.
 pub(crate) type Life = u64;

@@ -12,7 +12,7 @@ use x11prof_session::{
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::pipeline::{Observation, Seen};
-use crate::profile::copies::{Copies, Life, copied};
+use crate::profile::copies::{Copies, DrawableKey, Life, copied};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
 
@@ -64,9 +64,6 @@ pub(crate) enum GroupKey {
     /// What cheap ones had come to when there were too many groups.
     Others,
 }
-
-/// A window or a pixmap: its id, and the client whose id it is.
-pub(crate) type DrawableKey = (u32, Option<ConnectionId>);
 
 /// What is known of a window or a pixmap.
 #[derive(Debug, Clone, Default)]

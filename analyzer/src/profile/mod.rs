@@ -14,6 +14,8 @@ mod sums;
 pub(crate) mod tally;
 #[cfg(test)]
 mod tests;
+pub(crate) mod total;
+pub(crate) mod transport;
 #[cfg(test)]
 mod what_if_tests;
 
@@ -28,7 +30,7 @@ use x11prof_session::Session;
 use x11prof_trace::{Reader, TraceError};
 
 use crate::facts::Facts;
-use crate::measured::{Basis, Rate, Share};
+use crate::measured::Basis;
 use crate::pipeline::{Observation, Pipeline};
 use crate::warnings::Warnings;
 use carrying::Carried;
@@ -39,36 +41,9 @@ use pricing::Pricer;
 use scales::Scales;
 use stacks::{Stack, Stacks};
 use sums::Sums;
-use tally::{Line, measured};
-
-/// What one part of transport adds up to.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TransportLine {
-    /// How many.
-    pub count: u64,
-    /// Bytes on the wire that are not a request's.
-    pub bytes: u64,
-    /// The server's time.
-    pub server: Cost,
-    /// What was measured of it, where anything was.
-    pub(crate) measured: Share,
-}
-
-impl TransportLine {
-    /// The line with its time as it was measured at this `rate`, where it was.
-    fn at(self, rate: Option<Rate>) -> TransportLine {
-        let server = rate.map_or(self.server, |rate| {
-            measured(rate.time(self.measured), self.server)
-        });
-        TransportLine { server, ..self }
-    }
-
-    fn add(&mut self, bytes: u64, server: Cost) {
-        self.count += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.server += server;
-    }
-}
+use tally::{Line, Tally};
+pub use transport::TransportLine;
+use transport::index;
 
 /// The profile of one trace on one server.
 pub struct Profile {
@@ -212,8 +187,24 @@ impl Profile {
     pub fn carry(&mut self, here: &Profile) {
         let of_processor = self.knows_transport() && self.clock() == Some(Clock::Cpu);
         if self.measuring.carries() && of_processor {
-            self.carried = Carried::from(here, &self.sums.lines);
+            self.carried = here.carried_to(&self.sums.lines);
         }
+    }
+
+    /// From this profile's measured times and prices to another server's `lines`; `None` where nothing was measured.
+    fn carried_to(&self, lines: &Tally<Symbol>) -> Option<Carried> {
+        if self.basis() != Basis::Measured {
+            return None;
+        }
+        let requests = self.lines().filter_map(|(name, line)| {
+            let price = self.sums.lines.get(name)?.with_cold().time;
+            Some((name, (line.server.time, price)))
+        });
+        let part = |part| {
+            let price = self.sums.transport[index(part)].server.time;
+            (self.transport(part).server.time, price)
+        };
+        Some(Carried::new(requests, part, lines))
     }
 
     /// The name of the server in its parameters.
@@ -380,31 +371,4 @@ pub fn profile_session<R: io::Read>(
     });
     profiles.iter_mut().for_each(Profile::end);
     read.map(|()| facts)
-}
-
-/// Every part of transport with the server's time in it.
-pub(crate) const PARTS: [TransportPart; 9] = [
-    TransportPart::Wakeup,
-    TransportPart::Read,
-    TransportPart::Cold,
-    TransportPart::Reply,
-    TransportPart::Event,
-    TransportPart::Error,
-    TransportPart::Setup,
-    TransportPart::Update,
-    TransportPart::Own,
-];
-
-fn index(part: TransportPart) -> usize {
-    match part {
-        TransportPart::Wakeup => 0,
-        TransportPart::Read => 1,
-        TransportPart::Reply => 2,
-        TransportPart::Event => 3,
-        TransportPart::Error => 4,
-        TransportPart::Setup => 5,
-        TransportPart::Update => 6,
-        TransportPart::Own => 7,
-        TransportPart::Cold => 8,
-    }
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::activity::figures::ActivityFigures;
-use crate::profile::report::TotalReport;
+use crate::profile::total::TotalReport;
 use crate::units::duration_ms;
 
 /// Table 8's line. Times are milliseconds; null where the kernel's figure is not in the trace.

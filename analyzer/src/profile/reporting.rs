@@ -4,13 +4,15 @@ use x11prof_cost_model::{Cost, Network};
 
 use crate::facts::Facts;
 use crate::measured::Basis;
+use crate::profile::Profile;
 use crate::profile::partition::PartitionReport;
 use crate::profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
-    RequestReport, ServerReport, TotalReport, TraceReport, TransportReport,
+    RequestReport, ServerReport, TraceReport, TransportReport,
 };
 use crate::profile::tally::Line;
-use crate::profile::{PARTS, Profile};
+use crate::profile::total::TotalReport;
+use crate::profile::transport::PARTS;
 use crate::units::{duration_ms, ms, percent};
 use crate::warnings::{Warning, WarningKind};
 use x11prof_server_model::{Blocking, TransportPart};

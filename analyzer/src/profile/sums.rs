@@ -11,7 +11,7 @@ use super::measuring::Key;
 use super::scales::Scales;
 use super::stacks::Stacks;
 use super::tally::Tally;
-use super::{TransportLine, index};
+use super::transport::{TransportLine, index};
 use crate::measured::Share;
 use crate::warnings::Warnings;
 

@@ -6,6 +6,7 @@
 mod insights;
 mod places;
 pub(crate) mod report;
+mod round_trip;
 
 use std::collections::HashMap;
 
@@ -18,6 +19,7 @@ use crate::start_up::StartUps;
 use crate::waits::{Answer, How};
 use insights::{Context, Insights};
 use places::Places;
+use round_trip::{RoundTrip, Waited};
 
 /// Clients and requests counted apart, at most.
 const CLIENTS: usize = 1 << 14;
@@ -36,23 +38,6 @@ pub struct RoundTripOptions {
     pub start_up: bool,
 }
 
-/// Round trips, and the time waited for them in nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Waited {
-    pub(crate) count: u64,
-    pub(crate) nanos: u64,
-}
-
-impl Waited {
-    fn add(&mut self, nanos: u64) {
-        self.count += 1;
-        self.nanos = self.nanos.saturating_add(nanos);
-    }
-}
-
-/// What was waited for: the request, and whether it only synchronised.
-type Kind = (Symbol, bool);
-
 #[derive(Debug, Default)]
 struct Client {
     name: Option<String>,
@@ -60,16 +45,6 @@ struct Client {
     waited: Waited,
     synchronisations: u64,
     ahead: u64,
-}
-
-/// One round trip.
-#[derive(Debug, Clone, Copy)]
-struct Single {
-    client: ConnectionId,
-    kind: Kind,
-    starting: bool,
-    asked: u64,
-    waited: u64,
 }
 
 /// Finds the round trips in what it observes.
@@ -81,7 +56,7 @@ pub struct RoundTrips {
     clients: HashMap<ConnectionId, Client>,
     places: Places,
     ahead: HashMap<Symbol, u64>,
-    singles: Vec<Single>,
+    singles: Vec<RoundTrip>,
     more: u64,
     insights: Insights,
     first: Option<Timestamp>,
@@ -168,7 +143,7 @@ impl RoundTrips {
             }
             return;
         }
-        let single = Single {
+        let single = RoundTrip {
             client: answer.client,
             kind: (name, answer.how == How::Synchronised),
             starting,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use super::{Kind, Single, Waited};
+use super::round_trip::{Kind, RoundTrip, Waited};
 use crate::episodes::Episode;
 
 /// Places and requests counted apart, at most; what comes after them has no place.
@@ -21,13 +21,13 @@ const NONE: &str = "the rest";
 #[derive(Debug, Default)]
 pub(super) struct Places {
     counted: BTreeMap<(Symbol, Kind), Waited>,
-    waiting: HashMap<ConnectionId, VecDeque<Single>>,
+    waiting: HashMap<ConnectionId, VecDeque<RoundTrip>>,
     held: usize,
 }
 
 impl Places {
     /// Takes the next round trip.
-    pub(super) fn add(&mut self, single: &Single) {
+    pub(super) fn add(&mut self, single: &RoundTrip) {
         if single.starting {
             return self.count(Symbol::new("start-up"), single);
         }
@@ -57,7 +57,7 @@ impl Places {
         }
     }
 
-    fn count(&mut self, place: Symbol, single: &Single) {
+    fn count(&mut self, place: Symbol, single: &RoundTrip) {
         let key = (place, single.kind);
         let key = match self.counted.len() < COUNTED || self.counted.contains_key(&key) {
             true => key,

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use x11prof_protocol::Symbol;
 
+use super::RoundTrips;
 use super::insights::Finding;
-use super::{Kind, RoundTrips, Waited};
+use super::round_trip::{Kind, Waited};
 use crate::start_up::StartUpReport;
 
 /// The version of the JSON.

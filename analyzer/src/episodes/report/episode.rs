@@ -4,7 +4,6 @@ use serde::Serialize;
 use x11prof_trace::Timestamp;
 
 use super::landmark::{PhasesReport, phase_report};
-use super::nanos_ms;
 use super::parts::{CausesReport, PartsReport, causes, parts};
 use super::pattern::LocationReport;
 use crate::episodes::episode::{Child, Episode, Unsure, without};
@@ -12,6 +11,7 @@ use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
 use crate::episodes::location::Location;
 use crate::units::duration_ms;
+use crate::units::nanos_ms;
 
 /// An episode.
 #[derive(Debug, Clone, Serialize)]

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::nanos_ms;
 use super::parts::{PartsReport, parts};
 use crate::episodes::cumulative::percentile;
 use crate::episodes::landmarks::{Landmark, Landmarks};
+use crate::units::nanos_ms;
 
 /// A landmark.
 #[derive(Debug, Clone, Serialize)]

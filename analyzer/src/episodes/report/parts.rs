@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::nanos_ms;
+use crate::episodes::cause::{Asked, Cause};
 use crate::episodes::cumulative::percentile;
-use crate::episodes::episode::{Asked, Cause, Owner, Parts, Trigger};
+use crate::episodes::episode::{Owner, Parts, Trigger};
 use crate::episodes::findings::Findings;
+use crate::units::nanos_ms;
 
 /// Who owns the time of an episode; together its latency.
 #[derive(Debug, Clone, Serialize)]

@@ -3,12 +3,12 @@
 use serde::Serialize;
 use x11prof_trace::Timestamp;
 
-use super::nanos_ms;
 use super::parts::{PartsReport, parts};
 use crate::episodes::cumulative::percentile;
 use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;
 use crate::episodes::patterns::Pattern;
+use crate::units::nanos_ms;
 use crate::units::{duration_ms, percent};
 
 /// Episodes of one shape.

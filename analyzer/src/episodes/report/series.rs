@@ -3,9 +3,9 @@
 use serde::Serialize;
 use x11prof_trace::Timestamp;
 
-use super::nanos_ms;
 use crate::episodes::findings::Findings;
 use crate::episodes::series::Step;
+use crate::units::nanos_ms;
 use crate::units::{duration_ms, percent};
 
 /// The session in steps of the same length, as it was recorded.

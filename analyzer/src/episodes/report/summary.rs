@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::nanos_ms;
 use crate::episodes::cumulative::{STEPS, at_least, percentile};
 use crate::episodes::findings::Findings;
 use crate::facts::Facts;
+use crate::units::nanos_ms;
 use crate::units::{duration_ms, percent};
 
 /// The thesis's Table 4.2.

@@ -3,12 +3,11 @@
 use serde::Serialize;
 use x11prof_trace::Timestamp;
 
-use super::bursts::Burst;
-use super::findings::Findings;
-use super::long::{EDGES, THRESHOLDS};
-use super::report::nanos_ms;
+use crate::episodes::bursts::Burst;
+use crate::episodes::findings::Findings;
+use crate::episodes::long::{EDGES, THRESHOLDS};
 use crate::facts::Facts;
-use crate::units::{duration_ms, percent};
+use crate::units::{duration_ms, nanos_ms, percent};
 
 /// Contiguous short episodes: an animation, a drag.
 #[derive(Debug, Clone, Serialize)]

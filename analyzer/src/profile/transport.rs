@@ -1,0 +1,64 @@
+//! The parts of transport, and what each adds up to.
+
+use x11prof_cost_model::Cost;
+use x11prof_server_model::TransportPart;
+
+use super::tally::measured;
+use crate::measured::{Rate, Share};
+
+/// What one part of transport adds up to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TransportLine {
+    /// How many.
+    pub count: u64,
+    /// Bytes on the wire that are not a request's.
+    pub bytes: u64,
+    /// The server's time.
+    pub server: Cost,
+    /// What was measured of it, where anything was.
+    pub(crate) measured: Share,
+}
+
+impl TransportLine {
+    /// The line with its time as it was measured at this `rate`, where it was.
+    pub(super) fn at(self, rate: Option<Rate>) -> TransportLine {
+        let server = rate.map_or(self.server, |rate| {
+            measured(rate.time(self.measured), self.server)
+        });
+        TransportLine { server, ..self }
+    }
+
+    pub(super) fn add(&mut self, bytes: u64, server: Cost) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.server += server;
+    }
+}
+
+/// Every part of transport with the server's time in it.
+pub(crate) const PARTS: [TransportPart; 9] = [
+    TransportPart::Wakeup,
+    TransportPart::Read,
+    TransportPart::Cold,
+    TransportPart::Reply,
+    TransportPart::Event,
+    TransportPart::Error,
+    TransportPart::Setup,
+    TransportPart::Update,
+    TransportPart::Own,
+];
+
+/// Its place in an array of the parts.
+pub(super) fn index(part: TransportPart) -> usize {
+    match part {
+        TransportPart::Wakeup => 0,
+        TransportPart::Read => 1,
+        TransportPart::Reply => 2,
+        TransportPart::Event => 3,
+        TransportPart::Error => 4,
+        TransportPart::Setup => 5,
+        TransportPart::Update => 6,
+        TransportPart::Own => 7,
+        TransportPart::Cold => 8,
+    }
+}

@@ -1,0 +1,31 @@
+//! One round trip, and how long many were waited for.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
+
+/// Round trips, and the time waited for them in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Waited {
+    pub(crate) count: u64,
+    pub(crate) nanos: u64,
+}
+
+impl Waited {
+    pub(super) fn add(&mut self, nanos: u64) {
+        self.count += 1;
+        self.nanos = self.nanos.saturating_add(nanos);
+    }
+}
+
+/// What was waited for: the request, and whether it only synchronised.
+pub(super) type Kind = (Symbol, bool);
+
+/// One round trip.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RoundTrip {
+    pub(super) client: ConnectionId,
+    pub(super) kind: Kind,
+    pub(super) starting: bool,
+    pub(super) asked: u64,
+    pub(super) waited: u64,
+}
