@@ -7,8 +7,8 @@ use x11prof_analyzer::{
     Comparison, DistributionReport, ProfileReport, RequestReport, StatisticsReport, percent,
 };
 
+use crate::plain::plain_lines;
 use crate::profile::transport::transport_parts;
-use crate::table::plain_lines;
 
 /// A line of a profile: a request or a group, a part of transport, or the total.
 #[derive(Serialize)]

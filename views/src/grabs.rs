@@ -3,7 +3,7 @@
 use x11prof_analyzer::GrabReport;
 
 use crate::page::Page;
-use crate::table::plain;
+use crate::plain::plain;
 
 /// The section of a report; nothing where there were no grabs.
 pub fn text(report: &GrabReport, page: &Page) -> String {

@@ -17,6 +17,7 @@ pub mod link;
 mod page;
 #[cfg(test)]
 mod paper_tests;
+mod plain;
 pub mod profile;
 pub mod resources;
 pub mod roundtrips;
@@ -29,6 +30,6 @@ mod testing;
 pub mod units;
 
 pub use page::{Page, ROWS, WIDTH};
-pub use table::{plain, plain_lines};
+pub use plain::{plain, plain_lines};
 #[cfg(test)]
 use x11prof_analyzer::{Facts, Pipeline, Profile};

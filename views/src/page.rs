@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::table::plain;
+use crate::plain::plain;
 
 /// Rows of a table where the user did not say how many.
 pub const ROWS: usize = 10;
@@ -37,7 +37,7 @@ impl Default for Page {
 
 /// How a piece of text stands out where there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum Style {
     /// Headings and totals.
     Bold,
     /// Legends.
@@ -63,14 +63,14 @@ impl Page {
         self.width.max(NARROWEST)
     }
 
-    /// `text` in `ink` (ECMA-48, section 8.3.117), where there are colours.
-    pub(crate) fn paint(&self, ink: Ink, text: &str) -> String {
-        let code = match ink {
+    /// `text` in `style` (ECMA-48, section 8.3.117), where there are colours.
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        let code = match style {
             _ if !self.colour || text.is_empty() => return text.to_owned(),
-            Ink::Bold => "1",
-            Ink::Faint => "2",
-            Ink::Bar => "36",
-            Ink::Doubt => "33",
+            Style::Bold => "1",
+            Style::Faint => "2",
+            Style::Bar => "36",
+            Style::Doubt => "33",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
@@ -150,7 +150,7 @@ pub(crate) fn name(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ink, Page, cut};
+    use super::{Page, Style, cut};
 
     #[test]
     fn long_words_lose_their_middle() {
@@ -178,11 +178,11 @@ mod tests {
     #[test]
     fn colours_are_for_terminals() {
         let page = Page::default();
-        assert_eq!(page.paint(Ink::Bold, "a"), "a");
+        assert_eq!(page.paint(Style::Bold, "a"), "a");
         let page = Page {
             colour: true,
             ..page
         };
-        assert_eq!(page.paint(Ink::Bold, "a"), "\u{1b}[1ma\u{1b}[0m");
+        assert_eq!(page.paint(Style::Bold, "a"), "\u{1b}[1ma\u{1b}[0m");
     }
 }

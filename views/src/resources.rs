@@ -3,7 +3,8 @@
 use x11prof_analyzer::{ClientResources, KindResources, RemainderReport, ResourceReport};
 
 use crate::page::Page;
-use crate::table::{Table, plain};
+use crate::plain::plain;
+use crate::table::Table;
 use crate::units::counted;
 
 /// Clients shown one by one, at most: those that held most.

@@ -1,11 +1,11 @@
 //! Columns of text, aligned, never wider than the page.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::page::{Ink, Page, cut};
+use crate::page::{Page, Style, cut};
+use crate::plain::plain;
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -121,7 +121,7 @@ impl Table {
         let mut text = String::new();
         if self.headings.iter().any(|heading| !heading.is_empty()) {
             let line = self.line(&self.headings, &widths);
-            text.push_str(&page.paint(Ink::Bold, line.trim_end()));
+            text.push_str(&page.paint(Style::Bold, line.trim_end()));
             text.push('\n');
         }
         for row in &self.rows {
@@ -132,12 +132,12 @@ impl Table {
                 false => format!("{line}{}", " ".repeat(GAP)),
             };
             let line = if row.bold {
-                page.paint(Ink::Bold, &line)
+                page.paint(Style::Bold, &line)
             } else {
                 line
             };
             text.push_str(&line);
-            text.push_str(&page.paint(Ink::Bar, &bar));
+            text.push_str(&page.paint(Style::Bar, &bar));
             text.push('\n');
         }
         text
@@ -190,27 +190,9 @@ fn bar(part: f64, width: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
-/// `text` without control characters: names in a trace may hold any bytes, and a terminal obeys
-/// some of them. Each becomes a question mark.
-pub fn plain(text: &str) -> Cow<'_, str> {
-    without(text, char::is_control)
-}
-
-/// The same, but line feeds stay.
-pub fn plain_lines(text: &str) -> Cow<'_, str> {
-    without(text, |c| c.is_control() && c != '\n')
-}
-
-fn without(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
-    match text.chars().any(&bad) {
-        true => Cow::Owned(text.chars().map(|c| if bad(c) { '?' } else { c }).collect()),
-        false => Cow::Borrowed(text),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Table, plain, plain_lines};
+    use super::Table;
     use crate::page::Page;
 
     #[test]
@@ -263,13 +245,5 @@ mod tests {
         assert_eq!(lines[0], format!("all     1  {}", "█".repeat(24)));
         assert_eq!(lines[1], format!("half    1  {}", "█".repeat(12)));
         assert_eq!(lines[2..], ["little  1  ▏", "none    1"]);
-    }
-
-    #[test]
-    fn terminal_controls_in_names_are_disarmed() {
-        assert_eq!(plain("\u{1b}[2J"), "?[2J");
-        assert_eq!(plain("RENDER"), "RENDER");
-        assert_eq!(plain("two\nlines\u{9b}"), "two?lines?");
-        assert_eq!(plain_lines("two\nlines\u{9b}\r"), "two\nlines??");
     }
 }

@@ -1,10 +1,11 @@
 //! A comparison for people: the servers side by side, then the paper's Table 7, and Figure 10 as a table.
 
-use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, ScaleReport, share};
+use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, share};
 
-use crate::page::{Ink, Page};
-use crate::profile::{doubts_of, network_words};
-use crate::table::{Table, plain};
+use crate::page::{Page, Style};
+use crate::plain::plain;
+use crate::profile::{doubts_of, network_words, scaled_text};
+use crate::table::Table;
 use crate::units::{counted, decimals, duration};
 
 /// What stands where there is no price.
@@ -64,7 +65,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
             duration(trace.duration_ms),
             counted(all, "request")
         );
-        text.push_str(&page.paint(Ink::Bold, page.wrap(&line, 2).trim_end()));
+        text.push_str(&page.paint(Style::Bold, page.wrap(&line, 2).trim_end()));
         text.push('\n');
     }
     let first = comparison.servers.first().map(|server| &server.name);
@@ -251,7 +252,7 @@ fn legend(comparison: &Comparison, page: &Page) -> String {
     let lines = page.wrap(&text, 0);
     lines
         .lines()
-        .map(|line| page.paint(Ink::Faint, line) + "\n")
+        .map(|line| page.paint(Style::Faint, line) + "\n")
         .collect()
 }
 
@@ -305,20 +306,4 @@ fn figure_10(comparison: &Comparison, page: &Page) -> String {
         text.push_str(&table.on(page));
     }
     text
-}
-
-/// A line for each what-if factor.
-pub(crate) fn scaled_text(scaled: &[ScaleReport]) -> String {
-    let line = |rule: &ScaleReport| {
-        let pattern = plain(&rule.pattern);
-        if rule.factor == 0.0 {
-            format!("What if: {pattern} left out ({} requests)\n", rule.requests)
-        } else {
-            format!(
-                "What if: {pattern} at {} times its cost ({} requests)\n",
-                rule.factor, rule.requests
-            )
-        }
-    };
-    scaled.iter().map(line).collect()
 }

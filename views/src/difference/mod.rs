@@ -2,7 +2,8 @@
 
 use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport};
 
-use crate::table::{Table, plain};
+use crate::plain::plain;
+use crate::table::Table;
 
 /// Rows that are shown unless all are wanted.
 const ROWS: usize = 15;

@@ -15,7 +15,7 @@ pub use filter::DumpFilter;
 
 use x11prof_analyzer::{Observation, Seen, name_matches};
 
-use crate::table::plain;
+use crate::plain::plain;
 use names::Names;
 use show::{LONGEST_READ, Show};
 

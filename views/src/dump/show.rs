@@ -9,7 +9,7 @@ use x11prof_session::{Effect, Operation, Session, Value as OperationValue};
 
 use super::kinds::{Kind, kind};
 use super::names::Names;
-use crate::table::plain;
+use crate::plain::plain;
 
 /// The fields of a message in a line of text are cut off at this many bytes.
 pub(super) const LONGEST_FIELDS: usize = 1000;

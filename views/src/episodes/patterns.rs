@@ -3,7 +3,8 @@
 use x11prof_analyzer::{EpisodesReport, PatternReport};
 
 use super::words::{WIDTH, brief, fit, left_out, location};
-use crate::table::{Table, plain};
+use crate::plain::plain;
+use crate::table::Table;
 
 /// The width of where the time went.
 const MOSTLY: usize = 34;

@@ -3,7 +3,7 @@
 use x11prof_analyzer::{ChildReport, EpisodeReport, EpisodesReport};
 
 use super::words::{WIDTH, brief, causes, fit, location};
-use crate::table::plain;
+use crate::plain::plain;
 
 /// The worst, the longest first; with `all` also what is nested in them and their messages.
 pub(super) fn text(report: &EpisodesReport, all: bool) -> String {

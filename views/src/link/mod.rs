@@ -2,7 +2,8 @@
 
 use x11prof_analyzer::{LinkReport, SpreadReport};
 
-use crate::table::{Table, plain};
+use crate::plain::plain;
+use crate::table::Table;
 
 /// Replies that xterm waits for before it shows something (docs/RECORDER.md).
 const XTERM: f64 = 260.0;

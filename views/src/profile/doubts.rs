@@ -2,8 +2,8 @@
 
 use x11prof_analyzer::{ProfileReport, Warning, WarningKind};
 
-use crate::page::{Ink, Page};
-use crate::table::plain;
+use crate::page::{Page, Style};
+use crate::plain::plain;
 use crate::units::counted;
 
 pub(super) fn doubts(report: &ProfileReport, page: &Page) -> String {
@@ -29,7 +29,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
             line.push_str(&format!(" ({})", plain(what)));
         }
         let line = page.wrap(&line, 2);
-        text.push_str(&page.paint(Ink::Doubt, line.trim_end()));
+        text.push_str(&page.paint(Style::Doubt, line.trim_end()));
         text.push('\n');
     }
     text

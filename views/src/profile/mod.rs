@@ -3,6 +3,7 @@
 mod doubts;
 mod partition;
 mod rest;
+mod scales;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
@@ -15,6 +16,7 @@ use x11prof_analyzer::ProfileReport;
 use crate::Page;
 pub use crate::csv_tables::profile as csv;
 pub(crate) use doubts::of_warnings as doubts_of;
+pub(crate) use scales::scaled_text;
 pub use text::text;
 pub(crate) use verdict::{basis_word, network_words};
 

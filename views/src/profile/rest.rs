@@ -6,7 +6,8 @@ use super::partition::partition;
 use super::transport::transport_parts;
 use super::warnings::warnings;
 use crate::page::Page;
-use crate::table::{Table, plain};
+use crate::plain::plain;
+use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
 
 pub(super) fn rest(report: &ProfileReport, page: &Page) -> String {

@@ -7,8 +7,8 @@ use x11prof_analyzer::{ProfileReport, RequestReport, percent};
 
 use super::doubts::doubts;
 use super::rest::rest;
-use super::verdict::verdict;
-use crate::page::{Ink, Page};
+use super::verdict::{has_network, verdict};
+use crate::page::{Page, Style};
 use crate::table::Table;
 use crate::units::{decimals, duration, share};
 use crate::{grabs, resources};
@@ -30,11 +30,6 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
     }
     text.push_str(&doubts(report, page));
     text
-}
-
-/// Whether a network was given: without one, its columns say nothing.
-pub(crate) fn has_network(report: &ProfileReport) -> bool {
-    report.network.bytes_per_second.is_some() || report.network.rtt_ms > 0.0
 }
 
 /// A line of the table.
@@ -177,7 +172,7 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     let mut out = String::new();
     for line in page.wrap(&text, 0).lines() {
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "{}", page.paint(Ink::Faint, line));
+        let _ = writeln!(out, "{}", page.paint(Style::Faint, line));
     }
     out
 }

@@ -3,10 +3,9 @@
 use x11prof_analyzer::{Basis, NetworkReport, ProfileReport, StartUpReport, percent};
 use x11prof_cost_model::Network;
 
-use super::text::has_network;
-use crate::comparison::text::scaled_text;
-use crate::page::{Ink, Page};
-use crate::table::plain;
+use super::scales::scaled_text;
+use crate::page::{Page, Style};
+use crate::plain::plain;
 use crate::units::{bytes, counted, duration, share};
 
 /// The network that a start-up is shown for where the user named none.
@@ -22,7 +21,7 @@ pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     for (number, line) in lines.iter().take(5).enumerate() {
         let line = page.wrap(line, 2);
         match number {
-            0 => text.push_str(&page.paint(Ink::Bold, line.trim_end())),
+            0 => text.push_str(&page.paint(Style::Bold, line.trim_end())),
             _ => text.push_str(line.trim_end()),
         }
         text.push('\n');
@@ -199,4 +198,9 @@ fn bounds(report: &ProfileReport) -> String {
         duration(total.low_ms),
         duration(total.high_ms)
     )
+}
+
+/// Whether a network was given: without one, its columns say nothing.
+pub(crate) fn has_network(report: &ProfileReport) -> bool {
+    report.network.bytes_per_second.is_some() || report.network.rtt_ms > 0.0
 }

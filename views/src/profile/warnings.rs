@@ -4,7 +4,7 @@ use x11prof_analyzer::{Warning, WarningKind};
 
 use super::doubts::doubt;
 use crate::page::Page;
-use crate::table::plain;
+use crate::plain::plain;
 
 /// Warnings of one kind shown; the JSON has them all.
 const SHOWN: usize = 10;

@@ -2,12 +2,13 @@
 
 use x11prof_analyzer::{DistributionReport, StatisticsReport, percent};
 
-use crate::page::{Ink, Page};
-use crate::table::{Table, plain};
+use crate::page::{Page, Style};
+use crate::plain::plain;
+use crate::table::Table;
 use crate::units::{bytes, duration, share};
 
 pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
-    let mut text = page.paint(Ink::Bold, page.wrap(&plain(&report.trace), 2).trim_end());
+    let mut text = page.paint(Style::Bold, page.wrap(&plain(&report.trace), 2).trim_end());
     text.push_str("\n\n");
     let mut table = Table::new([
         "Category",
@@ -77,7 +78,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
     text.push_str(&table.on(page));
     let legend = "Apart: time between two. More: --message NAME, --histograms, --all";
     for line in page.wrap(legend, 0).lines() {
-        text.push_str(&page.paint(Ink::Faint, line));
+        text.push_str(&page.paint(Style::Faint, line));
         text.push('\n');
     }
     text

@@ -7,7 +7,8 @@ use x11prof_analyzer::{
 use super::bars::bars;
 use super::summary::summary;
 use crate::page::Page;
-use crate::table::{Table, plain};
+use crate::plain::plain;
+use crate::table::Table;
 
 /// The statistics for people: on one screen, or where the page wants all, laid out as the paper's tables.
 pub fn text(report: &StatisticsReport, page: &Page) -> String {

@@ -1,0 +1,21 @@
+//! The what-if factors.
+
+use x11prof_analyzer::ScaleReport;
+
+use crate::plain::plain;
+
+/// A line for each what-if factor.
+pub(crate) fn scaled_text(scaled: &[ScaleReport]) -> String {
+    let line = |rule: &ScaleReport| {
+        let pattern = plain(&rule.pattern);
+        if rule.factor == 0.0 {
+            format!("What if: {pattern} left out ({} requests)\n", rule.requests)
+        } else {
+            format!(
+                "What if: {pattern} at {} times its cost ({} requests)\n",
+                rule.factor, rule.requests
+            )
+        }
+    };
+    scaled.iter().map(line).collect()
+}
