@@ -12,13 +12,34 @@ use x11prof_trace::{Reader, Timestamp};
 
 use crate::error::CommandError;
 use crate::input;
-use crate::span::Span;
 
 /// A pass that has read nothing.
 pub(crate) struct Pass {
     path: PathBuf,
     reader: Reader<BufReader<File>>,
     pipeline: Pipeline,
+}
+
+/// A part of a recording, in seconds after its start.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Span {
+    pub(crate) from: Option<f64>,
+    pub(crate) to: Option<f64>,
+}
+
+impl Span {
+    /// Whether it is all of the recording.
+    pub(crate) fn is_all(&self) -> bool {
+        *self == Span::default()
+    }
+
+    /// From `start_ms` on for `length_ms`.
+    pub(crate) fn of(start_ms: f64, length_ms: f64) -> Span {
+        Span {
+            from: Some(start_ms.max(0.0) / 1e3),
+            to: Some((start_ms + length_ms) / 1e3),
+        }
+    }
 }
 
 /// A step of a pass over a part of a recording.

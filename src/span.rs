@@ -7,7 +7,7 @@ use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, StartUps
 
 use crate::args::seconds;
 use crate::error::CommandError;
-use crate::pass::Pass;
+use crate::pass::{Pass, Span};
 
 /// What of the recording is reported; all of it where nothing is given.
 #[derive(Debug, Clone, Default, Args)]
@@ -25,13 +25,6 @@ pub(crate) struct SpanArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "to"],
           value_parser = clap::value_parser!(u32).range(1..))]
     episode: Option<u32>,
-}
-
-/// A part of a recording, in seconds after its start.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Span {
-    pub(crate) from: Option<f64>,
-    pub(crate) to: Option<f64>,
 }
 
 impl SpanArguments {
@@ -52,21 +45,6 @@ impl SpanArguments {
             )));
         }
         Ok(Span { from, to })
-    }
-}
-
-impl Span {
-    /// Whether it is all of the recording.
-    pub(crate) fn is_all(&self) -> bool {
-        *self == Span::default()
-    }
-
-    /// From `start_ms` on for `length_ms`.
-    fn of(start_ms: f64, length_ms: f64) -> Span {
-        Span {
-            from: Some(start_ms.max(0.0) / 1e3),
-            to: Some((start_ms + length_ms) / 1e3),
-        }
     }
 }
 
