@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::{SequenceNumber, Symbol};
 
 /// Requests that wait for a reply, at most. A 16-bit number tells no more of them apart.
-const MOST_PENDING: usize = 1 << 16;
+const MAX_PENDING_REQUESTS: usize = 1 << 16;
 
 /// A request whose reply is to come.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Answers {
 
     /// Notes that a request waits for its reply. Call it in the order of the numbers.
     pub(crate) fn expect(&mut self, pending: Pending) {
-        if self.pending.len() == MOST_PENDING {
+        if self.pending.len() == MAX_PENDING_REQUESTS {
             self.pending.pop_front();
         }
         self.pending.push_back(pending);

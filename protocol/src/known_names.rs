@@ -80,7 +80,7 @@ fn of_extension(name: &'static str) -> Vec<String> {
         .map(|minor| extension_request_name(&extension, minor).as_str())
         .filter(|request| !number(request));
     let others = [events(name), generic_events(name), errors(name)];
-    let others = others.into_iter().flatten().filter(|it| !it.is_empty());
+    let others = others.into_iter().flatten().filter(|name| !name.is_empty());
     let others = others.map(|other| format!("{name}:{other}"));
     requests.map(str::to_owned).chain(others).collect()
 }
