@@ -134,7 +134,7 @@ fn between<P>(
     at: impl Fn(&P) -> Micros,
     cost: impl Fn(&P) -> Cost,
 ) -> Option<Cost> {
-    let beyond = points.iter().position(|it| at(it) > time);
+    let beyond = points.iter().position(|point| at(point) > time);
     let (before, after) = match beyond {
         Some(0) => return points.first().map(cost),
         Some(index) => (points.get(index - 1)?, points.get(index)?),

@@ -19,11 +19,11 @@ impl Brought {
 
 /// How many times as long each load of both took `here`.
 fn references(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
-    let mean = |it: &Reference| (it.start_us.0 + it.end_us.0) / 2.0;
+    let mean = |reference: &Reference| (reference.start_us.0 + reference.end_us.0) / 2.0;
     let known = &there.method.references;
-    let of_both = here.method.references.iter().filter_map(|it| {
-        let other = known.iter().find(|other| other.load == it.load)?;
-        Some(mean(it) / mean(other))
+    let of_both = here.method.references.iter().filter_map(|reference| {
+        let other = known.iter().find(|other| other.load == reference.load)?;
+        Some(mean(reference) / mean(other))
     });
     of_both.collect()
 }
@@ -32,13 +32,13 @@ fn references(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
 fn wakeups(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
     let sleeps = |of: &ServerParameters| {
         let transport = of.transport.as_ref();
-        transport.map_or_else(Vec::new, |it| it.after_sleep.clone())
+        transport.map_or_else(Vec::new, |transport| transport.after_sleep.clone())
     };
     let known = sleeps(there);
-    let of_both = sleeps(here).into_iter().filter_map(|it| {
+    let of_both = sleeps(here).into_iter().filter_map(|sleep| {
         let mut known = known.iter();
-        let other = known.find(|other| other.asleep_us == it.asleep_us)?;
-        Some(it.wakeup_us.0 / other.wakeup_us.0)
+        let other = known.find(|other| other.asleep_us == sleep.asleep_us)?;
+        Some(sleep.wakeup_us.0 / other.wakeup_us.0)
     });
     of_both.collect()
 }
@@ -51,17 +51,17 @@ impl ServerParameters {
         let (requests, wakeups) = (by.requests, by.wakeups);
         for costs in &mut self.requests {
             let single = [&mut costs.fixed, &mut costs.reply_kilobyte];
-            let around = costs.surroundings.as_mut().map(|it| {
+            let around = costs.surroundings.as_mut().map(|around| {
                 [
-                    &mut it.sibling,
-                    &mut it.rectangle,
-                    &mut it.overlapped,
-                    &mut it.kilopixel,
+                    &mut around.sibling,
+                    &mut around.rectangle,
+                    &mut around.overlapped,
+                    &mut around.kilopixel,
                 ]
             });
             let measured = single.into_iter().chain(around.into_iter().flatten());
-            for it in measured.flatten() {
-                measured_times(it, &requests);
+            for time in measured.flatten() {
+                measured_times(time, &requests);
             }
             for point in &mut costs.points {
                 times(&mut point.cpu_us, &requests);
@@ -82,61 +82,61 @@ impl ServerParameters {
 }
 
 fn transport_times(transport: &mut TransportCosts, requests: &Factor, wakeups: &Factor) {
-    for it in [
+    for time in [
         &mut transport.byte_read,
         &mut transport.reply,
         &mut transport.event,
     ] {
-        measured_times(it, requests);
+        measured_times(time, requests);
     }
     if let Some(written) = &mut transport.byte_written {
         measured_times(written, requests);
     }
     measured_times(&mut transport.wakeup, wakeups);
-    for it in [&mut transport.wakeup_other_cpu, &mut transport.flush]
+    for time in [&mut transport.wakeup_other_cpu, &mut transport.flush]
         .into_iter()
         .flatten()
     {
-        measured_times(it, wakeups);
+        measured_times(time, wakeups);
     }
-    let by_wakeups = |it: &mut Micros| it.0 *= wakeups.times;
-    let by_requests = |it: &mut Micros| it.0 *= requests.times;
-    for it in &mut transport.after_sleep {
-        by_wakeups(&mut it.wakeup_us);
-        by_wakeups(&mut it.first_us);
+    let by_wakeups = |time: &mut Micros| time.0 *= wakeups.times;
+    let by_requests = |time: &mut Micros| time.0 *= requests.times;
+    for sleep in &mut transport.after_sleep {
+        by_wakeups(&mut sleep.wakeup_us);
+        by_wakeups(&mut sleep.first_us);
         // Taking a client in, and pixels, are work on memory.
-        by_requests(&mut it.connection_us);
-        it.megapixel_us.iter_mut().for_each(by_requests);
-        wider(&mut it.spread, wakeups);
+        by_requests(&mut sleep.connection_us);
+        sleep.megapixel_us.iter_mut().for_each(by_requests);
+        wider(&mut sleep.spread, wakeups);
     }
-    for it in &mut transport.after_work {
-        by_wakeups(&mut it.wakeup_us);
-        by_wakeups(&mut it.first_us);
-        by_requests(&mut it.connection_us);
-        wider(&mut it.spread, wakeups);
+    for work in &mut transport.after_work {
+        by_wakeups(&mut work.wakeup_us);
+        by_wakeups(&mut work.first_us);
+        by_requests(&mut work.connection_us);
+        wider(&mut work.spread, wakeups);
     }
-    if let Some(it) = &mut transport.deferred {
-        by_requests(&mut it.update_us);
-        by_requests(&mut it.pixel_us);
+    if let Some(update) = &mut transport.deferred {
+        by_requests(&mut update.update_us);
+        by_requests(&mut update.pixel_us);
         // Intervals and waits are no work.
         let optional = [
-            &mut it.same_us,
-            &mut it.smooth_us,
-            &mut it.box_us,
-            &mut it.join_us,
-            &mut it.join_box_us,
-            &mut it.copied_us,
-            &mut it.copied_box_us,
+            &mut update.same_us,
+            &mut update.smooth_us,
+            &mut update.box_us,
+            &mut update.join_us,
+            &mut update.join_box_us,
+            &mut update.copied_us,
+            &mut update.copied_box_us,
         ];
         optional.into_iter().flatten().for_each(by_requests);
-        wider(&mut it.spread, requests);
+        wider(&mut update.spread, requests);
     }
 }
 
-fn measured_times(it: &mut Measured, by: &Factor) {
-    times(&mut it.cpu_us, by);
-    times(&mut it.wall_us, by);
-    wider(&mut it.spread, by);
+fn measured_times(time: &mut Measured, by: &Factor) {
+    times(&mut time.cpu_us, by);
+    times(&mut time.wall_us, by);
+    wider(&mut time.spread, by);
 }
 
 fn times(time: &mut Option<Micros>, by: &Factor) {
@@ -178,9 +178,9 @@ mod tests {
         };
         let mut other = shipped().brought(by, host("Slow"));
         other.method.brought = None;
-        for it in &mut other.method.references {
-            it.start_us.0 *= 2.0;
-            it.end_us.0 *= 2.0;
+        for reference in &mut other.method.references {
+            reference.start_us.0 *= 2.0;
+            reference.end_us.0 *= 2.0;
         }
         other
     }
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(there.host.cpu_model.as_deref(), Some("Slow"));
         for (one, other) in there.requests.iter().zip(&other().requests) {
             for (one, other) in one.points.iter().zip(&other.points) {
-                let [one, other] = [one, other].map(|it| it.time(Clock::Cpu).unwrap().0);
+                let [one, other] = [one, other].map(|point| point.time(Clock::Cpu).unwrap().0);
                 assert!((one - other).abs() <= 1e-9 * other);
             }
         }

@@ -72,7 +72,12 @@ impl Brought {
 /// In words: `2.00 times (1.80 to 2.10) as long for requests, 1.50 times (…) for wakeups`.
 impl std::fmt::Display for Brought {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let factor = |it: &Factor| format!("{:.2} ({:.2} to {:.2})", it.times, it.low, it.high);
+        let factor = |factor: &Factor| {
+            format!(
+                "{:.2} ({:.2} to {:.2})",
+                factor.times, factor.low, factor.high
+            )
+        };
         write!(
             f,
             "requests at {} times their cost, wakeups at {}",

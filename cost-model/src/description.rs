@@ -222,11 +222,17 @@ fn attribute(input: &str) -> Parsed<'_, (String, AttributeValue)> {
 fn point(input: &str) -> Parsed<'_, Point> {
     let size = context(
         "the op-size, a number from 0 on",
-        preceded(space, verify(double, |it| it.is_finite() && *it >= 0.0)),
+        preceded(
+            space,
+            verify(double, |number| number.is_finite() && *number >= 0.0),
+        ),
     );
     let rate = context(
         "the rate, operations per second above 0",
-        preceded(space, verify(double, |it| it.is_finite() && *it > 0.0)),
+        preceded(
+            space,
+            verify(double, |number| number.is_finite() && *number > 0.0),
+        ),
     );
     let comma = context("',' between op-size and rate", preceded(space, char(',')));
     let (input, _) = context("an attribute or '('", char('(')).parse(input)?;

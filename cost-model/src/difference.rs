@@ -42,14 +42,17 @@ pub fn differences(first: &ServerParameters, second: &ServerParameters) -> Vec<D
             continue;
         };
         let both = [Clock::Cpu, Clock::Wall].into_iter();
-        let mut both =
-            both.filter(|it| costs.clock(*it) == Some(*it) && other.clock(*it) == Some(*it));
+        let mut both = both.filter(|clock| {
+            costs.clock(*clock) == Some(*clock) && other.clock(*clock) == Some(*clock)
+        });
         let Some(clock) = both.next() else {
             continue;
         };
         for point in &costs.points {
-            let same = other.points.iter().find(|it| it.size == point.size);
-            let times = point.time(clock).zip(same.and_then(|it| it.time(clock)));
+            let same = other.points.iter().find(|second| second.size == point.size);
+            let times = point
+                .time(clock)
+                .zip(same.and_then(|point| point.time(clock)));
             if let Some((first, second)) = times
                 && first.0 > 0.0
                 && second.0 > 0.0
@@ -83,8 +86,12 @@ mod tests {
         let (sun, hp) = (named("sun4-ipc"), named("hp9000-350"));
         let all = differences(&sun, &hp);
         assert!(!all.is_empty());
-        let far = |it: &super::Difference| it.ratio().ln().abs();
+        let far = |difference: &super::Difference| difference.ratio().ln().abs();
         assert!(all.windows(2).all(|pair| far(&pair[0]) >= far(&pair[1])));
-        assert!(differences(&sun, &sun).iter().all(|it| it.ratio() == 1.0));
+        assert!(
+            differences(&sun, &sun)
+                .iter()
+                .all(|difference| difference.ratio() == 1.0)
+        );
     }
 }

@@ -41,8 +41,8 @@ impl ItemCosts {
             fixed,
             blank: entry.blank,
             row: entry.row,
-            surroundings: entry.surroundings.map_or([None; 4], |it| {
-                it.parts().map(|(_, part)| part?.cost(clock))
+            surroundings: entry.surroundings.map_or([None; 4], |surroundings| {
+                surroundings.parts().map(|(_, part)| part?.cost(clock))
             }),
             curve: Curve::new(points)?,
         })

@@ -35,7 +35,7 @@ impl RequestCosts {
         self.surroundings = newer.surroundings.or(self.surroundings);
         self.reply_kilobyte = newer.reply_kilobyte.or(self.reply_kilobyte.take());
         self.first_uses = newer.first_uses.or(self.first_uses);
-        let replaced = |point: &Point| newer.points.iter().any(|it| it.size == point.size);
+        let replaced = |point: &Point| newer.points.iter().any(|new| new.size == point.size);
         self.points.retain(|point| !replaced(point));
         self.points.extend(newer.points);
         self.points
@@ -78,9 +78,9 @@ mod tests {
         };
         let mut old = blank(0.5);
         old.merge(file(&[("PolyText8", &[(2.0, 1.5)])]));
-        assert_eq!(old.requests[0].blank.map(|it| it.share), Some(0.5));
+        assert_eq!(old.requests[0].blank.map(|blank| blank.share), Some(0.5));
         old.merge(blank(0.6));
-        assert_eq!(old.requests[0].blank.map(|it| it.share), Some(0.6));
+        assert_eq!(old.requests[0].blank.map(|blank| blank.share), Some(0.6));
     }
 
     #[test]

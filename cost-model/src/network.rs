@@ -140,9 +140,9 @@ impl Network {
 /// Bytes a second at least, so that the time of many bytes is a number still.
 const SLOWEST: f64 = 1e-3;
 /// Bytes a second, or microseconds, at most.
-const MOST: f64 = 1e18;
+const GREATEST: f64 = 1e18;
 
-/// A number with one of `units`, from 0 to `MOST`.
+/// A number with one of `units`, from 0 to `GREATEST`.
 fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))
@@ -150,7 +150,7 @@ fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, unit) = text.split_at(end);
     let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
     let amount = number.parse::<f64>().ok()? * factor;
-    (amount <= MOST).then_some(amount)
+    (amount <= GREATEST).then_some(amount)
 }
 
 /// As it can be parsed again: `100KB/s,10ms`.

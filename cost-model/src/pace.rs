@@ -25,7 +25,7 @@ pub struct Pace {
 impl Pace {
     /// What a careful reader would remark: that the figures are those of a shared core.
     pub(crate) fn remark(self) -> Option<String> {
-        let times = |it: Micros| it.0 / self.fastest_us.0;
+        let times = |time: Micros| time.0 / self.fastest_us.0;
         let slower = times(self.mean_us);
         let figures = match self.at_us.map(times) {
             Some(at) if at < WORTH => {

@@ -90,9 +90,9 @@ mod tests {
         assert!(left_behind(&same).is_empty());
         assert!(left_behind(&[]).is_empty());
 
-        let slower = same.clone().map(|it| Reference {
-            end_us: Micros(it.end_us.0 * 1.3),
-            ..it
+        let slower = same.clone().map(|reference| Reference {
+            end_us: Micros(reference.end_us.0 * 1.3),
+            ..reference
         });
         let remarks = left_behind(&slower);
         assert_eq!(remarks.len(), 1, "{remarks:?}");

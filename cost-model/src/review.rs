@@ -38,14 +38,14 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
         costs
             .points
             .iter()
-            .any(|it| it.spread.is_some_and(|spread| spread > WIDE))
+            .any(|measured| measured.spread.is_some_and(|spread| spread > WIDE))
     });
     count("have a point of no time", &|costs| {
         let clock = costs.clock(Clock::Cpu).unwrap_or(Clock::Wall);
         costs
             .points
             .iter()
-            .any(|it| it.time(clock).is_some_and(|time| time.0 == 0.0))
+            .any(|point| point.time(clock).is_some_and(|time| time.0 == 0.0))
     });
     count(
         "cost less at a greater size by more than their spreads",

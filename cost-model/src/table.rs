@@ -12,7 +12,7 @@ use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitu
 
 /// Sets of attributes remembered for a request. A program uses a few dozen; a trace that has more
 /// than this pays for finding them again.
-const MOST_REMEMBERED: usize = 4096;
+const MAX_ATTRIBUTE_SETS: usize = 4096;
 
 /// Prices operations by a server's parameters.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl CostTable {
                 let table = requests.entry(Symbol::new(&costs.name)).or_default();
                 if table.reply_kilobyte.is_none() {
                     let answer = costs.reply_kilobyte.as_ref();
-                    table.reply_kilobyte = answer.and_then(|it| it.cost(items.clock));
+                    table.reply_kilobyte = answer.and_then(|answer| answer.cost(items.clock));
                 }
                 table.has_first_uses |= costs.first_uses.is_some();
                 table.entries.push(Entry {
@@ -115,8 +115,8 @@ impl CostTable {
     /// What a reply of `bytes` to a request of that name adds to the request's price.
     pub fn answered(&self, request: Symbol, bytes: u64) -> Cost {
         let table = self.requests.get(&request);
-        let each = table.and_then(|it| it.reply_kilobyte);
-        each.map_or_else(Cost::default, |it| it.times(bytes as f64 / 1000.0))
+        let each = table.and_then(|table| table.reply_kilobyte);
+        each.map_or_else(Cost::default, |cost| cost.times(bytes as f64 / 1000.0))
     }
 
     /// How many usual first uses the first use of `operation` is: 1 where that was not measured.
@@ -153,7 +153,7 @@ impl CostTable {
 impl RequestTable {
     /// Finds out which entries price `attributes`, and where that is remembered.
     fn resolve(&mut self, attributes: &Attributes, rules: &Substitutions) -> usize {
-        if self.found.len() >= MOST_REMEMBERED {
+        if self.found.len() >= MAX_ATTRIBUTE_SETS {
             self.found.clear();
             self.resolved.clear();
         }

@@ -44,16 +44,18 @@ impl TransportPrices {
             Some(TransportPrices {
                 clock: Some(clock),
                 wakeup: wakeup.cost(clock)?,
-                wakeup_other_cpu: wakeup_other_cpu.as_ref().and_then(|it| it.cost(clock)),
+                wakeup_other_cpu: wakeup_other_cpu
+                    .as_ref()
+                    .and_then(|measured| measured.cost(clock)),
                 byte_read: byte_read.cost(clock)?,
                 reply: reply.cost(clock)?,
                 flush: flush
                     .as_ref()
-                    .and_then(|it| it.cost(clock))
+                    .and_then(|measured| measured.cost(clock))
                     .unwrap_or_default(),
                 byte_written: byte_written
                     .as_ref()
-                    .and_then(|it| it.cost(clock))
+                    .and_then(|measured| measured.cost(clock))
                     .unwrap_or_default(),
                 event: event.cost(clock)?,
                 sleep: SleepPrices::new(parameters, Some(clock)),

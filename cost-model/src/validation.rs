@@ -49,8 +49,14 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
     }
     let pace = parameters.method.pace.iter();
     if !pace
-        .flat_map(|it| [it.fastest_us, it.mean_us, it.at_us.unwrap_or_default()])
-        .all(|it| is_amount(it.0))
+        .flat_map(|pace| {
+            [
+                pace.fastest_us,
+                pace.mean_us,
+                pace.at_us.unwrap_or_default(),
+            ]
+        })
+        .all(|time| is_amount(time.0))
     {
         return Err(Flaw {
             request: None,
@@ -63,7 +69,7 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
         .method
         .brought
         .as_ref()
-        .is_some_and(|it| !it.is_sound())
+        .is_some_and(|brought| !brought.is_sound())
     {
         return Err(Flaw {
             request: None,
@@ -122,7 +128,10 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     if let Some(row) = entry.row {
         validate_row(row).map_err(|message| (None, format!("row: {message}")))?;
     }
-    let parts = entry.surroundings.iter().flat_map(|it| it.parts());
+    let parts = entry
+        .surroundings
+        .iter()
+        .flat_map(|surroundings| surroundings.parts());
     for (name, part) in parts {
         let wrong = |message| (None, format!("surroundings: {name}: {message}"));
         part.map_or(Ok(()), validate_measured).map_err(wrong)?;

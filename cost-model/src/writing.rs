@@ -25,7 +25,7 @@ impl ServerParameters {
             out.list("after_sleep", transport.after_sleep.iter().map(after_sleep));
             out.list("after_work", transport.after_work.iter().map(after_work));
             let later = transport.deferred.as_ref();
-            out.optional("deferred", later.map(|it| inline(&deferred(it))));
+            out.optional("deferred", later.map(|update| inline(&deferred(update))));
         }
         for entry in &self.requests {
             out.request(entry);
@@ -60,19 +60,23 @@ impl Lines {
         self.line("name", text(&server.name));
         self.optional("executable", server.executable.as_deref().map(text));
         if !server.arguments.is_empty() {
-            let arguments: Vec<String> = server.arguments.iter().map(|it| text(it)).collect();
+            let arguments: Vec<String> = server
+                .arguments
+                .iter()
+                .map(|argument| text(argument))
+                .collect();
             self.line("arguments", format!("[{}]", arguments.join(", ")));
         }
         self.optional("vendor", server.vendor.as_deref().map(text));
-        self.optional("release", server.release.map(|it| it.to_string()));
-        self.optional("depth", server.depth.map(|it| it.to_string()));
+        self.optional("release", server.release.map(|value| value.to_string()));
+        self.optional("depth", server.depth.map(|value| value.to_string()));
         self.optional(
             "screen",
             server
                 .screen
                 .map(|(width, height)| format!("[{width}, {height}]")),
         );
-        self.optional("viewed", server.viewed.map(|it| it.to_string()));
+        self.optional("viewed", server.viewed.map(|value| value.to_string()));
     }
 
     fn host(&mut self, host: &Host) {
@@ -81,7 +85,7 @@ impl Lines {
         }
         self.heading("[host]");
         self.optional("cpu_model", host.cpu_model.as_deref().map(text));
-        self.optional("cpus", host.cpus.map(|it| it.to_string()));
+        self.optional("cpus", host.cpus.map(|value| value.to_string()));
         self.optional("kernel", host.kernel.as_deref().map(text));
     }
 
@@ -95,12 +99,12 @@ impl Lines {
         self.optional("notes", method.notes.as_deref().map(text));
         self.list("references", method.references.iter().map(reference));
         if !method.unmeasured.is_empty() {
-            let names: Vec<String> = method.unmeasured.iter().map(|it| text(it)).collect();
+            let names: Vec<String> = method.unmeasured.iter().map(|name| text(name)).collect();
             self.line("unmeasured", format!("[{}]", names.join(", ")));
         }
-        self.optional("pace", method.pace.as_ref().map(|it| inline(&pace(it))));
+        self.optional("pace", method.pace.as_ref().map(|read| inline(&pace(read))));
         let from = method.brought.as_ref();
-        self.optional("brought", from.map(|it| inline(&brought(it))));
+        self.optional("brought", from.map(|from| inline(&brought(from))));
     }
 
     /// A list of tables, one a line; nothing of an empty one.
@@ -128,26 +132,26 @@ impl Lines {
         );
         self.optional(
             "blank",
-            entry.blank.as_ref().map(|it| {
+            entry.blank.as_ref().map(|blank| {
                 inline(&numbers(&[
-                    ("share", Some(it.share)),
-                    ("spread", it.spread),
+                    ("share", Some(blank.share)),
+                    ("spread", blank.spread),
                 ]))
             }),
         );
         self.optional(
             "row",
-            entry.row.as_ref().map(|it| {
+            entry.row.as_ref().map(|row| {
                 inline(&numbers(&[
-                    ("pixels", Some(it.pixels)),
-                    ("spread", it.spread),
+                    ("pixels", Some(row.pixels)),
+                    ("spread", row.spread),
                 ]))
             }),
         );
         self.optional(
             "surroundings",
-            entry.surroundings.as_ref().map(|it| {
-                let parts = it.parts().into_iter();
+            entry.surroundings.as_ref().map(|surroundings| {
+                let parts = surroundings.parts().into_iter();
                 let written = |(name, part): (&str, Option<&Measured>)| {
                     Some((name.to_owned(), inline(&measured(part?))))
                 };
@@ -155,11 +159,11 @@ impl Lines {
             }),
         );
         let answer = entry.reply_kilobyte.as_ref();
-        self.optional("reply_kilobyte", answer.map(|it| inline(&measured(it))));
+        self.optional("reply_kilobyte", answer.map(|time| inline(&measured(time))));
         self.optional("first_uses", entry.first_uses.map(number));
         self.0.push_str("points = [\n");
-        for it in &entry.points {
-            let _ = writeln!(self.0, "    {},", inline(&point(it)));
+        for one in &entry.points {
+            let _ = writeln!(self.0, "    {},", inline(&point(one)));
         }
         self.0.push_str("]\n");
     }
@@ -184,100 +188,100 @@ fn attribute((name, value): (&String, &AttributeValue)) -> Field {
     (key(name), value)
 }
 
-fn measured(it: &Measured) -> Vec<Field> {
+fn measured(cost: &Measured) -> Vec<Field> {
     let parts = [
-        ("cpu_us", it.cpu_us.map(|time| time.0)),
-        ("wall_us", it.wall_us.map(|time| time.0)),
-        ("spread", it.spread),
+        ("cpu_us", cost.cpu_us.map(|time| time.0)),
+        ("wall_us", cost.wall_us.map(|time| time.0)),
+        ("spread", cost.spread),
     ];
     numbers(&parts)
 }
 
-fn point(it: &Point) -> Vec<Field> {
+fn point(point: &Point) -> Vec<Field> {
     let parts = [
-        ("size", Some(it.size)),
-        ("cpu_us", it.cpu_us.map(|time| time.0)),
-        ("wall_us", it.wall_us.map(|time| time.0)),
-        ("per_second", it.per_second),
-        ("spread", it.spread),
-        ("busy", it.busy),
+        ("size", Some(point.size)),
+        ("cpu_us", point.cpu_us.map(|time| time.0)),
+        ("wall_us", point.wall_us.map(|time| time.0)),
+        ("per_second", point.per_second),
+        ("spread", point.spread),
+        ("busy", point.busy),
     ];
     numbers(&parts)
 }
 
-fn reference(it: &Reference) -> Vec<Field> {
-    let mut fields = vec![("load".to_owned(), text(&it.load))];
+fn reference(reference: &Reference) -> Vec<Field> {
+    let mut fields = vec![("load".to_owned(), text(&reference.load))];
     fields.extend(numbers(&[
-        ("start_us", Some(it.start_us.0)),
-        ("end_us", Some(it.end_us.0)),
-        ("spread", it.spread),
+        ("start_us", Some(reference.start_us.0)),
+        ("end_us", Some(reference.end_us.0)),
+        ("spread", reference.spread),
     ]));
     fields
 }
 
-fn pace(it: &Pace) -> Vec<Field> {
+fn pace(pace: &Pace) -> Vec<Field> {
     numbers(&[
-        ("fastest_us", Some(it.fastest_us.0)),
-        ("mean_us", Some(it.mean_us.0)),
-        ("at_us", it.at_us.map(|it| it.0)),
+        ("fastest_us", Some(pace.fastest_us.0)),
+        ("mean_us", Some(pace.mean_us.0)),
+        ("at_us", pace.at_us.map(|time| time.0)),
     ])
 }
 
-fn brought(it: &Brought) -> Vec<Field> {
-    let factor = |it: &Factor| {
+fn brought(brought: &Brought) -> Vec<Field> {
+    let factor = |factor: &Factor| {
         inline(&numbers(&[
-            ("times", Some(it.times)),
-            ("low", Some(it.low)),
-            ("high", Some(it.high)),
+            ("times", Some(factor.times)),
+            ("low", Some(factor.low)),
+            ("high", Some(factor.high)),
         ]))
     };
     vec![
-        ("from".to_owned(), text(&it.from)),
-        ("requests".to_owned(), factor(&it.requests)),
-        ("wakeups".to_owned(), factor(&it.wakeups)),
+        ("from".to_owned(), text(&brought.from)),
+        ("requests".to_owned(), factor(&brought.requests)),
+        ("wakeups".to_owned(), factor(&brought.wakeups)),
     ]
 }
 
-fn after_sleep(it: &AfterSleep) -> Vec<Field> {
+fn after_sleep(sleep: &AfterSleep) -> Vec<Field> {
     let parts = [
-        ("asleep_us", Some(it.asleep_us.0)),
-        ("wakeup_us", Some(it.wakeup_us.0)),
-        ("first_us", Some(it.first_us.0)),
-        ("connection_us", Some(it.connection_us.0)),
-        ("megapixel_us", it.megapixel_us.map(|time| time.0)),
-        ("spread", it.spread),
+        ("asleep_us", Some(sleep.asleep_us.0)),
+        ("wakeup_us", Some(sleep.wakeup_us.0)),
+        ("first_us", Some(sleep.first_us.0)),
+        ("connection_us", Some(sleep.connection_us.0)),
+        ("megapixel_us", sleep.megapixel_us.map(|time| time.0)),
+        ("spread", sleep.spread),
     ];
     numbers(&parts)
 }
 
-fn after_work(it: &AfterWork) -> Vec<Field> {
+fn after_work(work: &AfterWork) -> Vec<Field> {
     let parts = [
-        ("worked_us", Some(it.worked_us.0)),
-        ("wakeup_us", Some(it.wakeup_us.0)),
-        ("first_us", Some(it.first_us.0)),
-        ("connection_us", Some(it.connection_us.0)),
-        ("spread", it.spread),
+        ("worked_us", Some(work.worked_us.0)),
+        ("wakeup_us", Some(work.wakeup_us.0)),
+        ("first_us", Some(work.first_us.0)),
+        ("connection_us", Some(work.connection_us.0)),
+        ("spread", work.spread),
     ];
     numbers(&parts)
 }
 
-fn deferred(it: &Deferred) -> Vec<Field> {
+fn deferred(update: &Deferred) -> Vec<Field> {
     let parts = [
-        ("interval_us", Some(it.interval_us.0)),
-        ("update_us", Some(it.update_us.0)),
-        ("pixel_us", Some(it.pixel_us.0)),
-        ("same_us", it.same_us.map(|time| time.0)),
-        ("smooth_us", it.smooth_us.map(|time| time.0)),
-        ("first_us", it.first_us.map(|time| time.0)),
-        ("box_us", it.box_us.map(|time| time.0)),
-        ("wait_us", it.wait_us.map(|time| time.0)),
-        ("join_us", it.join_us.map(|time| time.0)),
-        ("join_box_us", it.join_box_us.map(|time| time.0)),
-        ("copied_us", it.copied_us.map(|time| time.0)),
-        ("copied_box_us", it.copied_box_us.map(|time| time.0)),
-        ("chill", it.chill),
-        ("busy_us", it.busy_us.map(|time| time.0)),
-        ("spread", it.spread),
+        ("interval_us", Some(update.interval_us.0)),
+        ("update_us", Some(update.update_us.0)),
+        ("pixel_us", Some(update.pixel_us.0)),
+        ("same_us", update.same_us.map(|time| time.0)),
+        ("smooth_us", update.smooth_us.map(|time| time.0)),
+        ("first_us", update.first_us.map(|time| time.0)),
+        ("box_us", update.box_us.map(|time| time.0)),
+        ("wait_us", update.wait_us.map(|time| time.0)),
+        ("join_us", update.join_us.map(|time| time.0)),
+        ("join_box_us", update.join_box_us.map(|time| time.0)),
+        ("copied_us", update.copied_us.map(|time| time.0)),
+        ("copied_box_us", update.copied_box_us.map(|time| time.0)),
+        ("chill", update.chill),
+        ("busy_us", update.busy_us.map(|time| time.0)),
+        ("spread", update.spread),
     ];
     numbers(&parts)
 }

@@ -27,7 +27,11 @@ fn read(text: &str) -> Result<ServerParameters, String> {
 #[test]
 fn the_papers_figure_is_read() {
     let sun = read(FIGURE).unwrap();
-    let names: Vec<_> = sun.requests.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<_> = sun
+        .requests
+        .iter()
+        .map(|request| request.name.as_str())
+        .collect();
     assert_eq!(names, ["CreateWindow", "PolyLine", "PolyLine", "PolyText8"]);
     let copy = &sun.requests[1];
     assert_eq!(copy.attributes["linewidth"], AttributeValue::Number(0));
@@ -38,7 +42,7 @@ fn the_papers_figure_is_read() {
     let points: Vec<_> = copy
         .points
         .iter()
-        .map(|it| (it.size, it.per_second))
+        .map(|point| (point.size, point.per_second))
         .collect();
     assert_eq!(points, [(100.0, Some(19161.61)), (300.0, Some(10428.97))]);
     assert_eq!(ServerParameters::from_toml(&sun.to_toml()), Ok(sun));

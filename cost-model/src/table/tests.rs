@@ -2,7 +2,7 @@
 
 use x11prof_session::{Effect, Operation, Value};
 
-use super::{CostTable, MOST_REMEMBERED};
+use super::{CostTable, MAX_ATTRIBUTE_SETS};
 use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitutions, built_in};
 
 fn operation(text: &str, size: f64) -> Operation {
@@ -221,11 +221,11 @@ fn several_items_without_a_fixed_part_are_one_item() {
 fn what_is_remembered_is_bounded_and_changes_no_price() {
     let mut table = table("sun4-ipc");
     let first = table.price(&operation("PolyText8 fontname=6x13 depth=0", 8.0));
-    for depth in 1..=MOST_REMEMBERED + 10 {
+    for depth in 1..=MAX_ATTRIBUTE_SETS + 10 {
         let text = format!("PolyText8 fontname=6x13 depth={depth}");
         assert_eq!(table.price(&operation(&text, 8.0)), first);
     }
-    assert!(table.requests[&"PolyText8".into()].found.len() <= MOST_REMEMBERED);
+    assert!(table.requests[&"PolyText8".into()].found.len() <= MAX_ATTRIBUTE_SETS);
 }
 
 #[test]

@@ -7,29 +7,43 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     for (name, measured) in transport.parts() {
         validate_measured(measured).map_err(|message| format!("{name}: {message}"))?;
     }
-    let sleeps = transport.after_sleep.iter().map(|it| {
-        let pixels = it.megapixel_us.unwrap_or_default();
-        let costs = [it.wakeup_us, it.first_us, it.connection_us, pixels];
-        (it.asleep_us, costs, it.spread)
+    let sleeps = transport.after_sleep.iter().map(|sleep| {
+        let pixels = sleep.megapixel_us.unwrap_or_default();
+        let costs = [sleep.wakeup_us, sleep.first_us, sleep.connection_us, pixels];
+        (sleep.asleep_us, costs, sleep.spread)
     });
     validate_after("after_sleep", sleeps)?;
-    let work = transport.after_work.iter().map(|it| {
-        let costs = [it.wakeup_us, it.first_us, it.connection_us];
-        (it.worked_us, costs, it.spread)
+    let work = transport.after_work.iter().map(|work| {
+        let costs = [work.wakeup_us, work.first_us, work.connection_us];
+        (work.worked_us, costs, work.spread)
     });
     validate_after("after_work", work)?;
-    if let Some(it) = transport.deferred {
-        let times = [it.interval_us, it.update_us, it.pixel_us].map(Some);
-        let more = [it.same_us, it.smooth_us, it.first_us, it.busy_us];
-        let boxes = [it.box_us, it.wait_us, it.join_us, it.join_box_us];
+    if let Some(update) = transport.deferred {
+        let times = [update.interval_us, update.update_us, update.pixel_us].map(Some);
+        let more = [
+            update.same_us,
+            update.smooth_us,
+            update.first_us,
+            update.busy_us,
+        ];
+        let boxes = [
+            update.box_us,
+            update.wait_us,
+            update.join_us,
+            update.join_box_us,
+        ];
         let times = times
             .into_iter()
             .chain(more)
             .chain(boxes)
-            .chain([it.copied_us, it.copied_box_us])
+            .chain([update.copied_us, update.copied_box_us])
             .flatten()
             .map(|time| time.0);
-        if !times.chain(it.chill).chain(it.spread).all(is_amount) {
+        if !times
+            .chain(update.chill)
+            .chain(update.spread)
+            .all(is_amount)
+        {
             return Err("deferred: a time or a spread is a number that is not negative".to_owned());
         }
     }
