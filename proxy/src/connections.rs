@@ -44,7 +44,7 @@ struct Open {
 
 /// How many connections may wait for their setups. Whoever can reach the socket can be one of them,
 /// without a cookie, and each takes a descriptor and a thread.
-const MOST_AWAITED: usize = 256;
+const MAX_AWAITED_SETUPS: usize = 256;
 /// A setup that has taken this long is no busy client's.
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -69,9 +69,9 @@ impl Connections {
     pub(crate) fn has_room(&self, is_local: bool) -> bool {
         // Strangers, who can come by TCP alone, leave some to this machine's.
         let most = if is_local {
-            MOST_AWAITED
+            MAX_AWAITED_SETUPS
         } else {
-            MOST_AWAITED / 2
+            MAX_AWAITED_SETUPS / 2
         };
         let mut state = self.state();
         let State { awaited, open, .. } = &mut *state;
@@ -192,11 +192,11 @@ mod tests {
     #[test]
     fn connections_that_wait_for_their_setups_are_few() {
         let connections = Connections::default();
-        let open: Vec<_> = (0..MOST_AWAITED)
+        let open: Vec<_> = (0..MAX_AWAITED_SETUPS)
             .map(|n| (connections.has_room(n % 2 == 0), connections.open()))
             .collect();
         let taken = open.iter().filter(|(room, _)| *room).count();
-        assert_eq!(taken, MOST_AWAITED / 2 + MOST_AWAITED / 4);
+        assert_eq!(taken, MAX_AWAITED_SETUPS / 2 + MAX_AWAITED_SETUPS / 4);
         assert!(!connections.has_room(true) && !connections.has_room(false));
         connections.introduced(open[0].1);
         connections.introduced(open[0].1);

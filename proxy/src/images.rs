@@ -106,7 +106,7 @@ pub(crate) struct ImageReplies {
 }
 
 /// How many images a client may await; of more, the oldest are forgotten.
-const MOST_AWAITED: usize = 1 << 16;
+const MAX_AWAITED_IMAGES: usize = 1 << 16;
 
 impl ImageReplies {
     /// A request went by.
@@ -114,7 +114,7 @@ impl ImageReplies {
     pub(crate) fn requested(&mut self, answer: Option<Body>) {
         self.requests += 1;
         if let Some(body) = answer {
-            if self.awaited.len() == MOST_AWAITED {
+            if self.awaited.len() == MAX_AWAITED_IMAGES {
                 self.awaited.pop_front();
             }
             self.awaited.push_back((self.requests, body));
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn what_is_awaited_is_bounded() {
         let mut images = ImageReplies::default();
-        (0..MOST_AWAITED + 10).for_each(|_| images.requested(Some(Body::Image)));
-        assert_eq!(images.awaited.len(), MOST_AWAITED);
+        (0..MAX_AWAITED_IMAGES + 10).for_each(|_| images.requested(Some(Body::Image)));
+        assert_eq!(images.awaited.len(), MAX_AWAITED_IMAGES);
     }
 
     #[test]

@@ -35,7 +35,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(45);
 const TWO_WRITES: (usize, Duration) = (16, Duration::from_secs(2));
 /// Bytes grow until they take this long, or are so many.
 const LONG_ENOUGH: Duration = Duration::from_millis(300);
-const MOST_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 32 << 20;
 /// Bytes of a long NoOperation, the longest that needs no extension.
 const LONG_REQUEST: usize = 4 * 65_535;
 /// The side of the pixmap: 256 kB at 32 bits a pixel.
@@ -259,7 +259,7 @@ impl Probe {
             transfer(self, times)?;
             let took = length(between(sent));
             let all = bytes * times;
-            if u128::from(took) >= LONG_ENOUGH.as_nanos() || 2 * all > MOST_BYTES {
+            if u128::from(took) >= LONG_ENOUGH.as_nanos() || 2 * all > MAX_BYTES {
                 return Ok(Transfer {
                     bytes: all as u64,
                     took_ns: took,

@@ -17,7 +17,7 @@ use rustix::net::{
 use rustix::time::Timespec;
 
 /// The most descriptors that one message can carry (SCM_MAX_FD of the kernel).
-const MOST_FDS: usize = 253;
+const MAX_FDS: usize = 253;
 
 /// A connected stream socket, Unix or TCP.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Socket {
     /// Reads into `room` what is there: how many bytes, none at the end of the stream, and the
     /// descriptors that came with them.
     pub(crate) fn receive(&self, room: &mut [u8], wait: Wait) -> io::Result<(usize, Vec<OwnedFd>)> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC
             | match wait {
@@ -91,7 +91,7 @@ impl Socket {
 
     /// Writes bytes, with the descriptors at the first of them. How many bytes were written.
     pub(crate) fn send(&self, bytes: &[u8], fds: &[OwnedFd], wait: Wait) -> io::Result<usize> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
         if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&fds)) {

@@ -26,7 +26,7 @@ pub(crate) fn is_viewed(pid: u32, executable: &str) -> Option<bool> {
         };
         let link = link.to_string_lossy();
         let inode = link.strip_prefix("socket:[");
-        inodes.extend(inode.and_then(|it| Some(it.strip_suffix(']')?.to_owned())));
+        inodes.extend(inode.and_then(|name| Some(name.strip_suffix(']')?.to_owned())));
     }
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/net/{name}"));
     let unix = read("unix").unwrap_or_default();
@@ -43,7 +43,7 @@ fn by_unix(table: &str, inodes: &[String]) -> bool {
         else {
             return false;
         };
-        *state == CONNECTED && !path.contains(X11) && inodes.iter().any(|it| it == inode)
+        *state == CONNECTED && !path.contains(X11) && inodes.iter().any(|known| known == inode)
     })
 }
 
@@ -56,7 +56,7 @@ fn by_tcp(table: &str, inodes: &[String]) -> bool {
         if let (Some(local), Some(state), Some(inode)) = (words.get(1), words.get(3), words.get(9))
             && let Some((_, port)) = local.rsplit_once(':')
             && let Ok(port) = u16::from_str_radix(port, 16)
-            && inodes.iter().any(|it| it == inode)
+            && inodes.iter().any(|known| known == inode)
         {
             own.push((port, *state));
         }
