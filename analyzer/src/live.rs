@@ -124,7 +124,10 @@ mod tests {
         trace.wait(10).client_sends(&[no_operation(1)]);
         let mut live = LiveProfile::new(&parameters("1.0"), &rules);
         let report = |live: &mut LiveProfile| live.report("it", &Network::NONE, true);
-        trace.records.iter().for_each(|it| live.feed(it.clone()));
+        trace
+            .records
+            .iter()
+            .for_each(|record| live.feed(record.clone()));
         live.end();
         let before = report(&mut live);
         assert_eq!((before.total.count, before.total.server_ms), (1, 0.001));

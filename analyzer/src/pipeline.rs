@@ -15,7 +15,7 @@ use crate::switches_first::switches_first;
 
 /// Connections followed at once, at most. An X server takes 2048 clients at most
 /// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
-const MOST_CONNECTIONS: usize = 4096;
+const MAX_CONNECTIONS: usize = 4096;
 
 /// What an analysis gets to see, in the order of the trace.
 #[derive(Debug, Clone, Copy)]
@@ -208,7 +208,7 @@ impl Pipeline {
     }
 
     fn open(&mut self, connection: ConnectionId) {
-        if self.clients.len() < MOST_CONNECTIONS {
+        if self.clients.len() < MAX_CONNECTIONS {
             self.clients.insert(connection, Client::new());
         }
     }

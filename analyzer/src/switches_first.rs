@@ -16,8 +16,8 @@ use x11prof_trace::{Reader, Record, TraceError};
 /// work is lost to prices, where longer waiting would hold more of a trace that has none.
 const LATE: u64 = 50_000_000;
 /// Bytes and records that wait at most.
-const MOST_BYTES: usize = 4 << 20;
-const MOST_RECORDS: usize = 1 << 14;
+const MAX_BYTES: usize = 4 << 20;
+const MAX_RECORDS: usize = 1 << 14;
 
 /// Hands all that `reader` has to `on`, until that breaks off; on an error, what came before it.
 pub(crate) fn switches_first<R: io::Read>(
@@ -59,7 +59,7 @@ impl SwitchesFirst {
     pub(crate) fn put(&mut self, record: Record, on: &mut impl FnMut(&Record)) {
         let now = match &record {
             Record::Schedule(switches) => {
-                let last = switches.iter().map(|it| it.time.as_nanos()).max();
+                let last = switches.iter().map(|switch| switch.time.as_nanos()).max();
                 self.told = self.told.max(last.unwrap_or_default());
                 on(&record);
                 self.hand_on(0, on);
@@ -85,7 +85,7 @@ impl SwitchesFirst {
     fn hand_on(&mut self, late: u64, on: &mut impl FnMut(&Record)) {
         let known = self.told.max(late);
         while let Some((time, _)) = self.records.front() {
-            let full = self.bytes > MOST_BYTES || self.records.len() > MOST_RECORDS;
+            let full = self.bytes > MAX_BYTES || self.records.len() > MAX_RECORDS;
             if *time > known && !full {
                 return;
             }
@@ -108,7 +108,7 @@ fn size(record: &Record) -> usize {
 mod tests {
     use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
 
-    use super::{LATE, MOST_RECORDS, SwitchesFirst};
+    use super::{LATE, MAX_RECORDS, SwitchesFirst};
 
     fn at(millis: u64) -> Record {
         let time = Timestamp::from_nanos(millis * 1_000_000);
@@ -151,7 +151,7 @@ mod tests {
     fn without_switches_they_wait_a_while() {
         let late = LATE / 1_000_000;
         assert_eq!(order(vec![at(1), at(2), at(1 + late)]), [1]);
-        let many = order(vec![at(1); MOST_RECORDS + 3]);
+        let many = order(vec![at(1); MAX_RECORDS + 3]);
         assert_eq!(many.len(), 3);
     }
 }

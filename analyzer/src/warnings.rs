@@ -5,7 +5,7 @@ use x11prof_cost_model::{Doubt, FastMap};
 use x11prof_protocol::Symbol;
 
 /// Different warnings kept at most; a trace made to have more gets the rest under no name.
-const MOST: usize = 10_000;
+const MAX_WARNINGS: usize = 10_000;
 
 /// What a warning is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ impl Warnings {
     }
 
     fn count(&mut self, mut key: Key) {
-        if self.0.len() >= MOST && !self.0.contains_key(&key) {
+        if self.0.len() >= MAX_WARNINGS && !self.0.contains_key(&key) {
             key = Key {
                 kind: key.kind,
                 request: None,

@@ -13,7 +13,7 @@ const FEWEST: u64 = 5;
 /// A pause of more than so many frames ends a burst.
 const PAUSE: u64 = 2;
 /// Bursts kept at most, and clients followed.
-const MOST: usize = 1000;
+const MAX_BURSTS: usize = 1000;
 
 /// A burst of one client, times in nanoseconds.
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ impl Bursts {
             burst.total = burst.total.saturating_add(latency);
             return;
         }
-        if self.open.len() >= MOST && !self.open.contains_key(&episode.client) {
+        if self.open.len() >= MAX_BURSTS && !self.open.contains_key(&episode.client) {
             return;
         }
         let burst = Burst {
@@ -85,7 +85,7 @@ impl Bursts {
     }
 
     fn found(&mut self, burst: Burst) {
-        if burst.frames >= FEWEST && self.found.len() < MOST {
+        if burst.frames >= FEWEST && self.found.len() < MAX_BURSTS {
             self.found.push(burst);
         }
     }

@@ -19,7 +19,7 @@ use crate::pipeline::{Observation, Seen};
 /// How late switches may be, in nanoseconds.
 const SETTLING: u64 = 250_000_000;
 /// Happenings held back at most.
-const MOST: usize = 1 << 17;
+const MAX_HELD: usize = 1 << 17;
 
 /// Turns observations into happenings.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ impl Collector {
             }
             Observation::Lost(_) | Observation::Closed { .. } => {}
         }
-        let until = if self.held.len() > MOST {
+        let until = if self.held.len() > MAX_HELD {
             u64::MAX
         } else {
             self.newest.saturating_sub(SETTLING)

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 /// Stretches apart from each other that may still grow, at most: those before them are settled.
-const MOST_OPEN: usize = 4096;
+const MAX_OPEN: usize = 4096;
 /// Stretches kept one by one at most: the longest.
-const MOST_KEPT: usize = 1000;
+const MAX_STRETCHES: usize = 1000;
 
 /// A stretch of time, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,16 +41,16 @@ impl Covered {
         }
         self.open.insert(start, end);
         self.total += end - start;
-        if self.open.len() > MOST_OPEN
+        if self.open.len() > MAX_OPEN
             && let Some((start, end)) = self.open.pop_first()
         {
             self.until = end;
             let length = end - start;
             let stretch = Stretch { length, start };
             self.settled.push(stretch);
-            if self.settled.len() > 2 * MOST_KEPT {
+            if self.settled.len() > 2 * MAX_STRETCHES {
                 self.settled.sort_unstable_by(|a, b| b.cmp(a));
-                self.settled.truncate(MOST_KEPT);
+                self.settled.truncate(MAX_STRETCHES);
             }
             return Some(stretch);
         }
@@ -75,7 +75,7 @@ impl Covered {
         let settled = self.settled.iter().copied();
         let mut all: Vec<Stretch> = settled.chain(self.unsettled()).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
-        all.truncate(MOST_KEPT);
+        all.truncate(MAX_STRETCHES);
         all.sort_unstable_by_key(|stretch| stretch.start);
         all
     }
@@ -83,7 +83,7 @@ impl Covered {
 
 #[cfg(test)]
 mod tests {
-    use super::{Covered, MOST_OPEN};
+    use super::{Covered, MAX_OPEN};
 
     #[test]
     fn what_overlaps_counts_once() {
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn many_are_settled_and_still_counted() {
         let mut covered = Covered::default();
-        let many = 3 * MOST_OPEN as u64;
+        let many = 3 * MAX_OPEN as u64;
         (0..many).for_each(|n| {
             covered.add(10 * n, 10 * n + 4);
         });

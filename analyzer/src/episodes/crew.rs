@@ -11,9 +11,9 @@ use x11prof_trace::{Switch, SwitchKind};
 use super::happening::{Place, Wait};
 
 /// Threads followed at most.
-const MOST: usize = 512;
+const MAX_THREADS: usize = 512;
 /// Places that are known of a thread, at most.
-const MOST_PLACES: usize = 8;
+const MAX_PLACES: usize = 8;
 /// A thread that never polls and was seen so often in one place may wait for work there.
 const OFTEN: u32 = 3;
 /// A thread speaks for the client if at least one in so many of its latest reads or writes is its own.
@@ -134,7 +134,7 @@ impl Member {
     fn seen(&mut self, place: Place) {
         self.wait = Some(place);
         if !self.places.iter().any(|one| one.place == place) {
-            if self.places.len() >= MOST_PLACES {
+            if self.places.len() >= MAX_PLACES {
                 // The one that is known least of.
                 let least = self.places.iter().enumerate();
                 let least = least.min_by_key(|(_, one)| (one.woke, one.seen));
@@ -246,11 +246,11 @@ impl Crew {
     /// A switch of any thread of the process; of one that runs after a wait, that wait.
     pub(crate) fn switch(&mut self, switch: &Switch) -> Option<Woken> {
         let time = switch.time.as_nanos();
-        if self.threads.len() >= MOST && !self.threads.contains_key(&switch.tid) {
+        if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&switch.tid) {
             let speak: Vec<u32> = self.speakers().map(|(tid, _)| tid).collect();
             self.threads
                 .retain(|tid, one| one.now != Together::Blocked || speak.contains(tid));
-            if self.threads.len() >= MOST {
+            if self.threads.len() >= MAX_THREADS {
                 return None;
             }
         }

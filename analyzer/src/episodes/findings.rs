@@ -19,9 +19,9 @@ use super::tree::Tree;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
-const MOST_KEPT: usize = 10_000;
+const MAX_EPISODES: usize = 10_000;
 /// Client names kept at most.
-const MOST_NAMES: usize = 10_000;
+const MAX_NAMES: usize = 10_000;
 
 /// Sums over the episodes of one trigger.
 #[derive(Debug, Clone, Default)]
@@ -129,10 +129,10 @@ impl Findings {
     }
 
     pub(crate) fn opened(&mut self, time: Timestamp, opened: &Opened) {
-        if self.connected.len() < MOST_NAMES {
+        if self.connected.len() < MAX_NAMES {
             self.connected.insert(opened.connection, time);
         }
-        if self.names.len() < MOST_NAMES {
+        if self.names.len() < MAX_NAMES {
             let name = match &opened.name {
                 Some(name) => format!("{name} (client {})", opened.connection.0),
                 None => format!("client {}", opened.connection.0),
@@ -141,7 +141,7 @@ impl Findings {
         }
         self.series.begin(time.as_nanos());
         if let Some(pid) = opened.pid
-            && self.processes.len() < MOST_NAMES
+            && self.processes.len() < MAX_NAMES
             && self.wanted_client(opened.connection)
         {
             self.processes.entry(pid).or_insert(Whose::Client);
@@ -236,7 +236,7 @@ impl Findings {
             return true;
         };
         let names = [episode.landmark, episode.group];
-        if self.landmarks_seen.len() < MOST_NAMES {
+        if self.landmarks_seen.len() < MAX_NAMES {
             self.landmarks_seen.extend(names);
         }
         names.iter().any(|name| holds(name.as_str(), wanted))
@@ -305,7 +305,7 @@ impl Findings {
         self.long.add(start, latency, long, perceptible);
         self.kept
             .insert((latency, Reverse(self.number)), episode.clone());
-        if self.kept.len() > self.options.worst.unwrap_or(MOST_KEPT).min(MOST_KEPT) {
+        if self.kept.len() > self.options.worst.unwrap_or(MAX_EPISODES).min(MAX_EPISODES) {
             self.kept.pop_first();
             self.omitted += 1;
         }

@@ -13,9 +13,9 @@ use super::server::ServerActivity;
 use crate::activity::runnable::Runnable;
 
 /// Connections followed at once, at most.
-const MOST_CLIENTS: usize = 4096;
+const MAX_CLIENTS: usize = 4096;
 /// Processes whose capture is known, at most.
-const MOST_PROCESSES: usize = 1 << 14;
+const MAX_PROCESSES: usize = 1 << 14;
 
 /// A client, up to its last step.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Follower {
                 }
             }
             Happening::Captured { pid, switches } => {
-                if self.captured.len() < MOST_PROCESSES {
+                if self.captured.len() < MAX_PROCESSES {
                     self.captured.insert(*pid, *switches);
                 }
                 if *switches {
@@ -185,7 +185,7 @@ impl Follower {
     }
 
     fn opened(&mut self, time: u64, id: ConnectionId, pid: Option<u32>) {
-        if self.clients.len() >= MOST_CLIENTS {
+        if self.clients.len() >= MAX_CLIENTS {
             return;
         }
         // Only of a server on this machine is the process known.

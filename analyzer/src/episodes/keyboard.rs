@@ -13,7 +13,7 @@ use super::keysyms::keysym_name;
 use crate::pipeline::Seen;
 
 /// Questions kept until they are answered.
-const MOST_PENDING: usize = 1024;
+const MAX_PENDING: usize = 1024;
 /// XkbGetMap's reply: the fixed part.
 const MAP: usize = 40;
 /// Its bits of `present` (XKB protocol, SETofMAPPART).
@@ -34,7 +34,7 @@ impl Keyboard {
         match seen.message {
             Message::Request(request) if request.name.as_str() == "GetKeyboardMapping" => {
                 if let Some(first) = Body::of(request).u8(0)
-                    && self.pending.len() < MOST_PENDING
+                    && self.pending.len() < MAX_PENDING
                 {
                     let question = (seen.connection, request.sequence);
                     self.pending.insert(question, first);

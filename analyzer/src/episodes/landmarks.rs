@@ -9,7 +9,7 @@ use super::episode::{Episode, Owner, Parts, Trigger};
 use crate::statistics::distribution::Distribution;
 
 /// Landmarks told apart at most; those after them are one.
-const MOST: usize = 2000;
+const MAX_LANDMARKS: usize = 2000;
 
 /// The episodes of one landmark, in nanoseconds.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
 impl Landmarks {
     /// Adds an episode to the landmark or the group `name`.
     pub(crate) fn add(&mut self, name: Symbol, episode: &Episode, perceptible: bool) {
-        let full = self.0.len() >= MOST && !self.0.contains_key(&name);
+        let full = self.0.len() >= MAX_LANDMARKS && !self.0.contains_key(&name);
         let name = if full { Symbol::new("(others)") } else { name };
         let landmark = self.0.entry(name).or_insert_with(|| Landmark {
             trigger: episode.trigger,

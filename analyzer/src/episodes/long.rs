@@ -9,7 +9,7 @@ pub(crate) const THRESHOLDS: [f64; 4] = [50.0, 100.0, 150.0, 200.0];
 pub(crate) const EDGES: [f64; 7] = [0.0, 3.0, 10.0, 50.0, 100.0, 200.0, 1000.0];
 
 /// Episodes whose beginnings are kept, at most.
-const MOST: usize = 1 << 16;
+const MAX_STARTS: usize = 1 << 16;
 
 /// Long episodes, and all of them by class.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Long {
     /// threshold, `perceptible` if over its own.
     pub(crate) fn add(&mut self, start: u64, latency: u64, long: bool, perceptible: bool) {
         let ms = latency as f64 / 1e6;
-        if (long || perceptible || ms > THRESHOLDS[0]) && self.long.len() < MOST {
+        if (long || perceptible || ms > THRESHOLDS[0]) && self.long.len() < MAX_STARTS {
             self.long.push((start, latency, perceptible));
         }
         let class = EDGES.iter().rposition(|edge| ms >= *edge).unwrap_or(0);

@@ -13,7 +13,7 @@ use super::kinds::Kinds;
 use super::tree::Tree;
 
 /// Children kept of an episode.
-const MOST: usize = 64;
+const MAX_CHILDREN: usize = 64;
 /// Children within children; deeper ones count as this deep.
 const DEEPEST: usize = 8;
 /// Shorter children are their parent's: they would print as 0.0 ms.
@@ -21,7 +21,7 @@ const SHORTEST_CHILD: u64 = 1_000_000;
 /// Shorter waits are none: LiLa's filter, 3 ms.
 const SHORTEST_WAIT: u64 = 3_000_000;
 /// Requests whose round trips are told apart in an episode.
-const MOST_ASKED: usize = 32;
+const MAX_REQUESTS: usize = 32;
 
 #[derive(Debug, Clone)]
 struct Node {
@@ -103,7 +103,7 @@ impl Outline {
             let same = |last: &&mut (usize, Symbol, u64)| (last.0, last.1) == (now, request);
             if let Some((.., length)) = asked.last_mut().filter(same) {
                 *length += nanos;
-            } else if asked.len() < 4 * MOST_ASKED {
+            } else if asked.len() < 4 * MAX_REQUESTS {
                 asked.push((now, request, nanos));
             }
         }
@@ -113,7 +113,7 @@ impl Outline {
         let now = self.now();
         if let Some((cause, length)) = self.pending.wait.take()
             && length >= SHORTEST_WAIT
-            && self.pending.waited.len() < MOST
+            && self.pending.waited.len() < MAX_CHILDREN
         {
             self.pending.waited.push((now, cause));
         }
@@ -134,7 +134,7 @@ impl Outline {
             self.nodes[at].tree.asks(request);
             if let Some((_, sum)) = self.asked.iter_mut().find(|(of, _)| *of == request) {
                 *sum = sum.saturating_add(nanos);
-            } else if self.asked.len() < MOST_ASKED {
+            } else if self.asked.len() < MAX_REQUESTS {
                 self.asked.push((request, nanos));
             }
         }
@@ -149,7 +149,7 @@ impl Outline {
 
     /// It has to handle an event of its own doing, which answers the request of this number.
     pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
-        if self.nodes.len() > MOST {
+        if self.nodes.len() > MAX_CHILDREN {
             return;
         }
         // The innermost of those that are being handled that had sent a request by then.

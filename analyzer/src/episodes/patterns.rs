@@ -11,9 +11,9 @@ use super::tree::Tree;
 use crate::statistics::distribution::Distribution;
 
 /// Patterns told apart at most; those after them are one.
-const MOST: usize = 500;
+const MAX_PATTERNS: usize = 500;
 /// Locations told apart in a pattern; what is elsewhere counts with its like.
-const MOST_LOCATIONS: usize = 64;
+const MAX_LOCATIONS: usize = 64;
 
 /// Which episodes of a pattern are perceptible (LagAlyzer).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Pattern {
         }
         self.parts.merge(&episode.parts);
         for (location, nanos) in Location::of(episode) {
-            let full = self.locations.len() >= MOST_LOCATIONS;
+            let full = self.locations.len() >= MAX_LOCATIONS;
             let location = match location {
                 known if !full || self.locations.contains_key(&known) => known,
                 other => other.like(),
@@ -133,7 +133,7 @@ impl Patterns {
         let at = self.numbers.get(&episode.tree).copied();
         let pattern = match at {
             Some(at) => self.list.get_mut(at)?,
-            None if self.list.len() < MOST => {
+            None if self.list.len() < MAX_PATTERNS => {
                 let tree = episode.tree.clone();
                 self.numbers.insert(tree.clone(), self.list.len());
                 let number = self.list.len() as u64 + 1;

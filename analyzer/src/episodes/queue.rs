@@ -7,7 +7,7 @@ use super::happening::About;
 use super::stimulus::{Shape, Stimulus};
 
 /// Stimuli that wait at most; those after them are handled with the last one.
-const MOST: usize = 1024;
+const MAX_STIMULI: usize = 1024;
 
 /// A stimulus that its client has not begun with, times in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +76,7 @@ impl Queue {
 
     /// Whether `stimulus` is one with another that waits, the last or what it releases; it is then counted there.
     pub(crate) fn takes(&mut self, stimulus: &Stimulus) -> bool {
-        let full = self.0.len() >= MOST;
+        let full = self.0.len() >= MAX_STIMULI;
         let press = self
             .0
             .iter()

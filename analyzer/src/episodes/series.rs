@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use x11prof_trace::{Switch, SwitchKind};
 
 /// Steps at most: twice as long ones take their place when there are more.
-const MOST_STEPS: usize = 1000;
+const MAX_STEPS: usize = 1000;
 /// The first length of a step, in nanoseconds: the paper's.
 const FIRST_STEP: u64 = 1_000_000;
 
@@ -82,7 +82,7 @@ impl Series {
 
     fn step(&mut self, time: u64) -> usize {
         let since = time.saturating_sub(*self.origin.get_or_insert(time));
-        while since / self.length >= MOST_STEPS as u64 {
+        while since / self.length >= MAX_STEPS as u64 {
             self.length = self.length.saturating_mul(2);
             for at in 0..self.steps.len().div_ceil(2) {
                 let mut step = self.steps[2 * at];
@@ -173,7 +173,7 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIRST_STEP, MOST_STEPS, Series, Whose};
+    use super::{FIRST_STEP, MAX_STEPS, Series, Whose};
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         }
         let (origin, length, steps) = series.steps();
         assert_eq!((origin, length), (500, 16 * FIRST_STEP));
-        assert!(steps.len() <= MOST_STEPS);
+        assert!(steps.len() <= MAX_STEPS);
         assert_eq!(steps.iter().map(|step| step.waits).sum::<u64>(), sum);
         assert_eq!(steps.iter().map(|step| step.episodes).sum::<u64>(), 5000);
         assert_eq!(steps.iter().map(|step| step.longest).max(), Some(4999));

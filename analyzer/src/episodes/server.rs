@@ -14,7 +14,7 @@ const WAKES_WITHIN: u64 = 10_000_000;
 /// A server that stops this soon after something was sent may not have got it yet.
 const ON_THE_WAY: u64 = 100_000;
 /// Episodes that wait for the server at most.
-const MOST_WAITING: usize = 4096;
+const MAX_WAITING: usize = 4096;
 
 /// The server's processor, and episodes whose last drawing it may be busy with.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl ServerActivity {
 
     /// Takes an episode whose client ended it at `end`.
     pub(crate) fn finish(&mut self, episode: Episode, end: u64) {
-        if self.waiting.len() == MOST_WAITING {
+        if self.waiting.len() == MAX_WAITING {
             self.waiting.pop_front();
         }
         self.waiting.push_back((episode, end));

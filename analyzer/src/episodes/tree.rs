@@ -12,7 +12,7 @@ use super::cause::Cause;
 use super::kinds::Kinds;
 
 /// Requests whose replies a node tells apart, at most.
-const MOST_ASKED: usize = 16;
+const MAX_REQUESTS: usize = 16;
 
 /// A set of causes of waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -73,7 +73,7 @@ impl Tree {
     /// It waits for the reply to a request of this name.
     pub(crate) fn asks(&mut self, request: Symbol) {
         if let Err(at) = self.asked.binary_search(&request)
-            && self.asked.len() < MOST_ASKED
+            && self.asked.len() < MAX_REQUESTS
         {
             self.asked.insert(at, request);
         }

@@ -16,11 +16,11 @@ use crate::pipeline::{Observation, Seen};
 use crate::warnings::{Warning, WarningKind};
 
 /// Connections listed at most; those after them are only counted.
-const MOST_LISTED: usize = 10_000;
+const MAX_CONNECTIONS: usize = 10_000;
 /// Processes whose CPU clocks are followed at most.
-const MOST_PROCESSES: usize = 10_000;
+const MAX_PROCESSES: usize = 10_000;
 /// Troubles listed at most.
-const MOST_TROUBLES: usize = 100;
+const MAX_TROUBLES: usize = 100;
 
 /// A connection of the trace.
 #[derive(Debug, Clone, Default)]
@@ -137,10 +137,10 @@ impl Facts {
                 self.open.remove(connection);
             }
             Control::CpuTime(reading) => self.cpu_time(reading),
-            Control::Trouble { what } if self.troubles.len() < MOST_TROUBLES => {
+            Control::Trouble { what } if self.troubles.len() < MAX_TROUBLES => {
                 self.troubles.push(what.clone());
             }
-            Control::Tried { fix, requests } if self.tried.len() < MOST_TROUBLES => {
+            Control::Tried { fix, requests } if self.tried.len() < MAX_TROUBLES => {
                 let count = self.tried.entry(fix.clone()).or_default();
                 *count = count.saturating_add(requests.unwrap_or(0));
             }
@@ -156,7 +156,7 @@ impl Facts {
         {
             meter.client = true;
         }
-        if self.connections.len() < MOST_LISTED {
+        if self.connections.len() < MAX_CONNECTIONS {
             self.open.insert(opened.connection, self.connections.len());
             self.connections.push(ConnectionFacts {
                 id: opened.connection,
@@ -169,7 +169,7 @@ impl Facts {
     }
 
     fn meter(&mut self, pid: u32) -> Option<&mut CpuMeter> {
-        if self.cpu.len() >= MOST_PROCESSES && !self.cpu.contains_key(&pid) {
+        if self.cpu.len() >= MAX_PROCESSES && !self.cpu.contains_key(&pid) {
             return None;
         }
         Some(self.cpu.entry(pid).or_default())

@@ -20,9 +20,9 @@ use crate::pipeline::{Observation, Seen};
 use crate::units::duration_ms;
 
 /// Grabs listed at most, the first ones.
-const MOST_LISTED: usize = 1000;
+const MAX_GRABS: usize = 1000;
 /// Requests for grabs that wait for their answers, at most.
-const MOST_PENDING: usize = 4096;
+const MAX_PENDING: usize = 4096;
 
 /// What is grabbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -142,7 +142,7 @@ impl Grabs {
 
     fn ask(&mut self, seen: &Seen<'_>, request: &Request<'_>, what: Option<What>) {
         if let Some(what) = what
-            && self.asked.len() < MOST_PENDING
+            && self.asked.len() < MAX_PENDING
         {
             self.asked.insert((seen.connection, request.sequence), what);
         }
@@ -190,7 +190,7 @@ impl Grabs {
         let Some(open) = self.open.remove(&what) else {
             return;
         };
-        if self.done.len() < MOST_LISTED {
+        if self.done.len() < MAX_GRABS {
             self.done.push(Done {
                 what,
                 by: open.by,

@@ -17,9 +17,9 @@ use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
 
 /// Groups kept: when there are twice as many, the cheaper half is folded into one.
-const MOST: usize = 10_000;
+const MAX_GROUPS: usize = 10_000;
 /// Drawables remembered at most.
-const MOST_REMEMBERED: usize = 100_000;
+const MAX_DRAWABLES: usize = 100_000;
 /// Requests of a connection whose groups are kept until they are answered.
 const RECENT: usize = 4096;
 
@@ -109,9 +109,9 @@ impl Groups {
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
-                if self.tally.len() >= 2 * MOST {
+                if self.tally.len() >= 2 * MAX_GROUPS {
                     self.settle();
-                    self.tally.fold(MOST, GroupKey::Others);
+                    self.tally.fold(MAX_GROUPS, GroupKey::Others);
                     let (tally, by) = (&self.tally, self.by);
                     self.descriptions.retain(|id, of| {
                         by == By::Window && of.pixmap || tally.contains(GroupKey::Drawable(*id))
@@ -190,7 +190,7 @@ impl Groups {
                 self.roots = seen.session.roots();
                 let ids = seen.session.ids_of(ClientId(seen.connection.0));
                 let again = ids.filter(|ids| ids.reused);
-                if self.reused.len() < MOST {
+                if self.reused.len() < MAX_GROUPS {
                     self.reused.extend(again);
                 }
                 GroupKey::None
@@ -261,7 +261,7 @@ impl Groups {
     /// Takes down what labels say of drawables, since they may be gone when labels are made.
     fn describe(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Option<()> {
         match request.name.as_str() {
-            "CreateWindow" | "CreatePixmap" if self.descriptions.len() < MOST_REMEMBERED => {
+            "CreateWindow" | "CreatePixmap" if self.descriptions.len() < MAX_DRAWABLES => {
                 let changes = seen.session.resource_changes().iter();
                 for change in changes {
                     if let ResourceChange::Created(resource) = change {

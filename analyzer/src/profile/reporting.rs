@@ -244,8 +244,8 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         cold_ms: ms(part(TransportPart::Cold).server.time),
         reply_ms: two(TransportPart::Reply, TransportPart::Error),
         event_ms: ms(part(TransportPart::Event).server.time),
-        updates: updates.map(|it| it.count),
-        update_ms: updates.map(|it| ms(it.server.time)),
+        updates: updates.map(|line| line.count),
+        update_ms: updates.map(|line| ms(line.server.time)),
         own: measured.then(|| OwnReport {
             runs: part(TransportPart::Own).count,
             ms: ms(part(TransportPart::Own).server.time),

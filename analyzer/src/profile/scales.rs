@@ -12,7 +12,7 @@ use x11prof_protocol::Symbol;
 use crate::pattern::matches;
 
 /// The largest factor: no server is slower by more, and sums of times stay numbers.
-const MOST: f64 = 1e6;
+const MAX_FACTOR: f64 = 1e6;
 
 /// One rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,7 @@ impl Scale {
             return Err(ScaleError::Form);
         }
         match factor.trim().parse::<f64>() {
-            Ok(number) if (0.0..=MOST).contains(&number) => Ok(Scale {
+            Ok(number) if (0.0..=MAX_FACTOR).contains(&number) => Ok(Scale {
                 pattern: pattern.to_owned(),
                 factor: number,
             }),

@@ -306,7 +306,7 @@ fn answers_to_requests_that_are_missing_are_told() {
     let missing = facts
         .warnings()
         .into_iter()
-        .find(|it| it.kind == WarningKind::MissingRequest);
+        .find(|warning| warning.kind == WarningKind::MissingRequest);
     assert_eq!(missing.unwrap().count, 4);
 }
 
@@ -327,7 +327,7 @@ fn bytes_behind_a_hole_are_counted_and_not_guessed_at() {
     let lost = facts
         .warnings()
         .into_iter()
-        .find(|it| it.kind == WarningKind::LostBytes);
+        .find(|warning| warning.kind == WarningKind::LostBytes);
     assert_eq!(lost.unwrap().count, 16);
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use hdrhistogram::Histogram as Sketch;
 
 /// Different values counted one by one, at most: as many as the paper's histograms have cells.
-const MOST_VALUES: usize = 4096;
+const MAX_VALUES: usize = 4096;
 /// Significant decimal digits of a sketch.
 const DIGITS: u8 = 2;
 
@@ -56,7 +56,7 @@ impl Distribution {
         match &mut self.values {
             Values::Exact(counts) => {
                 *counts.entry(value).or_default() += 1;
-                if counts.len() > MOST_VALUES {
+                if counts.len() > MAX_VALUES {
                     self.values = sketch(counts);
                 }
             }

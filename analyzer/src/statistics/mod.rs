@@ -20,7 +20,7 @@ use distribution::Distribution;
 
 /// Kinds of message kept at most; names come from the trace, and a trace may be made to have
 /// many. What comes after them counts in its category only.
-const MOST_KINDS: usize = 4096;
+const MAX_KINDS: usize = 4096;
 
 /// A category of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,7 +124,7 @@ impl Statistics {
         let op_size = seen.operation.map(|operation| operation.op_size);
         self.categories[category as usize].add(seen.time, bytes, op_size);
         let key = (category, name);
-        let room = self.kinds.len() < MOST_KINDS;
+        let room = self.kinds.len() < MAX_KINDS;
         match self.kinds.get_mut(&key) {
             Some(kind) => kind.add(seen.time, bytes, op_size),
             None if room => {

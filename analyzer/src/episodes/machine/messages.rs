@@ -12,7 +12,7 @@ use crate::episodes::stimulus::{Shape, Stimulus};
 use crate::episodes::thread::Thread;
 
 /// Questions outstanding at most.
-const MOST_OUTSTANDING: usize = 4096;
+const MAX_OUTSTANDING: usize = 4096;
 
 impl Machine {
     /// Messages came for the client.
@@ -188,7 +188,7 @@ impl Machine {
             self.busy_from = sent.first;
         }
         for question in &sent.questions {
-            if self.outstanding.len() < MOST_OUTSTANDING {
+            if self.outstanding.len() < MAX_OUTSTANDING {
                 self.outstanding.push_back(*question);
             }
         }
