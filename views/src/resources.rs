@@ -8,7 +8,7 @@ use crate::table::Table;
 use crate::units::counted;
 
 /// Clients shown one by one, at most: those that held most.
-const MOST_CLIENTS: usize = 20;
+const MAX_CLIENTS: usize = 20;
 /// Groups of what remained that are shown for each client.
 const SHOWN: usize = 5;
 
@@ -29,9 +29,9 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
         .filter(|client| !client.kinds.is_empty())
         .collect();
     let others = report.others.as_ref().map_or(0, |others| others.count);
-    let hidden = others + clients.len().saturating_sub(MOST_CLIENTS) as u64;
+    let hidden = others + clients.len().saturating_sub(MAX_CLIENTS) as u64;
     clients.sort_by_key(|client| std::cmp::Reverse(most(client)));
-    clients.truncate(MOST_CLIENTS);
+    clients.truncate(MAX_CLIENTS);
     clients.sort_by_key(|client| client.client);
     let mut text: String = clients
         .into_iter()

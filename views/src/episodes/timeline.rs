@@ -8,9 +8,9 @@ use x11prof_trace::ConnectionId;
 use crate::dump::{Dump, DumpFilter, DumpFormat};
 
 /// Episodes whose messages are shown at most.
-const MOST_EPISODES: usize = 50;
+const MAX_EPISODES: usize = 50;
 /// Bytes of messages kept of one episode.
-const MOST_BYTES: usize = 1 << 18;
+const MAX_BYTES: usize = 1 << 18;
 /// Before an episode's beginning, in seconds: the request of another client that led to it.
 const BEFORE: f64 = 0.000_1;
 
@@ -25,8 +25,8 @@ pub struct Timeline {
 impl Timeline {
     /// For the episodes that `report` lists, the first of them where they are many.
     pub fn new(report: &EpisodesReport) -> Timeline {
-        let first = 0..report.episodes.len().min(MOST_EPISODES);
-        Timeline::of(report, first, MOST_BYTES)
+        let first = 0..report.episodes.len().min(MAX_EPISODES);
+        Timeline::of(report, first, MAX_BYTES)
     }
 
     /// For the `count` longest episodes of `report`, with `bytes` of messages of each at most.
