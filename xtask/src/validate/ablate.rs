@@ -31,77 +31,101 @@ type Term = (&'static str, fn(&mut ServerParameters));
 
 fn deferred(parameters: &mut ServerParameters, change: fn(&mut Deferred)) {
     let transport = parameters.transport.as_mut();
-    if let Some(costs) = transport.and_then(|it| it.deferred.as_mut()) {
+    if let Some(costs) = transport.and_then(|transport| transport.deferred.as_mut()) {
         change(costs);
     }
 }
 
 const TERMS: &[Term] = &[
     ("(nothing left out)", |_| {}),
-    ("wakeup: by how long the server slept", |it| {
-        it.each_sleep(|points| {
+    ("wakeup: by how long the server slept", |params| {
+        params.each_sleep(|points| {
             let first = points.first().map(|point| point.wakeup_us);
             points
                 .iter_mut()
-                .for_each(|it| it.wakeup_us = first.unwrap_or_default());
+                .for_each(|point| point.wakeup_us = first.unwrap_or_default());
         });
     }),
-    ("wakeup: others' work on its processor", |it| {
-        it.each_transport(|it| it.after_work.clear());
+    ("wakeup: others' work on its processor", |params| {
+        params.each_transport(|transport| transport.after_work.clear());
     }),
-    ("cache: first uses of code", |it| {
-        it.each_sleep(|points| {
+    ("cache: first uses of code", |params| {
+        params.each_sleep(|points| {
             points
                 .iter_mut()
-                .for_each(|it| it.first_us = Default::default())
+                .for_each(|point| point.first_us = Default::default())
         });
-        it.each_transport(|it| {
-            it.after_work
+        params.each_transport(|transport| {
+            transport
+                .after_work
                 .iter_mut()
-                .for_each(|it| it.first_us = Default::default());
+                .for_each(|point| point.first_us = Default::default());
         });
     }),
-    ("cache: first uses by request", |it| {
-        it.requests.iter_mut().for_each(|it| it.first_uses = None);
-    }),
-    ("cache: cold pixels", |it| {
-        it.each_sleep(|points| {
-            points.iter_mut().for_each(|it| it.megapixel_us = None);
-        });
-    }),
-    ("message: writes apart from replies and events", |it| {
-        it.each_transport(|it| it.flush = None);
-    }),
-    ("message: replies by their bytes", |it| {
-        it.requests
+    ("cache: first uses by request", |params| {
+        params
+            .requests
             .iter_mut()
-            .for_each(|it| it.reply_kilobyte = None);
+            .for_each(|request| request.first_uses = None);
     }),
-    ("operation: letters without ink", |it| {
-        it.requests.iter_mut().for_each(|it| it.blank = None);
+    ("cache: cold pixels", |params| {
+        params.each_sleep(|points| {
+            points
+                .iter_mut()
+                .for_each(|point| point.megapixel_us = None);
+        });
     }),
-    ("operation: rows of trapezoids", |it| {
-        it.requests.iter_mut().for_each(|it| it.row = None);
+    ("message: writes apart from replies and events", |params| {
+        params.each_transport(|transport| transport.flush = None);
     }),
-    ("operation: windows' surroundings", |it| {
-        it.requests.iter_mut().for_each(|it| it.surroundings = None);
+    ("message: replies by their bytes", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.reply_kilobyte = None);
     }),
-    ("update: all of it", |it| {
-        it.each_transport(|it| it.deferred = None)
+    ("operation: letters without ink", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.blank = None);
     }),
-    ("update: boxes joined to those before", |it| {
-        deferred(it, |it| (it.join_us, it.join_box_us) = (None, None));
+    ("operation: rows of trapezoids", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.row = None);
     }),
-    ("update: copies within the screen", |it| {
-        deferred(it, |it| (it.copied_us, it.copied_box_us) = (None, None));
+    ("operation: windows' surroundings", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.surroundings = None);
     }),
-    ("update: boxes", |it| deferred(it, |it| it.box_us = None)),
-    ("update: waits for the host", |it| {
-        deferred(it, |it| it.wait_us = None)
+    ("update: all of it", |params| {
+        params.each_transport(|transport| transport.deferred = None)
     }),
-    ("update: chill", |it| deferred(it, |it| it.chill = None)),
-    ("update: slices at work", |it| {
-        deferred(it, |it| it.busy_us = None)
+    ("update: boxes joined to those before", |params| {
+        deferred(params, |update| {
+            (update.join_us, update.join_box_us) = (None, None)
+        });
+    }),
+    ("update: copies within the screen", |params| {
+        deferred(params, |update| {
+            (update.copied_us, update.copied_box_us) = (None, None)
+        });
+    }),
+    ("update: boxes", |params| {
+        deferred(params, |update| update.box_us = None)
+    }),
+    ("update: waits for the host", |params| {
+        deferred(params, |update| update.wait_us = None)
+    }),
+    ("update: chill", |params| {
+        deferred(params, |update| update.chill = None)
+    }),
+    ("update: slices at work", |params| {
+        deferred(params, |update| update.busy_us = None)
     }),
 ];
 
@@ -121,7 +145,7 @@ pub(crate) fn validate() -> Result<(), String> {
         let recorded: Vec<Recorded<'_>> = PROGRAMS
             .iter()
             .map(|program| (program, kind))
-            .filter(|it| division::times(*it, &folder).exists())
+            .filter(|program| division::times(*program, &folder).exists())
             .collect();
         if !recorded.is_empty() {
             none = false;
@@ -175,13 +199,13 @@ fn table(recorded: &[Recorded<'_>], folder: &Path, parameters: &str) -> Result<(
 
 /// How far each program's ratio is from the middle one, in per cent: that one is the machine's.
 fn spread(errors: &[Errors]) -> Vec<f64> {
-    let middle = median(errors.iter().map(|it| it.ratio.ln()));
-    let far = |it: &Errors| 100.0 * ((it.ratio.ln() - middle).abs().exp() - 1.0);
+    let middle = median(errors.iter().map(|error| error.ratio.ln()));
+    let far = |error: &Errors| 100.0 * ((error.ratio.ln() - middle).abs().exp() - 1.0);
     errors.iter().map(far).collect()
 }
 
 fn shares(errors: &[Errors]) -> Vec<f64> {
-    errors.iter().map(|it| it.share).collect()
+    errors.iter().map(|error| error.share).collect()
 }
 
 /// The median of the chosen, and by how much it is more than `before`, with how far that is by chance: the
@@ -233,10 +257,17 @@ fn errors(
         |profile: &Profile| x11prof_analyzer::ProfileReport::new("", &facts, profile, &network);
     let [model, measured] = [report(&profiles[0]), report(&profiles[1])];
     let kernel = model.total.server_cpu_ms.unwrap_or(f64::NAN);
-    let all: f64 = measured.requests.iter().map(|it| it.server_ms).sum();
+    let all: f64 = measured
+        .requests
+        .iter()
+        .map(|request| request.server_ms)
+        .sum();
     let of = |name: &str| {
-        let line = measured.requests.iter().find(|it| it.name == name);
-        line.map_or(0.0, |it| 100.0 * it.server_ms / all)
+        let line = measured
+            .requests
+            .iter()
+            .find(|request| request.name == name);
+        line.map_or(0.0, |request| 100.0 * request.server_ms / all)
     };
     let mut most: Vec<(&String, &f64)> = truth.iter().collect();
     most.sort_by(|a, b| b.1.total_cmp(a.1));
@@ -264,6 +295,6 @@ impl Parts for ServerParameters {
     }
 
     fn each_sleep(&mut self, change: impl FnOnce(&mut Vec<x11prof_cost_model::AfterSleep>)) {
-        self.each_transport(|it| change(&mut it.after_sleep));
+        self.each_transport(|transport| change(&mut transport.after_sleep));
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = target().join("validate/carried");
     fs::create_dir_all(&folder).map_err(told)?;
-    let half = arguments.first().is_some_and(|it| it == "half");
+    let half = arguments.first().is_some_and(|argument| argument == "half");
     let names = &arguments[usize::from(half)..];
     println!(
         "| program | new | server | forecast, ms | truth, ms | its spread, % | forecast / truth | naive / truth |"
@@ -71,7 +71,10 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     println!("|---|---|---|---:|---:|---:|---:|---:|");
     let mut rows = Vec::new();
     for (at, program) in PROGRAMS.iter().enumerate() {
-        let named = names.is_empty() || names.iter().any(|it| program.name.contains(it.as_str()));
+        let named = names.is_empty()
+            || names
+                .iter()
+                .any(|name| program.name.contains(name.as_str()));
         if named && !(half && at % 2 == 1) {
             match program_rows(program, &folder) {
                 Ok(new) => rows.extend(new),
@@ -142,7 +145,10 @@ fn summary<'a>(what: &str, rows: impl Iterator<Item = &'a Row> + Clone) {
 fn orders(rows: &[Row]) {
     let (mut right, mut all) = (0, 0);
     for (at, one) in rows.iter().enumerate() {
-        for other in rows[at + 1..].iter().filter(|it| it.program == one.program) {
+        for other in rows[at + 1..]
+            .iter()
+            .filter(|row| row.program == one.program)
+        {
             let ratio = one.truth() / other.truth();
             if ratio.max(1.0 / ratio) > DIFFER {
                 all += 1;

@@ -38,7 +38,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         .args(["-O2", "-Wall", "-shared", "-fPIC", "-o"])
         .args([&library, &source])
         .arg("-ldl"))?;
-    let again = arguments.first().is_some_and(|it| it == "again");
+    let again = arguments
+        .first()
+        .is_some_and(|argument| argument == "again");
     let arguments = &arguments[usize::from(again)..];
     let is_file = |name: &&String| name.ends_with(".toml");
     let parameters = arguments.iter().find(is_file);
@@ -52,8 +54,11 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         "| program | new | measured / kernel | own work, % | most expensive requests: measured %, true % of all requests | largest difference |"
     );
     println!("|---|---|---:|---:|---|---:|");
-    let chosen = |it: &&Program| {
-        names.is_empty() || names.iter().any(|name| it.name.contains(name.as_str()))
+    let chosen = |program: &&Program| {
+        names.is_empty()
+            || names
+                .iter()
+                .any(|name| program.name.contains(name.as_str()))
     };
     for program in PROGRAMS.iter().filter(chosen) {
         match row((program, kind), &folder, &library, (again, parameters)) {
@@ -83,14 +88,22 @@ fn row(
     let total = &report["total"];
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let requests = report["requests"].as_array().ok_or("no requests")?;
-    let all: f64 = requests.iter().map(|it| number(&it["server_ms"])).sum();
+    let all: f64 = requests
+        .iter()
+        .map(|request| number(&request["server_ms"]))
+        .sum();
     let ours: HashMap<&str, f64> = requests
         .iter()
-        .filter_map(|it| Some((it["name"].as_str()?, 100.0 * number(&it["server_ms"]) / all)))
+        .filter_map(|request| {
+            Some((
+                request["name"].as_str()?,
+                100.0 * number(&request["server_ms"]) / all,
+            ))
+        })
         .collect();
     let mut shares: Vec<(&str, f64)> = truth
         .iter()
-        .map(|(name, it)| (name.as_str(), *it))
+        .map(|(name, share)| (name.as_str(), *share))
         .collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares.truncate(SHOWN);
@@ -173,7 +186,7 @@ pub(super) fn truth(trace: &Path, times: &Path) -> Result<HashMap<String, f64>, 
     let all: f64 = nanos.values().sum();
     Ok(nanos
         .into_iter()
-        .map(|(name, it)| (name, 100.0 * it / all))
+        .map(|(name, time)| (name, 100.0 * time / all))
         .collect())
 }
 

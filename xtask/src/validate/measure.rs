@@ -56,7 +56,9 @@ const BETWEEN: &[(&str, &[f64])] = &[
 /// this machine's Xvfb is taken in place of the first run; a word after it names the one part to run.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
-    let quick = arguments.first().is_some_and(|it| it == "quick");
+    let quick = arguments
+        .first()
+        .is_some_and(|argument| argument == "quick");
     let server = XServer::start(SERVER_CPU)?;
     let plan = Plan {
         quick,
@@ -94,7 +96,10 @@ pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameter
 /// All points of two runs, and the transport.
 fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     let all = differences(first, second);
-    let mut apart: Vec<f64> = all.iter().map(|it| (it.ratio() - 1.0).abs()).collect();
+    let mut apart: Vec<f64> = all
+        .iter()
+        .map(|difference| (difference.ratio() - 1.0).abs())
+        .collect();
     apart.sort_by(f64::total_cmp);
     println!(
         "two runs: median difference {:.1} %, 95th percentile {:.1} %, over {} points (goals 3 %, 10 %)",
@@ -102,8 +107,13 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
         100.0 * quantile(&apart, 0.95),
         apart.len()
     );
-    for it in all.iter().take(10) {
-        let (ratio, request, attributes, size) = (it.ratio(), &it.request, &it.attributes, it.size);
+    for difference in all.iter().take(10) {
+        let (ratio, request, attributes, size) = (
+            difference.ratio(),
+            &difference.request,
+            &difference.attributes,
+            difference.size,
+        );
         println!("  {ratio:6.3} {request} {attributes} {size}");
     }
     let (one, other) = (TransportPrices::new(first), TransportPrices::new(second));
@@ -143,8 +153,9 @@ fn interpolation(server: &XServer, plan: &Plan, first: &ServerParameters) -> Res
                 && entry.attribute_set() == operation.attributes
         });
         for size in *sizes {
-            let point = entry.and_then(|it| it.points.iter().find(|it| it.size == *size));
-            let Some(time) = point.and_then(|it| it.time(Clock::Cpu)) else {
+            let point =
+                entry.and_then(|entry| entry.points.iter().find(|point| point.size == *size));
+            let Some(time) = point.and_then(|point| point.time(Clock::Cpu)) else {
                 println!("  not measured: {request} {size}");
                 continue;
             };

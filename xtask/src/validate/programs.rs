@@ -36,7 +36,7 @@ impl Program {
 
 /// What all of them need.
 pub(crate) fn packages() -> Vec<Needed> {
-    let own = PROGRAMS.iter().map(|it| Needed { ..it.needed });
+    let own = PROGRAMS.iter().map(|program| Needed { ..program.needed });
     let xdotool = Needed {
         program: "xdotool",
         package: "xdotool",
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn half_of_them_are_new() {
-        let new = PROGRAMS.iter().filter(|it| it.new).count();
+        let new = PROGRAMS.iter().filter(|program| program.new).count();
         assert_eq!(new * 2, PROGRAMS.len());
     }
 }

@@ -141,11 +141,11 @@ impl Test {
     fn middle(&self, taken: &[Taken]) -> Taken {
         let each = |of: fn(&Taken) -> f64| median(taken.iter().map(of));
         Taken {
-            wall: each(|it| it.wall) * self.counted,
-            processor: each(|it| it.processor) * self.counted,
-            wakeups: each(|it| it.wakeups) * self.counted,
-            busy: each(|it| it.busy),
-            kept: each(|it| it.kept),
+            wall: each(|turn| turn.wall) * self.counted,
+            processor: each(|turn| turn.processor) * self.counted,
+            wakeups: each(|turn| turn.wakeups) * self.counted,
+            busy: each(|turn| turn.busy),
+            kept: each(|turn| turn.kept),
         }
     }
 
@@ -153,7 +153,7 @@ impl Test {
     fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         self.sends
             .iter()
-            .map(|it| it.times * it.price(parameters, clock))
+            .map(|send| send.times * send.price(parameters, clock))
             .sum()
     }
 }
@@ -180,8 +180,9 @@ impl Sent {
     fn busy(&self, parameters: &ServerParameters) -> Option<f64> {
         let operation = self.operation();
         let mut entries = parameters.requests.iter();
-        let entry = entries.find(|it| {
-            it.name == operation.request.as_str() && it.attribute_set() == operation.attributes
+        let entry = entries.find(|entry| {
+            entry.name == operation.request.as_str()
+                && entry.attribute_set() == operation.attributes
         })?;
         let off = |size: f64| (size - self.size).abs();
         let points = entry.points.iter();

@@ -24,7 +24,7 @@ pub(super) struct Prices {
 impl Prices {
     pub(super) fn new(test: &Test, parameters: &ServerParameters) -> Prices {
         let [wakeup, wakeup_other] = super::wakeups(parameters);
-        let busy = test.sends.iter().filter_map(|it| it.busy(parameters));
+        let busy = test.sends.iter().filter_map(|send| send.busy(parameters));
         Prices {
             wall: test.price(parameters, Clock::Wall),
             busy: busy.reduce(f64::min),
@@ -82,9 +82,9 @@ pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
     println!();
     println!("by turns, fresh price/x11perf: on the wall (a), on the processor (d)");
     for (test, turns) in tests {
-        let each = turns.iter().map(|it| {
-            let (wall, processor) = (it.fresh.wall, it.fresh.processor);
-            let (apart, together) = (it.apart.wall, it.together.processor);
+        let each = turns.iter().map(|turn| {
+            let (wall, processor) = (turn.fresh.wall, turn.fresh.processor);
+            let (apart, together) = (turn.apart.wall, turn.together.processor);
             format!("{wall:.4}/{apart:.4} {processor:.4}/{together:.4}")
         });
         let each: Vec<String> = each.collect();
@@ -96,27 +96,28 @@ fn apart(test: &Test, turns: &[Turn], file: &Prices) {
     let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
     let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
     // What was kept from the server by others is time in which it would have worked.
-    let busy = |it: &Turn| it.apart.busy + it.apart.kept;
-    let ran = |it: &Turn| it.apart.processor;
-    let percent = |busy: Option<f64>| busy.map_or("?".into(), |it| format!("{:.0} %", 100.0 * it));
-    let fresh = turns.iter().filter_map(|it| it.fresh.busy);
+    let busy = |turn: &Turn| turn.apart.busy + turn.apart.kept;
+    let ran = |turn: &Turn| turn.apart.processor;
+    let percent =
+        |busy: Option<f64>| busy.map_or("?".into(), |busy| format!("{:.0} %", 100.0 * busy));
+    let fresh = turns.iter().filter_map(|turn| turn.fresh.busy);
     let columns = |prices: &dyn Fn(&Turn) -> Prices| {
         let [rate, part, awakened] = [
-            off(&|it| prices(it).wall / it.apart.wall),
-            off(&|it| prices(it).wall / ran(it)),
-            off(&|it| prices(it).awakened_apart(&it.apart) / ran(it)),
+            off(&|turn| prices(turn).wall / turn.apart.wall),
+            off(&|turn| prices(turn).wall / ran(turn)),
+            off(&|turn| prices(turn).awakened_apart(&turn.apart) / ran(turn)),
         ];
         format!("{rate:+6.1} % {part:+5.1} % {awakened:+5.1} %")
     };
     println!(
         "{:12}{:8.4} {:3.0} % {:8.4} {:7.4}   {} {:>6}  {} {:>6}{}",
         test.name,
-        over(&|it| it.apart.wall),
+        over(&|turn| turn.apart.wall),
         100.0 * over(&busy),
         over(&ran),
-        over(&|it| it.apart.wakeups),
-        columns(&|it| it.fresh),
-        percent(Some(median(fresh)).filter(|it| it.is_finite())),
+        over(&|turn| turn.apart.wakeups),
+        columns(&|turn| turn.fresh),
+        percent(Some(median(fresh)).filter(|busy| busy.is_finite())),
         columns(&|_| *file),
         percent(file.busy),
         if over(&busy) < BUSY {
@@ -133,11 +134,11 @@ fn together(test: &Test, turns: &[Turn], file: &Prices) {
     println!(
         "{:12}{:9.4} {:7.4}   {:+6.1} % {:+6.1} %  {:+6.1} % {:+6.1} %",
         test.name,
-        over(&|it| it.together.processor),
-        over(&|it| it.together.wakeups),
-        off(&|it| it.fresh.processor / it.together.processor),
-        off(&|it| it.fresh.awakened(&it.together) / it.together.processor),
-        off(&|it| file.processor / it.together.processor),
-        off(&|it| file.awakened(&it.together) / it.together.processor),
+        over(&|turn| turn.together.processor),
+        over(&|turn| turn.together.wakeups),
+        off(&|turn| turn.fresh.processor / turn.together.processor),
+        off(&|turn| turn.fresh.awakened(&turn.together) / turn.together.processor),
+        off(&|turn| file.processor / turn.together.processor),
+        off(&|turn| file.awakened(&turn.together) / turn.together.processor),
     );
 }
