@@ -52,19 +52,19 @@ fn between(
     let known = known();
     let all = || known.iter().chain([parameters]);
     let on = |host: &Host| {
-        let measured = all().filter(|it| it.host.cpu_model == host.cpu_model);
+        let measured = all().filter(|file| file.host.cpu_model == host.cpu_model);
         measured
-            .filter(|it| !it.method.references.is_empty())
+            .filter(|file| !file.method.references.is_empty())
             .collect::<Vec<_>>()
     };
     let mut there = on(&parameters.host);
     // Xvfb first, which nearly every machine has: one factor for all files of a machine.
-    there.sort_by_key(|it| kind(&it.server) != Some(ServerKind::Xvfb));
+    there.sort_by_key(|file| kind(&file.server) != Some(ServerKind::Xvfb));
     let here = on(host);
     for one in &there {
         let same = here
             .iter()
-            .find(|it| is_same_server(&it.server, &one.server));
+            .find(|file| is_same_server(&file.server, &one.server));
         if let Some(by) = same.and_then(|same| Brought::between(one, same)) {
             return Ok(by);
         }
@@ -95,7 +95,7 @@ pub(crate) fn known() -> &'static [ServerParameters] {
     KNOWN.get_or_init(|| {
         let kept = kept::all().into_iter().map(|(_, parameters)| parameters);
         // Those that come with it are in order: a test reads each.
-        let shipped = built_in().iter().filter_map(|it| it.parameters().ok());
+        let shipped = built_in().iter().filter_map(|file| file.parameters().ok());
         kept.chain(shipped).collect()
     })
 }

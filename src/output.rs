@@ -22,7 +22,7 @@ pub(crate) fn refuse_input<'a>(
 ) -> Result<(), CommandError> {
     // By device and inode, since a file has many names.
     let id = |path: &Path| {
-        let found = std::fs::metadata(path).ok().filter(|it| it.is_file())?;
+        let found = std::fs::metadata(path).ok().filter(|file| file.is_file())?;
         Some((found.dev(), found.ino()))
     };
     let Some((path, to)) = to.and_then(|path| Some((path, id(path)?))) else {

@@ -50,8 +50,8 @@ fn trace(place: &Place, records: impl IntoIterator<Item = Record>) -> PathBuf {
         command: Vec::new(),
         started_ns: None,
     };
-    let first =
-        [Control::Server(server), Control::Opened(opened)].map(|it| Record::Control(at(0), it));
+    let first = [Control::Server(server), Control::Opened(opened)]
+        .map(|control| Record::Control(at(0), control));
     for record in first
         .into_iter()
         .chain([block(0, &SETUP, None)])

@@ -82,8 +82,11 @@ fn what_a_recording_needs_is_added_to_the_file() {
     assert!(place.ok(["params", "check", &file]).contains("in order"));
     let report = place.json(["report", "--format", "json", "--params", &file, &trace]);
     let lines = report["requests"].as_array().expect("requests");
-    let unpriced: u64 = lines.iter().filter_map(|it| it["unpriced"].as_u64()).sum();
-    let count: u64 = lines.iter().filter_map(|it| it["count"].as_u64()).sum();
+    let unpriced: u64 = lines
+        .iter()
+        .filter_map(|line| line["unpriced"].as_u64())
+        .sum();
+    let count: u64 = lines.iter().filter_map(|line| line["count"].as_u64()).sum();
     assert!(unpriced * 50 < count, "{unpriced} of {count} unpriced");
 }
 

@@ -35,7 +35,7 @@ fn measured(shell: &str) {
     let ratio = server / kernel;
     assert!((0.97..1.03).contains(&ratio), "{ratio}: {report:#}");
     let requests = report["requests"].as_array().expect("requests");
-    let lines: f64 = requests.iter().map(|it| number(&it["server_ms"])).sum();
+    let lines: f64 = requests.iter().map(|line| number(&line["server_ms"])).sum();
     let sum = lines + number(&report["transport"]["server_ms"]);
     assert!((sum / server - 1.0).abs() < 1e-6, "{sum} of {server}");
     // What nobody called for is little: no viewer looks, and no timer runs.

@@ -54,7 +54,7 @@ fn images_in_shared_memory_are_priced_as_sent() {
         let warnings = report["warnings"].as_array().expect("warnings").clone();
         warnings
             .into_iter()
-            .filter(|it| it["kind"] == "shared-memory")
+            .filter(|warning| warning["kind"] == "shared-memory")
             .collect::<Vec<_>>()
     };
     assert_eq!(kinds(&shared)[0]["count"], FRAMES);

@@ -143,9 +143,9 @@ fn of_a_machine(name: &str, times: f64) -> ServerParameters {
     let mut other = shipped.brought(by, host);
     other.method.brought = None;
     other.server.name = "slow".to_owned();
-    for it in &mut other.method.references {
-        it.start_us.0 *= times;
-        it.end_us.0 *= times;
+    for reference in &mut other.method.references {
+        reference.start_us.0 *= times;
+        reference.end_us.0 *= times;
     }
     other
 }
@@ -210,6 +210,8 @@ fn prices_of_a_machine_that_cannot_be_compared_are_marked() {
         "report", &trace, "--params", &file, "--basis", "model", "--format", "json",
     ]);
     let warnings = report["warnings"].as_array().expect("warnings");
-    let marked = warnings.iter().any(|it| it["kind"] == "other-machine");
+    let marked = warnings
+        .iter()
+        .any(|warning| warning["kind"] == "other-machine");
     assert!(marked, "{warnings:?}");
 }

@@ -32,7 +32,7 @@ fn read(trace: &Path) -> (Vec<Record>, bool) {
 }
 
 fn connections(records: &[Record]) -> usize {
-    let opened = |it: &&Record| matches!(it, Record::Control(_, Control::Opened(_)));
+    let opened = |record: &&Record| matches!(record, Record::Control(_, Control::Opened(_)));
     records.iter().filter(opened).count()
 }
 

@@ -51,9 +51,9 @@ const EXTENSIONS: [&str; 20] = [
 /// An Xvfb's parameters, and a viewed Xvnc's.
 static PARAMETERS: LazyLock<Vec<ServerParameters>> = LazyLock::new(|| {
     let wanted = |name: &str| ["xvfb-24", "xvnc-viewed"].contains(&name);
-    let servers = built_in().iter().filter(|it| wanted(it.name));
+    let servers = built_in().iter().filter(|server| wanted(server.name));
     servers
-        .map(|it| it.parameters().expect("built in"))
+        .map(|server| server.parameters().expect("built in"))
         .collect()
 });
 
@@ -267,7 +267,7 @@ fn server_setup() -> Vec<u8> {
     let words = |words: &[u32]| {
         words
             .iter()
-            .flat_map(|it| it.to_le_bytes())
+            .flat_map(|number| number.to_le_bytes())
             .collect::<Vec<u8>>()
     };
     [

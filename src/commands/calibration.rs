@@ -70,7 +70,7 @@ impl Calibration {
                  -o FILE"
             )));
         }
-        if arguments.quick && !adds && before.as_ref().is_some_and(|it| !it.method.is_quick()) {
+        if arguments.quick && !adds && before.as_ref().is_some_and(|file| !file.method.is_quick()) {
             return Err(CommandError::failed(format_args!(
                 "{}: a whole calibration is kept there, and a quick one would replace it: name a \
                  file with -o FILE, or measure without --quick",
@@ -171,7 +171,7 @@ mod tests {
         let with = |notes: &str, unmeasured: &[&str]| {
             let mut file = ServerParameters::default();
             file.method.notes = Some(notes.into());
-            file.method.unmeasured = unmeasured.iter().map(|it| (*it).into()).collect();
+            file.method.unmeasured = unmeasured.iter().map(|name| (*name).into()).collect();
             file
         };
         let over = |before| Calibration {

@@ -98,8 +98,8 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         comparison
             .scaled
             .iter()
-            .filter(|it| it.requests == 0)
-            .map(|it| it.pattern.as_str()),
+            .filter(|factor| factor.requests == 0)
+            .map(|factor| factor.pattern.as_str()),
     )?;
     Ok(comparison)
 }

@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::input;
 
 /// Sizes of one operation that are measured: the extremes, and some between.
-const MOST_SIZES: usize = 5;
+const MAX_SIZES: usize = 5;
 /// Sizes remembered of one operation; more are like those.
 const REMEMBERED: usize = 4096;
 
@@ -62,7 +62,10 @@ pub(crate) fn operations(
 /// Says what of the trace at `path` is still not priced well.
 pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), CommandError> {
     let left = operations(path, Some(parameters))?;
-    let mut names: Vec<&str> = left.iter().map(|it| it.request.as_str()).collect();
+    let mut names: Vec<&str> = left
+        .iter()
+        .map(|operation| operation.request.as_str())
+        .collect();
     names.dedup();
     match names.as_slice() {
         [] => say!("it has all that the trace needs"),
@@ -84,12 +87,12 @@ fn is_doubtful(price: &Price) -> bool {
 
 /// The first, the last, and evenly many between.
 fn spread(sizes: &[f64]) -> Vec<f64> {
-    if sizes.len() <= MOST_SIZES {
+    if sizes.len() <= MAX_SIZES {
         return sizes.to_vec();
     }
     let last = sizes.len() - 1;
-    let at = |index| sizes.get(index * last / (MOST_SIZES - 1)).copied();
-    (0..MOST_SIZES).filter_map(at).collect()
+    let at = |index| sizes.get(index * last / (MAX_SIZES - 1)).copied();
+    (0..MAX_SIZES).filter_map(at).collect()
 }
 
 #[cfg(test)]

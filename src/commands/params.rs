@@ -57,8 +57,8 @@ fn list() -> Outcome {
     let mut text = String::new();
     let mut kept: Vec<_> = kept::all();
     let here = this_machine();
-    let is_here = |it: &ServerParameters| it.host.cpu_model == here.cpu_model;
-    kept.sort_by_key(|(_, it)| !is_here(it));
+    let is_here = |file: &ServerParameters| file.host.cpu_model == here.cpu_model;
+    kept.sort_by_key(|(_, file)| !is_here(file));
     for (path, parameters) in kept {
         let entries = parameters.requests.len();
         let name = match is_here(&parameters) {
@@ -88,7 +88,11 @@ fn list() -> Outcome {
 /// A file that can be read is in order; what limits it is said.
 fn check(params: &str) -> Outcome {
     let parameters = input::parameters(params)?;
-    let points: usize = parameters.requests.iter().map(|it| it.points.len()).sum();
+    let points: usize = parameters
+        .requests
+        .iter()
+        .map(|request| request.points.len())
+        .sum();
     let entries = parameters.requests.len();
     let mut text = format!("{params}: in order, {entries} entries, {points} points\n");
     for remark in review(&parameters) {
@@ -112,15 +116,19 @@ fn diff(first: &str, second: &str, top: usize) -> Outcome {
         name(&one.server.name),
         name(&other.server.name)
     );
-    for it in all.iter().take(top) {
-        let (ratio, one, other) = (it.ratio(), it.first.as_ms(), it.second.as_ms());
-        let what = format!("{} {}", it.request, it.attributes);
+    for difference in all.iter().take(top) {
+        let (ratio, one, other) = (
+            difference.ratio(),
+            difference.first.as_ms(),
+            difference.second.as_ms(),
+        );
+        let what = format!("{} {}", difference.request, difference.attributes);
         text.push_str(&format!(
             "{ratio:>8.3} {:>11} ms {:>11} ms  {} {}\n",
             milliseconds(one),
             milliseconds(other),
             what.trim_end(),
-            it.size
+            difference.size
         ));
     }
     let mut ratios: Vec<f64> = all.iter().map(Difference::ratio).collect();

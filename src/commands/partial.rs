@@ -36,7 +36,7 @@ pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String,
     let partial = kept::partial(path);
     let entries = parameters.requests.len();
     let left = match partial.exists() {
-        true => input::parameters(&partial.to_string_lossy()).map_or(0, |it| it.requests.len()),
+        true => input::parameters(&partial.to_string_lossy()).map_or(0, |file| file.requests.len()),
         false => 0,
     };
     if left > entries {

@@ -117,8 +117,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         report
             .scaled
             .iter()
-            .filter(|it| it.requests == 0)
-            .map(|it| it.pattern.as_str()),
+            .filter(|factor| factor.requests == 0)
+            .map(|factor| factor.pattern.as_str()),
     )?;
     let to = arguments.output.as_deref();
     match arguments.format {

@@ -143,7 +143,9 @@ mod tests {
     fn names(dir: &Path) -> Vec<String> {
         let entries = fs::read_dir(dir).unwrap();
         let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
-        let mut names: Vec<_> = entries.map(|it| name(it).into_string().unwrap()).collect();
+        let mut names: Vec<_> = entries
+            .map(|entry| name(entry).into_string().unwrap())
+            .collect();
         names.sort();
         names
     }

@@ -26,7 +26,7 @@ const HEIGHT: u16 = 360;
 const PICTURES: usize = 2;
 
 fn main() -> ExitCode {
-    let frames = std::env::args().nth(1).and_then(|it| it.parse().ok());
+    let frames = std::env::args().nth(1).and_then(|word| word.parse().ok());
     match paint(frames.unwrap_or(100)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

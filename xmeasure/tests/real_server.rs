@@ -136,7 +136,7 @@ fn input_and_cursors_are_measured_behind_sleeps() {
     let parameters = measure(&target, &plan, &mut || Ok(()), &mut |_| true).unwrap();
     let uses = |attributes: &str| {
         let mut entries = parameters.requests.iter();
-        let entry = entries.find(|it| it.attribute_set().to_string() == attributes);
+        let entry = entries.find(|entry| entry.attribute_set().to_string() == attributes);
         entry.unwrap().first_uses
     };
     for attributes in ["cursor=yes", "event=motion", "event=key", "event=button"] {

@@ -189,7 +189,7 @@ impl Display {
     ) -> Vec<[u16; 4]> {
         let changed = self.change(client, major, body);
         let boxes = changed.iter().flat_map(Change::boxes);
-        let edges = boxes.map(|it| [it.left, it.top, it.right, it.bottom]);
+        let edges = boxes.map(|area| [area.left, area.top, area.right, area.bottom]);
         edges.collect()
     }
 

@@ -39,8 +39,12 @@ fn configure(display: &mut Display, window: u32, values: &[(u16, u32)]) -> Opera
 
 /// Siblings, windows covered or uncovered, pixels.
 fn among(operation: &Operation) -> (f64, f64, f64) {
-    let it = operation.surroundings.unwrap_or_default();
-    (it.siblings, it.overlapped, it.pixels)
+    let surroundings = operation.surroundings.unwrap_or_default();
+    (
+        surroundings.siblings,
+        surroundings.overlapped,
+        surroundings.pixels,
+    )
 }
 
 #[test]
@@ -177,7 +181,7 @@ fn windows_that_move_are_copies_and_those_that_shrink_two_parts() {
     display.request(0, MAP, 0, |b| b.u32(id));
     let mut configured = |what: u16, to: u32| {
         let change = display.change(0, CONFIGURE, |b| b.u32(id).u16(what).u16(0).u32(to));
-        change.map(|it| (it.parts, it.copied))
+        change.map(|change| (change.parts, change.copied))
     };
     assert_eq!(configured(1, 8), Some((2, true)));
     let (wider, narrower) = (configured(4, 30), configured(4, 5));
@@ -189,7 +193,7 @@ fn windows_that_move_are_copies_and_those_that_shrink_two_parts() {
             let (b, zero) = (b.u32(from).u32(id).u32(0), 0_u32);
             b.u32(zero).u32(zero).u16(3).u16(3)
         });
-        change.map(|it| (it.parts, it.copied))
+        change.map(|change| (change.parts, change.copied))
     };
     assert_eq!(copied(id), Some((1, true)));
     assert_eq!(copied(0xdead), Some((1, false)));
