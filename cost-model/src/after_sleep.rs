@@ -8,23 +8,23 @@ use crate::{AfterSleep, AfterWork, Clock, Cost, Micros, ServerParameters};
 
 /// What went before a piece of the server's work.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Lapse {
+pub struct PriorSleep {
     /// How long the server, or what is looked at of it, had not run.
     pub slept: Micros,
     /// For how much of that others ran on its processor; none where that is not known.
     pub worked: Micros,
 }
 
-impl Lapse {
+impl PriorSleep {
     /// Without beginning: it has never run.
-    pub const EVER: Lapse = Lapse {
+    pub const EVER: PriorSleep = PriorSleep {
         slept: Micros(f64::INFINITY),
         worked: Micros(f64::INFINITY),
     };
 
     /// A sleep in which nobody ran.
-    pub fn idle(slept: Micros) -> Lapse {
-        Lapse {
+    pub fn idle(slept: Micros) -> PriorSleep {
+        PriorSleep {
             slept,
             worked: Micros::ZERO,
         }
@@ -69,23 +69,23 @@ impl SleepPrices {
     }
 
     /// One wakeup after that; `None` where that was not measured.
-    pub(crate) fn wakeup(&self, lapse: Lapse) -> Option<Cost> {
-        let slept = self.slept(lapse.without_work(), |point| point.wakeup_us)?;
-        Some(slept + self.worked(lapse.worked, |point| point.wakeup_us))
+    pub(crate) fn wakeup(&self, prior_sleep: PriorSleep) -> Option<Cost> {
+        let slept = self.slept(prior_sleep.without_work(), |point| point.wakeup_us)?;
+        Some(slept + self.worked(prior_sleep.worked, |point| point.wakeup_us))
     }
 
     /// What a request costs beyond its price when none of its name and attributes has run meanwhile, where
     /// that is so many usual first uses.
-    pub fn first(&self, lapse: Lapse, uses: f64) -> Cost {
+    pub fn first(&self, prior_sleep: PriorSleep, uses: f64) -> Cost {
         let Some(shortest) = self.points.first() else {
             return Cost::default();
         };
         // Code that has just run is warm, and gets cold from there on.
-        let idle = lapse.without_work();
+        let idle = prior_sleep.without_work();
         let warm = (idle.0 / shortest.asleep_us.0).clamp(0.0, 1.0);
         let idle = self.slept(idle, |point| point.first_us);
         let usual = idle.unwrap_or_default().times(warm)
-            + self.worked(lapse.worked, |point| point.first_us);
+            + self.worked(prior_sleep.worked, |point| point.first_us);
         usual.times(uses)
     }
 
@@ -105,9 +105,9 @@ impl SleepPrices {
     }
 
     /// A client's coming and going after that, beyond its wakeup.
-    pub fn connection(&self, lapse: Lapse) -> Cost {
-        let idle = self.slept(lapse.without_work(), |point| point.connection_us);
-        idle.unwrap_or_default() + self.worked(lapse.worked, |point| point.connection_us)
+    pub fn connection(&self, prior_sleep: PriorSleep) -> Cost {
+        let idle = self.slept(prior_sleep.without_work(), |point| point.connection_us);
+        idle.unwrap_or_default() + self.worked(prior_sleep.worked, |point| point.connection_us)
     }
 
     fn slept(&self, time: Micros, of: impl Fn(&AfterSleep) -> Micros) -> Option<Cost> {
@@ -147,7 +147,7 @@ fn between<P>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Lapse, SleepPrices};
+    use super::{PriorSleep, SleepPrices};
     use crate::{Clock, Cost, Micros, ServerParameters};
 
     fn prices(clock: Clock) -> SleepPrices {
@@ -165,14 +165,14 @@ mod tests {
     #[test]
     fn costs_grow_with_the_logarithm_of_the_sleep() {
         let prices = prices(Clock::Cpu);
-        let wakeup = |asleep| prices.wakeup(Lapse::idle(Micros(asleep))).unwrap();
+        let wakeup = |asleep| prices.wakeup(PriorSleep::idle(Micros(asleep))).unwrap();
         assert_eq!(wakeup(0.0).time, Micros(6.0));
         assert_eq!(wakeup(100.0).time, Micros(6.0));
         assert!((wakeup(1000.0).time.0 - 16.0).abs() < 1e-9);
         assert_eq!(wakeup(f64::INFINITY).time, Micros(26.0));
         assert_eq!(wakeup(1e6).low, Micros(13.0));
         assert_eq!(
-            prices.connection(Lapse::idle(Micros(10000.0))).time,
+            prices.connection(PriorSleep::idle(Micros(10000.0))).time,
             Micros(60.0)
         );
     }
@@ -181,15 +181,17 @@ mod tests {
     fn what_ran_just_now_is_warm() {
         let prices = prices(Clock::Cpu);
         assert_eq!(
-            prices.first(Lapse::idle(Micros(0.0)), 1.0).time,
+            prices.first(PriorSleep::idle(Micros(0.0)), 1.0).time,
             Micros(0.0)
         );
         assert_eq!(
-            prices.first(Lapse::idle(Micros(50.0)), 1.0).time,
+            prices.first(PriorSleep::idle(Micros(50.0)), 1.0).time,
             Micros(0.5)
         );
         assert_eq!(
-            prices.first(Lapse::idle(Micros(f64::INFINITY)), 1.0).time,
+            prices
+                .first(PriorSleep::idle(Micros(f64::INFINITY)), 1.0)
+                .time,
             Micros(5.0)
         );
     }
@@ -197,7 +199,7 @@ mod tests {
     #[test]
     fn what_others_ran_comes_on_top() {
         let prices = prices(Clock::Cpu);
-        let after = |slept: f64, worked: f64| Lapse {
+        let after = |slept: f64, worked: f64| PriorSleep {
             slept: Micros(slept),
             worked: Micros(worked),
         };
@@ -207,7 +209,7 @@ mod tests {
         // The sleep beside the work counts.
         assert_eq!(wakeup(15000.0, 5000.0), 35.0);
         assert_eq!(prices.first(after(11000.0, 1000.0), 1.0).time, Micros(8.0));
-        assert_eq!(prices.first(Lapse::EVER, 2.5).time, Micros(20.0));
+        assert_eq!(prices.first(PriorSleep::EVER, 2.5).time, Micros(20.0));
         assert_eq!(prices.connection(after(100.0, 25.0)).time, Micros(21.0));
     }
 
@@ -234,9 +236,9 @@ mod tests {
     fn the_wall_has_no_caches() {
         let prices = prices(Clock::Wall);
         assert!(!prices.is_known());
-        assert_eq!(prices.wakeup(Lapse::idle(Micros(1e6))), None);
+        assert_eq!(prices.wakeup(PriorSleep::idle(Micros(1e6))), None);
         assert_eq!(
-            prices.first(Lapse::idle(Micros(1e6)), 1.0).time,
+            prices.first(PriorSleep::idle(Micros(1e6)), 1.0).time,
             Micros(0.0)
         );
     }

@@ -33,7 +33,7 @@ mod transport;
 mod validation;
 mod writing;
 
-pub use after_sleep::{Lapse, SleepPrices};
+pub use after_sleep::{PriorSleep, SleepPrices};
 pub use brought::{Brought, Factor};
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};

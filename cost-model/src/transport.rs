@@ -1,6 +1,8 @@
 //! What messages cost a server beside the operations in them (DESIGN, section 4).
 
-use crate::{Clock, Cost, Deferred, Lapse, Micros, ServerParameters, SleepPrices, TransportCosts};
+use crate::{
+    Clock, Cost, Deferred, Micros, PriorSleep, ServerParameters, SleepPrices, TransportCosts,
+};
 
 /// The transport costs of a server. Where its file has none, as those of 1991, all are zero and
 /// `is_known` is false.
@@ -77,8 +79,8 @@ impl TransportPrices {
 
     /// One wakeup after such a sleep. The time is that of one processor; where two were
     /// measured as well, the bounds hold both, for the scheduler decides.
-    pub fn wakeup(&self, lapse: Lapse) -> Cost {
-        let Cost { time, low, high } = self.sleep.wakeup(lapse).unwrap_or(self.wakeup);
+    pub fn wakeup(&self, prior_sleep: PriorSleep) -> Cost {
+        let Cost { time, low, high } = self.sleep.wakeup(prior_sleep).unwrap_or(self.wakeup);
         let other = self.wakeup_other_cpu.unwrap_or(self.wakeup);
         Cost {
             time,
@@ -88,8 +90,12 @@ impl TransportPrices {
     }
 
     /// What one wakeup after such a sleep costs more than one in a warm cache.
-    pub fn cold(&self, lapse: Lapse) -> Micros {
-        Micros((self.wakeup(lapse).time - self.wakeup.time).0.max(0.0))
+    pub fn cold(&self, prior_sleep: PriorSleep) -> Micros {
+        Micros(
+            (self.wakeup(prior_sleep).time - self.wakeup.time)
+                .0
+                .max(0.0),
+        )
     }
 
     /// One wakeup where client and server run on two processors, where that was measured.
@@ -133,7 +139,7 @@ impl TransportPrices {
 #[cfg(test)]
 mod tests {
     use super::TransportPrices;
-    use crate::{Clock, Cost, Lapse, Micros, ServerParameters};
+    use crate::{Clock, Cost, Micros, PriorSleep, ServerParameters};
 
     fn parameters(transport: &str) -> ServerParameters {
         let text = format!("format = 1\nrequest = []\n[server]\nname = \"test\"\n{transport}");
@@ -150,7 +156,7 @@ mod tests {
         let prices = TransportPrices::new(&parameters);
         assert!(prices.is_known());
         assert_eq!(
-            prices.wakeup(Lapse::default()),
+            prices.wakeup(PriorSleep::default()),
             Cost {
                 time: Micros(6.0),
                 low: Micros(6.0),
@@ -181,7 +187,7 @@ mod tests {
         let prices = TransportPrices::new(&parameters(""));
         assert!(!prices.is_known());
         assert_eq!(
-            (prices.wakeup(Lapse::default()), prices.reply(1000)),
+            (prices.wakeup(PriorSleep::default()), prices.reply(1000)),
             (Cost::default(), Cost::default())
         );
         assert_eq!(prices.clock(), None);

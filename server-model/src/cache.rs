@@ -5,7 +5,7 @@ mod pixels;
 
 use std::hash::BuildHasher;
 
-use x11prof_cost_model::{Cost, FastMap, Lapse, Micros, SleepPrices};
+use x11prof_cost_model::{Cost, FastMap, Micros, PriorSleep, SleepPrices};
 use x11prof_protocol::{Request, Symbol};
 use x11prof_session::{Effect, Operation, Session};
 
@@ -70,11 +70,11 @@ impl Caches {
             self.last_run.clear();
         }
         let before = self.last_run.insert((request, hash), (now, worked));
-        let lapse = before.map_or(Lapse::EVER, |(then, worked_then)| Lapse {
+        let prior_sleep = before.map_or(PriorSleep::EVER, |(then, worked_then)| PriorSleep {
             slept: now - then,
             worked: worked - worked_then,
         });
-        prices.first(lapse, first_uses)
+        prices.first(prior_sleep, first_uses)
     }
 
     /// For pixels that were not used since the server was idle.

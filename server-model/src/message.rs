@@ -1,6 +1,6 @@
 //! Message: bytes read, replies and events written, clients that come and go.
 
-use x11prof_cost_model::{Cost, Lapse, TransportPrices};
+use x11prof_cost_model::{Cost, PriorSleep, TransportPrices};
 use x11prof_protocol::Message;
 use x11prof_session::{Change, ClientId, Operation, Session};
 
@@ -25,10 +25,10 @@ pub struct Traffic<'a> {
     pub session: &'a Session,
 }
 
-/// What a new client's setup of so many bytes costs, its end with it, where it woke the server after `lapse`.
-pub(crate) fn setup(prices: &TransportPrices, bytes: u64, lapse: Lapse) -> Cost {
+/// What a new client's setup of so many bytes costs, its end with it, where it woke the server after `prior_sleep`.
+pub(crate) fn setup(prices: &TransportPrices, bytes: u64, prior_sleep: PriorSleep) -> Cost {
     let read = prices.byte_read().times(bytes as f64);
-    read + prices.sleep().connection(lapse)
+    read + prices.sleep().connection(prior_sleep)
 }
 
 /// What reading a request of so many bytes costs.

@@ -90,7 +90,7 @@ impl ServerModel {
             .get(&client)
             .and_then(|known| known.answered_at);
         if self.wakeups.arrive(&mut self.clock, time, answered) {
-            let server = self.transport.wakeup(self.wakeups.lapse());
+            let server = self.transport.wakeup(self.wakeups.prior_sleep());
             self.clock.serve(server.time);
             let known = self.clients.entry(client).or_default();
             known.wakeups = Some(known.wakeups.unwrap_or_default() + server);
@@ -142,7 +142,8 @@ impl ServerModel {
         };
         match seen.message {
             Message::ClientSetup(setup) => {
-                let cost = message::setup(&self.transport, setup.wire_len, self.wakeups.lapse());
+                let cost =
+                    message::setup(&self.transport, setup.wire_len, self.wakeups.prior_sleep());
                 transport(self, Setup, setup.wire_len, cost, None);
                 // It was the setup that woke the server, not the first request.
                 if let Some(client) = self.clients.get_mut(&seen.client) {
@@ -352,7 +353,7 @@ impl ServerModel {
         let Some(updates) = &mut self.updates else {
             return;
         };
-        let cold = self.transport.cold(self.wakeups.lapse());
+        let cold = self.transport.cold(self.wakeups.prior_sleep());
         if let Some(Update { due, cost, wait }) = updates.made(now, idle, cold) {
             self.clock.serve_at(due, cost.time + wait);
             let there = (client, self.clock.time_of(due).min(time));

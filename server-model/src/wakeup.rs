@@ -2,7 +2,7 @@
 
 pub(crate) mod shared_processor;
 
-use x11prof_cost_model::{Lapse, Micros};
+use x11prof_cost_model::{Micros, PriorSleep};
 
 use crate::cache::Elapsed;
 use crate::clock::{ServerClock, Time};
@@ -13,7 +13,7 @@ use shared_processor::SharedProcessor;
 pub(crate) struct Wakeups {
     pub(crate) processor: SharedProcessor,
     /// What went before the last wakeup.
-    lapse: Lapse,
+    prior_sleep: PriorSleep,
     /// For how long others had run on the server's processor when the last batch came.
     worked: Micros,
     /// For how long the server has slept so far while nobody else ran on its processor.
@@ -41,7 +41,7 @@ impl Wakeups {
         // Where the server waited for this client alone, it slept for as long as the client took. The recorder's
         // own time, there and back, is not part of the sleep.
         let slept = client.map_or(slept, |client| Micros(slept.0.min(client.0)));
-        self.lapse = Lapse {
+        self.prior_sleep = PriorSleep {
             slept,
             worked: lately,
         };
@@ -55,8 +55,8 @@ impl Wakeups {
     }
 
     /// What went before the server's last wakeup.
-    pub(crate) fn lapse(&self) -> Lapse {
-        self.lapse
+    pub(crate) fn prior_sleep(&self) -> PriorSleep {
+        self.prior_sleep
     }
 
     /// For how long the server, busy until `busy`, has been awake.

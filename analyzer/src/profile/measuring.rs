@@ -1,13 +1,13 @@
 //! Each charge's share of the recorded server's runs.
 
-use x11prof_cost_model::{Lapse, Micros, ServerIdentity, TransportPrices};
+use x11prof_cost_model::{Micros, PriorSleep, ServerIdentity, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::Control;
 
 use super::groups::GroupKey;
 use crate::measured::{Came, Divided, Division, Question, Rate, Share, Source, Uncalled, Work};
 use crate::pipeline::{Observation, Seen};
-use crate::recorded::recorded_server;
+use crate::recorded_server::recorded_server;
 use x11prof_server_model::{Charge, ClientId, TransportPart};
 
 /// What a charge's share of a run is added to.
@@ -208,7 +208,7 @@ impl Measuring {
                     division.gone(*connection);
                 }
                 let sleep = self.transport.sleep();
-                let price = sleep.connection(Lapse::default()).time;
+                let price = sleep.connection(PriorSleep::default()).time;
                 self.connection(time, Some(price));
             }
             Control::Ended { .. } => self.end(credit),
@@ -229,10 +229,10 @@ impl Measuring {
         };
         let transport = &self.transport;
         let wakeup = |slept: Option<u64>| {
-            let lapse = slept.map_or(Lapse::EVER, |slept| {
-                Lapse::idle(Micros::from_nanos(slept as f64))
+            let prior_sleep = slept.map_or(PriorSleep::EVER, |slept| {
+                PriorSleep::idle(Micros::from_nanos(slept as f64))
             });
-            transport.wakeup(lapse).time
+            transport.wakeup(prior_sleep).time
         };
         let woken = |by: Option<Key>| Key {
             part: Some(TransportPart::Wakeup),

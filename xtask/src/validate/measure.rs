@@ -2,7 +2,7 @@
 //! prices agree with fresh measurements, do prices agree with x11perf?
 
 use x11prof_cost_model::{
-    Clock, CostTable, Lapse, ServerParameters, Substitutions, TransportPrices, differences,
+    Clock, CostTable, PriorSleep, ServerParameters, Substitutions, TransportPrices, differences,
 };
 use x11prof_session::{Operation, Value};
 use x11prof_xmeasure::{Pin, Plan, Target, measure};
@@ -120,8 +120,8 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     for (name, one, other) in [
         (
             "wakeup",
-            one.wakeup(Lapse::default()),
-            other.wakeup(Lapse::default()),
+            one.wakeup(PriorSleep::default()),
+            other.wakeup(PriorSleep::default()),
         ),
         ("reply", one.reply(0), other.reply(0)),
         ("flush", one.flush(), other.flush()),

@@ -13,7 +13,7 @@ mod watched;
 use std::time::Duration;
 
 use x11prof_cost_model::{
-    Clock, CostTable, Lapse, ServerParameters, Substitutions, TransportPrices,
+    Clock, CostTable, PriorSleep, ServerParameters, Substitutions, TransportPrices,
 };
 use x11prof_session::Operation;
 use x11prof_xmeasure::Plan;
@@ -194,7 +194,7 @@ impl Sent {
 /// The processor time of a wakeup by a sender on the server's processor, and by one on another.
 fn wakeups(parameters: &ServerParameters) -> [f64; 2] {
     let prices = TransportPrices::with_clock(parameters, Clock::Cpu);
-    let one = prices.wakeup(Lapse::default());
+    let one = prices.wakeup(PriorSleep::default());
     [one, prices.wakeup_other_cpu().unwrap_or(one)].map(|cost| cost.time.0)
 }
 
