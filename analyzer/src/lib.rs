@@ -18,7 +18,7 @@ mod measured;
 mod pattern;
 mod pipeline;
 mod profile;
-mod recorded;
+mod recorded_server;
 mod resources;
 mod roundtrips;
 mod start_up;
@@ -38,12 +38,12 @@ pub use difference::{
     Difference, DifferenceRow, Figures, FiguresOfRun, Quantity, SideReport, ValuesReport,
 };
 pub use episodes::{
-    ApartReport, Asked, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
+    ApartReport, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
     CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
     EpisodesReport, ExclusiveReport, Figure, Findings, LandmarkReport, LocationReport, Owner,
     Parts, PartsReport, PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport,
-    SeriesReport, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport,
-    Unmatched, Unsure,
+    SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
+    TriggerReport, Unmatched, Unsure,
 };
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
@@ -64,7 +64,7 @@ pub use profile::stacks::Stack;
 pub use profile::tally::Line;
 pub use profile::total::TotalReport;
 pub use profile::{Profile, TransportLine, Wanted, profile_session, profile_trace};
-pub use recorded::{recorded_host, recorded_server};
+pub use recorded_server::{recorded_host, recorded_server};
 pub use resources::Resources;
 pub use resources::report::{
     ClientResources, HeldOverTime, KindResources, OtherClients, OtherKinds, PixelFormatReport,

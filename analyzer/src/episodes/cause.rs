@@ -19,7 +19,7 @@ pub enum Cause {
 
 /// Why an instant is the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Asked {
+pub enum ServerCause {
     /// The client waits for a reply, or for what it sent to be taken.
     Reply,
     /// The same, while another client has grabbed the server.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use x11prof_trace::{Switch, SwitchKind};
 
-use super::happening::{Place, Wait};
+use super::occurrence::{Place, Wait};
 
 /// Threads followed at most.
 const MAX_THREADS: usize = 512;
@@ -63,7 +63,7 @@ pub(crate) struct Woken {
 
 /// The threads of a client's process.
 #[derive(Debug, Default)]
-pub(crate) struct Crew {
+pub(crate) struct ClientThreads {
     threads: HashMap<u32, Member>,
     reads: u32,
     writes: u32,
@@ -242,7 +242,7 @@ impl Tried {
     }
 }
 
-impl Crew {
+impl ClientThreads {
     /// A switch of any thread of the process; of one that runs after a wait, that wait.
     pub(crate) fn switch(&mut self, switch: &Switch) -> Option<Woken> {
         let time = switch.time.as_nanos();

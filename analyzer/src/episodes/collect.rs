@@ -1,4 +1,4 @@
-//! From the pipeline's observations to happenings, in the order of time.
+//! From the pipeline's observations to occurrences, in the order of time.
 //!
 //! Context switches are written in batches, up to a quarter of a second late (docs/FORMAT.md,
 //! "Order"): what is younger is held back until they have come.
@@ -9,22 +9,22 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{Control, Direction, Timestamp};
 
-use super::happening::{About, Delivery, Happening, Place, Sent};
 use super::keyboard::Keyboard;
 use super::kinds::Kinds;
+use super::occurrence::{About, Delivery, Occurrence, Place, Sent};
 use super::stimulus::{Detail, Shape, Stimulus};
 use super::windows;
 use crate::pipeline::{Observation, Seen};
 
 /// How late switches may be, in nanoseconds.
 const SETTLING: u64 = 250_000_000;
-/// Happenings held back at most.
+/// Occurrences held back at most.
 const MAX_HELD: usize = 1 << 17;
 
-/// Turns observations into happenings.
+/// Turns observations into occurrences.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
-    held: BTreeMap<(u64, u64), Happening>,
+    held: BTreeMap<(u64, u64), Occurrence>,
     number: u64,
     newest: u64,
     keyboard: Keyboard,
@@ -39,7 +39,7 @@ impl Collector {
     pub(crate) fn observe(
         &mut self,
         observation: &Observation<'_>,
-        mut on: impl FnMut(u64, Happening),
+        mut on: impl FnMut(u64, Occurrence),
     ) {
         match observation {
             Observation::BlockStart(_) => {
@@ -50,22 +50,22 @@ impl Collector {
             Observation::Message(seen) => self.message(seen),
             Observation::BlockEnd(block) => {
                 let client = block.connection;
-                let happening = match block.direction {
+                let occurrence = match block.direction {
                     Direction::ToServer => {
                         let drawn = self.drawn.take().and_then(|(_, name)| name);
                         self.sent.drawn = drawn.map(|window| Symbol::new(&window));
-                        Happening::Sent(client, std::mem::take(&mut self.sent))
+                        Occurrence::Sent(client, std::mem::take(&mut self.sent))
                     }
                     Direction::ToClient => {
-                        Happening::Delivered(client, std::mem::take(&mut self.delivery))
+                        Occurrence::Delivered(client, std::mem::take(&mut self.delivery))
                     }
                 };
-                self.hold(block.time, happening);
+                self.hold(block.time, occurrence);
             }
             Observation::Control(time, control) => self.control(*time, control),
             Observation::Switches(switches) => {
                 for switch in *switches {
-                    self.hold(switch.time, Happening::Switch(*switch));
+                    self.hold(switch.time, Occurrence::Switch(*switch));
                 }
             }
             Observation::Lost(_) | Observation::Closed { .. } => {}
@@ -79,7 +79,7 @@ impl Collector {
     }
 
     /// Hands out all that is held back.
-    pub(crate) fn finish(&mut self, mut on: impl FnMut(u64, Happening)) {
+    pub(crate) fn finish(&mut self, mut on: impl FnMut(u64, Occurrence)) {
         self.release(u64::MAX, &mut on);
     }
 
@@ -88,17 +88,17 @@ impl Collector {
         self.newest
     }
 
-    fn hold(&mut self, time: Timestamp, happening: Happening) {
-        self.put(time.as_nanos(), happening);
+    fn hold(&mut self, time: Timestamp, occurrence: Occurrence) {
+        self.put(time.as_nanos(), occurrence);
     }
 
-    fn put(&mut self, nanos: u64, happening: Happening) {
+    fn put(&mut self, nanos: u64, occurrence: Occurrence) {
         self.number += 1;
         self.newest = self.newest.max(nanos);
-        self.held.insert((nanos, self.number), happening);
+        self.held.insert((nanos, self.number), occurrence);
     }
 
-    fn release(&mut self, until: u64, on: &mut impl FnMut(u64, Happening)) {
+    fn release(&mut self, until: u64, on: &mut impl FnMut(u64, Occurrence)) {
         while let Some(first) = self.held.first_entry() {
             let (time, _) = *first.key();
             if time >= until {
@@ -112,15 +112,15 @@ impl Collector {
         match control {
             Control::Opened(opened) => self.hold(
                 time,
-                Happening::Opened {
+                Occurrence::Opened {
                     client: opened.connection,
                     pid: opened.pid,
                 },
             ),
-            Control::Closed { connection, .. } => self.hold(time, Happening::Closed(*connection)),
+            Control::Closed { connection, .. } => self.hold(time, Occurrence::Closed(*connection)),
             Control::Capture { pid, capture, .. } => self.hold(
                 time,
-                Happening::Captured {
+                Occurrence::Captured {
                     pid: *pid,
                     switches: capture == "switches",
                 },
@@ -128,7 +128,7 @@ impl Collector {
             // It is told late: it belongs right behind the switch that it is about, which came before.
             Control::Waiting(waiting) => self.put(
                 waiting.since_ns,
-                Happening::Waits {
+                Occurrence::Waits {
                     pid: waiting.pid,
                     tid: waiting.tid,
                     since: waiting.since_ns,

@@ -4,7 +4,7 @@ use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::cause::{Asked, Cause};
+use super::cause::{Cause, ServerCause};
 use super::states::Busy;
 use super::tree::Tree;
 
@@ -43,7 +43,7 @@ pub enum Owner {
     /// The client does not run, for this reason.
     OffCpu(Cause),
     /// The server works for it, or is asked.
-    Server(Asked),
+    Server(ServerCause),
     /// It is on the way between them.
     Network,
 }
@@ -63,9 +63,9 @@ impl Parts {
         Owner::OffCpu(Cause::File),
         Owner::OffCpu(Cause::Poll),
         Owner::OffCpu(Cause::Elsewhere),
-        Owner::Server(Asked::Reply),
-        Owner::Server(Asked::Grabbed),
-        Owner::Server(Asked::Drawing),
+        Owner::Server(ServerCause::Reply),
+        Owner::Server(ServerCause::Grabbed),
+        Owner::Server(ServerCause::Drawing),
         Owner::Network,
     ];
 
@@ -123,8 +123,8 @@ impl Parts {
 
     /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
     pub fn blocked(&self) -> u64 {
-        self.of(Owner::Server(Asked::Reply))
-            + self.of(Owner::Server(Asked::Grabbed))
+        self.of(Owner::Server(ServerCause::Reply))
+            + self.of(Owner::Server(ServerCause::Grabbed))
             + self.of(Owner::Network)
     }
 

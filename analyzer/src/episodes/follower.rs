@@ -1,4 +1,4 @@
-//! All clients of a trace at once: happenings go to the state machines that they concern.
+//! All clients of a trace at once: occurrences go to the state machines that they concern.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use x11prof_trace::{ConnectionId, Switch};
 
 use super::clock::ServerTime;
 use super::episode::Episode;
-use super::happening::Happening;
 use super::machine::{Done, Machine, Spans};
+use super::occurrence::Occurrence;
 use super::server::ServerActivity;
 use crate::activity::runnable::Runnable;
 
@@ -108,17 +108,17 @@ impl Follower {
         self.around.server.pid = pid;
     }
 
-    /// Takes the next happening and hands out the episodes that are complete with it.
+    /// Takes the next occurrence and hands out the episodes that are complete with it.
     pub(crate) fn happened(
         &mut self,
         time: u64,
-        happening: &Happening,
+        occurrence: &Occurrence,
         on: &mut impl FnMut(Episode),
     ) {
         let around = &mut self.around;
-        match happening {
-            Happening::Opened { client, pid } => self.opened(time, *client, *pid),
-            Happening::Closed(id) => {
+        match occurrence {
+            Occurrence::Opened { client, pid } => self.opened(time, *client, *pid),
+            Occurrence::Closed(id) => {
                 if let Some(mut client) = self.clients.remove(id) {
                     if let Some(pid) = client.machine.pid
                         && let Some(of) = self.processes.get_mut(&pid)
@@ -136,7 +136,7 @@ impl Follower {
                     around.grab.change(time, None);
                 }
             }
-            Happening::Captured { pid, switches } => {
+            Occurrence::Captured { pid, switches } => {
                 if self.captured.len() < MAX_PROCESSES {
                     self.captured.insert(*pid, *switches);
                 }
@@ -148,7 +148,7 @@ impl Follower {
                     }
                 }
             }
-            Happening::Waits {
+            Occurrence::Waits {
                 pid,
                 tid,
                 since,
@@ -156,15 +156,15 @@ impl Follower {
             } => self.of_process(time, *pid, |machine, _| {
                 machine.waits(*tid, *since, *place);
             }),
-            Happening::Switch(switch) => self.switch(time, switch),
-            Happening::Delivered(id, delivery) => {
+            Occurrence::Switch(switch) => self.switch(time, switch),
+            Occurrence::Delivered(id, delivery) => {
                 if let Some(client) = self.clients.get_mut(id) {
                     around.step(time, *id, client, |machine, clock, done| {
                         machine.delivered(time, delivery, clock, done);
                     });
                 }
             }
-            Happening::Sent(id, sent) => {
+            Occurrence::Sent(id, sent) => {
                 if let Some(client) = self.clients.get_mut(id) {
                     around.step(time, *id, client, |machine, _, done| {
                         machine.sent(time, sent, done);

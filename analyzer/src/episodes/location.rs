@@ -5,7 +5,7 @@ use std::fmt;
 
 use x11prof_protocol::Symbol;
 
-use super::cause::{Asked, Cause};
+use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts};
 
 /// Where time was spent.
@@ -29,8 +29,8 @@ impl Location {
         for owner in Parts::OWNERS {
             let nanos = episode.parts.of(owner);
             match owner {
-                Owner::Server(Asked::Reply | Asked::Grabbed) => replies += nanos,
-                Owner::Server(Asked::Drawing) => {
+                Owner::Server(ServerCause::Reply | ServerCause::Grabbed) => replies += nanos,
+                Owner::Server(ServerCause::Drawing) => {
                     let on = episode.drawn.map(Location::Drawing);
                     all.push((on.unwrap_or(Location::Of(owner)), nanos));
                 }
@@ -50,8 +50,8 @@ impl Location {
     /// The same without the request or the window.
     pub(crate) fn like(self) -> Location {
         match self {
-            Location::RoundTrips(_) => Location::Of(Owner::Server(Asked::Reply)),
-            Location::Drawing(_) => Location::Of(Owner::Server(Asked::Drawing)),
+            Location::RoundTrips(_) => Location::Of(Owner::Server(ServerCause::Reply)),
+            Location::Drawing(_) => Location::Of(Owner::Server(ServerCause::Drawing)),
             other => other,
         }
     }
@@ -59,7 +59,7 @@ impl Location {
     /// Its kind, as results name it.
     pub(crate) fn kind(self) -> &'static str {
         match self {
-            Location::Drawing(_) | Location::Of(Owner::Server(Asked::Drawing)) => "drawing",
+            Location::Drawing(_) | Location::Of(Owner::Server(ServerCause::Drawing)) => "drawing",
             Location::RoundTrips(_) | Location::Of(Owner::Server(_)) => "round_trips",
             Location::Writing => "writing",
             Location::Of(Owner::Waiting) => "waiting",

@@ -12,10 +12,10 @@ use std::collections::VecDeque;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Switch};
 
-use super::cause::{Asked, Cause};
-use super::crew::{Crew, Joint, Together, Woken};
+use super::cause::{Cause, ServerCause};
+use super::client_threads::{ClientThreads, Joint, Together, Woken};
 use super::episode::{Episode, Owner, Unsure};
-use super::happening::{About, Place, Wait};
+use super::occurrence::{About, Place, Wait};
 use super::open::Open;
 use super::queue::Queue;
 use super::states::BusyState;
@@ -51,8 +51,8 @@ pub(crate) struct Machine {
     client: ConnectionId,
     /// Its process.
     pub(crate) pid: Option<u32>,
-    crew: Crew,
-    /// Those of the crew that speak for it, as one.
+    threads: ClientThreads,
+    /// Those of its threads that speak for it, as one.
     thread: Thread,
     outstanding: VecDeque<(SequenceNumber, Symbol)>,
     /// The request that was answered last.
@@ -101,7 +101,7 @@ impl Machine {
         Machine {
             client,
             pid,
-            crew: Crew::default(),
+            threads: ClientThreads::default(),
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
             answered: None,
@@ -111,7 +111,7 @@ impl Machine {
             taking: if far {
                 Owner::Network
             } else {
-                Owner::Server(Asked::Reply)
+                Owner::Server(ServerCause::Reply)
             },
             busy_from: None,
             last_frame: None,
@@ -168,7 +168,7 @@ impl Machine {
     /// A switch of a thread of its process.
     pub(crate) fn switch(&mut self, switch: &Switch, done: &mut Done<'_>) {
         let time = switch.time.as_nanos();
-        let woken = self.crew.switch(switch);
+        let woken = self.threads.switch(switch);
         if woken.is_some_and(|woken| woken.proved) {
             self.was_quiet(time, done);
         }
@@ -178,7 +178,7 @@ impl Machine {
     /// What the threads do together may have changed; `woken` is the one that runs now after a wait.
     pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>, done: &mut Done<'_>) {
         let before = self.thread;
-        match self.crew.together() {
+        match self.threads.together() {
             Together::Unknown => {}
             together @ (Together::Running | Together::Ready) => {
                 self.thread = if together == Together::Running {
@@ -243,14 +243,14 @@ impl Machine {
     /// What the threads wait for that have had a part in what is open.
     fn joint(&self) -> Joint {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
-        self.crew.joint(begun)
+        self.threads.joint(begun)
     }
 
     /// It became known what a thread waits in since `since`.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
         // The setup is a question too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
-        self.crew.waits(tid, since, place, asks);
+        self.threads.waits(tid, since, place, asks);
         let joint = self.joint();
         let Thread::Blocked {
             since: blocked,

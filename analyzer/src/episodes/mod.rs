@@ -8,15 +8,14 @@
 
 mod bursts;
 mod cause;
+mod client_threads;
 mod clock;
 mod collect;
 mod covered;
-mod crew;
 mod cumulative;
 mod episode;
 mod findings;
 mod follower;
-mod happening;
 mod keyboard;
 mod keysyms;
 mod kinds;
@@ -24,6 +23,7 @@ mod landmarks;
 mod location;
 mod long;
 mod machine;
+mod occurrence;
 mod open;
 mod outline;
 mod patterns;
@@ -49,7 +49,7 @@ use collect::Collector;
 use follower::Follower;
 use machine::Spans;
 
-pub use cause::{Asked, Cause};
+pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::{Findings, Unmatched};
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
@@ -158,8 +158,8 @@ impl Episodes {
         if let Observation::Switches(switches) = observation {
             switches.iter().for_each(|switch| findings.switch(switch));
         }
-        collector.observe(observation, |time, happening| {
-            follower.happened(time, &happening, &mut |episode| {
+        collector.observe(observation, |time, occurrence| {
+            follower.happened(time, &occurrence, &mut |episode| {
                 on(&episode);
                 findings.add(&episode);
             });
@@ -173,8 +173,8 @@ impl Episodes {
             follower,
             findings,
         } = &mut self;
-        collector.finish(|time, happening| {
-            follower.happened(time, &happening, &mut |episode| findings.add(&episode));
+        collector.finish(|time, occurrence| {
+            follower.happened(time, &occurrence, &mut |episode| findings.add(&episode));
         });
         let end = collector.newest();
         follower.finish(end, &mut |episode| findings.add(&episode));

@@ -8,7 +8,7 @@ use super::stimulus::Stimulus;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
-pub(crate) enum Happening {
+pub(crate) enum Occurrence {
     /// A client connected.
     Opened {
         client: ConnectionId,

@@ -3,9 +3,9 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::cause::{Asked, Cause};
+use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts, Trigger, Unsure};
-use super::happening::{About, Sent};
+use super::occurrence::{About, Sent};
 use super::outline::Outline;
 use super::queue::Waiting;
 use super::states::{Busy, BusyState};
@@ -141,8 +141,8 @@ impl Open {
 
     /// While it waited for a reply another client had grabbed the server for so long.
     pub(crate) fn grabbed(&mut self, nanos: u64) {
-        let asked = Owner::Server(Asked::Reply);
-        let grabbed = Owner::Server(Asked::Grabbed);
+        let asked = Owner::Server(ServerCause::Reply);
+        let grabbed = Owner::Server(ServerCause::Grabbed);
         self.since_sent.parts.shift(asked, grabbed, nanos);
     }
 

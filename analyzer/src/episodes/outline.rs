@@ -6,10 +6,10 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
 
-use super::cause::{Asked, Cause};
+use super::cause::{Cause, ServerCause};
 use super::episode::{Child, Owner};
-use super::happening::About;
 use super::kinds::Kinds;
+use super::occurrence::About;
 use super::tree::Tree;
 
 /// Children kept of an episode.
@@ -97,7 +97,7 @@ impl Outline {
             return;
         }
         self.wait_is_over();
-        if let (Owner::Server(Asked::Reply), Some(request)) = (owner, asks) {
+        if let (Owner::Server(ServerCause::Reply), Some(request)) = (owner, asks) {
             let now = self.now();
             let asked = &mut self.pending.asked;
             let same = |last: &&mut (usize, Symbol, u64)| (last.0, last.1) == (now, request);
@@ -216,9 +216,9 @@ impl Outline {
 #[cfg(test)]
 mod tests {
     use super::{Kinds, Outline};
-    use crate::episodes::cause::{Asked, Cause};
+    use crate::episodes::cause::{Cause, ServerCause};
     use crate::episodes::episode::{Child, Owner};
-    use crate::episodes::happening::About;
+    use crate::episodes::occurrence::About;
     use x11prof_protocol::{SequenceNumber, Symbol};
 
     const MS: u64 = 1_000_000;
@@ -261,7 +261,7 @@ mod tests {
     fn what_comes_after_the_last_request_is_no_part_of_it() {
         let asks = |outline: &mut Outline, name: &str| {
             let name = Some(Symbol::new(name));
-            outline.pass(Owner::Server(Asked::Reply), name, 2 * MS);
+            outline.pass(Owner::Server(ServerCause::Reply), name, 2 * MS);
         };
         let mut outline = Outline::new();
         for _ in 0..3 {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::episode::Trigger;
-use super::happening::About;
+use super::occurrence::About;
 use super::stimulus::{Shape, Stimulus};
 
 /// Stimuli that wait at most; those after them are handled with the last one.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use x11prof_trace::{Switch, SwitchKind};
 
-use super::cause::Asked;
+use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
 
 /// Stretches kept to look back at.
@@ -64,7 +64,7 @@ impl ServerActivity {
             match self.tail(end, now) {
                 Some(tail) => {
                     if episode.requests > 0 {
-                        episode.parts.add(Owner::Server(Asked::Drawing), tail);
+                        episode.parts.add(Owner::Server(ServerCause::Drawing), tail);
                     }
                     on(episode);
                 }

@@ -12,9 +12,9 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp, Waiting};
 
 use super::follower::Follower;
-use super::happening::{Delivery, Happening, Sent};
 use super::machine::Spans;
-use super::{Asked, Cause, EpisodeOptions, Episodes, Findings, Owner, Trigger};
+use super::occurrence::{Delivery, Occurrence, Sent};
+use super::{Cause, EpisodeOptions, Episodes, Findings, Owner, ServerCause, Trigger};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
 
@@ -306,7 +306,7 @@ fn over_a_network_bytes_and_round_trips_take_time() {
 #[test]
 fn a_reply_that_another_clients_grab_holds_up() {
     let other = ConnectionId(2);
-    let at = |time: u64, happening| (1_000_000_000 + time * 1_000_000, happening);
+    let at = |time: u64, occurrence| (1_000_000_000 + time * 1_000_000, occurrence);
     let mut follower = Follower::new(Spans {
         frame: 16_000_000,
         silence: 50_000_000,
@@ -322,27 +322,27 @@ fn a_reply_that_another_clients_grab_holds_up() {
     };
     let one = ConnectionId(1);
     let mut found = Vec::new();
-    for (time, happening) in [
+    for (time, occurrence) in [
         at(
             0,
-            Happening::Opened {
+            Occurrence::Opened {
                 client: one,
                 pid: None,
             },
         ),
         at(
             0,
-            Happening::Opened {
+            Occurrence::Opened {
                 client: other,
                 pid: None,
             },
         ),
-        at(5, Happening::Sent(other, sent(Some(true), None))),
-        at(10, Happening::Sent(one, sent(None, Some(1)))),
-        at(30, Happening::Sent(other, sent(Some(false), None))),
+        at(5, Occurrence::Sent(other, sent(Some(true), None))),
+        at(10, Occurrence::Sent(one, sent(None, Some(1)))),
+        at(30, Occurrence::Sent(other, sent(Some(false), None))),
         at(
             34,
-            Happening::Delivered(
+            Occurrence::Delivered(
                 one,
                 Delivery {
                     answered: vec![SequenceNumber(1)],
@@ -350,9 +350,9 @@ fn a_reply_that_another_clients_grab_holds_up() {
                 },
             ),
         ),
-        at(35, Happening::Sent(one, sent(None, None))),
+        at(35, Occurrence::Sent(one, sent(None, None))),
     ] {
-        follower.happened(time, &happening, &mut |episode| found.push(episode));
+        follower.happened(time, &occurrence, &mut |episode| found.push(episode));
     }
     follower.finish(2_000_000_000, &mut |episode| found.push(episode));
     let of: Vec<_> = found
@@ -365,5 +365,8 @@ fn a_reply_that_another_clients_grab_holds_up() {
             .map(|episode| episode.parts.of(Owner::Server(asked)));
         parts.sum::<u64>() / 1_000_000
     };
-    assert_eq!((sum(Asked::Grabbed), sum(Asked::Reply)), (20, 4));
+    assert_eq!(
+        (sum(ServerCause::Grabbed), sum(ServerCause::Reply)),
+        (20, 4)
+    );
 }

@@ -1,8 +1,8 @@
 //! The threads of a client that speak for it as one, and who owns the time while it is so.
 
-use super::cause::{Asked, Cause};
+use super::cause::{Cause, ServerCause};
 use super::episode::Owner;
-use super::happening::Wait;
+use super::occurrence::Wait;
 
 /// What the threads do together that speak for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +30,12 @@ impl Thread {
     /// The owner of an instant of an episode, with a reply `outstanding` or not.
     pub(crate) fn owner(self, outstanding: bool) -> Owner {
         match self {
-            Thread::Unknown if outstanding => Owner::Server(Asked::Reply),
+            Thread::Unknown if outstanding => Owner::Server(ServerCause::Reply),
             Thread::Unknown | Thread::Running => Owner::Client,
             Thread::Preempted => Owner::OffCpu(Cause::Processor),
-            Thread::Blocked { .. } if outstanding => Owner::Server(Asked::Reply),
+            Thread::Blocked { .. } if outstanding => Owner::Server(ServerCause::Reply),
             // Being woken by the reply is part of the round trip.
-            Thread::Blocked { answered: true, .. } => Owner::Server(Asked::Reply),
+            Thread::Blocked { answered: true, .. } => Owner::Server(ServerCause::Reply),
             // What comes for one that sleeps does not wake it.
             Thread::Blocked {
                 fed: true,

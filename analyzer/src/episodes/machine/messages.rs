@@ -5,7 +5,7 @@ use x11prof_trace::Timestamp;
 use super::{Done, Machine, PASSED_ON};
 use crate::episodes::clock::ServerTime;
 use crate::episodes::episode::{Trigger, Unsure};
-use crate::episodes::happening::{About, Delivery, Sent, Wait};
+use crate::episodes::occurrence::{About, Delivery, Sent, Wait};
 use crate::episodes::open::Open;
 use crate::episodes::queue::Waiting;
 use crate::episodes::stimulus::{Shape, Stimulus};
@@ -28,7 +28,7 @@ impl Machine {
         let device = events.any(|(stimulus, _)| stimulus.trigger == Trigger::Input);
         let asks = asked || !self.set_up;
         let any = !delivery.events.is_empty();
-        self.crew.delivered(time, device, any, asks);
+        self.threads.delivered(time, device, any, asks);
         self.set_up = true;
         if let Some(latest) = delivery.answered.last() {
             while let Some((_, request)) = self.outstanding.pop_front_if(|(one, _)| *one <= *latest)
@@ -129,7 +129,7 @@ impl Machine {
 
     /// Messages came from the client.
     pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) {
-        self.crew.sent(time, !sent.questions.is_empty());
+        self.threads.sent(time, !sent.questions.is_empty());
         if self.thread == Thread::Unknown {
             self.silence(time, done);
         } else {
@@ -178,7 +178,7 @@ impl Machine {
         if sent.draws {
             open.drew(time, self.spans.frame);
         }
-        if self.crew.is_elsewhere() {
+        if self.threads.is_elsewhere() {
             open.unsure = Some(Unsure::AnotherProcess);
         }
         open.requests += sent.requests;

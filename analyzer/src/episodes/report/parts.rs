@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::episodes::cause::{Asked, Cause};
+use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::cumulative::percentile;
 use crate::episodes::episode::{Owner, Parts, Trigger};
 use crate::episodes::findings::Findings;
@@ -88,8 +88,8 @@ pub(super) fn causes(parts: &Parts) -> CausesReport {
     CausesReport {
         running_ms: of(Owner::Client),
         processor_ms: of(Owner::OffCpu(Cause::Processor)),
-        reply_ms: of(Owner::Server(Asked::Reply)),
-        grab_ms: of(Owner::Server(Asked::Grabbed)),
+        reply_ms: of(Owner::Server(ServerCause::Reply)),
+        grab_ms: of(Owner::Server(ServerCause::Grabbed)),
         sleeping_ms: of(Owner::OffCpu(Cause::Sleeping)),
         lock_ms: of(Owner::OffCpu(Cause::Synchronisation)),
         file_ms: of(Owner::OffCpu(Cause::File)),

@@ -172,7 +172,7 @@ fn who_waits_for_room_to_write_is_not_quiet_and_the_server_has_the_time() {
     let episodes = found(&all.trace);
     let key = episodes.iter().find(|one| one.trigger == Trigger::Input);
     let parts = key.unwrap().parts;
-    assert_eq!(parts.of(Owner::Server(Asked::Reply)) / 1000, 45_000);
+    assert_eq!(parts.of(Owner::Server(ServerCause::Reply)) / 1000, 45_000);
     assert_eq!(parts.of(Owner::Client) / 1000, 5000 + 9950);
     assert_eq!(parts.of(Owner::Network), 0);
 }
@@ -222,7 +222,7 @@ fn a_grab_holds_up_others_and_not_its_owner() {
             each.sum::<u64>() / 1_000_000
         };
         assert_eq!(
-            (sum(Asked::Grabbed), sum(Asked::Reply)),
+            (sum(ServerCause::Grabbed), sum(ServerCause::Reply)),
             expected,
             "{by_other}"
         );

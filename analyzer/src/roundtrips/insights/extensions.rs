@@ -1,4 +1,4 @@
-//! Extensions asked for one by one: QueryExtension, and their versions. All can be asked for before the first
+//! Extensions queries for one by one: QueryExtension, and their versions. All can be queries for before the first
 //! answer is read, as xcb_prefetch_extension_data does.
 
 use x11prof_protocol::Symbol;
@@ -7,7 +7,7 @@ use super::{Context, Finding, Groups, Insight, Names, Saving};
 use crate::waits::Answer;
 
 #[derive(Debug, Default)]
-struct Asked {
+struct Queries {
     queries: u64,
     versions: u64,
     waited: u64,
@@ -16,7 +16,7 @@ struct Asked {
 
 /// Counts round trips for extensions by client.
 #[derive(Debug, Default)]
-pub(super) struct ExtensionQueries(Groups<(), Asked>);
+pub(super) struct ExtensionQueries(Groups<(), Queries>);
 
 /// Whether a request agrees with the server on an extension's version.
 fn is_version(name: Symbol) -> bool {
@@ -35,19 +35,19 @@ impl Insight for ExtensionQueries {
         if !answer.how.is_round_trip() || !(query || is_version(name)) {
             return;
         }
-        if let Some(asked) = self.0.of(answer.client, ()) {
-            asked.queries += u64::from(query);
-            asked.versions += u64::from(!query);
-            asked.waited += answer.waited();
-            asked.names.add(name);
+        if let Some(queries) = self.0.of(answer.client, ()) {
+            queries.queries += u64::from(query);
+            queries.versions += u64::from(!query);
+            queries.waited += answer.waited();
+            queries.names.add(name);
         }
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let found = |(client, (), asked): (_, _, &Asked)| {
-            let count = asked.queries + asked.versions;
+        let found = |(client, (), queries): (_, _, &Queries)| {
+            let count = queries.queries + queries.versions;
             // First all names, then all versions, whose requests need the numbers of the extensions.
-            let least = u64::from(asked.queries > 0) + u64::from(asked.versions > 0);
+            let least = u64::from(queries.queries > 0) + u64::from(queries.versions > 0);
             let saved = count.saturating_sub(least);
             (saved >= 2).then(|| Finding {
                 kind: "extensions",
@@ -58,11 +58,11 @@ impl Insight for ExtensionQueries {
                     "Ask for all extensions at once (xcb_prefetch_extension_data), then for their versions: {count} \
                      round trips become {least}"
                 ),
-                why: format!("{} were waited for one by one", asked.names.list()),
+                why: format!("{} were waited for one by one", queries.names.list()),
                 saves: Saving {
                     round_trips: saved,
                     bytes: 0,
-                    nanos: asked.waited / count * saved,
+                    nanos: queries.waited / count * saved,
                 },
             })
         };
