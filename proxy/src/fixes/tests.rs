@@ -18,7 +18,7 @@ const OPCODES: Opcodes = Opcodes {
 
 /// A request, by what the server does with it.
 #[derive(Debug, Clone, Copy)]
-enum Asked {
+enum Question {
     /// InternAtom of the name of this number; whether only if it exists.
     Atom(u8, bool),
     /// QueryExtension.
@@ -40,18 +40,18 @@ enum Asked {
     Screen,
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = Question> {
     prop_oneof![
-        6 => (0..6u8, any::<bool>()).prop_map(|(name, only)| Asked::Atom(name, only)),
-        3 => (0..4u8).prop_map(Asked::Extension),
-        2 => (1..20u8).prop_map(Asked::Void),
-        1 => Just(Asked::Fails),
-        1 => (1..9u8).prop_map(Asked::NoOperation),
-        1 => Just(Asked::Sync),
-        1 => (0..60u8).prop_map(Asked::Long),
-        1 => (0..3u8).prop_map(Asked::Fonts),
-        1 => (2..200u8).prop_map(Asked::Big),
-        1 => Just(Asked::Screen),
+        6 => (0..6u8, any::<bool>()).prop_map(|(name, only)| Question::Atom(name, only)),
+        3 => (0..4u8).prop_map(Question::Extension),
+        2 => (1..20u8).prop_map(Question::Void),
+        1 => Just(Question::Fails),
+        1 => (1..9u8).prop_map(Question::NoOperation),
+        1 => Just(Question::Sync),
+        1 => (0..60u8).prop_map(Question::Long),
+        1 => (0..3u8).prop_map(Question::Fonts),
+        1 => (2..200u8).prop_map(Question::Big),
+        1 => Just(Question::Screen),
     ]
 }
 
@@ -90,23 +90,23 @@ impl Order {
         self.request(major, data, &body)
     }
 
-    fn bytes(self, asked: Asked) -> Vec<u8> {
+    fn bytes(self, asked: Question) -> Vec<u8> {
         match asked {
-            Asked::Atom(name, only) => self.named(16, u8::from(only), name),
-            Asked::Extension(name) => self.named(98, 0, name),
-            Asked::Void(units) => self.request(2, 1, &vec![1; 4 * usize::from(units)]),
-            Asked::Fails => self.request(2, 0, &[0; 8]),
-            Asked::NoOperation(units) => self.request(127, 0, &vec![2; 4 * usize::from(units)]),
-            Asked::Sync => self.request(43, 0, &[]),
-            Asked::Long(units) => self.request(73, units, &[3; 16]),
-            Asked::Fonts(replies) => self.request(50, replies, &[4; 4]),
-            Asked::Big(units) => {
+            Question::Atom(name, only) => self.named(16, u8::from(only), name),
+            Question::Extension(name) => self.named(98, 0, name),
+            Question::Void(units) => self.request(2, 1, &vec![1; 4 * usize::from(units)]),
+            Question::Fails => self.request(2, 0, &[0; 8]),
+            Question::NoOperation(units) => self.request(127, 0, &vec![2; 4 * usize::from(units)]),
+            Question::Sync => self.request(43, 0, &[]),
+            Question::Long(units) => self.request(73, units, &[3; 16]),
+            Question::Fonts(replies) => self.request(50, replies, &[4; 4]),
+            Question::Big(units) => {
                 let mut bytes = vec![72, 0, 0, 0];
                 bytes.extend(self.u32(u32::from(units)));
                 bytes.resize(4 * usize::from(units), 16);
                 bytes
             }
-            Asked::Screen => self.request(140, 8, &[6; 4]),
+            Question::Screen => self.request(140, 8, &[6; 4]),
         }
     }
 }
@@ -335,7 +335,7 @@ proptest! {
     }
 }
 
-fn serially(fixes: &[Fix], asked: &[Asked]) -> (Vec<u8>, super::Counts) {
+fn serially(fixes: &[Fix], asked: &[Question]) -> (Vec<u8>, super::Counts) {
     let order = Order(ByteOrder::Little);
     let (mut rewriter, mut server) = (
         Rewriter::new(fixes, OPCODES, order.0),
@@ -359,7 +359,7 @@ fn serially(fixes: &[Fix], asked: &[Asked]) -> (Vec<u8>, super::Counts) {
 
 #[test]
 fn what_was_told_before_is_told_at_once() {
-    use Asked::{Atom, Extension, Fails, Sync, Void};
+    use Question::{Atom, Extension, Fails, Sync, Void};
     let asked = [
         Atom(1, false),
         Atom(1, false),
@@ -392,7 +392,7 @@ fn what_was_told_before_is_told_at_once() {
         Atom(1, false),
         Extension(2),
         Extension(2),
-        Asked::Screen,
+        Question::Screen,
     ];
     assert_eq!(
         serially(&[Fix::AnswerQueries], &asked),
@@ -410,7 +410,7 @@ fn an_event_that_was_on_its_way_takes_the_answers_number() {
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
     rewriter.client_says(
-        &order.bytes(Asked::Atom(1, false)),
+        &order.bytes(Question::Atom(1, false)),
         &mut to_server,
         &mut to_client,
     );
@@ -419,7 +419,7 @@ fn an_event_that_was_on_its_way_takes_the_answers_number() {
     rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
     server.event(false);
     rewriter.client_says(
-        &order.bytes(Asked::Atom(1, false)),
+        &order.bytes(Question::Atom(1, false)),
         &mut to_server,
         &mut to_client,
     );

@@ -18,7 +18,7 @@ use crate::fit::{entries, samples};
 use crate::plan::Plan;
 use crate::sampling::executor::{Executor, Settled};
 use crate::sampling::job::Job;
-use crate::sampling::readings::{Cut, Readings};
+use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::sampler::{self, Step};
 use crate::server::client::Client;
 use crate::server::connection::Answers;
@@ -77,8 +77,8 @@ impl Requests {
             .collect();
         notes.dedup();
         match readings.cut {
-            Some(Cut::Stopped) => notes.push("interrupted".into()),
-            Some(Cut::Time) => {
+            Some(StoppedBy::Stopped) => notes.push("interrupted".into()),
+            Some(StoppedBy::Time) => {
                 let passes = readings.syncs.read_back.len();
                 notes.push(format!("ended by the time limit in pass {passes}"));
             }
@@ -220,7 +220,7 @@ impl Probe for Requests {
         parameters.transport = transport.costs().filter(|_| !plan.entries_only);
         parameters.requests = entries::entries(&samples::samples(readings, &transport));
         parameters.requests.retain(|entry| plan.wants(&entry.name));
-        if readings.cut == Some(Cut::Time) {
+        if readings.cut == Some(StoppedBy::Time) {
             let left = readings.requests.iter();
             let left = left.filter(|job| !job.is_read() && !job.refused);
             let names: BTreeSet<&str> = left.map(|job| named(job.name())).collect();

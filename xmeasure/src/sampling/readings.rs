@@ -36,12 +36,12 @@ pub(crate) struct Readings {
     pub(crate) transport: TransportLoads<Job>,
     pub(crate) requests: Vec<Job>,
     /// Why it ended before every load had been measured often enough.
-    pub(crate) cut: Option<Cut>,
+    pub(crate) cut: Option<StoppedBy>,
 }
 
 /// What ended a sampling early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cut {
+pub(crate) enum StoppedBy {
     /// The user.
     Stopped,
     /// The plan's time limit.

@@ -9,7 +9,7 @@ use crate::plan::{AIM, Plan};
 use crate::sampling::executor::Executor;
 use crate::sampling::job::{Alone, Job};
 use crate::sampling::reading::{Place, Reading};
-use crate::sampling::readings::{Cut, Readings};
+use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::statistics::{LEAST, estimate};
 use crate::sampling::steady;
 use crate::server::connection::Answers;
@@ -117,11 +117,11 @@ pub(crate) fn sample(
                 to_do,
             };
             if !step(here, executor.elapsed()) {
-                *cut = Some(Cut::Stopped);
+                *cut = Some(StoppedBy::Stopped);
                 return Ok(());
             }
             if executor.elapsed().saturating_sub(start) > plan.limit() {
-                *cut = Some(Cut::Time);
+                *cut = Some(StoppedBy::Time);
                 return Ok(());
             }
             done += 1;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Cut, Readings, Step, sample};
+use super::{Readings, Step, StoppedBy, sample};
 use crate::fit::samples::samples;
 use crate::fit::transport::BothClocks;
 use crate::plan::Plan;
@@ -143,7 +143,7 @@ fn stopped_it_keeps_what_it_has() {
     let count = readings.jobs().count();
     let mut go_on = |step: Step, _| step.done < count + 6;
     sample(&mut server, &mut readings, &Plan::default(), &mut go_on).unwrap();
-    assert_eq!(readings.cut, Some(Cut::Stopped));
+    assert_eq!(readings.cut, Some(StoppedBy::Stopped));
     // The second pass goes backwards.
     assert_eq!(readings.requests[0].first().len(), 2);
     assert_eq!(readings.transport.no_operation.first().len(), 1);
