@@ -84,7 +84,7 @@ fn a_program_and_itself_have_the_same_counts() {
     }
     let text = place.ok(words(old, &new[..1], &[]));
     assert!(
-        text.contains("times vary from run to\nrun. 4 of each tell"),
+        text.contains("times vary from run to\n  run. 4 of each tell"),
         "{text}"
     );
 }

@@ -30,7 +30,7 @@ fn place() -> Place {
 }
 
 /// What every command is asked for here.
-const COMMANDS: [&[&str]; 13] = [
+const COMMANDS: [&[&str]; 23] = [
     &["report", "--params", "sun4-ipc"],
     &[
         "report",
@@ -58,14 +58,7 @@ const COMMANDS: [&[&str]; 13] = [
         "window",
     ],
     &[
-        "report",
-        "--params",
-        "xvfb-24",
-        "--as-measured",
-        "--by",
-        "client",
-        "--from",
-        "0.05",
+        "report", "--params", "sun4-ipc", "--by", "client", "--from", "0.05",
     ],
     &[
         "report", "--params", "sun4-ipc", "--scale", "Poly*=2", "--basis", "model",
@@ -102,7 +95,28 @@ const COMMANDS: [&[&str]; 13] = [
     &["stats", "--histograms"],
     &["episodes"],
     &["episodes", "--all", "--net", "dsl"],
+    &["episodes", "--worst", "10", "--all"],
+    &["episodes", "--patterns"],
+    &["episodes", "--each-key", "--chart"],
+    &["episodes", "xterm.mcap"],
+    &["roundtrips"],
+    &["roundtrips", "--all", "--rtt", "100"],
+    &["diff", "--params", "sun4-ipc", "--", "xterm.mcap"],
+    &["diff", "--params", "sun4-ipc", "--all", "--", "xclock.mcap"],
+    &[
+        "diff",
+        "xclock.mcap",
+        "--params",
+        "sun4-ipc",
+        "--",
+        "xterm.mcap",
+        "xset.mcap",
+    ],
+    &["check", "--budget", "budget.toml"],
 ];
+
+/// The budget that `check` holds the recording against.
+const BUDGET: &str = "[total]\nrequests = 100000\nround_trips = 1000000\n";
 
 /// Standard output of x11prof on a terminal of `columns`, with its colours. `script` has the terminal.
 fn on_terminal(place: &Place, columns: u16, arguments: &[&str]) -> String {
@@ -138,50 +152,51 @@ fn bare(text: &str) -> String {
     bare
 }
 
-#[test]
-fn no_line_is_wider_than_the_page() {
-    let place = place();
-    for recording in [RECORDINGS[0]] {
-        for command in COMMANDS {
-            // A recording in which nothing is after that time has nothing to say.
-            let text = place.ok([&command[..1], &[recording], &command[1..]].concat());
-            for line in text.lines() {
-                let wide = line.chars().count();
-                assert!(
-                    wide <= 80,
-                    "{command:?} of {recording}: {wide} columns\n{line}"
-                );
-            }
-        }
+/// What is typed for a command on a recording.
+fn typed<'a>(command: &[&'a str], recording: &'a str) -> Vec<&'a str> {
+    [&command[..1], &[recording], &command[1..]].concat()
+}
+
+/// No text has a line that is wider than `columns`.
+fn fits(text: &str, columns: usize, command: &[&str]) {
+    for line in text.lines() {
+        let wide = line.chars().count();
+        assert!(
+            wide <= columns,
+            "{command:?}: {wide} columns\n{line}\n{text}"
+        );
     }
 }
 
 #[test]
-fn a_terminal_has_its_own_width_and_colours() {
+fn no_line_is_wider_than_the_terminal() {
     needs("script", "bsdutils");
     let place = place();
-    for command in [
-        COMMANDS[0],
-        COMMANDS[2],
-        COMMANDS[7],
-        COMMANDS[8],
-        COMMANDS[11],
-    ] {
-        for columns in [80_u16, 120] {
-            let arguments = [&command[..1], &["gtk3-widget-factory.mcap"], &command[1..]].concat();
+    place.write("budget.toml", BUDGET.as_bytes());
+    for command in COMMANDS {
+        let arguments = typed(command, "xterm.mcap");
+        let fits_on = |columns: u16| {
             let text = on_terminal(&place, columns, &arguments);
             assert!(
-                text.contains("\u{1b}[1m") || command[0] == "episodes",
-                "{text}"
+                text.contains("\u{1b}[1m"),
+                "{command:?}: no heading\n{text}"
             );
-            for line in bare(&text).lines() {
-                let wide = line.chars().count();
-                assert!(
-                    wide <= usize::from(columns),
-                    "{command:?}: {wide} columns\n{line}"
-                );
-            }
-        }
+            fits(&bare(&text), usize::from(columns), command);
+        };
+        std::thread::scope(|both| {
+            both.spawn(|| fits_on(80));
+            both.spawn(|| fits_on(120));
+        });
+    }
+}
+
+#[test]
+fn what_is_no_terminal_has_80_columns_and_no_colours() {
+    let place = place();
+    for command in [COMMANDS[0], COMMANDS[8], COMMANDS[11], COMMANDS[17]] {
+        let text = place.ok(typed(command, RECORDINGS[0]));
+        assert!(!text.contains('\u{1b}'), "{text}");
+        fits(&text, 80, command);
     }
 }
 

@@ -8,13 +8,12 @@ use x11prof_analyzer::{
 };
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_views::budget as views;
-use x11prof_views::plain_lines;
 
 use crate::args::Check;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_text, refuse_input};
+use crate::output::{emit_text, page, refuse_input};
 use crate::pass::Pass;
 
 /// The latency that times over a network are for, where the budget names none, in milliseconds.
@@ -77,7 +76,7 @@ pub(crate) fn run(arguments: &Check) -> Outcome {
     if let Some(to) = &arguments.junit {
         emit_text(Some(to), &views::junit(&verdict, &name))?;
     }
-    emit_text(None, &plain_lines(&views::text(&verdict)))?;
+    emit_text(None, &views::text(&verdict, &page(None, true, None)))?;
     Ok(match verdict.is_kept() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,

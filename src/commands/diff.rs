@@ -9,7 +9,7 @@ use x11prof_views::difference as views;
 use crate::args::{Diff, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{emit_json, emit_text, refuse_input};
+use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
 /// Takes the figures of every recording, one after the other, and prints what changed.
@@ -36,7 +36,10 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     let difference = Difference::new(&side(&arguments.old)?, &side(&arguments.new)?);
     let to = arguments.output.as_deref();
     match arguments.format {
-        TableFormat::Text => emit_text(to, &views::text(&difference, arguments.all)),
+        TableFormat::Text => emit_text(
+            to,
+            &views::text(&difference, &page(to, arguments.all, None)),
+        ),
         TableFormat::Json => emit_json(to, &difference),
         TableFormat::Csv => emit_text(to, &views::csv(&difference)),
     }

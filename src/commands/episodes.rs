@@ -4,12 +4,11 @@ use std::path::Path;
 
 use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, RepeatedReport};
 use x11prof_views::episodes::{self as views, Show, Timeline};
-use x11prof_views::plain_lines;
 
 use crate::args::{Episodes as Arguments, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::names;
-use crate::output::{Access, refuse_input, write_json, write_text};
+use crate::output::{Access, page, refuse_input, write_json, write_text};
 use crate::pass::Pass;
 
 /// Finds the episodes of the traces and prints what they add up to.
@@ -24,16 +23,16 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let to = arguments.output.as_deref();
     // Landmarks name the keys that were pressed.
     let access = Access::Private;
+    let page = page(to, arguments.all, None);
     if let [report] = reports.as_slice() {
         let show = Show {
             worst: arguments.worst.is_some(),
             patterns: arguments.patterns,
             each_key: arguments.each_key,
             chart: arguments.chart,
-            all: arguments.all,
         };
         return match arguments.format {
-            TableFormat::Text => write_text(access, to, &plain_lines(&views::text(report, &show))),
+            TableFormat::Text => write_text(access, to, &views::text(report, &show, &page)),
             TableFormat::Json => write_json(access, to, report),
             TableFormat::Csv => write_text(access, to, &views::csv(report)),
         };
@@ -41,8 +40,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let repeated = RepeatedReport::new(&reports);
     match arguments.format {
         TableFormat::Text => {
-            let text = views::repeated_text(&repeated, arguments.all || arguments.each_key);
-            write_text(access, to, &plain_lines(&text))
+            let text = views::repeated_text(&repeated, arguments.each_key, &page);
+            write_text(access, to, &text)
         }
         TableFormat::Json => write_json(access, to, &repeated),
         TableFormat::Csv => write_text(access, to, &views::repeated_csv(&repeated)),

@@ -8,7 +8,7 @@ use x11prof_views::link as views;
 use crate::args::{Format, Link};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{emit_json, emit_text};
+use crate::output::{emit_json, emit_text, page};
 
 /// Measures the connection, or takes what a recording has kept of it, and prints it.
 pub(crate) fn run(arguments: &Link) -> Outcome {
@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &Link) -> Outcome {
     };
     let report = LinkReport::new(&measured);
     match arguments.format {
-        Format::Text => emit_text(None, &views::text(&report)),
+        Format::Text => emit_text(None, &views::text(&report, &page(None, true, None))),
         Format::Json => emit_json(None, &report),
     }
 }

@@ -1,11 +1,11 @@
 //! `x11prof roundtrips`: the replies that clients waited for, and what would save them.
 
 use x11prof_analyzer::{RoundTripOptions, RoundTrips};
-use x11prof_views::{plain_lines, roundtrips as views};
+use x11prof_views::roundtrips as views;
 
 use crate::args::{RoundTrips as Arguments, TableFormat};
 use crate::error::{CommandError, Outcome};
-use crate::output::{Access, refuse_input, write_json, write_text};
+use crate::output::{Access, page, refuse_input, write_json, write_text};
 use crate::pass::Pass;
 
 /// Finds the round trips of the trace and prints what to do about them.
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         TableFormat::Text => write_text(
             Access::Private,
             to,
-            &plain_lines(&views::text(&report, arguments.all)),
+            &views::text(&report, &page(to, arguments.all, None)),
         ),
         TableFormat::Json => write_json(Access::Private, to, &report),
         TableFormat::Csv => write_text(Access::Private, to, &views::csv(&report)),

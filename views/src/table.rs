@@ -1,7 +1,5 @@
 //! Columns of text, aligned, never wider than the page.
 
-use std::fmt;
-
 use unicode_width::UnicodeWidthStr;
 
 use crate::page::{Page, Style, cut};
@@ -158,16 +156,6 @@ impl Table {
             }
         }
         line
-    }
-}
-
-/// All of it, as wide as it is.
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.on(&Page {
-            width: usize::MAX,
-            ..Page::default()
-        }))
     }
 }
 

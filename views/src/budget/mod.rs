@@ -4,10 +4,13 @@ use std::fmt::Write;
 
 use x11prof_analyzer::{BudgetLine, BudgetVerdict, Found};
 
+use crate::page::Page;
+use crate::page::Style;
+use crate::plain::plain;
 use crate::units::counted;
 
 /// What is over first, then how much is not.
-pub fn text(verdict: &BudgetVerdict) -> String {
+pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
     let mut out = String::new();
     let over: Vec<&BudgetLine> = verdict
         .lines
@@ -15,17 +18,18 @@ pub fn text(verdict: &BudgetVerdict) -> String {
         .filter(|line| !line.is_kept())
         .collect();
     for line in &over {
-        let _ = writeln!(out, "over: {}", told(line));
+        let line = page.wrap(&format!("over: {}", plain(&told(line))), 6);
+        let _ = writeln!(out, "{}", page.paint(Style::Doubt, line.trim_end()));
     }
     let kept = verdict.lines.len() - over.len();
-    let _ = writeln!(
-        out,
+    let counts = format!(
         "{} kept, {} over",
         counted(kept as u64, "limit"),
         over.len()
     );
+    let _ = writeln!(out, "{}", page.paint(Style::Bold, &counts));
     for line in verdict.lines.iter().filter(|line| line.is_kept()) {
-        let _ = writeln!(out, "kept: {}", told(line));
+        out.push_str(&page.wrap(&format!("kept: {}", plain(&told(line))), 6));
     }
     out
 }
@@ -97,6 +101,7 @@ mod tests {
     use x11prof_analyzer::{BudgetLine, BudgetVerdict, Found};
 
     use super::{junit, text};
+    use crate::page::Page;
 
     fn verdict() -> BudgetVerdict {
         let line = |name: &str, limit, found| BudgetLine {
@@ -123,7 +128,7 @@ mod tests {
             over: start_up.latency_ms: could not be had, for it mapped no <window>\n\
             1 limit kept, 2 over\n\
             kept: total.requests: 9 found, 10 allowed\n";
-        assert_eq!(text(&verdict()), expected);
+        assert_eq!(text(&verdict(), &Page::default()), expected);
     }
 
     #[test]

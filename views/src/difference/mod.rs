@@ -2,6 +2,8 @@
 
 use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport};
 
+use crate::page::Style;
+use crate::page::{Page, name};
 use crate::plain::plain;
 use crate::table::Table;
 
@@ -10,15 +12,23 @@ const ROWS: usize = 15;
 /// Characters of the longest name in the table.
 const NAME: usize = 32;
 
-/// The difference for people; `all` shows the rows after the fifteenth too.
-pub fn text(difference: &Difference, all: bool) -> String {
-    let mut text = verdict(difference);
+/// The difference for people; a page of all has the rows after the fifteenth too.
+pub fn text(difference: &Difference, page: &Page) -> String {
+    let mut text = String::new();
+    for (number, line) in verdict(difference, page).lines().enumerate() {
+        let line = page.wrap(&plain(line), 2);
+        match number {
+            0 => text.push_str(&page.paint(Style::Bold, line.trim_end())),
+            _ => text.push_str(line.trim_end()),
+        }
+        text.push('\n');
+    }
     let changed: Vec<&DifferenceRow> = difference
         .rows
         .iter()
         .filter(|row| row.change != 0.0)
         .collect();
-    let shown = if all {
+    let shown = if page.all {
         changed.len()
     } else {
         ROWS.min(changed.len())
@@ -35,7 +45,7 @@ pub fn text(difference: &Difference, all: bool) -> String {
             let more = several.then_some([between, sure]);
             table.row(cells(row).into_iter().chain(more.into_iter().flatten()));
         }
-        text.push_str(&format!("\n{table}"));
+        text.push_str(&format!("\n{}", table.on(page)));
     }
     if shown < changed.len() {
         let more = changed.len() - shown;
@@ -47,12 +57,16 @@ pub fn text(difference: &Difference, all: bool) -> String {
     if shown > 0 {
         text.push_str(&format!("{same} figures are the same.\n"));
     }
-    doubts(difference, &mut text);
+    for line in doubts(difference) {
+        let line = page.wrap(&plain(&line), 2);
+        text.push_str(&page.paint(Style::Doubt, line.trim_end()));
+        text.push('\n');
+    }
     text
 }
 
 /// What is to be known first, in at most five lines.
-fn verdict(difference: &Difference) -> String {
+fn verdict(difference: &Difference, page: &Page) -> String {
     let (old, new) = (difference.old.traces.len(), difference.new.traces.len());
     let changed = difference.rows.iter().filter(|row| row.change != 0.0);
     let counts = changed.clone().filter(|row| row.count).count();
@@ -72,8 +86,8 @@ fn verdict(difference: &Difference) -> String {
     };
     text.push_str(&format!(
         "Old: {}\nNew: {}\n",
-        side(&difference.old),
-        side(&difference.new)
+        side(&difference.old, page),
+        side(&difference.new, page)
     ));
     let fewest = difference.fewest_runs;
     match (difference.real, old.max(new)) {
@@ -85,8 +99,8 @@ fn verdict(difference: &Difference) -> String {
             ));
         }
         (None, 1) => text.push_str(&format!(
-            "One recording of each: counts are what these two did; times vary from run to\n\
-             run. {fewest} of each tell what is real.\n"
+            "One recording of each: counts are what these two did; times vary from run to run. \
+             {fewest} of each tell what is real.\n"
         )),
         (None, _) => text.push_str(&format!(
             "Too few recordings to tell differences from chance: {fewest} of each do.\n"
@@ -95,21 +109,24 @@ fn verdict(difference: &Difference) -> String {
     text
 }
 
-fn doubts(difference: &Difference, text: &mut String) {
+fn doubts(difference: &Difference) -> Vec<String> {
+    let mut lines = Vec::new();
     if difference.old.basis.is_none() || difference.old.basis != difference.new.basis {
-        text.push_str(
-            "Server times are left out: they are measured in some of the recordings and modelled\n\
-             in others.\n",
+        lines.push(
+            "Server times are left out: they are measured in some of the recordings and modelled \
+             in others."
+                .to_owned(),
         );
     }
     for (name, side) in [("old", &difference.old), ("new", &difference.new)] {
         if !side.fixes.is_empty() {
             let fixes = side.fixes.join(", ");
-            text.push_str(&format!(
-                "The {name} recordings are not of the program as it is: the recorder tried {fixes}.\n"
+            lines.push(format!(
+                "The {name} recordings are not of the program as it is: the recorder tried {fixes}."
             ));
         }
     }
+    lines
 }
 
 /// The rows as CSV.
@@ -170,15 +187,14 @@ fn key(quantity: Quantity) -> String {
 }
 
 /// The recordings of a version, in a line.
-fn side(side: &SideReport) -> String {
+fn side(side: &SideReport, page: &Page) -> String {
     let runs = side.traces.len();
     let what = match side.command.is_empty() {
         true => side.traces.first().cloned().unwrap_or_default(),
         false => side.command.join(" "),
     };
     let several = if runs == 1 { "recording" } else { "recordings" };
-    let line = format!("{runs} {several} of {}", plain(&what));
-    cut(&line, 74)
+    name(&format!("{runs} {several} of {what}"), page.columns() - 6)
 }
 
 /// A row's name and figures.
@@ -242,14 +258,7 @@ fn title(row: &DifferenceRow) -> String {
         }
         (None, Quantity::EpisodeMs) => "episodes, ms together".to_owned(),
         (None, _) => quantity.to_owned(),
-        (Some(name), _) => cut(&format!("{quantity}: {}", plain(name)), NAME),
-    }
-}
-
-fn cut(text: &str, longest: usize) -> String {
-    match text.chars().count() > longest {
-        true => text.chars().take(longest - 1).chain(['…']).collect(),
-        false => text.to_owned(),
+        (Some(named), _) => name(&format!("{quantity}: {named}"), NAME),
     }
 }
 

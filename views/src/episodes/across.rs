@@ -2,24 +2,25 @@
 
 use x11prof_analyzer::EpisodesReport;
 
-use super::words::{brief, fit};
+use super::words::{brief, fit, spare};
+use crate::page::Page;
 use crate::table::Table;
 
 /// Lines of a table shown at most.
 const SHOWN: usize = 20;
 
 /// Bursts, think and wait time, the share by duration, how far apart long episodes are.
-pub(super) fn text(report: &EpisodesReport) -> String {
+pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
-        bursts_text(report),
-        think_text(report),
-        durations_text(report),
-        apart_text(report),
+        bursts_text(report, page),
+        think_text(report, page),
+        durations_text(report, page),
+        apart_text(report, page),
     ]
     .concat()
 }
 
-fn bursts_text(report: &EpisodesReport) -> String {
+fn bursts_text(report: &EpisodesReport, page: &Page) -> String {
     if report.bursts.is_empty() {
         return String::new();
     }
@@ -28,7 +29,7 @@ fn bursts_text(report: &EpisodesReport) -> String {
     ]);
     for of in report.bursts.iter().take(SHOWN) {
         table.row([
-            fit(&of.landmark, 22),
+            fit(&of.landmark, 22 + spare(page)),
             fit(&of.client, 14),
             brief(of.start_ms / 1000.0),
             brief(of.duration_ms / 1000.0),
@@ -43,10 +44,13 @@ fn bursts_text(report: &EpisodesReport) -> String {
         0 => String::new(),
         more => format!("… {more} more\n"),
     };
-    format!("\nBursts (over: frames longer than the budget; late: that came late):\n{table}{more}")
+    format!(
+        "\nBursts (over: frames longer than the budget; late: that came late):\n{}{more}",
+        table.on(page)
+    )
 }
 
-fn think_text(report: &EpisodesReport) -> String {
+fn think_text(report: &EpisodesReport, page: &Page) -> String {
     let of = &report.think_and_wait;
     let mut table = Table::new([
         "Client",
@@ -67,12 +71,15 @@ fn think_text(report: &EpisodesReport) -> String {
         ]);
     }
     format!(
-        "\nThe user waited {:.0} ms ({:.1} %) and thought {:.0} ms. All clients' time:\n{table}",
-        of.wait_ms, of.wait_percent, of.think_ms
+        "\nThe user waited {:.0} ms ({:.1} %) and thought {:.0} ms. All clients' time:\n{}",
+        of.wait_ms,
+        of.wait_percent,
+        of.think_ms,
+        table.on(page)
     )
 }
 
-fn durations_text(report: &EpisodesReport) -> String {
+fn durations_text(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new(["From ms", "Episodes", "Total ms", "% of latency"]);
     for of in &report.durations {
         table.row([
@@ -82,10 +89,10 @@ fn durations_text(report: &EpisodesReport) -> String {
             format!("{:.1}", of.percent),
         ]);
     }
-    format!("\nLatency by duration:\n{table}")
+    format!("\nLatency by duration:\n{}", table.on(page))
 }
 
-fn apart_text(report: &EpisodesReport) -> String {
+fn apart_text(report: &EpisodesReport, page: &Page) -> String {
     let some = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1}"));
     if report.long_apart.iter().all(|of| of.mean_ms.is_none()) {
         return String::new();
@@ -100,5 +107,8 @@ fn apart_text(report: &EpisodesReport) -> String {
             some(of.standard_deviation_ms),
         ]);
     }
-    format!("\nBetween long episodes (own: over their own threshold):\n{table}")
+    format!(
+        "\nBetween long episodes (own: over their own threshold):\n{}",
+        table.on(page)
+    )
 }

@@ -3,25 +3,26 @@
 use x11prof_analyzer::{CausesReport, EpisodesReport, PartsReport, SummaryReport, percent};
 
 use super::across;
-use super::words::{brief, fit, left_out};
+use super::words::{brief, fit, left_out, spare};
+use crate::page::Page;
 use crate::table::Table;
 
 /// Landmarks shown.
 const SHOWN: usize = 40;
 
 /// The distribution, what took the time by trigger, all landmarks, and what looks across episodes.
-pub(super) fn text(report: &EpisodesReport) -> String {
+pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
-        summary(&report.summary),
-        distribution(report),
-        characterisation(report),
-        landmark_profile(report),
-        across::text(report),
+        summary(&report.summary, page),
+        distribution(report, page),
+        characterisation(report, page),
+        landmark_profile(report, page),
+        across::text(report, page),
     ]
     .concat()
 }
 
-fn distribution(report: &EpisodesReport) -> String {
+fn distribution(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new(["At least ms", "Episodes", "A second in episodes"]);
     // Up to the first step that nothing reaches.
     let reached = report.distribution.iter().filter(|step| step.count > 0);
@@ -32,10 +33,10 @@ fn distribution(report: &EpisodesReport) -> String {
             step.per_second.map_or_else(|| "-".to_owned(), two),
         ]);
     }
-    format!("\nLatencies:\n{table}")
+    format!("\nLatencies:\n{}", table.on(page))
 }
 
-fn characterisation(report: &EpisodesReport) -> String {
+fn characterisation(report: &EpisodesReport, page: &Page) -> String {
     let mut text = "\nWho had the time, % of it, by what began the episode:\n".to_owned();
     let mut table = Table::new([
         "Trigger", "Episodes", "Waiting", "Client", "Off CPU", "Server", "Network", "Runnable",
@@ -51,7 +52,7 @@ fn characterisation(report: &EpisodesReport) -> String {
             table.row(cells);
         }
     }
-    text.push_str(&table.to_string());
+    text.push_str(&table.on(page));
     text.push_str("\nWhat the client did, % of the time that is neither waiting nor drawing:\n");
     let mut table = Table::new([
         "Trigger", "Running", "Ready", "Reply", "Grab", "Sleep", "Lock", "File", "Poll", "Other",
@@ -61,19 +62,19 @@ fn characterisation(report: &EpisodesReport) -> String {
         cells.extend(causes(&of.causes));
         table.row(cells);
     }
-    text.push_str(&table.to_string());
+    text.push_str(&table.on(page));
     text
 }
 
 /// LiLa's landmark profile, inclusive and exclusive.
-fn landmark_profile(report: &EpisodesReport) -> String {
+fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new([
         "Landmark", "Count", "Mean", "Max", "Total", "Own", "Delay", "Work", "Present",
     ]);
     let more = report.landmarks.len().saturating_sub(SHOWN);
     for of in report.landmarks.iter().take(SHOWN) {
         table.row([
-            fit(&of.landmark, 20),
+            fit(&of.landmark, 20 + spare(page)),
             of.count.to_string(),
             brief(of.mean_ms),
             brief(of.max_ms),
@@ -85,12 +86,13 @@ fn landmark_profile(report: &EpisodesReport) -> String {
         ]);
     }
     format!(
-        "\nLandmarks, ms (own: without what it led to; then the phases of one):\n{table}{}",
+        "\nLandmarks, ms (own: without what it led to; then the phases of one):\n{}{}",
+        table.on(page),
         left_out(more, "in the JSON")
     )
 }
 
-fn summary(of: &SummaryReport) -> String {
+fn summary(of: &SummaryReport, page: &Page) -> String {
     let mut table = Table::new([
         "Session s",
         "Busy %",
@@ -109,7 +111,7 @@ fn summary(of: &SummaryReport) -> String {
         of.long_per_minute.map_or_else(|| "-".to_owned(), two),
         of.perceptible.to_string(),
     ]);
-    table.to_string()
+    table.on(page)
 }
 
 fn shares(parts: &PartsReport) -> Vec<String> {

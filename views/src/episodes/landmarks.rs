@@ -2,14 +2,15 @@
 
 use x11prof_analyzer::{EpisodesReport, LandmarkReport};
 
-use super::words::{brief, fit, left_out, part};
+use super::words::{brief, fit, left_out, part, spare};
+use crate::page::Page;
 use crate::table::Table;
 
-/// The width of a name.
+/// The width of a name on the narrowest page.
 const NAME: usize = 32;
 
 /// At most so many rows; with `each_key` each landmark is below its group.
-pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool) -> String {
+pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &Page) -> String {
     let mut table = Table::new([
         "Landmark (ms)",
         "Count",
@@ -46,7 +47,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool) -> Stri
     let more = all.len().saturating_sub(rows);
     for (name, of) in all.into_iter().take(rows) {
         table.row([
-            fit(&name, NAME),
+            fit(&name, NAME + spare(page)),
             of.count.to_string(),
             brief(of.median_ms),
             brief(of.p95_ms),
@@ -55,7 +56,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool) -> Stri
             part(of.culprit).to_owned(),
         ]);
     }
-    format!("{table}{}", left_out(more, "with --all"))
+    format!("{}{}", table.on(page), left_out(more, "with --all"))
 }
 
 /// A landmark without the class of windows, which its group has said.

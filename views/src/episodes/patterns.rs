@@ -2,26 +2,27 @@
 
 use x11prof_analyzer::{EpisodesReport, PatternReport};
 
-use super::words::{WIDTH, brief, fit, left_out, location};
+use super::words::{brief, fit, left_out, location, spare};
+use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
 
-/// The width of where the time went.
+/// The width of where the time went, on the narrowest page.
 const MOSTLY: usize = 34;
 
 /// At most so many patterns, those with the most perceptible time first.
-pub(super) fn text(report: &EpisodesReport, rows: usize) -> String {
+pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String {
     let shown = &report.patterns[..rows.min(report.patterns.len())];
     let mut table = Table::new(["No.", "Count", "Min", "Median", "Worst", "Slow", "Mostly"]);
     for of in shown {
-        table.row(row(of));
+        table.row(row(of, page));
     }
-    let table = table.to_string();
+    let table = table.on(page);
     let mut lines = table.lines();
     let mut text = String::new();
     text.extend(lines.next().map(|line| format!("{line}\n")));
     for (line, of) in lines.zip(shown) {
-        let shape = fit(&plain(&of.shape), WIDTH - 4);
+        let shape = fit(&plain(&of.shape), page.columns() - 4);
         text.push_str(&format!("{line}\n    {shape}\n"));
     }
     let more = report.patterns.len() - shown.len();
@@ -29,7 +30,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize) -> String {
     text
 }
 
-fn row(of: &PatternReport) -> Vec<String> {
+fn row(of: &PatternReport, page: &Page) -> Vec<String> {
     let mostly = of.locations.first().map(location).unwrap_or_default();
     vec![
         of.pattern
@@ -39,6 +40,6 @@ fn row(of: &PatternReport) -> Vec<String> {
         brief(of.median_ms),
         brief(of.max_ms),
         of.slow.to_owned(),
-        fit(&mostly, MOSTLY),
+        fit(&mostly, MOSTLY + spare(page)),
     ]
 }

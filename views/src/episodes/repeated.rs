@@ -2,33 +2,39 @@
 
 use x11prof_analyzer::{Figure, RepeatedLandmark, RepeatedReport};
 
-use super::words::{brief, fit, left_out};
+use super::words::{brief, fit, left_out, spare};
 use crate::csv_tables;
+use crate::page::Page;
+use crate::page::Style;
 use crate::table::Table;
 
 /// Rows shown.
 const ROWS: usize = 15;
 
-/// The report for people; with `all` every landmark, else groups of them.
-pub fn repeated_text(report: &RepeatedReport, all: bool) -> String {
+/// The report for people; with `each_key` or on a page of all every landmark, else groups of them.
+pub fn repeated_text(report: &RepeatedReport, each_key: bool, page: &Page) -> String {
+    let recordings = format!(
+        "{} recordings (mean ± standard deviation over them):",
+        report.traces.len()
+    );
     let head = format!(
-        "{} recordings (mean ± standard deviation over them):\n\
+        "{}\n\
          {} episodes, {} too long;\n\
          {} ms in episodes, the user waited {} ms.\n\n",
-        report.traces.len(),
+        page.paint(Style::Bold, &recordings),
         figure(&report.count),
         figure(&report.perceptible),
         figure(&report.in_episode_ms),
         figure(&report.wait_ms)
     );
-    let (list, rows) = match all {
+    let (list, rows) = match each_key || page.all {
         true => (&report.landmarks, usize::MAX),
         false => (&report.groups, ROWS),
     };
     let mut table = Table::new(["Landmark (ms)", "In", "Count", "Median", "Mean", "Worst"]);
     for of in list.iter().take(rows) {
         table.row([
-            fit(&of.landmark, 26),
+            fit(&of.landmark, 26 + spare(page)),
             of.recordings.to_string(),
             figure(&of.count),
             figure(&of.median_ms),
@@ -37,7 +43,7 @@ pub fn repeated_text(report: &RepeatedReport, all: bool) -> String {
         ]);
     }
     let more = list.len().saturating_sub(rows);
-    format!("{head}{table}{}", left_out(more, "with --all"))
+    format!("{head}{}{}", table.on(page), left_out(more, "with --all"))
 }
 
 fn figure(of: &Figure) -> String {

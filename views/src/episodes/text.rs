@@ -2,8 +2,11 @@
 
 use x11prof_analyzer::{EpisodeReport, EpisodesReport};
 
-use super::words::{causes, fit, latency, location, wrapped};
+use super::words::{causes, fit, latency, location};
 use super::{all, chart, landmarks, patterns, worst};
+use crate::page::Page;
+use crate::page::Style;
+use crate::plain::plain;
 use crate::units::counted;
 
 /// What of the report is shown.
@@ -17,51 +20,49 @@ pub struct Show {
     pub each_key: bool,
     /// Utilisation and latency over time.
     pub chart: bool,
-    /// All rows and all tables, and the messages of the worst.
-    pub all: bool,
 }
 
 /// Rows shown.
 const ROWS: usize = 15;
 
-/// The report for people.
-pub fn text(report: &EpisodesReport, show: &Show) -> String {
-    let mut text = verdict(report);
+/// The report for people. A page of all has all rows and all tables, and the messages of the worst.
+pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
+    let mut text = verdict(report, page);
     if report.summary.count == 0 {
-        return text + &doubts(report);
+        return text + &doubts(report, page);
     }
     text.push('\n');
-    let rows = if show.all { usize::MAX } else { ROWS };
+    let rows = if page.all { usize::MAX } else { ROWS };
     if show.worst {
-        text.push_str(&worst::text(report, show.all));
+        text.push_str(&worst::text(report, page));
     } else if show.patterns {
-        text.push_str(&patterns::text(report, rows));
+        text.push_str(&patterns::text(report, rows, page));
     } else {
-        text.push_str(&landmarks::text(report, rows, show.each_key));
+        text.push_str(&landmarks::text(report, rows, show.each_key, page));
     }
-    if show.chart || show.all {
+    if show.chart || page.all {
         text.push_str(&chart::text(&report.series));
     }
-    if show.all {
+    if page.all {
         if !show.patterns {
             text.push('\n');
-            text.push_str(&patterns::text(report, ROWS));
+            text.push_str(&patterns::text(report, ROWS, page));
         }
-        text.push_str(&all::text(report));
+        text.push_str(&all::text(report, page));
     }
-    let doubts = doubts(report);
+    let doubts = doubts(report, page);
     if !doubts.is_empty() {
         text.push('\n');
         text.push_str(&doubts);
     }
-    if !show.all && !show.worst && !show.patterns && !show.chart {
+    if !page.all && !show.worst && !show.patterns && !show.chart {
         text.push_str("\nMore: --worst 10, --patterns, --each-key, --chart, --all\n");
     }
     text
 }
 
 /// At most five lines: how many actions, how long they took, and what took the time.
-fn verdict(report: &EpisodesReport) -> String {
+fn verdict(report: &EpisodesReport, page: &Page) -> String {
     let summary = &report.summary;
     let (input, rest): (Vec<_>, Vec<_>) =
         report.triggers.iter().partition(|of| of.trigger == "input");
@@ -95,7 +96,7 @@ fn verdict(report: &EpisodesReport) -> String {
                     causes(&of.perceptible_parts, &of.perceptible_causes)
                 ),
             });
-            lines.extend(worst_of_input(report));
+            lines.extend(worst_of_input(report, page));
         }
         None => lines.push(format!(
             "No action of the user in {}.",
@@ -115,18 +116,24 @@ fn verdict(report: &EpisodesReport) -> String {
             latency(longest)
         ));
     }
-    let cut = lines
-        .into_iter()
-        .map(|line| fit(&line, super::words::WIDTH) + "\n");
-    cut.collect()
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        let line = fit(&plain(line), page.columns());
+        match number {
+            0 => text.push_str(&page.paint(Style::Bold, &line)),
+            _ => text.push_str(&line),
+        }
+        text.push('\n');
+    }
+    text
 }
 
-fn worst_of_input(report: &EpisodesReport) -> Option<String> {
+fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     let input = report.episodes.iter().filter(|of| of.trigger == "input");
     let worst: &EpisodeReport = input.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms))?;
     let mostly = worst.mostly.as_ref().map(location).unwrap_or_default();
     // What took its time is what the line is for: the name gives way.
-    let room = super::words::WIDTH.saturating_sub(34 + mostly.chars().count());
+    let room = page.columns().saturating_sub(34 + mostly.chars().count());
     Some(format!(
         "The worst: {} at {:.3} s, mostly {mostly}.",
         fit(&worst.landmark, room.max(12)),
@@ -135,9 +142,13 @@ fn worst_of_input(report: &EpisodesReport) -> Option<String> {
 }
 
 /// What the figures may be wrong about, and how to mend it.
-fn doubts(report: &EpisodesReport) -> String {
+fn doubts(report: &EpisodesReport, page: &Page) -> String {
     let mut text = String::new();
-    let mut doubt = |line: &str| text.push_str(&wrapped(&format!("? {line}"), "  "));
+    let mut doubt = |line: &str| {
+        let line = page.wrap(&format!("? {line}"), 2);
+        text.push_str(&page.paint(Style::Doubt, line.trim_end()));
+        text.push('\n');
+    };
     match report.summary.basis {
         _ if report.summary.count == 0 => {}
         "switches" => {}

@@ -1,9 +1,9 @@
 //! How the text on episodes writes numbers, names and shares.
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, percent};
 
-/// The width of a terminal that shows all of it.
-pub(super) const WIDTH: usize = 80;
+use crate::page::{Page, WIDTH};
 
 /// Milliseconds, or seconds, with as many digits as tell something.
 pub(super) fn brief(value: f64) -> String {
@@ -25,34 +25,24 @@ pub(super) fn latency(ms: f64) -> String {
     }
 }
 
-/// `text` in at most `width` characters.
-pub(super) fn fit(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+/// How much wider the page is than the narrowest that has all columns.
+pub(super) fn spare(page: &Page) -> usize {
+    page.columns().saturating_sub(WIDTH)
 }
 
-/// `text` in lines of at most the terminal's width; those after the first begin with `indent`.
-pub(super) fn wrapped(text: &str, indent: &str) -> String {
-    let mut lines = String::new();
-    let mut length = 0;
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if length > 0 && length + 1 + width > WIDTH {
-            lines.push('\n');
-            lines.push_str(indent);
-            length = indent.chars().count();
-        } else if length > 0 {
-            lines.push(' ');
-            length += 1;
-        }
-        lines.push_str(word);
-        length += width;
+/// `text` in at most `width` columns.
+pub(super) fn fit(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
     }
-    lines.push('\n');
-    lines
+    let mut kept = String::new();
+    for c in text.chars() {
+        if kept.width() + c.width().unwrap_or_default() >= width {
+            break;
+        }
+        kept.push(c);
+    }
+    format!("{}…", kept.trim_end())
 }
 
 /// How many rows of a table are left out, and where they are.
@@ -111,7 +101,7 @@ pub(super) fn location(of: &LocationReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{brief, fit, latency, wrapped};
+    use super::{brief, fit, latency};
 
     #[test]
     fn numbers_and_names_are_brief() {
@@ -119,19 +109,6 @@ mod tests {
         assert_eq!(written, ["0.00", "1.23", "10.0", "100.0", "1234"]);
         assert_eq!([12.34, 2345.6].map(latency), ["12.3 ms", "2.35 s"]);
         assert_eq!([fit("abcdef", 6), fit("abcdef", 4)], ["abcdef", "abc…"]);
-    }
-
-    #[test]
-    fn lines_break_between_words() {
-        let text = wrapped(&"word ".repeat(20), "  ");
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
-        assert!(
-            text.lines()
-                .nth(1)
-                .is_some_and(|line| line.starts_with("  word"))
-        );
+        assert_eq!(fit("日本語日本語", 6), "日本…");
     }
 }

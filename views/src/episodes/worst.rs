@@ -2,18 +2,19 @@
 
 use x11prof_analyzer::{ChildReport, EpisodeReport, EpisodesReport};
 
-use super::words::{WIDTH, brief, causes, fit, location};
+use super::words::{brief, causes, fit, location};
+use crate::page::Page;
 use crate::plain::plain;
 
-/// The worst, the longest first; with `all` also what is nested in them and their messages.
-pub(super) fn text(report: &EpisodesReport, all: bool) -> String {
+/// The worst, the longest first; on a page of all also what is nested in them and their messages.
+pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let mut longest: Vec<&EpisodeReport> = report.episodes.iter().collect();
     longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
     let mut text = String::new();
     for of in longest {
         let latency = format!("{:>9} ms", brief(of.latency_ms));
         let at = format!("at {:.3} s", of.start_ms / 1000.0);
-        let room = WIDTH.saturating_sub(latency.len() + at.len() + 4);
+        let room = page.columns().saturating_sub(latency.len() + at.len() + 4);
         let unsure = if of.unsure.is_some() { "?" } else { "" };
         let name = fit(&format!("{unsure}{}", plain(&named(of))), room);
         text.push_str(&format!("{latency}  {name:<room$}  {at}\n"));
@@ -25,19 +26,20 @@ pub(super) fn text(report: &EpisodesReport, all: bool) -> String {
         let indent = " ".repeat(14);
         text.push_str(&format!(
             "{indent}{}\n",
-            fit(&plain(&line), WIDTH - indent.len())
+            fit(&plain(&line), page.columns() - indent.len())
         ));
-        if all {
-            text.push_str(&format!(
-                "{indent}{}, {} requests, {} round trips, pattern {}\n",
+        if page.all {
+            let line = format!(
+                "{indent}{}, {} requests, {} round trips, pattern {}",
                 plain(&of.client_name),
                 of.requests,
                 of.round_trips,
                 of.pattern.map_or_else(|| "-".to_owned(), |n| n.to_string()),
-            ));
-            nested(&of.children, 1, &mut text);
+            );
+            text.push_str(&page.wrap(&line, indent.len()));
+            nested(&of.children, 1, page, &mut text);
             for line in &of.messages {
-                text.push_str(&format!("    {}\n", plain(line)));
+                text.push_str(&page.wrap(&format!("    {}", plain(line)), 6));
             }
         }
     }
@@ -53,18 +55,19 @@ fn named(of: &EpisodeReport) -> String {
 }
 
 /// What an episode led to, inclusive and exclusive.
-fn nested(children: &[ChildReport], depth: usize, text: &mut String) {
+fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String) {
     for child in children {
-        let indent = " ".repeat(12 + 2 * depth);
+        let indent = " ".repeat((12 + 2 * depth).min(page.columns() / 2));
         let own = match child.children.is_empty() {
             true => String::new(),
             false => format!(", {} ms of it its own", brief(child.exclusive_ms)),
         };
-        text.push_str(&format!(
-            "{indent}{} ms{own}: {}\n",
+        let line = format!(
+            "{indent}{} ms{own}: {}",
             brief(child.latency_ms),
             plain(&child.landmark)
-        ));
-        nested(&child.children, depth + 1, text);
+        );
+        text.push_str(&page.wrap(&line, indent.len() + 2));
+        nested(&child.children, depth + 1, page, text);
     }
 }

@@ -2,6 +2,8 @@
 
 use x11prof_analyzer::{LinkReport, SpreadReport};
 
+use crate::page::Page;
+use crate::page::Style;
 use crate::plain::plain;
 use crate::table::Table;
 
@@ -9,18 +11,16 @@ use crate::table::Table;
 const XTERM: f64 = 260.0;
 
 /// The report for people.
-pub fn text(report: &LinkReport) -> String {
+pub fn text(report: &LinkReport, page: &Page) -> String {
     let mut text = String::new();
     for finding in &report.findings {
-        text.push_str(&lines(&format!(
-            "Display {}: {}.",
-            plain(&report.display),
-            finding.what
-        )));
+        let line = format!("Display {}: {}.", plain(&report.display), finding.what);
+        text.push_str(&page.paint(Style::Bold, page.wrap(&line, 2).trim_end()));
+        text.push('\n');
         let advice = finding.advice.map(|advice| format!("To do: {advice}."));
         let source = finding.source.map(|source| format!("Source: {source}"));
         for line in advice.into_iter().chain(source) {
-            text.push_str(&lines(&format!("  {line}")));
+            text.push_str(&page.wrap(&format!("  {line}"), 2));
         }
     }
     let mut table = Table::new([
@@ -37,7 +37,7 @@ pub fn text(report: &LinkReport) -> String {
     ] {
         table.row(row(name, times));
     }
-    text.push_str(&format!("\n{table}"));
+    text.push_str(&format!("\n{}", table.on(page)));
     let speed = |speed: Option<f64>| {
         speed.map_or_else(
             || "too fast to tell".to_owned(),
@@ -50,10 +50,12 @@ pub fn text(report: &LinkReport) -> String {
         speed(report.to_client_bytes_per_second)
     ));
     if let Some(median) = report.round_trips.median_ms {
-        text.push_str(&format!(
-            "A program that waits for {XTERM:.0} replies before it shows something, as xterm does,\nwaits {:.2} s here.\n",
-            XTERM * median / 1e3
-        ));
+        let waits = XTERM * median / 1e3;
+        let line = format!(
+            "A program that waits for {XTERM:.0} replies before it shows something, as xterm does, \
+             waits {waits:.2} s here."
+        );
+        text.push_str(&page.wrap(&line, 0));
     }
     text
 }
@@ -68,24 +70,4 @@ fn row(name: &str, times: &SpreadReport) -> [String; 6] {
         ms(times.p95_ms),
         ms(times.max_ms),
     ]
-}
-
-/// A sentence in lines of 80 characters, those after the first indented.
-fn lines(sentence: &str) -> String {
-    let indent = sentence.len() - sentence.trim_start().len();
-    let (mut text, mut at) = (" ".repeat(indent), indent);
-    for (number, word) in sentence.split_whitespace().enumerate() {
-        let len = word.chars().count();
-        if number > 0 && at + 1 + len > 80 {
-            text.push_str("\n  ");
-            at = 2;
-        } else if number > 0 {
-            text.push(' ');
-            at += 1;
-        }
-        text.push_str(word);
-        at += len;
-    }
-    text.push('\n');
-    text
 }

@@ -1,14 +1,15 @@
-//! Round trips as text of 80 columns.
+//! Round trips as text.
 
 use std::fmt::Write;
 
 use x11prof_analyzer::{RoundTripsReport, StartUpReport, Suggestion};
 
+use crate::page::Style;
+use crate::page::{Page, WIDTH, name};
+use crate::plain::plain;
 use crate::table::Table;
 use crate::units::counted;
 
-/// Columns of a line.
-const WIDTH: usize = 80;
 /// Rows of a table, suggestions that are printed unless all are asked for.
 const ROWS: usize = 15;
 const SUGGESTIONS: usize = 5;
@@ -48,39 +49,44 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
 }
 
 /// For people; `all` prints what is left out otherwise.
-pub fn text(report: &RoundTripsReport, all: bool) -> String {
+pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     let mut out = String::new();
-    for line in verdict(report) {
-        out.push_str(&wrapped(&line, 0));
+    for (number, line) in verdict(report).iter().enumerate() {
+        let line = page.wrap(&plain(line), 0);
+        match number {
+            0 => out.push_str(&page.paint(Style::Bold, line.trim_end())),
+            _ => out.push_str(line.trim_end()),
+        }
+        out.push('\n');
     }
-    suggested(report, &mut out, all);
-    requests(report, &mut out, all);
-    start_up_lines(report, &mut out, all);
+    suggested(report, &mut out, page);
+    requests(report, &mut out, page);
+    start_up_lines(report, &mut out, page);
     out
 }
 
-fn suggested(report: &RoundTripsReport, out: &mut String, all: bool) {
+fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     if report.suggestions.is_empty() {
         return;
     }
     out.push_str("\nWhat to do; each saving is that of doing this alone:\n");
-    let shown = if all { usize::MAX } else { SUGGESTIONS };
+    let shown = if page.all { usize::MAX } else { SUGGESTIONS };
     for (number, one) in report.suggestions.iter().take(shown).enumerate() {
         let line = format!("{}. {}.", number + 1, line(report, one));
-        out.push_str(&wrapped(&line, 3));
-        out.push_str(&indented(&sentence(&one.why), 3));
+        out.push_str(&page.wrap(&plain(&line), 3));
+        out.push_str(&indented(&sentence(&one.why), page));
         if one.round_trips > 0 {
             let at = one.at.iter();
             let at: Vec<String> = at
                 .map(|at| format!("{} at {}", time(at.saves_ms), time(at.rtt_ms)))
                 .collect();
-            out.push_str(&indented(&at.join(", "), 3));
+            out.push_str(&indented(&at.join(", "), page));
         }
     }
     rest(out, report.suggestions.len(), shown, "suggestion");
 }
 
-fn requests(report: &RoundTripsReport, out: &mut String, all: bool) {
+fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     if report.places.is_empty() {
         return;
     }
@@ -89,7 +95,9 @@ fn requests(report: &RoundTripsReport, out: &mut String, all: bool) {
         "\nReplies that were waited for, at a round trip of {}:",
         time(report.rtt_ms)
     );
-    let mut table = Table::new(["Request", "n", "waited ms", "network ms", "where"]);
+    // A wider page has room for more of the place.
+    let room = 24 + page.columns().saturating_sub(WIDTH);
+    let mut table = Table::new(["Request", "n", "waited ms", "network ms", "where"]).left([4]);
     let rows = report.places.iter().flat_map(|place| {
         let rows = place.requests.iter();
         rows.map(|row| (row, place.place.as_str()))
@@ -100,21 +108,21 @@ fn requests(report: &RoundTripsReport, out: &mut String, all: bool) {
             .cmp(&a.count)
             .then_with(|| a.request.cmp(&b.request))
     });
-    let shown = if all { usize::MAX } else { ROWS };
+    let shown = if page.all { usize::MAX } else { ROWS };
     for (row, place) in rows.iter().take(shown) {
-        let name = match row.kind.as_str() {
+        let request = match row.kind.as_str() {
             "synchronisation" => format!("{} (XSync)", row.request),
             _ => row.request.clone(),
         };
         table.row([
-            cut(&name, 30),
+            name(&request, 30),
             row.count.to_string(),
             format!("{:.1}", row.waited_ms),
             format!("{:.0}", row.at_rtt_ms),
-            cut(place, 24),
+            name(place, room),
         ]);
     }
-    let _ = write!(out, "{table}");
+    out.push_str(&table.on(page));
     rest(out, rows.len(), shown, "row");
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "question");
@@ -122,13 +130,13 @@ fn requests(report: &RoundTripsReport, out: &mut String, all: bool) {
     }
 }
 
-fn start_up_lines(report: &RoundTripsReport, out: &mut String, all: bool) {
-    let shown = if all { usize::MAX } else { SUGGESTIONS };
+fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
+    let shown = if page.all { usize::MAX } else { SUGGESTIONS };
     if !report.start_ups.is_empty() {
         out.push('\n');
     }
     for one in report.start_ups.iter().take(shown) {
-        out.push_str(&wrapped(&start_up(one, report.rtt_ms), 2));
+        out.push_str(&page.wrap(&plain(&start_up(one, report.rtt_ms)), 2));
     }
     rest(out, report.start_ups.len(), shown, "client");
 }
@@ -180,46 +188,16 @@ fn time(ms: f64) -> String {
     }
 }
 
-fn rest(out: &mut String, number: usize, shown: usize, name: &str) {
+fn rest(out: &mut String, number: usize, shown: usize, noun: &str) {
     if number > shown {
-        let left = counted((number - shown) as u64, name);
+        let left = counted((number - shown) as u64, noun);
         let _ = writeln!(out, "{left} more: --all");
     }
 }
 
-fn cut(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => text.chars().take(width - 1).chain(['…']).collect(),
-        false => text.to_owned(),
-    }
-}
-
-fn indented(text: &str, indent: usize) -> String {
-    let space = " ".repeat(indent);
-    format!("{space}{}", wrapped(text, indent))
-}
-
-/// `text` in lines of 80 columns; those after the first are indented.
-fn wrapped(text: &str, indent: usize) -> String {
-    let mut out = String::new();
-    let mut column = indent;
-    let mut first = true;
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if !first && column + 1 + width > WIDTH {
-            out.push('\n');
-            out.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if !first {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += width;
-        first = false;
-    }
-    out.push('\n');
-    out
+/// Below the line of its suggestion.
+fn indented(text: &str, page: &Page) -> String {
+    page.wrap(&format!("   {}", plain(text)), 3)
 }
 
 /// With a capital at the beginning and a point at the end.
