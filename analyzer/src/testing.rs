@@ -155,7 +155,7 @@ fn client_setup() -> Vec<u8> {
 }
 
 /// A setup with one screen of 640×480 at depth 8: 8 bytes, then 32 and 40.
-fn server_setup() -> Vec<u8> {
+pub(crate) fn server_setup() -> Vec<u8> {
     let mut setup = vec![1, 0, 11, 0, 0, 0, 18, 0];
     for word in [1, BASE, 0x1F_FFFF, 256] {
         put(&mut setup, word);

@@ -39,6 +39,7 @@ struct Client {
     waited: u64,
     requests: u64,
     bytes: u64,
+    received: u64,
 }
 
 /// The start-ups of all clients.
@@ -105,6 +106,15 @@ impl StartUps {
         let Some(client) = self.starting.get_mut(&seen.connection) else {
             return;
         };
+        let received = match &seen.message {
+            Message::ServerSetup(setup) => setup.wire_len,
+            Message::Reply(reply) => reply.wire_len,
+            Message::Event(event) => event.wire_len,
+            // The core protocol, section 1: errors are 32 bytes long.
+            Message::Error(_) => 32,
+            _ => 0,
+        };
+        client.received = client.received.saturating_add(received);
         match seen.message {
             Message::ServerSetup(_) => client.set_up = Some(seen.time.as_nanos()),
             Message::Request(request) => {
@@ -168,6 +178,7 @@ impl Client {
             waited: 0,
             requests: 0,
             bytes: 0,
+            received: 0,
         }
     }
 
@@ -241,6 +252,11 @@ mod tests {
         };
         assert_eq!(one.since, "connection");
         assert_eq!((one.round_trips, one.requests), (1, 5));
+        // What lets it in, a reply and an event.
+        let received = (server_setup().len() + 32 + 32) as u64;
+        assert_eq!(one.received_bytes, received);
+        let slow = one.over(Some(1e3), 10.0).unwrap();
+        assert!((slow - (2.7 + (one.bytes + received) as f64 + 10.0)).abs() < 1e-9);
         assert_eq!(one.latency_ms, Some(2.7));
         let parts = one.parts.as_ref().unwrap();
         assert_eq!((parts.waited_ms, parts.client_ms), (0.2, 2.5));

@@ -32,6 +32,8 @@ pub struct StartUpReport {
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Bytes that the server sent it: what lets it in, replies, events and errors.
+    pub received_bytes: u64,
     /// Where the time went; `None` where there is no latency. They add up to it.
     pub parts: Option<StartUpParts>,
 }
@@ -54,9 +56,10 @@ pub struct StartUpParts {
 
 impl StartUpReport {
     /// Its latency over a network of that speed (`None`: without limit) and round trip, beside what it was: equation
-    /// 7 of its round trips and requests. The bytes of replies are not in it.
+    /// 7 of its round trips and of the bytes of both directions.
     pub fn over(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> Option<f64> {
-        let wire = bytes_per_second.map_or(0.0, |speed| self.bytes as f64 / speed * 1e3);
+        let bytes = self.bytes.saturating_add(self.received_bytes) as f64;
+        let wire = bytes_per_second.map_or(0.0, |speed| bytes / speed * 1e3);
         Some(self.latency_ms? + wire + self.round_trips as f64 * rtt_ms)
     }
 
@@ -115,6 +118,7 @@ impl StartUpReport {
             waited_ms: ms(client.waited),
             requests: client.requests,
             bytes: client.bytes,
+            received_bytes: client.received,
             parts,
         }
     }

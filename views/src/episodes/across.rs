@@ -30,7 +30,7 @@ fn bursts_text(report: &EpisodesReport, page: &Page) -> String {
     for of in report.bursts.iter().take(SHOWN) {
         table.row([
             fit(&of.landmark, 22 + spare(page)),
-            fit(&of.client, 14),
+            fit(&of.client_name, 14),
             brief(of.start_ms / 1000.0),
             brief(of.duration_ms / 1000.0),
             of.frames.to_string(),

@@ -12,8 +12,10 @@ use crate::units::{duration_ms, nanos_ms, percent};
 /// Contiguous short episodes: an animation, a drag.
 #[derive(Debug, Clone, Serialize)]
 pub struct BurstReport {
+    /// The number of its client's connection.
+    pub client: u32,
     /// The client.
-    pub client: String,
+    pub client_name: String,
     /// What its frames are.
     pub landmark: String,
     /// Since the trace's first record.
@@ -38,7 +40,8 @@ impl BurstReport {
     pub(crate) fn new(of: &Burst, findings: &Findings, first: Timestamp) -> BurstReport {
         let duration = duration_ms(of.end.since(of.start));
         BurstReport {
-            client: findings.client(of.client),
+            client: of.client.0,
+            client_name: findings.client(of.client),
             landmark: of.landmark.to_string(),
             start_ms: duration_ms(of.start.since(first)),
             duration_ms: duration,
