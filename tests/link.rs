@@ -100,11 +100,17 @@ fn a_local_server_is_local_and_stays_as_it_was() {
     ]);
     let kept = place.json(["link", "kept.mcap", "--format", "json"]);
     assert_eq!(kept["display"], Value::from(server.display.clone()));
+    let text = place.ok(["report", "kept.mcap", "--params", "sun4-ipc"]);
+    assert!(text.contains("GetProperty"), "{text}");
+    // What is kept is a line of the verdict.
+    let verdict = text.split_once("\n\n").map_or("", |(verdict, _)| verdict);
     assert!(
-        place
-            .ok(["report", "kept.mcap", "--params", "xvfb-24"])
-            .contains("GetProperty")
+        verdict.contains("\nConnection: ") && verdict.contains("(round trips "),
+        "{text}"
     );
+    let words = "report kept.mcap --params sun4-ipc --format json";
+    let report = place.json(words.split(' '));
+    assert_eq!(report["link"], kept);
     place.ok([
         "record",
         "--display",

@@ -399,3 +399,21 @@ fn rules_of_substitution_are_the_users() {
     let ran = place.run(["report", "xterm.mcap", "--substitutions", "wrong.toml"]);
     assert!(ran.failed_with_one_line(1).contains("wrong.toml"));
 }
+
+#[test]
+fn ratios_are_within_a_network() {
+    let place = place();
+    let words = "compare xterm.mcap --params sun4-ipc --params decstation-3100 --net none --net dsl \
+                 --format json";
+    let json = place.json(words.split_whitespace());
+    let of = |at: usize, field: &str| json["servers"][at][field].as_f64().expect("a number");
+    // Each server on each network, in the order given.
+    assert_eq!((of(0, "ratio"), of(1, "ratio")), (1.0, 1.0));
+    for at in [2, 3] {
+        let same_network = of(at, "total_ms") / of(at - 2, "total_ms");
+        assert!((of(at, "ratio") - same_network).abs() < 1e-9, "{json:#}");
+    }
+    let alone = "compare xset.mcap --params sun4-ipc --net none --net dsl";
+    let text = place.ok(alone.split(' '));
+    assert!(!text.contains("Ratio"), "{text}");
+}

@@ -62,14 +62,14 @@ pub struct ComparedServer {
     pub transport_ms: f64,
     /// The network's part of transport.
     pub transport_network_ms: f64,
-    /// `total_ms` as a multiple of the first one's; null where that is 0.
+    /// `total_ms` as a multiple of the first server's on the same network; null where that is 0.
     pub ratio: Option<f64>,
     /// Requests that its parameters have no price for: they count as no time.
     pub unpriced: u64,
     /// The total over the kinds of request that every server here can price wholly, and
     /// transport where all know what it costs.
     pub comparable_ms: f64,
-    /// `comparable_ms` as a multiple of the first one's; null where that is 0.
+    /// `comparable_ms` as a multiple of the first server's on the same network; null where that is 0.
     pub comparable_ratio: Option<f64>,
 }
 
@@ -118,8 +118,12 @@ impl Comparison {
         let comparable: Vec<f64> = (0..reports.len())
             .map(|at| comparable_ms(&requests, reports, at, transport_known))
             .collect();
-        let first = reports.first().map_or(0.0, |report| report.total.time_ms);
-        let first_comparable = comparable.first().copied().unwrap_or(0.0);
+        // A server is compared with the others on its network: networks differ whatever the server.
+        let first_on = |network: &NetworkReport| {
+            let mut all = reports.iter().zip(&comparable);
+            all.find(|(report, _)| report.network == *network)
+                .map_or((0.0, 0.0), |(report, of)| (report.total.time_ms, *of))
+        };
         let ratio = |time: f64, first: f64| (first > 0.0).then(|| time / first);
         let servers = reports
             .iter()
@@ -136,10 +140,10 @@ impl Comparison {
                 network_ms: report.total.network_ms,
                 transport_ms: report.transport.time_ms,
                 transport_network_ms: report.transport.network_ms,
-                ratio: ratio(report.total.time_ms, first),
+                ratio: ratio(report.total.time_ms, first_on(&report.network).0),
                 unpriced: report.total.unpriced,
                 comparable_ms: *comparable_ms,
-                comparable_ratio: ratio(*comparable_ms, first_comparable),
+                comparable_ratio: ratio(*comparable_ms, first_on(&report.network).1),
             })
             .collect();
         Comparison {

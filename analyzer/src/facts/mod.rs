@@ -8,7 +8,8 @@ use std::time::Duration;
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::Message;
 use x11prof_trace::{
-    ConnectionId, Control, CpuTime, Opened, Reader, Record, Server, Started, Timestamp, TraceError,
+    ConnectionId, Control, CpuTime, Link, Opened, Reader, Record, Server, Started, Timestamp,
+    TraceError,
 };
 
 use crate::activity::figures::{Activity, ActivityFigures};
@@ -66,6 +67,7 @@ struct CpuMeter {
 pub struct Facts {
     started: Option<Started>,
     server: Option<Server>,
+    link: Option<Link>,
     first: Option<Timestamp>,
     last: Timestamp,
     records: u64,
@@ -128,6 +130,7 @@ impl Facts {
         match control {
             Control::Started(started) => self.started = Some(started.clone()),
             Control::Server(server) => self.server = Some(server.clone()),
+            Control::Link(link) => self.link = Some(link.clone()),
             Control::Opened(opened) => {
                 self.acted(time);
                 self.opened(opened);
@@ -321,6 +324,11 @@ impl Facts {
             .reduce(Duration::saturating_add);
         let server = server.and_then(|pid| self.cpu.get(&pid)).and_then(used);
         CpuFigures { clients, server }
+    }
+
+    /// What the recorder measured of the connection to the display; `None` without `record --link`.
+    pub fn link(&self) -> Option<&Link> {
+        self.link.as_ref()
     }
 
     /// The changes that the recorder tried, each with how many requests it changed.

@@ -2,7 +2,9 @@
 
 mod steps;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use x11prof_trace::{Link, Transfer};
 
 /// The version of the JSON.
@@ -18,7 +20,7 @@ const NARROW: f64 = 12.5e6;
 const DELAYED: f64 = 25.0;
 
 /// What a connection is like. Times are milliseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {
     /// The version of this layout.
     pub format: u32,
@@ -43,7 +45,7 @@ pub struct LinkReport {
 }
 
 /// A distribution of times.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpreadReport {
     /// How many.
     pub count: usize,
@@ -58,20 +60,20 @@ pub struct SpreadReport {
 }
 
 /// Something about a connection.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkFinding {
     /// Its name.
     pub kind: LinkKind,
     /// What is so.
     pub what: String,
     /// What can be done; null where nothing is to be done.
-    pub advice: Option<&'static str>,
+    pub advice: Option<Cow<'static, str>>,
     /// Where it is known from.
-    pub source: Option<&'static str>,
+    pub source: Option<Cow<'static, str>>,
 }
 
 /// What a finding is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
     /// Replies come in steps.
@@ -133,12 +135,12 @@ impl LinkReport {
         let median = self.round_trips.median_ms.unwrap_or(0.0);
         let paced = self.paced.median_ms.unwrap_or(median);
         let mut found = Vec::new();
-        let mut add = |kind, what, advice, source| {
+        let mut add = |kind, what, advice: Option<&'static str>, source: Option<&'static str>| {
             found.push(LinkFinding {
                 kind,
                 what,
-                advice,
-                source,
+                advice: advice.map(Cow::Borrowed),
+                source: source.map(Cow::Borrowed),
             });
         };
         if let Some(step) = self.step_ms {

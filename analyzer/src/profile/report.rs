@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
 
 use crate::grabs::GrabReport;
+use crate::link::LinkReport;
 use crate::measured::Basis;
 use crate::profile::partition::PartitionReport;
 use crate::profile::scales::ScaleReport;
@@ -39,6 +40,9 @@ pub struct ProfileReport {
     pub client_and_server: PartitionReport,
     /// What-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
+    /// What the connection to the display was like, where the recorder measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkReport>,
     /// How each client started, where that was looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_up: Vec<StartUpReport>,

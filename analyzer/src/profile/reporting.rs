@@ -3,6 +3,7 @@
 use x11prof_cost_model::{Cost, Network};
 
 use crate::facts::Facts;
+use crate::link::LinkReport;
 use crate::measured::Basis;
 use crate::profile::Profile;
 use crate::profile::partition::PartitionReport;
@@ -41,6 +42,7 @@ impl ProfileReport {
             events: events(profile, network),
             client_and_server: PartitionReport::new(&total, transport.event_ms, facts.activity()),
             scaled: profile.scales().report(),
+            link: facts.link().map(LinkReport::new),
             start_up: Vec::new(),
             resources: None,
             grabs: None,

@@ -54,6 +54,12 @@ fn labels(comparison: &Comparison) -> Vec<String> {
     comparison.servers.iter().map(label).collect()
 }
 
+fn several_servers(comparison: &Comparison) -> bool {
+    let mut names = comparison.servers.iter().map(|server| &server.name);
+    let first = names.next();
+    names.any(|name| Some(name) != first)
+}
+
 /// Who is fastest over what all can price; nobody, where that is nothing.
 fn verdict(comparison: &Comparison, page: &Page) -> String {
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
@@ -68,9 +74,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
         text.push_str(&page.paint(Style::Bold, page.wrap(&line, 2).trim_end()));
         text.push('\n');
     }
-    let first = comparison.servers.first().map(|server| &server.name);
-    let of_one = |server: &ComparedServer| Some(&server.name) == first;
-    if comparison.servers.iter().all(of_one) {
+    if !several_servers(comparison) {
         return text;
     }
     let comparable = comparison.requests.iter().filter(|line| line.comparable);
@@ -119,7 +123,10 @@ fn servers(comparison: &Comparison) -> Table {
     if has_network {
         headings.extend(["Server", "Network"]);
     }
-    headings.extend(["Ratio", "All price", "Ratio", "No price"]);
+    // A ratio is to the first server on the same network: one server alone has none.
+    let several = several_servers(comparison);
+    let last = ["Ratio", "All price", "Ratio", "No price"];
+    headings.extend(last.iter().filter(|of| several || **of != "Ratio"));
     let mut table = match has_network {
         true => Table::new([]).left([1]).spare([3, 1]),
         false => Table::new([]).left([1]),
@@ -145,12 +152,12 @@ fn servers(comparison: &Comparison) -> Table {
             cells.push(format!("{:.places$}", of.server_ms));
             cells.push(format!("{:.places$}", of.network_ms));
         }
-        cells.extend([
-            times(of.ratio),
-            format!("{:.places$}", of.comparable_ms),
-            times(of.comparable_ratio),
-            of.unpriced.to_string(),
-        ]);
+        let ratios = [of.ratio, of.comparable_ratio].map(|of| several.then(|| times(of)));
+        let [ratio, comparable] = ratios;
+        cells.extend(ratio);
+        cells.push(format!("{:.places$}", of.comparable_ms));
+        cells.extend(comparable);
+        cells.push(of.unpriced.to_string());
         table.row(cells);
     }
     table

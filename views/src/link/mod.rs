@@ -6,6 +6,7 @@ use crate::page::Page;
 use crate::page::Style;
 use crate::plain::plain;
 use crate::table::Table;
+use crate::units::duration;
 
 /// Replies that xterm waits for before it shows something (docs/RECORDER.md).
 const XTERM: f64 = 260.0;
@@ -17,8 +18,14 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
         let line = format!("Display {}: {}.", plain(&report.display), finding.what);
         text.push_str(&page.paint(Style::Bold, page.wrap(&line, 2).trim_end()));
         text.push('\n');
-        let advice = finding.advice.map(|advice| format!("To do: {advice}."));
-        let source = finding.source.map(|source| format!("Source: {source}"));
+        let advice = finding
+            .advice
+            .as_ref()
+            .map(|advice| format!("To do: {advice}."));
+        let source = finding
+            .source
+            .as_ref()
+            .map(|source| format!("Source: {source}"));
         for line in advice.into_iter().chain(source) {
             text.push_str(&page.wrap(&format!("  {line}"), 2));
         }
@@ -58,6 +65,17 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
         text.push_str(&page.wrap(&line, 0));
     }
     text
+}
+
+/// The gravest of it in a line: `Connection: replies come in steps … (round trips 21.3 ms); to do: …`.
+pub(crate) fn line(report: &LinkReport) -> String {
+    let first = report.findings.first();
+    let what = first.map_or("measured", |finding| &finding.what);
+    let median = report.round_trips.median_ms;
+    let median = median.map_or_else(String::new, |ms| format!(" (round trips {})", duration(ms)));
+    let advice = first.and_then(|finding| finding.advice.as_ref());
+    let advice = advice.map_or_else(String::new, |advice| format!("; to do: {advice}"));
+    format!("Connection: {what}{median}{advice}")
 }
 
 fn row(name: &str, times: &SpreadReport) -> [String; 6] {

@@ -4,6 +4,7 @@ use x11prof_analyzer::{Basis, NetworkReport, ProfileReport, StartUpReport, perce
 use x11prof_cost_model::Network;
 
 use super::scales::scaled_text;
+use crate::link;
 use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::units::{bytes, counted, duration, share};
@@ -25,6 +26,9 @@ pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
             _ => text.push_str(line.trim_end()),
         }
         text.push('\n');
+    }
+    if let Some(link) = &report.link {
+        text.push_str(&page.wrap(&plain(&link::line(link)), 2));
     }
     for line in scaled_text(&report.scaled).lines() {
         text.push_str(&page.wrap(line, 2));
