@@ -51,6 +51,7 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Params(arguments) => commands::params::run(&arguments),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),
+        Command::Scrub(arguments) => commands::scrub::run(&arguments),
         Command::Recover(arguments) => commands::recover::run(&arguments),
     }
 }

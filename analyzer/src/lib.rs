@@ -21,6 +21,7 @@ mod profile;
 mod recorded_server;
 mod resources;
 mod roundtrips;
+mod scrub;
 mod start_up;
 mod statistics;
 mod switches_first;
@@ -75,6 +76,7 @@ pub use roundtrips::report::{
     Suggestion, TotalRoundTrips, Wait,
 };
 pub use roundtrips::{RoundTripOptions, RoundTrips};
+pub use scrub::{Scrubbed, Scrubber};
 pub use start_up::{StartUpParts, StartUpReport, StartUps};
 pub use statistics::distribution::Distribution;
 pub use statistics::histogram::Cell;

@@ -37,6 +37,7 @@ pub use operations::operation::{Attribute, Attributes, Operation, Value};
 pub use operations::pixel_access::{PixelAccess, PixelArea};
 pub use operations::subject::{Target, event_window};
 pub use rendering::gc::{Component, Gc};
+pub use resources::atoms::PREDEFINED_ATOMS;
 pub use resources::fonts::FontMetrics;
 pub use resources::resource::{Resource, ResourceChange, ResourceKind};
 pub use session::{Observed, Session};

@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Params(Params),
     /// Make a complete trace of one whose recorder was killed
     Recover(Recover),
+    /// Copy a recording without what was typed or shown, to show it to others
+    Scrub(Scrub),
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -258,6 +260,18 @@ pub(crate) struct Recover {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// The complete trace to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+/// Keys, texts, titles and other properties, selections, pictures, paths and hosts are replaced by others of the
+/// same length. Sizes and times stay, so that reports are the same but for names.
+#[derive(Debug, Args)]
+pub(crate) struct Scrub {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+    /// The copy to write
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }

@@ -18,4 +18,5 @@ pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod roundtrips;
+pub(crate) mod scrub;
 pub(crate) mod stats;

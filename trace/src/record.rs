@@ -161,6 +161,8 @@ pub enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         requests: Option<u64>,
     },
+    /// The trace is a copy without what was typed or shown.
+    Scrubbed {},
     /// Something went wrong with the recording itself.
     Trouble {
         /// What.

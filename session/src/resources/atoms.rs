@@ -57,11 +57,11 @@ impl Atoms {
 /// The name of an atom that every server has from its start, numbers 1 to 68; `None` for others.
 fn predefined_atom(atom: u32) -> Option<&'static str> {
     let at = atom.checked_sub(1)?;
-    PREDEFINED.get(at as usize).copied()
+    PREDEFINED_ATOMS.get(at as usize).copied()
 }
 
 /// The atoms that every server has, from 1 on (protocol, appendix "Predefined Atoms").
-const PREDEFINED: [&str; 68] = [
+pub const PREDEFINED_ATOMS: [&str; 68] = [
     "PRIMARY",
     "SECONDARY",
     "ARC",

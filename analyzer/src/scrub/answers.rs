@@ -1,0 +1,187 @@
+//! What of each reply and event goes. Offsets are from the message's first byte.
+
+use x11prof_protocol::{ByteOrder, Event, Reply, ServerSetup, SetupStatus};
+use x11prof_trace::ConnectionId;
+
+use super::is_known;
+use super::keys::KeyCodes;
+use super::requests::{Replacements, from};
+use super::well_known::{is_atom, is_font};
+
+/// Codes of events (protocol, appendix "Encoding").
+pub(super) const KEY_PRESS: u8 = 2;
+/// As above.
+pub(super) const KEY_RELEASE: u8 = 3;
+const KEYMAP_NOTIFY: u8 = 11;
+const CLIENT_MESSAGE: u8 = 33;
+const LAST_CORE_EVENT: u8 = 34;
+const GENERIC_EVENT: u8 = 35;
+/// Bytes of a generic event that say what it is.
+const GENERIC_HEADER: usize = 12;
+/// The fixed part of a reply.
+const FIXED: usize = 32;
+/// The length of a reply, which it begins with.
+const HEADER: usize = 8;
+
+impl Replacements {
+    /// Scrubs the server's answer to a setup: why it refused may name the host.
+    pub(super) fn setup(setup: &ServerSetup<'_>, bytes: &mut [u8]) {
+        if setup.status != SetupStatus::Success {
+            from(bytes, HEADER).fill(0);
+        }
+    }
+
+    /// Scrubs a reply.
+    pub(super) fn reply(&mut self, reply: &Reply<'_>, bytes: &mut [u8]) {
+        let order = reply.order;
+        let short = |bytes: &[u8], at| order.u16(bytes, at).map_or(0, usize::from);
+        let Some(name) = reply.request.map(|name| name.as_str()) else {
+            return self.secrets.blank(from(bytes, HEADER));
+        };
+        match name {
+            "GetProperty" => {
+                let (format, kind) = (bytes.get(1).copied(), order.u32(bytes, 8));
+                let count = order.u32(bytes, 16).unwrap_or(0) as usize;
+                self.property(kind, format, count, from(bytes, FIXED));
+            }
+            "GetAtomName" => {
+                let len = short(bytes, 8);
+                self.name(from(bytes, FIXED), len, is_atom);
+            }
+            "ListFonts" => self.strings(from(bytes, FIXED), is_font),
+            "ListFontsWithInfo" => {
+                let len = bytes.get(1).copied().map_or(0, usize::from);
+                let properties = short(bytes, 46);
+                self.name(from(bytes, 60 + 8 * properties), len, is_font);
+            }
+            "GetFontPath" => self.strings(from(bytes, FIXED), |_| false),
+            // Which keys are down.
+            "QueryKeymap" => from(bytes, HEADER).fill(0),
+            // The widths of what is to be written.
+            "QueryTextExtents" => from(bytes, 16).fill(0),
+            "GetKeyboardMapping"
+            | "GetModifierMapping"
+            | "ListHosts"
+            | "GetImage"
+            | "RANDR:GetOutputProperty"
+            | "RANDR:GetProviderProperty"
+            | "XFIXES:GetCursorImage"
+            | "XFIXES:GetCursorName"
+            | "XFIXES:GetCursorImageAndName" => self.secrets.blank(from(bytes, FIXED)),
+            _ if is_known(name) => {
+                if let Some((extension, _)) = name.split_once(':')
+                    && matches!(
+                        extension,
+                        "XKEYBOARD" | "XInputExtension" | "GLX" | "DRI2" | "XVideo"
+                    )
+                {
+                    self.secrets.blank(from(bytes, FIXED));
+                }
+            }
+            _ => self.secrets.blank(from(bytes, HEADER)),
+        }
+    }
+
+    /// Scrubs an event.
+    pub(super) fn event(&mut self, client: ConnectionId, event: &Event<'_>, bytes: &mut [u8]) {
+        let order = event.order;
+        if event.code <= LAST_CORE_EVENT {
+            return core_event(&mut self.keys, client, order, bytes);
+        }
+        let name = event.name.as_str();
+        let header = match event.code {
+            GENERIC_EVENT => GENERIC_HEADER,
+            _ => 4,
+        };
+        if !is_known(name) {
+            return from(bytes, header).fill(0);
+        }
+        match name.split_once(':') {
+            // Its time and device; then modifiers and keys.
+            Some(("XKEYBOARD", _)) => from(bytes, 9).fill(0),
+            Some(("XInputExtension", name)) => match name {
+                "KeyPress" | "KeyRelease" | "RawKeyPress" | "RawKeyRelease" => {
+                    let is_press = name.ends_with("Press");
+                    if let Some(key) = order.u32(bytes, 16) {
+                        let time = order.u32(bytes, 12);
+                        let code = self.keys.code(client, key, is_press, time);
+                        put_u32(order, bytes, 16, u32::from(code));
+                    }
+                    if !name.starts_with("Raw") {
+                        // The modifiers and groups, between the flags and the buttons.
+                        if let Some(modifiers) = bytes.get_mut(60..80) {
+                            modifiers.fill(0);
+                        }
+                    }
+                }
+                // Laid out as the core's.
+                "DeviceKeyPress" | "DeviceKeyRelease" => {
+                    key_event(
+                        &mut self.keys,
+                        client,
+                        order,
+                        name == "DeviceKeyPress",
+                        bytes,
+                    );
+                }
+                "DeviceStateNotify" | "DeviceKeyStateNotify" | "DeviceButtonStateNotify" => {
+                    from(bytes, 4).fill(0);
+                }
+                "DeviceChanged" => from(bytes, FIXED).fill(0),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+/// Scrubs an event of 32 bytes, as delivered or as in SendEvent.
+pub(super) fn core_event(
+    keys: &mut KeyCodes,
+    client: ConnectionId,
+    order: ByteOrder,
+    bytes: &mut [u8],
+) {
+    match bytes.first().map(|code| code & 0x7F) {
+        Some(code @ (KEY_PRESS | KEY_RELEASE)) => {
+            key_event(keys, client, order, code == KEY_PRESS, bytes);
+        }
+        Some(KEYMAP_NOTIFY) => from(bytes, 1).fill(0),
+        // Data of numbers stays: it is what window managers and programs agree by.
+        Some(CLIENT_MESSAGE) if bytes.get(1) != Some(&32) => from(bytes, 12).fill(0),
+        Some(4..=LAST_CORE_EVENT) => {}
+        _ => from(bytes, 4).fill(0),
+    }
+}
+
+fn key_event(
+    keys: &mut KeyCodes,
+    client: ConnectionId,
+    order: ByteOrder,
+    is_press: bool,
+    bytes: &mut [u8],
+) {
+    let time = order.u32(bytes, 4);
+    if let Some(key) = bytes.get_mut(1) {
+        *key = keys.code(client, u32::from(*key), is_press, time);
+    }
+    // Buttons stay, modifiers and the keyboard's group go.
+    let (low, high) = match order {
+        ByteOrder::Little => (28, 29),
+        ByteOrder::Big => (29, 28),
+    };
+    if let Some(state) = bytes.get_mut(..30) {
+        state[low] = 0;
+        state[high] &= 0x1F;
+    }
+}
+
+/// Writes a CARD32.
+pub(super) fn put_u32(order: ByteOrder, bytes: &mut [u8], at: usize, number: u32) {
+    if let Some(place) = bytes.get_mut(at..at + 4) {
+        place.copy_from_slice(&match order {
+            ByteOrder::Little => number.to_le_bytes(),
+            ByteOrder::Big => number.to_be_bytes(),
+        });
+    }
+}

@@ -1,0 +1,147 @@
+//! What of control records goes: arguments, folders, hosts, marks. Names of programs, the machine's processor and
+//! all numbers stay.
+
+use x11prof_trace::Control;
+
+use super::secrets::Secrets;
+
+/// In the place of words that went.
+const GONE: &str = "…";
+
+/// Scrubs a control record.
+pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
+    match control {
+        Control::Started(mut started) => {
+            started.command = program_only(started.command);
+            Control::Started(started)
+        }
+        Control::Server(mut server) => {
+            server.display = display(&server.display);
+            server.executable = server.executable.map(|path| file_name(&path).to_owned());
+            for argument in &mut server.arguments {
+                *argument = without_paths(argument);
+            }
+            Control::Server(server)
+        }
+        Control::Opened(mut opened) => {
+            opened.command = program_only(opened.command);
+            Control::Opened(opened)
+        }
+        Control::Closed {
+            connection,
+            by,
+            why,
+        } => Control::Closed {
+            connection,
+            by,
+            why: why.map(|why| without_paths(&why)),
+        },
+        Control::Capture { pid, capture, why } => Control::Capture {
+            pid,
+            capture,
+            why: why.map(|why| without_paths(&why)),
+        },
+        Control::Mark { text } => {
+            let mut text = text.into_bytes();
+            secrets.word(&mut text);
+            Control::Mark {
+                text: String::from_utf8_lossy(&text).into_owned(),
+            }
+        }
+        Control::Link(mut link) => {
+            link.display = display(&link.display);
+            Control::Link(link)
+        }
+        Control::Trouble { what } => Control::Trouble {
+            what: without_paths(&what),
+        },
+        other => other,
+    }
+}
+
+/// A command without its arguments and its folder.
+fn program_only(command: Vec<String>) -> Vec<String> {
+    let more = command.len() > 1;
+    let mut words = command
+        .into_iter()
+        .take(1)
+        .map(|word| file_name(&word).to_owned());
+    let program = words.next();
+    program
+        .into_iter()
+        .chain(more.then(|| GONE.to_owned()))
+        .collect()
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// `:0` of `host:0`.
+fn display(name: &str) -> String {
+    match name.rfind(':') {
+        Some(at) => name[at..].to_owned(),
+        None => GONE.to_owned(),
+    }
+}
+
+/// Words with a slash in them go.
+fn without_paths(text: &str) -> String {
+    let word = |word| if str::contains(word, '/') { GONE } else { word };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{ConnectionId, Control, Opened, Server, Started};
+
+    use super::scrub;
+    use crate::scrub::secrets::Secrets;
+
+    #[test]
+    fn programs_and_figures_stay_and_the_rest_of_the_words_goes() {
+        let secrets = Secrets::default();
+        let strings = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let records = [
+            Control::Started(Started {
+                format: 1,
+                recorder: "x11prof 0".into(),
+                wall_clock_ns: 5,
+                command: strings(&["/home/me/bin/xterm", "-T", "secret"]),
+                cpu_model: "A processor".into(),
+                cpus: 2,
+                kernel: "Linux 6".into(),
+                full: false,
+            }),
+            Control::Server(Server {
+                display: "myhost:7".into(),
+                executable: Some("/home/me/Xvfb".into()),
+                arguments: strings(&[":7", "-fp", "/home/me/fonts", "-screen"]),
+                ..Server::default()
+            }),
+            Control::Opened(Opened {
+                connection: ConnectionId(1),
+                transport: "unix".into(),
+                pid: Some(3),
+                name: Some("xterm".into()),
+                command: strings(&["xterm", "secret"]),
+                started_ns: None,
+            }),
+            Control::Mark {
+                text: "my secret".into(),
+            },
+            Control::Trouble {
+                what: "writing /home/me/trace failed".into(),
+            },
+        ];
+        let after = records.map(|record| format!("{:?}", scrub(record, &secrets)));
+        for text in &after {
+            for secret in ["secret", "/", "myhost", "home"] {
+                assert!(!text.contains(secret), "{text}");
+            }
+        }
+        assert!(after[0].contains("[\"xterm\", \"…\"]") && after[0].contains("A processor"));
+        assert!(after[1].contains("\":7\"") && after[1].contains("\"Xvfb\""));
+        assert!(after[4].contains("writing … failed"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Glyphs' numbers, which tell the letter to whoever has the font: each set gets others. Their sizes stay, for
+//! prices are by them; their pictures go.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::ByteOrder;
+
+use super::answers::put_u32;
+use super::requests::from;
+use super::secrets::Secrets;
+
+/// Further ids of glyph sets that are followed.
+const IDS_LIMIT: usize = 1 << 16;
+
+/// The sets that further ids stand for.
+#[derive(Debug, Default)]
+pub(super) struct GlyphIds {
+    sets: HashMap<u32, u32>,
+}
+
+impl GlyphIds {
+    pub(super) fn created(&mut self, order: ByteOrder, body: &[u8]) {
+        if let Some(id) = order.u32(body, 0) {
+            self.sets.remove(&id);
+        }
+    }
+
+    pub(super) fn referenced(&mut self, order: ByteOrder, body: &[u8]) {
+        if let (Some(id), Some(known)) = (order.u32(body, 0), order.u32(body, 4))
+            && self.sets.len() < IDS_LIMIT
+        {
+            self.sets.insert(id, self.set(known));
+        }
+    }
+
+    /// AddGlyphs: the ids, then the sizes, then the images.
+    pub(super) fn added(&self, secrets: &Secrets, order: ByteOrder, body: &mut [u8]) {
+        let count = order.u32(body, 4).unwrap_or(0) as usize;
+        let images = count.saturating_mul(16).saturating_add(8);
+        let set = order.u32(body, 0);
+        secrets.blank(from(body, images));
+        let ids = from(body, 8);
+        let len = count.saturating_mul(4).min(ids.len());
+        self.replace(secrets, order, set, &mut ids[..len], 4);
+    }
+
+    pub(super) fn freed(&self, secrets: &Secrets, order: ByteOrder, body: &mut [u8]) {
+        let set = order.u32(body, 0);
+        self.replace(secrets, order, set, from(body, 4), 4);
+    }
+
+    /// CompositeGlyphs8, 16 and 32: runs of glyphs, each with its count and place; a count of 255 changes the set
+    /// (RENDER protocol, GLYPHITEM).
+    pub(super) fn drawn(&self, secrets: &Secrets, order: ByteOrder, body: &mut [u8], width: usize) {
+        let mut set = order.u32(body, 16);
+        let mut at = 24;
+        while let Some(&count) = body.get(at) {
+            at += 8;
+            if count == 255 {
+                set = order.u32(body, at);
+                at += 4;
+                continue;
+            }
+            let len = usize::from(count) * width;
+            let run = from(body, at);
+            let there = len.min(run.len());
+            self.replace(secrets, order, set, &mut run[..there], width);
+            at += len.next_multiple_of(4);
+        }
+    }
+
+    fn replace(
+        &self,
+        secrets: &Secrets,
+        order: ByteOrder,
+        set: Option<u32>,
+        glyphs: &mut [u8],
+        width: usize,
+    ) {
+        let set = set.map_or(0, |id| self.set(id));
+        for glyph in glyphs.chunks_exact_mut(width) {
+            match glyph {
+                [one] => *one = secrets.glyph(set, u32::from(*one)) as u8,
+                two @ [_, _] => {
+                    let number = order.u16(two, 0).unwrap_or(0);
+                    let number = secrets.glyph(set, u32::from(number)) as u16;
+                    two.copy_from_slice(&match order {
+                        ByteOrder::Little => number.to_le_bytes(),
+                        ByteOrder::Big => number.to_be_bytes(),
+                    });
+                }
+                four => {
+                    let number = order.u32(four, 0).unwrap_or(0);
+                    put_u32(order, four, 0, secrets.glyph(set, number));
+                }
+            }
+        }
+    }
+
+    fn set(&self, id: u32) -> u32 {
+        self.sets.get(&id).copied().unwrap_or(id)
+    }
+}

@@ -1,0 +1,392 @@
+//! Records that wait until the messages that began in them are whole, and so are scrubbed. They leave in the order in
+//! which they came.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+use bytes::Bytes;
+use x11prof_trace::{Block, ConnectionId, Direction, Gap, Record};
+
+/// Bytes that wait at most. Of a message that is not whole by then only the header stays.
+const HELD_LIMIT: usize = 32 << 20;
+/// What a record takes beside its bytes, about.
+const RECORD_LEN: usize = 128;
+
+/// One direction of a connection.
+pub(super) type Stream = (ConnectionId, Direction);
+
+/// The records that wait.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    records: VecDeque<Waiting>,
+    /// The number of the first of them.
+    first: u64,
+    bytes: usize,
+    streams: HashMap<Stream, Progress>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    record: Record,
+    /// A block's bytes, which may change.
+    bytes: Vec<u8>,
+    /// What it counts against the bound.
+    size: usize,
+    is_done: bool,
+}
+
+/// How far a stream has been scrubbed.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Where its next message begins.
+    at: u64,
+    /// Records with bytes from there on.
+    records: VecDeque<u64>,
+    /// Of that message, only the bytes before this stay: it took too long.
+    cut: Option<u64>,
+}
+
+impl Held {
+    /// Takes the next record.
+    pub(super) fn push(&mut self, mut record: Record) {
+        let mut bytes = Vec::new();
+        let mut is_done = true;
+        if let Record::Block(block) = &mut record {
+            bytes = Vec::from(std::mem::take(&mut block.bytes));
+            is_done = block.wire_len == 0;
+            if !is_done {
+                let stream = (block.connection, block.direction);
+                let number = self.first + self.records.len() as u64;
+                self.streams
+                    .entry(stream)
+                    .or_default()
+                    .records
+                    .push_back(number);
+            }
+        }
+        let size = size(&record, &bytes);
+        self.bytes += size;
+        self.records.push_back(Waiting {
+            record,
+            bytes,
+            size,
+            is_done,
+        });
+    }
+
+    /// The next message of a stream is whole: it takes `wire_len` bytes. Where it is given, `scrubbed` takes the
+    /// place of those that were kept, from the first on; further ones become zeros.
+    pub(super) fn message(&mut self, stream: Stream, wire_len: u64, scrubbed: Option<&[u8]>) {
+        let Some(progress) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        let begin = progress.at;
+        let end = begin.saturating_add(wire_len);
+        progress.at = end;
+        let cut = progress.cut.take();
+        while let Some(number) = progress.records.front().copied() {
+            let waiting = &mut self.records[(number - self.first) as usize];
+            let Record::Block(block) = &mut waiting.record else {
+                return;
+            };
+            if let Some(scrubbed) = scrubbed {
+                overwrite(block, &mut waiting.bytes, begin..end, scrubbed);
+            }
+            if let Some(cut) = cut {
+                leave_out(block, &mut waiting.bytes, cut..end);
+            }
+            let block_end = block.offset.saturating_add(u64::from(block.wire_len));
+            if block_end > end {
+                return;
+            }
+            waiting.is_done = true;
+            progress.records.pop_front();
+        }
+    }
+
+    /// The latest record is a block whose bytes cannot be told apart.
+    pub(super) fn lost(&mut self, stream: Stream) {
+        if let Some(progress) = self.streams.get_mut(&stream) {
+            progress.records.pop_back();
+        }
+        self.end(stream);
+        if let Some(waiting) = self.records.back_mut() {
+            waiting.bytes.fill(0);
+            waiting.is_done = true;
+        }
+    }
+
+    /// No more bytes of a stream come: its last message stays as it is.
+    pub(super) fn end(&mut self, stream: Stream) {
+        self.cut(stream);
+        self.streams.remove(&stream);
+    }
+
+    /// No more bytes of any stream come.
+    pub(super) fn end_all(&mut self) {
+        let streams: Vec<Stream> = self.streams.keys().copied().collect();
+        for stream in streams {
+            self.end(stream);
+        }
+    }
+
+    /// The next record that is done.
+    pub(super) fn pop(&mut self) -> Option<Record> {
+        // A message under way that was cut goes on so.
+        while self.bytes > HELD_LIMIT
+            && let Some(waiting) = self.records.front()
+            && !waiting.is_done
+        {
+            let Record::Block(block) = &waiting.record else {
+                break;
+            };
+            self.cut((block.connection, block.direction));
+        }
+        if !self.records.front()?.is_done {
+            return None;
+        }
+        let mut waiting = self.records.pop_front()?;
+        self.first += 1;
+        self.bytes -= waiting.size;
+        if let Record::Block(block) = &mut waiting.record {
+            block.bytes = Bytes::from(waiting.bytes);
+        }
+        Some(waiting.record)
+    }
+
+    /// Gives up waiting for the rest of a message: all behind its header is left out.
+    fn cut(&mut self, stream: Stream) {
+        let Some(progress) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        let Some(&first) = progress.records.front() else {
+            return;
+        };
+        let cut = *progress.cut.get_or_insert_with(|| {
+            let waiting = &self.records[(first - self.first) as usize];
+            progress.at + header_len(stream.1, progress.at, waiting)
+        });
+        for number in progress.records.drain(..) {
+            let waiting = &mut self.records[(number - self.first) as usize];
+            if let Record::Block(block) = &mut waiting.record {
+                leave_out(block, &mut waiting.bytes, cut..u64::MAX);
+            }
+            waiting.is_done = true;
+        }
+    }
+}
+
+/// Bytes of the message at `at` from which its length is told: more must not stay of one that was not looked at.
+fn header_len(direction: Direction, at: u64, waiting: &Waiting) -> u64 {
+    let Record::Block(block) = &waiting.record else {
+        return 0;
+    };
+    let begin = pieces(block, waiting.bytes.len())
+        .into_iter()
+        .find(|(place, _)| place.contains(&at))
+        .and_then(|(place, from)| Some(from? + (at - place.start) as usize));
+    let length = begin.and_then(|begin| waiting.bytes.get(begin + 2..begin + 4));
+    match direction {
+        // The setup.
+        Direction::ToServer if at == 0 => 12,
+        // The length is 0 where a longer one follows.
+        Direction::ToServer if length.is_some_and(|length| length != [0, 0]) => 4,
+        Direction::ToServer | Direction::ToClient => 8,
+    }
+}
+
+fn size(record: &Record, bytes: &[u8]) -> usize {
+    let more = match record {
+        Record::Block(block) => block.gaps.len() * size_of::<Gap>(),
+        Record::Control(..) => 0,
+        Record::Schedule(switches) => std::mem::size_of_val(&switches[..]),
+    };
+    RECORD_LEN + bytes.len() + more
+}
+
+/// The pieces of a block in the order of the wire: where in the stream, how many bytes, and where in what was kept.
+fn pieces(block: &Block, kept: usize) -> Vec<(Range<u64>, Option<usize>)> {
+    let mut pieces = Vec::with_capacity(2 * block.gaps.len() + 1);
+    let (mut at, mut from) = (0_u64, 0_usize);
+    let mut keep = |at: &mut u64, until: u64, pieces: &mut Vec<_>| {
+        let len = until.saturating_sub(*at).min((kept - from) as u64);
+        if len > 0 {
+            pieces.push((block.offset + *at..block.offset + *at + len, Some(from)));
+            from += len as usize;
+            *at += len;
+        }
+    };
+    for gap in &block.gaps {
+        keep(&mut at, u64::from(gap.at), &mut pieces);
+        let end = at + u64::from(gap.len);
+        pieces.push((block.offset + at..block.offset + end, None));
+        at = end;
+    }
+    keep(&mut at, u64::MAX, &mut pieces);
+    pieces
+}
+
+/// Puts `scrubbed`, and zeros after it, in the place of what was kept of `range` of the stream.
+fn overwrite(block: &Block, bytes: &mut [u8], range: Range<u64>, scrubbed: &[u8]) {
+    for (place, from) in pieces(block, bytes.len()) {
+        let Some(from) = from else { continue };
+        for at in place.start.max(range.start)..place.end.min(range.end) {
+            let byte = scrubbed.get((at - range.start) as usize);
+            bytes[from + (at - place.start) as usize] = byte.copied().unwrap_or(0);
+        }
+    }
+}
+
+/// Makes a gap of `range` of the stream, as far as it lies in the block.
+fn leave_out(block: &mut Block, bytes: &mut Vec<u8>, range: Range<u64>) {
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut gaps: Vec<Gap> = Vec::with_capacity(block.gaps.len() + 1);
+    let offset = block.offset;
+    let mut gap = |place: Range<u64>| {
+        if place.is_empty() {
+            return;
+        }
+        // Within a block, whose length is 32 bits.
+        let (at, len) = (
+            (place.start - offset) as u32,
+            (place.end - place.start) as u32,
+        );
+        match gaps.last_mut() {
+            Some(last) if last.at + last.len == at => last.len += len,
+            _ => gaps.push(Gap { at, len }),
+        }
+    };
+    for (place, from) in pieces(block, bytes.len()) {
+        let Some(from) = from else {
+            gap(place);
+            continue;
+        };
+        let begin = range.start.clamp(place.start, place.end);
+        let end = range.end.clamp(begin, place.end);
+        let within = |at: u64| from + (at - place.start) as usize;
+        kept.extend_from_slice(&bytes[from..within(begin)]);
+        gap(begin..end);
+        kept.extend_from_slice(&bytes[within(end)..within(place.end)]);
+    }
+    block.gaps = gaps;
+    *bytes = kept;
+}
+
+/// What a block's parts are, for tests.
+#[cfg(test)]
+pub(super) fn shape(record: &Record) -> Vec<Result<Vec<u8>, u64>> {
+    let Record::Block(block) = record else {
+        return Vec::new();
+    };
+    let part = |part| match part {
+        x11prof_trace::Part::Kept(bytes) => Ok(bytes.to_vec()),
+        x11prof_trace::Part::Left(len) => Err(len),
+    };
+    block.parts().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use x11prof_trace::{Block, ConnectionId, Direction, Gap, Record, Timestamp};
+
+    use super::{HELD_LIMIT, Held, shape};
+
+    const STREAM: (ConnectionId, Direction) = (ConnectionId(1), Direction::ToServer);
+
+    fn block(offset: u64, bytes: &[u8], gaps: &[(u32, u32)]) -> Record {
+        let left: u32 = gaps.iter().map(|gap| gap.1).sum();
+        Record::Block(Block {
+            time: Timestamp::from_nanos(1),
+            connection: STREAM.0,
+            direction: STREAM.1,
+            offset,
+            wire_len: bytes.len() as u32 + left,
+            fds: 0,
+            gaps: gaps.iter().map(|&(at, len)| Gap { at, len }).collect(),
+            bytes: Bytes::copy_from_slice(bytes),
+        })
+    }
+
+    #[test]
+    fn a_message_in_two_blocks_holds_both_and_what_comes_after() {
+        let mut held = Held::default();
+        held.push(block(0, b"aabbb", &[]));
+        held.message(STREAM, 2, None);
+        assert!(held.pop().is_none());
+        held.push(block(5, b"bcc", &[]));
+        held.message(STREAM, 4, Some(b"BB"));
+        assert_eq!(
+            held.pop().map(|one| shape(&one)),
+            Some(vec![Ok(b"aaBB\0".to_vec())])
+        );
+        assert!(held.pop().is_none());
+        held.message(STREAM, 2, Some(b"CC"));
+        assert_eq!(
+            held.pop().map(|one| shape(&one)),
+            Some(vec![Ok(b"\0CC".to_vec())])
+        );
+        assert_eq!(held.bytes, 0);
+    }
+
+    #[test]
+    fn gaps_stay_where_they_are() {
+        let mut held = Held::default();
+        held.push(block(0, b"aabbcc", &[(4, 10)]));
+        held.message(STREAM, 2, None);
+        held.message(STREAM, 12, Some(b"xy"));
+        held.message(STREAM, 2, Some(b"zz"));
+        let parts = held.pop().map(|one| shape(&one));
+        assert_eq!(
+            parts,
+            Some(vec![Ok(b"aaxy".to_vec()), Err(10), Ok(b"zz".to_vec())])
+        );
+    }
+
+    #[test]
+    fn of_a_message_without_an_end_the_header_stays() {
+        let mut held = Held::default();
+        held.push(block(0, b"setupsetup12", &[]));
+        held.message(STREAM, 12, None);
+        held.push(block(12, b"ok\x01\0okhe\xFF\xFFsecret", &[]));
+        held.message(STREAM, 6, None);
+        held.push(block(28, b"another", &[]));
+        held.end_all();
+        let all: Vec<_> = std::iter::from_fn(|| held.pop())
+            .map(|one| shape(&one))
+            .collect();
+        assert_eq!(
+            all[1..],
+            [
+                vec![Ok(b"ok\x01\0okhe\xFF\xFF".to_vec()), Err(6)],
+                vec![Err(7)]
+            ]
+        );
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_stream_goes_on_after_a_message_that_was_cut() {
+        let mut held = Held::default();
+        let step = vec![7; 1 << 20];
+        let mut peak = 0;
+        let mut records = Vec::new();
+        for number in 0..100_u64 {
+            held.push(block(1 + (number << 20), &step, &[]));
+            if number == 0 {
+                held.message(STREAM, 1, None);
+            }
+            while let Some(record) = held.pop() {
+                records.push(shape(&record));
+            }
+            peak = peak.max(held.bytes);
+        }
+        assert!(peak <= HELD_LIMIT + (2 << 20));
+        held.push(block(1 + (100 << 20), b"restnext", &[]));
+        held.message(STREAM, (100 << 20) + 4, None);
+        held.message(STREAM, 4, Some(b"NEXT"));
+        records.extend(std::iter::from_fn(|| held.pop()).map(|one| shape(&one)));
+        assert_eq!(records.len(), 101);
+        assert_eq!(records[50], [Err(1 << 20)]);
+        assert_eq!(records[100], [Err(4), Ok(b"NEXT".to_vec())]);
+    }
+}

@@ -1,0 +1,132 @@
+//! Key codes that do not tell the key. Each press gets a fresh one, from a range that rotates; its release and its
+//! repeats have the same, so that actions are found as before.
+
+use std::collections::HashMap;
+
+use x11prof_trace::ConnectionId;
+
+/// The least key code that a key can have (protocol, section "Keyboards").
+const FIRST: u8 = 8;
+
+/// Keys of a client.
+type Keys = HashMap<u32, Key>;
+
+/// The codes that keys have now, for each client that is told of them.
+#[derive(Debug)]
+pub(super) struct KeyCodes {
+    clients: HashMap<ConnectionId, Keys>,
+    next: u8,
+}
+
+/// A key, once pressed.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    code: u8,
+    is_down: bool,
+    /// The server's time of its last event.
+    time: Option<u32>,
+}
+
+impl KeyCodes {
+    pub(super) fn new(first: u8) -> KeyCodes {
+        KeyCodes {
+            clients: HashMap::new(),
+            next: first.max(FIRST),
+        }
+    }
+
+    /// The code for an event about `key`, of the server's `time` where it has one. Of 0, which is no key, 0.
+    pub(super) fn code(
+        &mut self,
+        client: ConnectionId,
+        key: u32,
+        is_press: bool,
+        time: Option<u32>,
+    ) -> u8 {
+        if key == 0 {
+            return 0;
+        }
+        let keys = self.clients.entry(client).or_default();
+        let known = keys.get(&key).copied();
+        let same = known.filter(|known| {
+            // A second event about the same press, or a key that repeats, of which each press comes with a release.
+            known.is_down || !is_press || (time.is_some() && known.time == time)
+        });
+        let code = match same {
+            Some(known) => known.code,
+            None => {
+                // One that no other key that is down has; there are more codes than fingers.
+                let is_taken = |code| keys.values().any(|key| key.is_down && key.code == code);
+                for _ in FIRST..=u8::MAX {
+                    self.next = self.next.checked_add(1).unwrap_or(FIRST);
+                    if !is_taken(self.next) {
+                        break;
+                    }
+                }
+                self.next
+            }
+        };
+        // Keys have codes of a byte; XI2 has room for more, which no server uses.
+        if keys.len() < 256 || known.is_some() {
+            let is_down = is_press;
+            keys.insert(
+                key,
+                Key {
+                    code,
+                    is_down,
+                    time,
+                },
+            );
+        }
+        code
+    }
+
+    pub(super) fn closed(&mut self, client: ConnectionId) {
+        self.clients.remove(&client);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::ConnectionId;
+
+    use super::KeyCodes;
+
+    #[test]
+    fn presses_and_releases_pair_and_presses_of_a_key_differ() {
+        let mut codes = KeyCodes::new(250);
+        let mut code = |key, is_press, time| codes.code(ConnectionId(1), key, is_press, Some(time));
+        let mut seen = Vec::new();
+        for time in 0..300 {
+            let (a, b) = (code(38, true, 10 * time), code(56, true, 10 * time + 1));
+            assert_ne!(a, b);
+            assert_eq!(code(38, false, 10 * time + 2), a);
+            assert_eq!(code(56, false, 10 * time + 3), b);
+            assert!(a >= 8 && b >= 8);
+            seen.push(a);
+        }
+        assert!(seen.windows(2).all(|two| two[0] != two[1]));
+    }
+
+    #[test]
+    fn a_key_that_repeats_keeps_its_code() {
+        let mut codes = KeyCodes::new(0);
+        let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
+        let first = code(true, 100);
+        // Releases with each repetition, then without (XKB's detectable autorepeat).
+        assert_eq!([code(false, 600), code(true, 600)], [first; 2]);
+        assert_eq!([code(true, 640), code(false, 700)], [first; 2]);
+        assert_ne!(code(true, 900), first);
+    }
+
+    #[test]
+    fn a_press_that_is_told_twice_is_one() {
+        let mut codes = KeyCodes::new(0);
+        let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
+        assert_eq!(code(true, 100), code(true, 100));
+        let up = code(false, 150);
+        assert_eq!(up, code(false, 150));
+        let mut unknown = |is_press| codes.code(ConnectionId(2), 9, is_press, None);
+        assert_ne!(unknown(false), 9);
+    }
+}

@@ -1,0 +1,249 @@
+//! A copy of a trace without what was typed or shown: records in, records out, with equal lengths and times, so that
+//! every report but its names is the same.
+//!
+//! What goes is decided by the name of each request, reply and event (requests.rs, answers.rs). Of extensions whose
+//! messages are not known here, only headers stay.
+
+mod answers;
+mod control;
+mod glyphs;
+mod held;
+mod keys;
+mod requests;
+mod secrets;
+#[cfg(test)]
+mod tests;
+mod well_known;
+
+use x11prof_protocol::{Malformed, Message};
+use x11prof_trace::{Control, Direction, Record};
+
+use crate::pipeline::{Observation, Pipeline, Seen};
+use glyphs::GlyphIds;
+use held::Held;
+use keys::KeyCodes;
+use requests::{Replacements, from};
+use secrets::Secrets;
+
+/// Extensions whose messages are known here: the bodies of the others go.
+const KNOWN: [&str; 23] = [
+    "BIG-REQUESTS",
+    "Composite",
+    "DAMAGE",
+    "DOUBLE-BUFFER",
+    "DPMS",
+    "DRI2",
+    "DRI3",
+    "GLX",
+    "Generic Event Extension",
+    "MIT-SCREEN-SAVER",
+    "MIT-SHM",
+    "Present",
+    "RANDR",
+    "RENDER",
+    "SHAPE",
+    "SYNC",
+    "XC-MISC",
+    "XFIXES",
+    "XINERAMA",
+    "XInputExtension",
+    "XKEYBOARD",
+    "XTEST",
+    "XVideo",
+];
+
+/// Whether the layout of messages of this name is known.
+fn is_known(name: &str) -> bool {
+    match name.split_once(':') {
+        Some(("Unknown", _)) => false,
+        // A number stands where a request or an event has no name.
+        Some((extension, message)) => {
+            KNOWN.contains(&extension) && !message.starts_with(|first: char| first.is_ascii_digit())
+        }
+        None => true,
+    }
+}
+
+/// Scrubs the records of a trace. Give it each with [`feed`](Scrubber::feed), then take what
+/// [`next`](Scrubber::next) has; [`finish`](Scrubber::finish) comes after the last.
+pub struct Scrubber {
+    pipeline: Pipeline,
+    held: Held,
+    editor: Editor,
+}
+
+/// What a scrubber has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scrubbed {
+    /// Messages seen.
+    pub messages: u64,
+    /// Those of which something was replaced.
+    pub changed: u64,
+    /// Bytes in which no messages could be found, all replaced by zeros.
+    pub lost_bytes: u64,
+}
+
+/// Changes messages.
+struct Editor {
+    replacements: Replacements,
+    /// The message at hand.
+    bytes: Vec<u8>,
+    scrubbed: Scrubbed,
+}
+
+impl Default for Scrubber {
+    fn default() -> Scrubber {
+        Scrubber::new()
+    }
+}
+
+impl Scrubber {
+    /// A scrubber with a random key of its own.
+    pub fn new() -> Scrubber {
+        let secrets = Secrets::default();
+        let keys = KeyCodes::new(secrets.first_key());
+        Scrubber {
+            pipeline: Pipeline::new(),
+            held: Held::default(),
+            editor: Editor {
+                replacements: Replacements {
+                    secrets,
+                    keys,
+                    glyphs: GlyphIds::default(),
+                },
+                bytes: Vec::new(),
+                scrubbed: Scrubbed::default(),
+            },
+        }
+    }
+
+    /// Takes the next record of the trace.
+    pub fn feed(&mut self, record: Record) {
+        let Scrubber {
+            pipeline,
+            held,
+            editor,
+        } = self;
+        match &record {
+            Record::Block(block) => {
+                let stream = (block.connection, block.direction);
+                held.push(record.clone());
+                pipeline.feed(&record, |observation| match observation {
+                    Observation::Message(seen) => {
+                        let wire_len = wire_len(seen.message);
+                        let scrubbed = editor.message(seen, block.direction);
+                        held.message(stream, wire_len, scrubbed);
+                    }
+                    Observation::Lost(block) => {
+                        editor.scrubbed.lost_bytes += u64::from(block.wire_len);
+                        held.lost(stream);
+                    }
+                    _ => {}
+                });
+            }
+            Record::Control(time, control) => {
+                pipeline.feed(&record, |_| {});
+                if let Control::Opened(opened) = control {
+                    editor.end(held, opened.connection);
+                }
+                if let Control::Closed { connection, .. } = control {
+                    editor.end(held, *connection);
+                }
+                let secrets = &editor.replacements.secrets;
+                let control = control::scrub(control.clone(), secrets);
+                let is_first = matches!(control, Control::Started(_));
+                held.push(Record::Control(*time, control));
+                if is_first {
+                    held.push(Record::Control(*time, Control::Scrubbed {}));
+                }
+            }
+            Record::Schedule(_) => held.push(record),
+        }
+    }
+
+    /// The next record of the copy, if it is ready.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "none now does not mean none later, as with an Iterator"
+    )]
+    pub fn next(&mut self) -> Option<Record> {
+        self.held.pop()
+    }
+
+    /// Says that the trace has no more records: those that still wait get ready. What was done.
+    pub fn finish(&mut self) -> Scrubbed {
+        self.held.end_all();
+        self.editor.scrubbed
+    }
+}
+
+impl Editor {
+    /// The bytes of a message as they are to be; `None` where they stay.
+    fn message(&mut self, seen: &Seen<'_>, direction: Direction) -> Option<&[u8]> {
+        self.scrubbed.messages += 1;
+        let before = match seen.message {
+            Message::ClientSetup(setup) => setup.bytes,
+            Message::ServerSetup(setup) => setup.bytes,
+            Message::Request(request) => request.bytes,
+            Message::Reply(reply) => reply.bytes,
+            Message::Event(event) => event.bytes,
+            Message::Error(_) => return None,
+            Message::Malformed(malformed) => malformed.bytes,
+        };
+        self.bytes.clear();
+        self.bytes.extend_from_slice(before);
+        let (bytes, to) = (&mut self.bytes, &mut self.replacements);
+        match seen.message {
+            // The header and the name of the authorization protocol.
+            Message::ClientSetup(setup) => {
+                let name = 12 + setup.authorization.len();
+                from(bytes, name).fill(0);
+            }
+            Message::ServerSetup(setup) => Replacements::setup(setup, bytes),
+            Message::Request(request) => {
+                to.request(seen.connection, request, from(bytes, request.header_len));
+            }
+            Message::Reply(reply) => to.reply(reply, bytes),
+            Message::Event(event) => to.event(seen.connection, event, bytes),
+            Message::Error(_) => {}
+            Message::Malformed(malformed) => {
+                from(bytes, header_of(malformed, direction)).fill(0);
+            }
+        }
+        // Of a message that was kept in part, the pass has shown only so many bytes: the rest goes.
+        let is_part = (before.len() as u64) < wire_len(seen.message);
+        let is_changed = self.bytes != before;
+        self.scrubbed.changed += u64::from(is_changed);
+        (is_changed || is_part).then_some(&self.bytes)
+    }
+
+    /// A connection has ended, or another one has its number.
+    fn end(&mut self, held: &mut Held, connection: x11prof_trace::ConnectionId) {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            held.end((connection, direction));
+        }
+        self.replacements.keys.closed(connection);
+    }
+}
+
+/// Bytes of what is no message that must stay, so that what comes after them is found as before.
+fn header_of(malformed: &Malformed<'_>, direction: Direction) -> usize {
+    match direction {
+        // A request whose length makes no sense.
+        Direction::ToServer if matches!(malformed.wire_len, 4 | 8) => 8,
+        _ => 1,
+    }
+}
+
+/// Bytes of a message on the wire.
+fn wire_len(message: &Message<'_>) -> u64 {
+    match message {
+        Message::ClientSetup(setup) => setup.wire_len,
+        Message::ServerSetup(setup) => setup.wire_len,
+        Message::Request(request) => request.wire_len,
+        Message::Reply(reply) => reply.wire_len,
+        Message::Event(event) => event.wire_len,
+        Message::Error(_) => 32,
+        Message::Malformed(malformed) => malformed.wire_len,
+    }
+}

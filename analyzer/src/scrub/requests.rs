@@ -1,0 +1,225 @@
+//! What of each request goes. Offsets are those of the protocol's encodings, from the first byte after the header.
+
+use x11prof_protocol::{ByteOrder, Request};
+use x11prof_trace::ConnectionId;
+
+use super::answers::{self, KEY_PRESS, KEY_RELEASE};
+use super::glyphs::GlyphIds;
+use super::is_known;
+use super::keys::KeyCodes;
+use super::secrets::Secrets;
+use super::well_known::{is_atom, is_font};
+
+/// The type of properties that are lists of atoms (protocol, "Predefined Atoms").
+const ATOM: u32 = 4;
+
+/// What replaces what requests and their answers say.
+#[derive(Debug)]
+pub(super) struct Replacements {
+    pub(super) secrets: Secrets,
+    pub(super) keys: KeyCodes,
+    pub(super) glyphs: GlyphIds,
+}
+
+impl Replacements {
+    /// Scrubs a request, whose bytes after the header are `body`.
+    pub(super) fn request(&mut self, client: ConnectionId, request: &Request<'_>, body: &mut [u8]) {
+        let name = request.name.as_str();
+        let order = request.order;
+        let short = |body: &[u8], at| order.u16(body, at).map_or(0, usize::from);
+        match name {
+            "ChangeProperty" => {
+                let (kind, format) = (order.u32(body, 8), body.get(12).copied());
+                let count = order.u32(body, 16).unwrap_or(0) as usize;
+                self.property(kind, format, count, from(body, 20));
+            }
+            "InternAtom" => {
+                let len = short(body, 0);
+                self.name(from(body, 4), len, is_atom);
+            }
+            "OpenFont" => {
+                let len = short(body, 4);
+                self.name(from(body, 8), len, is_font);
+            }
+            "ListFonts" | "ListFontsWithInfo" => {
+                let len = short(body, 2);
+                self.name(from(body, 4), len, is_font);
+            }
+            "SetFontPath" => self.strings(from(body, 4), |_| false),
+            "SendEvent" => {
+                if let Some(event) = body.get_mut(8..40) {
+                    answers::core_event(&mut self.keys, client, order, event);
+                }
+            }
+            "QueryTextExtents" => self.secrets.drawn_wide(from(body, 4)),
+            "PolyText8" => self.text_items(from(body, 12), 1),
+            "PolyText16" => self.text_items(from(body, 12), 2),
+            "ImageText8" | "ImageText16" => {
+                let is_wide = name == "ImageText16";
+                let len = usize::from(request.minor) * if is_wide { 2 } else { 1 };
+                let (text, padding) = split(from(body, 12), len);
+                match is_wide {
+                    true => self.secrets.drawn_wide(text),
+                    false => self.secrets.drawn(text),
+                }
+                padding.fill(0);
+            }
+            "PutImage" => self.secrets.blank(from(body, 20)),
+            "ChangeKeyboardMapping" | "ChangeHosts" => self.secrets.blank(from(body, 4)),
+            "SetModifierMapping" | "NoOperation" => self.secrets.blank(body),
+            _ if request.major < 128 && is_known(name) => {}
+            _ => self.extension(client, name, order, body),
+        }
+    }
+
+    fn extension(&mut self, client: ConnectionId, name: &str, order: ByteOrder, body: &mut [u8]) {
+        match name {
+            "RENDER:CreateGlyphSet" => self.glyphs.created(order, body),
+            "RENDER:ReferenceGlyphSet" => self.glyphs.referenced(order, body),
+            "RENDER:AddGlyphs" => self.glyphs.added(&self.secrets, order, body),
+            "RENDER:FreeGlyphs" => self.glyphs.freed(&self.secrets, order, body),
+            "RENDER:CompositeGlyphs8" => self.glyphs.drawn(&self.secrets, order, body, 1),
+            "RENDER:CompositeGlyphs16" => self.glyphs.drawn(&self.secrets, order, body, 2),
+            "RENDER:CompositeGlyphs32" => self.glyphs.drawn(&self.secrets, order, body, 4),
+            "XTEST:FakeInput" => {
+                let [kind, detail, ..] = body else { return };
+                match *kind {
+                    KEY_PRESS | KEY_RELEASE => {
+                        let is_press = *kind == KEY_PRESS;
+                        *detail = self.keys.code(client, u32::from(*detail), is_press, None);
+                    }
+                    // Buttons and motion.
+                    4..=6 => {}
+                    _ => *detail = 0,
+                }
+            }
+            _ => {
+                if let Some(keep) = kept(name) {
+                    self.secrets.blank(from(body, keep));
+                }
+            }
+        }
+    }
+
+    /// The value of a property: text becomes letters, lists of atoms stay, all else goes.
+    pub(super) fn property(
+        &mut self,
+        kind: Option<u32>,
+        format: Option<u8>,
+        count: usize,
+        value: &mut [u8],
+    ) {
+        match (format, kind) {
+            (Some(8), _) => {
+                let (text, padding) = split(value, count);
+                self.secrets.words(text);
+                padding.fill(0);
+            }
+            (Some(32), Some(ATOM)) => {}
+            _ => self.secrets.blank(value),
+        }
+    }
+
+    /// A name of `len` bytes, and its padding.
+    pub(super) fn name(&mut self, bytes: &mut [u8], len: usize, stays: fn(&[u8]) -> bool) {
+        let (name, padding) = split(bytes, len);
+        if !stays(name) {
+            self.secrets.word(name);
+        }
+        padding.fill(0);
+    }
+
+    /// Strings with a byte before each that tells its length (protocol, LISTofSTR).
+    pub(super) fn strings(&mut self, mut bytes: &mut [u8], stays: fn(&[u8]) -> bool) {
+        while let Some((len, rest)) = std::mem::take(&mut bytes).split_first_mut() {
+            let (name, rest) = split(rest, usize::from(*len));
+            if !stays(name) {
+                self.secrets.word(name);
+            }
+            bytes = rest;
+        }
+    }
+
+    /// The items of PolyText; fonts among them stay.
+    fn text_items(&mut self, bytes: &mut [u8], bytes_per_character: usize) {
+        let mut at = 0;
+        while let Some(&[count, _, ..]) = bytes.get(at..) {
+            // 255 says that a font follows.
+            if count == 255 {
+                at += 5;
+                continue;
+            }
+            let end = at + 2 + usize::from(count) * bytes_per_character;
+            let end = end.min(bytes.len());
+            let text = &mut bytes[at + 2..end];
+            match bytes_per_character {
+                1 => self.secrets.drawn(text),
+                _ => self.secrets.drawn_wide(text),
+            }
+            at = end;
+        }
+    }
+}
+
+/// From where on the body of an extension's request goes; `None` where all of it stays.
+fn kept(name: &str) -> Option<usize> {
+    Some(match name {
+        "RENDER:AddGlyphsFromPicture" => 4,
+        "RANDR:ChangeOutputProperty" | "RANDR:ChangeProviderProperty" => 20,
+        "XFIXES:SetCursorName" | "XFIXES:ChangeCursorByName" => 8,
+        "XInputExtension:XIChangeProperty" | "XInputExtension:ChangeDeviceProperty" => 16,
+        "XInputExtension:ChangeDeviceKeyMapping"
+        | "XInputExtension:SetDeviceModifierMapping"
+        | "XInputExtension:SendExtensionEvent" => 4,
+        "XKEYBOARD:SetMap"
+        | "XKEYBOARD:SetNames"
+        | "XKEYBOARD:SetGeometry"
+        | "XKEYBOARD:SetCompatMap"
+        | "XKEYBOARD:GetKbdByName"
+        | "XKEYBOARD:SetDeviceInfo"
+        | "XKEYBOARD:SetDebuggingFlags" => 4,
+        // The port, the drawable, the GC, the picture's number, and where from and to.
+        "XVideo:PutImage" => 36,
+        // The tag of the context; the client's id of the display.
+        _ if is_known(name) => match name.split_once(':') {
+            Some(("GLX", request)) if !is_of_contexts(request) => 4,
+            _ => return None,
+        },
+        _ => 0,
+    })
+}
+
+/// Whether a request of GLX is about contexts and drawables, and not commands of OpenGL with their data.
+fn is_of_contexts(request: &str) -> bool {
+    request.starts_with("Create")
+        || request.starts_with("Destroy")
+        || request.starts_with("Delete")
+        || request.starts_with("Query")
+        || (request.starts_with("Get") && request.ends_with("Configs"))
+        || request.starts_with("Make")
+        || matches!(
+            request,
+            "SwapBuffers"
+                | "WaitGL"
+                | "WaitX"
+                | "CopyContext"
+                | "UseXFont"
+                | "IsDirect"
+                | "ClientInfo"
+                | "SetClientInfoARB"
+                | "SetClientInfo2ARB"
+                | "GetDrawableAttributes"
+                | "ChangeDrawableAttributes"
+        )
+}
+
+/// The bytes from `at` on.
+pub(super) fn from(bytes: &mut [u8], at: usize) -> &mut [u8] {
+    bytes.get_mut(at..).unwrap_or_default()
+}
+
+/// The first `len` bytes, or all that there are, and the rest.
+pub(super) fn split(bytes: &mut [u8], len: usize) -> (&mut [u8], &mut [u8]) {
+    let len = len.min(bytes.len());
+    bytes.split_at_mut(len)
+}

@@ -1,0 +1,195 @@
+//! What takes the place of words and bytes: of the same length, and not to be turned back without the key, which
+//! ends with the run.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// Makes replacements. The key of its hash (SipHash, from the system's random numbers) is told to nobody.
+#[derive(Debug, Default)]
+pub(super) struct Secrets {
+    key: RandomState,
+    /// Characters drawn so far: no two are replaced by the same rule.
+    drawn: u64,
+}
+
+/// What each number from the hash is used for, so that no two uses share one.
+#[derive(Hash)]
+enum Use<'a> {
+    Word(&'a [u8]),
+    Letter(u64, usize),
+    Content(&'a [u8]),
+    Drawn(u64),
+    Round(u32, u32, u8, u32),
+    Begin,
+}
+
+impl Secrets {
+    /// Words between zero bytes become letters; equal words become equal ones. Zero bytes stay.
+    pub(super) fn words(&self, bytes: &mut [u8]) {
+        for word in bytes.split_mut(|byte| *byte == 0) {
+            self.word(word);
+        }
+    }
+
+    /// A word as a whole becomes letters.
+    pub(super) fn word(&self, bytes: &mut [u8]) {
+        let word = self.key.hash_one(Use::Word(bytes));
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = letter(self.key.hash_one(Use::Letter(word, at)));
+        }
+    }
+
+    /// Zeros, and at the end what tells whether two such bodies were equal: answers that repeat are counted.
+    pub(super) fn blank(&self, bytes: &mut [u8]) {
+        let tag = self.key.hash_one(Use::Content(bytes)).to_be_bytes();
+        bytes.fill(0);
+        let tagged = bytes.len().min(tag.len());
+        let from = bytes.len() - tagged;
+        bytes[from..].copy_from_slice(&tag[..tagged]);
+    }
+
+    /// Drawn text of a byte a character: each character that is no space becomes a letter by itself, for
+    /// programs draw typed words letter by letter. Spaces and controls, which cost less, stay.
+    pub(super) fn drawn(&mut self, text: &mut [u8]) {
+        for code in text {
+            if !matches!(*code, 0..=0x20 | 0x7F..=0xA0) {
+                *code = letter(self.next());
+            }
+        }
+    }
+
+    /// Drawn text of two bytes a character. Those of other rows become ones that fonts with such rows have.
+    pub(super) fn drawn_wide(&mut self, text: &mut [u8]) {
+        let mut characters = text.chunks_exact_mut(2);
+        for character in &mut characters {
+            let number = self.next();
+            let low = (number >> 32) % 32;
+            match character[0] {
+                0 => self.drawn(&mut character[1..]),
+                0x01..=0x2F => character[1] = 0x30 + low as u8,
+                // Kanji of the second level in JIS X 0208, ideographs in ISO 10646.
+                _ => {
+                    character[0] = 0x50 + (number % 32) as u8;
+                    character[1] = 0x30 + low as u8;
+                }
+            }
+        }
+        // One that was cut in two.
+        characters.into_remainder().fill(0);
+    }
+
+    /// Another glyph of the set: each has one of its own, which takes as many bytes on the wire.
+    pub(super) fn glyph(&self, set: u32, glyph: u32) -> u32 {
+        let (half, least) = match glyph {
+            0..=0xFF => (4, 0),
+            0x100..=0xFFFF => (8, 0x100),
+            _ => (16, 0x1_0000),
+        };
+        let mut now = glyph;
+        loop {
+            now = self.permuted(set, half, now);
+            // Numbers of fewer bytes have a permutation of their own, and are passed over.
+            if now >= least {
+                return now;
+            }
+        }
+    }
+
+    /// A Feistel network of two halves of `half` bits: a permutation that the key chooses.
+    fn permuted(&self, set: u32, half: u32, number: u32) -> u32 {
+        const ROUNDS: u8 = 6;
+        let mask = (1_u32 << half) - 1;
+        let (mut left, mut right) = (number >> half, number & mask);
+        for round in 0..ROUNDS {
+            let mixed = self.key.hash_one(Use::Round(set, half, round, right)) as u32;
+            (left, right) = (right, (left ^ mixed) & mask);
+        }
+        left << half | right
+    }
+
+    /// Where the rotating range of key codes begins.
+    pub(super) fn first_key(&self) -> u8 {
+        self.key.hash_one(Use::Begin) as u8
+    }
+
+    fn next(&mut self) -> u64 {
+        self.drawn += 1;
+        self.key.hash_one(Use::Drawn(self.drawn))
+    }
+}
+
+fn letter(number: u64) -> u8 {
+    b'a' + (number % 26) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::Secrets;
+
+    #[test]
+    fn equal_words_stay_equal_and_zeros_stay() {
+        let secrets = Secrets::default();
+        let mut text = *b"private notes\0private notes\0x\0";
+        secrets.words(&mut text);
+        assert_eq!(text[..13], text[14..27]);
+        assert_eq!((text[13], text[27], text[29]), (0, 0, 0));
+        assert!(
+            text.iter()
+                .all(|byte| *byte == 0 || byte.is_ascii_lowercase())
+        );
+        assert_ne!(&text[..13], b"private notes");
+    }
+
+    #[test]
+    fn drawn_text_keeps_its_spaces_and_no_rule() {
+        let mut secrets = Secrets::default();
+        let mut text = [b"e e ".repeat(100), vec![0xA0, b'\t']].concat();
+        secrets.drawn(&mut text);
+        let letters: HashSet<u8> = text.iter().copied().filter(|byte| *byte > b' ').collect();
+        assert!(
+            letters.len() > 10,
+            "one letter became {} ones",
+            letters.len()
+        );
+        assert!(
+            text[..400]
+                .iter()
+                .skip(1)
+                .step_by(2)
+                .all(|byte| *byte == b' ')
+        );
+        assert_eq!(text[400..], [0xA0, b'\t']);
+        let mut wide = *b"\0e\0 \x30\x42\x4E\x00";
+        secrets.drawn_wide(&mut wide);
+        assert_eq!((wide[0], wide[2], wide[3]), (0, 0, b' '));
+        assert_ne!(wide[4..], *b"\x30\x42\x4E\x00");
+    }
+
+    #[test]
+    fn glyphs_are_permuted_within_their_width() {
+        let secrets = Secrets::default();
+        let all: HashSet<u32> = (0..0x1_0000).map(|glyph| secrets.glyph(7, glyph)).collect();
+        assert_eq!(all.len(), 0x1_0000);
+        assert!((0..0x100).all(|glyph| secrets.glyph(7, glyph) < 0x100));
+        assert!(
+            (0x100..0x1_0000).all(|glyph| (0x100..0x1_0000).contains(&secrets.glyph(7, glyph)))
+        );
+        assert!(secrets.glyph(7, 0x12_3456) >= 0x1_0000);
+        assert!((0..0x100).any(|glyph| secrets.glyph(7, glyph) != secrets.glyph(8, glyph)));
+    }
+
+    #[test]
+    fn blanks_tell_equal_ones_apart_from_others_only() {
+        let secrets = Secrets::default();
+        let blanked = |text: &[u8]| {
+            let mut bytes = text.to_vec();
+            secrets.blank(&mut bytes);
+            bytes
+        };
+        assert_eq!(blanked(b"one, two, three"), blanked(b"one, two, three"));
+        assert_ne!(blanked(b"one, two, three"), blanked(b"one, two, 3333!"));
+        assert_eq!(blanked(b""), b"");
+        assert_eq!(blanked(b"one, two, three")[..7], [0; 7]);
+    }
+}

@@ -1,0 +1,177 @@
+//! Names that tell nothing about a user: those of the protocol, of the window managers' conventions, and of X.Org's
+//! own fonts, by which prices are found.
+
+use x11prof_session::PREDEFINED_ATOMS;
+
+/// What names of atoms begin with that conventions (ICCCM, EWMH, Xdnd, Motif) and toolkits have.
+const PREFIXES: [&str; 9] = [
+    "_NET_", "WM_", "Xdnd", "XDND", "_MOTIF_", "_GTK_", "GDK_", "_KDE_", "_QT_",
+];
+
+/// Names of selections, targets and types (ICCCM, section 2.6).
+const ATOMS: [&str; 17] = [
+    "ATOM_PAIR",
+    "CLIPBOARD",
+    "CLIPBOARD_MANAGER",
+    "COMPOUND_TEXT",
+    "C_STRING",
+    "DELETE",
+    "INCR",
+    "INSERT_PROPERTY",
+    "INSERT_SELECTION",
+    "LENGTH",
+    "MANAGER",
+    "MULTIPLE",
+    "SAVE_TARGETS",
+    "TARGETS",
+    "TEXT",
+    "TIMESTAMP",
+    "UTF8_STRING",
+];
+
+/// The longest name that begins like one of a convention and may be one.
+const LONGEST: usize = 40;
+
+/// Families of X.Org's fonts.
+const FAMILIES: [&str; 24] = [
+    "*",
+    "charter",
+    "clean",
+    "clearlyu",
+    "clearlyu alternate glyphs",
+    "clearlyu arabic",
+    "clearlyu arabic extra",
+    "clearlyu devanagari",
+    "clearlyu ligature",
+    "clearlyu pua",
+    "courier",
+    "cursor",
+    "fixed",
+    "gothic",
+    "helvetica",
+    "lucida",
+    "lucidabright",
+    "lucidatypewriter",
+    "mincho",
+    "new century schoolbook",
+    "symbol",
+    "terminal",
+    "times",
+    "utopia",
+];
+
+/// Their aliases, but for those like `6x13` and `9x15bold`.
+const ALIASES: [&str; 15] = [
+    "*",
+    "a14",
+    "cursor",
+    "fixed",
+    "hanzigb16fs",
+    "hanzigb16st",
+    "hanzigb24st",
+    "k14",
+    "kana14",
+    "kanji16",
+    "kanji24",
+    "nil2",
+    "r14",
+    "rk14",
+    "variable",
+];
+
+/// Whether an atom's name is well known.
+pub(super) fn is_atom(name: &[u8]) -> bool {
+    let of_convention = |prefix: &&str| name.starts_with(prefix.as_bytes());
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    is_one_of(&PREDEFINED_ATOMS, name)
+        || is_one_of(&ATOMS, name)
+        || (name.len() <= LONGEST
+            && name.iter().all(plain)
+            && PREFIXES.iter().any(|prefix| of_convention(&prefix)))
+}
+
+/// Whether a font's name or pattern is of X.Org's own fonts.
+pub(super) fn is_font(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    is_one_of(&ALIASES, &name) || is_cell(&name) || is_description(&name)
+}
+
+/// `6x13`, `7x13bold`, `9x15-iso8859-1`… of the alias files.
+fn is_cell(name: &[u8]) -> bool {
+    let digits = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+    };
+    let width = digits(name);
+    let rest = &name[width..];
+    let Some((b'x', rest)) = rest.split_first() else {
+        return false;
+    };
+    let height = digits(rest);
+    let rest = &rest[height..];
+    let style = rest.strip_prefix(b"bold").unwrap_or(rest);
+    matches!((width, height), (1..=2, 1..=2)) && (style.is_empty() || style == b"-iso8859-1")
+}
+
+/// A description (X Logical Font Description): foundry and family are its first fields; in the others of a font of
+/// these families only short words stand.
+fn is_description(name: &[u8]) -> bool {
+    let Some((b'-', fields)) = name.split_first() else {
+        return false;
+    };
+    let mut fields = fields.split(|byte| *byte == b'-').skip(1);
+    fields
+        .next()
+        .is_some_and(|family| is_one_of(&FAMILIES, family))
+        && fields.all(|field| field.len() <= 16)
+}
+
+fn is_one_of(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|known| known.as_bytes() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_atom, is_font};
+
+    #[test]
+    fn names_of_conventions_and_of_the_servers_fonts() {
+        for name in [
+            "WM_NAME",
+            "_NET_WM_NAME",
+            "CLIPBOARD",
+            "STRING",
+            "XdndDrop",
+            "_MOTIF_WM_HINTS",
+        ] {
+            assert!(is_atom(name.as_bytes()), "{name}");
+        }
+        for name in ["", "secret", "WM_ my secret", "_NET_/home/me", "text/plain"] {
+            assert!(!is_atom(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "fixed",
+            "6x13",
+            "10x20",
+            "7x13bold",
+            "-misc-fixed-medium-r-semicondensed--13-120-75-75-c-60-iso10646-1",
+            "-Adobe-Helvetica-Bold-R-*-*-12-*",
+            "-*-*-*-R-Normal--*-120-100-100-*-*",
+        ] {
+            assert!(is_font(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "",
+            "6x",
+            "x13",
+            "6x13 secret",
+            "-acme-own face-medium-r",
+            "secret",
+            "-a",
+        ] {
+            assert!(!is_font(name.as_bytes()), "{name}");
+        }
+    }
+}

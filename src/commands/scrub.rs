@@ -1,0 +1,93 @@
+//! `x11prof scrub`: a copy of a recording that can be shown to others.
+
+use std::process::ExitCode;
+
+use x11prof_analyzer::{Scrubbed, Scrubber};
+use x11prof_trace::{Control, Record, TraceError, Writer};
+
+use crate::args::Scrub;
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::{Access, Beside, refuse_input};
+
+/// Writes the copy.
+pub(crate) fn run(arguments: &Scrub) -> Outcome {
+    let Scrub { trace, output } = arguments;
+    refuse_input(Some(output), [trace.as_path()])?;
+    let mut reader = input::trace(trace)?;
+    let reading = |error: TraceError| CommandError::file(trace, error);
+    let writing = |error: TraceError| CommandError::file(output, error);
+    // Its owner says who else may read it.
+    let sink = Beside::begin(output, Access::Private)
+        .map_err(|error| CommandError::file(output, error))?;
+    let mut scrubber = Scrubber::new();
+    let mut copy = Copy::Before(sink);
+    while let Some(record) = reader.next().map_err(reading)? {
+        scrubber.feed(record);
+        copy = copy.take(&mut scrubber).map_err(writing)?;
+    }
+    let scrubbed = scrubber.finish();
+    copy = copy.take(&mut scrubber).map_err(writing)?;
+    if let Copy::Begun(writer) = copy {
+        let sink = writer.finish().map_err(writing)?;
+        sink.finish()
+            .map_err(|error| CommandError::file(output, error))?;
+    }
+    if !reader.is_complete() {
+        say!(
+            "{}: the recording was cut off; the copy ends there",
+            trace.display()
+        );
+    }
+    tell(scrubbed);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A trace on its way to a file.
+enum Copy {
+    /// Its first record is to come.
+    Before(Beside),
+    Begun(Writer<Beside>),
+}
+
+impl Copy {
+    /// Writes what is ready.
+    fn take(self, scrubber: &mut Scrubber) -> Result<Copy, TraceError> {
+        let mut copy = self;
+        while let Some(record) = scrubber.next() {
+            copy = match (copy, record) {
+                (Copy::Before(sink), Record::Control(time, Control::Started(started))) => {
+                    Copy::Begun(Writer::new(sink, started, time)?)
+                }
+                // Every trace begins so.
+                (Copy::Before(sink), _) => Copy::Before(sink),
+                (Copy::Begun(mut writer), record) => {
+                    writer.write(&record)?;
+                    Copy::Begun(writer)
+                }
+            };
+        }
+        Ok(copy)
+    }
+}
+
+/// Says what is gone and what is still there.
+fn tell(scrubbed: Scrubbed) {
+    let Scrubbed {
+        messages,
+        changed,
+        lost_bytes,
+    } = scrubbed;
+    say!(
+        "{changed} of {messages} messages changed: keys, text, properties, pictures, paths, hosts"
+    );
+    if lost_bytes > 0 {
+        say!("{lost_bytes} bytes in which no messages were found became zeros");
+    }
+    say!(
+        "kept: times, sizes and places; the pointer; colours; widths of glyphs; numbers and lists of"
+    );
+    say!(
+        "  atoms; names of programs, of extensions, of X.Org's fonts and of usual atoms; the processor"
+    );
+}
