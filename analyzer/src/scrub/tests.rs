@@ -1,1 +1,265 @@
-//! Later.
+//! Traces of made-up messages, in both byte orders and cut at any byte.
+
+use x11prof_protocol::ByteOrder;
+use x11prof_trace::{
+    Block, ConnectionId, Control, Direction, ExtensionOpcodes, Gap, Record, Timestamp,
+};
+
+use super::Scrubber;
+use super::held::shape;
+
+/// The major opcodes of the made-up server's extensions.
+const UNKNOWN: u8 = 200;
+const RENDER: u8 = 139;
+const INPUT: u8 = 131;
+
+/// A stream of messages in a byte order.
+struct Wire {
+    order: ByteOrder,
+    bytes: Vec<u8>,
+}
+
+impl Wire {
+    fn u16(&mut self, number: u16) -> &mut Wire {
+        self.bytes.extend(match self.order {
+            ByteOrder::Little => number.to_le_bytes(),
+            ByteOrder::Big => number.to_be_bytes(),
+        });
+        self
+    }
+
+    fn u32(&mut self, number: u32) -> &mut Wire {
+        self.bytes.extend(match self.order {
+            ByteOrder::Little => number.to_le_bytes(),
+            ByteOrder::Big => number.to_be_bytes(),
+        });
+        self
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> &mut Wire {
+        self.bytes.extend(bytes);
+        self
+    }
+
+    /// A request of `body`, which `make` writes, padded.
+    fn request(&mut self, major: u8, minor: u8, make: impl FnOnce(&mut Wire)) -> &mut Wire {
+        let mut body = Wire {
+            order: self.order,
+            bytes: Vec::new(),
+        };
+        make(&mut body);
+        body.bytes.resize(body.bytes.len().next_multiple_of(4), 0);
+        self.put(&[major, minor])
+            .u16(1 + body.bytes.len() as u16 / 4);
+        self.put(&body.bytes)
+    }
+}
+
+/// The setup and requests that hold the word `secret`, but for the glyphs at the end.
+fn requests(order: ByteOrder) -> Vec<u8> {
+    let bytes = Vec::new();
+    let mut wire = Wire { order, bytes };
+    let letter = if order == ByteOrder::Big { b'B' } else { b'l' };
+    wire.put(&[letter, 0]).u16(11).u16(0).u16(0).u16(0).u16(0);
+    // ChangeProperty of text, of numbers, of atoms.
+    for (kind, format, value) in [
+        (31, 8, b"a secret"),
+        (6, 32, b"secrets!"),
+        (4, 32, b"\0\0\0\x05\0\0\0\x07"),
+    ] {
+        wire.request(18, 0, |body| {
+            let count = if format == 8 { 8 } else { 2 };
+            body.u32(0x20_0001)
+                .u32(39)
+                .u32(kind)
+                .put(&[format, 0, 0, 0]);
+            body.u32(count).put(value);
+        });
+    }
+    wire.request(16, 0, |body| {
+        body.u16(6).u16(0).put(b"secret");
+    });
+    wire.request(16, 0, |body| {
+        body.u16(7).u16(0).put(b"WM_NAME");
+    });
+    wire.request(45, 0, |body| {
+        body.u32(0x20_0002).u16(6).u16(0).put(b"secret");
+    });
+    // PolyText8 with a font in between; ImageText16.
+    wire.request(74, 0, |body| {
+        body.u32(1).u32(2).u32(3).put(&[8, 0]).put(b"a secret");
+        body.put(&[255, 0, 0x20, 0, 2, 6, 1]).put(b"secret");
+    });
+    wire.request(77, 6, |body| {
+        body.u32(1).u32(2).u32(3).put(b"\0s\0e\0c\0r\0e\0t");
+    });
+    wire.request(UNKNOWN, 3, |body| {
+        body.put(b"a secret of an extension");
+    });
+    // RENDER CompositeGlyphs8: glyphs 1, 2 and 1 of a set.
+    wire.request(RENDER, 23, |body| {
+        body.put(&[3, 0, 0, 0])
+            .u32(1)
+            .u32(2)
+            .u32(0)
+            .u32(0x20_0009)
+            .u32(0);
+        body.put(&[3, 0, 0, 0]).u32(0).put(&[1, 2, 1]);
+    });
+    wire.bytes
+}
+
+/// The setup's answer, a key that is pressed and released, in the core's way and in XI2's.
+fn events(order: ByteOrder) -> Vec<u8> {
+    let bytes = Vec::new();
+    let mut wire = Wire { order, bytes };
+    wire.put(&[1, 0]).u16(11).u16(0).u16(0);
+    for code in [2, 3] {
+        wire.put(&[code, 38]).u16(1).u32(1000 + u32::from(code));
+        wire.put(&[0; 20]).u16(0x0101).put(&[1, 0]);
+    }
+    for kind in [2_u16, 3] {
+        wire.put(&[35, INPUT]).u16(1).u32(12).u16(kind).u16(2);
+        wire.u32(2000 + u32::from(kind))
+            .u32(39)
+            .put(&[0; 40])
+            .u32(0);
+        wire.put(&[7; 20]);
+    }
+    wire.bytes
+}
+
+fn block(direction: Direction, offset: usize, bytes: &[u8], gaps: Vec<Gap>) -> Record {
+    let left: u32 = gaps.iter().map(|gap| gap.len).sum();
+    Record::Block(Block {
+        time: Timestamp::from_nanos(1),
+        connection: ConnectionId(1),
+        direction,
+        offset: offset as u64,
+        wire_len: bytes.len() as u32 + left,
+        fds: 0,
+        gaps,
+        bytes: bytes.to_vec().into(),
+    })
+}
+
+fn extensions() -> Record {
+    let extension = |name: &str, major| ExtensionOpcodes {
+        name: name.to_owned(),
+        major,
+        first_event: 0,
+        first_error: 0,
+    };
+    let extensions = vec![
+        extension("MY-OWN", UNKNOWN),
+        extension("RENDER", RENDER),
+        extension("XInputExtension", INPUT),
+    ];
+    let time = Timestamp::from_nanos(0);
+    Record::Control(time, Control::Extensions { extensions })
+}
+
+/// What became of the records' bytes, each direction's together.
+fn scrubbed(records: impl IntoIterator<Item = Record>) -> [Vec<u8>; 2] {
+    let mut scrubber = Scrubber::new();
+    let mut bytes = [Vec::new(), Vec::new()];
+    let mut take = |scrubber: &mut Scrubber| {
+        while let Some(record) = scrubber.next() {
+            let Record::Block(block) = &record else {
+                continue;
+            };
+            let way = usize::from(block.direction == Direction::ToClient);
+            bytes[way].extend(
+                shape(&record)
+                    .into_iter()
+                    .flat_map(Result::unwrap_or_default),
+            );
+        }
+    };
+    for record in records {
+        scrubber.feed(record);
+        take(&mut scrubber);
+    }
+    scrubber.finish();
+    take(&mut scrubber);
+    bytes
+}
+
+fn has(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.windows(word.len()).any(|window| window == word)
+}
+
+#[test]
+fn words_go_in_both_orders_and_wherever_blocks_end() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let (sent, answered) = (requests(order), events(order));
+        for cut in 0..sent.len() {
+            let [after, _] = scrubbed([
+                extensions(),
+                block(Direction::ToServer, 0, &sent[..cut], Vec::new()),
+                block(Direction::ToServer, cut, &sent[cut..], Vec::new()),
+                block(Direction::ToClient, 0, &answered, Vec::new()),
+            ]);
+            assert_eq!(after.len(), sent.len());
+            for word in [&b"secret"[..], b"cret", b"\0s\0e\0c", b"extension"] {
+                assert!(!has(&after, word), "{order:?}, cut at {cut}");
+            }
+            assert!(has(&after, b"WM_NAME") && has(&after, b"\0\0\0\x05\0\0\0\x07"));
+            // Spaces, the font between the items, and where equal glyphs are.
+            assert!(has(&after, &[255, 0, 0x20, 0, 2, 6, 1]));
+            let [.., a, b, c, 0] = after[..] else {
+                panic!("the end is padding");
+            };
+            assert!(a == c && a != b);
+        }
+    }
+}
+
+#[test]
+fn presses_pair_with_their_releases_and_do_not_tell_the_key() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let [_, after] = scrubbed([
+            extensions(),
+            block(Direction::ToServer, 0, &requests(order), Vec::new()),
+            block(Direction::ToClient, 0, &events(order), Vec::new()),
+        ]);
+        let core = &after[8..];
+        assert_eq!(core[1], core[33]);
+        // The first button stays, Shift goes.
+        assert_eq!(order.u16(core, 28), Some(0x0100));
+        let device = &core[64..];
+        let key = |at| order.u32(device, at);
+        assert_eq!(key(16), key(80 + 16));
+        assert_ne!(key(16), Some(u32::from(core[1])));
+        assert_eq!(device[60..80], [0; 20]);
+    }
+}
+
+#[test]
+fn what_the_recorder_left_out_stays_so_and_bytes_without_messages_become_zeros() {
+    let order = ByteOrder::Little;
+    let setup = &requests(order)[..12];
+    let mut wire = Wire {
+        order,
+        bytes: setup.to_vec(),
+    };
+    // PutImage of which 40 bytes are kept and 60 are not.
+    wire.put(&[72, 2])
+        .u16(25)
+        .put(&[1; 20])
+        .put(b"a secret picture");
+    let gap = Gap {
+        at: 12 + 40,
+        len: 60,
+    };
+    let [after, _] = scrubbed([
+        block(Direction::ToServer, 0, &wire.bytes, vec![gap]),
+        block(Direction::ToServer, 112, &[127, 0, 1, 0], Vec::new()),
+        // Bytes before these are missing.
+        block(Direction::ToServer, 500, b"a secret", Vec::new()),
+    ]);
+    assert_eq!(after.len(), 12 + 40 + 4 + 8);
+    assert_eq!(after[12..36], wire.bytes[12..36]);
+    assert!(!has(&after, b"secret"));
+    assert_eq!(after[52..], *b"\x7F\0\x01\0\0\0\0\0\0\0\0\0");
+}

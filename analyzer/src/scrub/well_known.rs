@@ -32,8 +32,28 @@ const ATOMS: [&str; 17] = [
 /// The longest name that begins like one of a convention and may be one.
 const LONGEST: usize = 40;
 
-/// Families of X.Org's fonts.
-const FAMILIES: [&str; 24] = [
+/// Foundries and families of X.Org's fonts.
+const FOUNDRIES: [&str; 16] = [
+    "",
+    "*",
+    "adobe",
+    "arabic",
+    "b&h",
+    "bitstream",
+    "daewoo",
+    "dec",
+    "isas",
+    "jis",
+    "misc",
+    "mutt",
+    "schumacher",
+    "sony",
+    "sun",
+    "xos4",
+];
+
+/// As above.
+const FAMILIES: [&str; 31] = [
     "*",
     "charter",
     "clean",
@@ -42,10 +62,12 @@ const FAMILIES: [&str; 24] = [
     "clearlyu arabic",
     "clearlyu arabic extra",
     "clearlyu devanagari",
+    "clearlyu devangari extra",
     "clearlyu ligature",
     "clearlyu pua",
     "courier",
     "cursor",
+    "fangsong ti",
     "fixed",
     "gothic",
     "helvetica",
@@ -54,6 +76,11 @@ const FAMILIES: [&str; 24] = [
     "lucidatypewriter",
     "mincho",
     "new century schoolbook",
+    "newspaper",
+    "nil",
+    "open look cursor",
+    "open look glyph",
+    "song ti",
     "symbol",
     "terminal",
     "times",
@@ -61,21 +88,30 @@ const FAMILIES: [&str; 24] = [
 ];
 
 /// Their aliases, but for those like `6x13` and `9x15bold`.
-const ALIASES: [&str; 15] = [
+const ALIASES: [&str; 24] = [
     "*",
     "a14",
     "cursor",
+    "decw$cursor",
+    "decw$session",
     "fixed",
     "hanzigb16fs",
     "hanzigb16st",
     "hanzigb24st",
+    "heb6x13",
+    "heb8x13",
     "k14",
     "kana14",
     "kanji16",
     "kanji24",
     "nil2",
+    "olcursor",
     "r14",
+    "r16",
+    "r24",
     "rk14",
+    "rk16",
+    "rk24",
     "variable",
 ];
 
@@ -121,11 +157,9 @@ fn is_description(name: &[u8]) -> bool {
     let Some((b'-', fields)) = name.split_first() else {
         return false;
     };
-    let mut fields = fields.split(|byte| *byte == b'-').skip(1);
-    fields
-        .next()
-        .is_some_and(|family| is_one_of(&FAMILIES, family))
-        && fields.all(|field| field.len() <= 16)
+    let mut fields = fields.split(|byte| *byte == b'-');
+    let mut is_next_of = |names| fields.next().is_some_and(|field| is_one_of(names, field));
+    is_next_of(&FOUNDRIES) && is_next_of(&FAMILIES) && fields.all(|field| field.len() <= 16)
 }
 
 fn is_one_of(names: &[&str], name: &[u8]) -> bool {
