@@ -22,6 +22,8 @@ pub(crate) enum ExportFormat {
     Pcapng,
     /// A timeline of messages, the server's runs and episodes, for ui.perfetto.dev
     Perfetto,
+    /// The same for profiler.firefox.com
+    Firefox,
     /// The server's time and bytes by client, window and request, for `go tool pprof` and speedscope
     Pprof,
     /// The server's time as stacks, a line each, in microseconds

@@ -102,6 +102,13 @@ pub(crate) const TOOLKITS: &[Needed] = &[
     needed("/usr/share/doc/python3-pyqt6/copyright", "python3-pyqt6"),
 ];
 
+/// Readers of exports, for their validation.
+pub(crate) const EXPORTS: &[Needed] = &[
+    needed("go", "golang-go"),
+    needed("npm", "npm"),
+    needed("/usr/share/doc/python3-venv/copyright", "python3-venv"),
+];
+
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names
 /// what to install.
 pub(crate) fn ensure(all: &[&[Needed]]) -> Result<(), String> {

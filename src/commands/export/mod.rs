@@ -16,6 +16,7 @@ pub(crate) fn run(arguments: &Export) -> Outcome {
     match arguments.to {
         ExportFormat::Pcapng => pcapng(arguments),
         ExportFormat::Perfetto => timeline::perfetto(arguments),
+        ExportFormat::Firefox => timeline::firefox(arguments),
         ExportFormat::Pprof | ExportFormat::Collapsed | ExportFormat::Flamegraph => {
             stacks::export(arguments)
         }

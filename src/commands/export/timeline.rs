@@ -4,6 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use x11prof_analyzer::{EpisodeOptions, Episodes};
+use x11prof_views::export::firefox::Firefox;
 use x11prof_views::export::perfetto::Perfetto;
 
 use crate::args::Export;
@@ -30,4 +31,26 @@ pub(super) fn perfetto(arguments: &Export) -> Outcome {
         perfetto.end(&findings.episodes(), out)?;
         Ok(())
     })
+}
+
+/// Writes the recording for Firefox's profiler.
+pub(super) fn firefox(arguments: &Export) -> Outcome {
+    let pass = Pass::open(&arguments.trace, None)?;
+    let (mut firefox, mut episodes) = (Firefox::new(), Episodes::new(&EpisodeOptions::default()));
+    pass.run(|observation| {
+        episodes.observe(observation);
+        firefox.observe(observation);
+    })?;
+    let findings = episodes.finish();
+    let mut left_out = 0;
+    let written = emit_as(Access::Private, Some(&arguments.output), |out| {
+        left_out = firefox.end(&findings.episodes(), out)?;
+        Ok(())
+    })?;
+    if left_out > 0 {
+        say!(
+            "{left_out} markers are left out: a profile holds 500,000 messages, as many round trips and runs, 1000 clients"
+        );
+    }
+    Ok(written)
 }

@@ -1,6 +1,7 @@
 //! A trace in the formats of other programs (docs/EXPORTS.md).
 
 pub mod collapsed;
+pub mod firefox;
 pub mod flamegraph;
 pub mod pcapng;
 pub mod perfetto;

@@ -7,6 +7,7 @@ mod coverage;
 mod diff;
 mod division;
 mod episodes;
+mod exports;
 mod killed;
 mod long_trace;
 mod measure;
@@ -32,6 +33,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("diff") => diff::validate(&arguments[1..]),
         Some("division") => division::validate(&arguments[1..]),
         Some("episodes") => episodes::validate(&arguments[1..]),
+        Some("exports") => exports::validate(),
         Some("killed") => killed::validate(),
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
@@ -43,6 +45,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate diff [N]\n       \
              cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle|screen]\n       \
+             cargo xtask validate exports\n       \
              cargo xtask validate killed\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \

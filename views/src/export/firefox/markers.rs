@@ -1,0 +1,156 @@
+//! The kinds of markers, with their fields, as the profiler shows them.
+
+use fxprof_processed_profile::{
+    CategoryColor, CategoryHandle, Marker, MarkerFieldFlags, MarkerFieldFormat, MarkerLocations,
+    MarkerTypeHandle, Profile, RuntimeSchemaMarkerField, RuntimeSchemaMarkerSchema, StringHandle,
+};
+
+/// A kind of marker.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    of: MarkerTypeHandle,
+    category: CategoryHandle,
+}
+
+/// The kinds that there are.
+#[derive(Debug)]
+pub(super) struct Kinds {
+    pub(super) request: Kind,
+    pub(super) round_trip: Kind,
+    pub(super) event: Kind,
+    pub(super) episode: Kind,
+    pub(super) child: Kind,
+    pub(super) run: Kind,
+}
+
+use MarkerFieldFormat::{Bytes, Integer};
+
+impl Kinds {
+    /// Tells `profile` of them.
+    pub(super) fn new(profile: &mut Profile) -> Kinds {
+        let sequence = ("sequence", "Sequence number", Integer);
+        Kinds {
+            request: kind(
+                profile,
+                ("X11Request", "Requests", CategoryColor::Gray),
+                "A request without a reply, at the time at which it had been read",
+                &[("bytes", "Bytes", Bytes), sequence.clone()],
+                "{marker.data.bytes}",
+            ),
+            round_trip: kind(
+                profile,
+                ("X11RoundTrip", "Round trips", CategoryColor::Orange),
+                "A request with a reply, until the client could read the answer",
+                &[
+                    ("bytes", "Bytes", Bytes),
+                    sequence,
+                    ("received", "Bytes of the answer", Bytes),
+                    ("answer", "Answer", MarkerFieldFormat::String),
+                ],
+                "{marker.data.answer}",
+            ),
+            event: kind(
+                profile,
+                ("X11Event", "Events", CategoryColor::Green),
+                "An event or an error that the server sent",
+                &[("bytes", "Bytes", Bytes)],
+                "{marker.data.bytes}",
+            ),
+            episode: kind(
+                profile,
+                ("X11Episode", "Episodes", CategoryColor::Blue),
+                "What the user did, until the response was complete",
+                &[
+                    ("bytes", "Bytes", Bytes),
+                    ("requests", "Requests", Integer),
+                    ("roundTrips", "Round trips", Integer),
+                    ("culprit", "Most of it", MarkerFieldFormat::String),
+                ],
+                "most of it: {marker.data.culprit}",
+            ),
+            child: kind(
+                profile,
+                (
+                    "X11EpisodeChild",
+                    "Episodes' children",
+                    CategoryColor::LightBlue,
+                ),
+                "What an episode had to handle of its own doing",
+                &[],
+                "",
+            ),
+            run: kind(
+                profile,
+                ("X11ServerRun", "Server", CategoryColor::Red),
+                "The server's main thread, from a wakeup until it waits again",
+                &[],
+                "",
+            ),
+        }
+    }
+}
+
+fn kind(
+    profile: &mut Profile,
+    (name, category, color): (&str, &str, CategoryColor),
+    description: &str,
+    fields: &[(&str, &str, MarkerFieldFormat)],
+    details: &str,
+) -> Kind {
+    let fields = fields
+        .iter()
+        .map(|(key, label, format)| RuntimeSchemaMarkerField {
+            key: (*key).to_owned(),
+            label: (*label).to_owned(),
+            format: format.clone(),
+            flags: MarkerFieldFlags::SEARCHABLE,
+        });
+    let label = Some("{marker.name}".to_owned());
+    let of = profile.register_marker_type(RuntimeSchemaMarkerSchema {
+        type_name: name.to_owned(),
+        description: Some(description.to_owned()),
+        locations: MarkerLocations::MARKER_CHART
+            | MarkerLocations::MARKER_TABLE
+            | MarkerLocations::TIMELINE_OVERVIEW,
+        chart_label: label.clone(),
+        tooltip_label: label.clone(),
+        table_label: Some(details.to_owned()),
+        fields: fields.collect(),
+        graphs: Vec::new(),
+    });
+    Kind {
+        of,
+        category: profile.add_category(category, color),
+    }
+}
+
+/// A marker.
+pub(super) struct Marked<'a> {
+    pub(super) kind: Kind,
+    pub(super) name: &'a str,
+    /// Its fields' numbers, in the order of the kind's fields; a text has none.
+    pub(super) numbers: [u64; 3],
+    pub(super) text: StringHandle,
+}
+
+impl Marker for Marked<'_> {
+    fn marker_type(&self, _: &mut Profile) -> MarkerTypeHandle {
+        self.kind.of
+    }
+
+    fn name(&self, profile: &mut Profile) -> StringHandle {
+        profile.intern_string(self.name)
+    }
+
+    fn category(&self, _: &mut Profile) -> CategoryHandle {
+        self.kind.category
+    }
+
+    fn string_field_value(&self, _: u32) -> StringHandle {
+        self.text
+    }
+
+    fn number_field_value(&self, field: u32) -> f64 {
+        self.numbers.get(field as usize).map_or(0.0, |n| *n as f64)
+    }
+}

@@ -1,0 +1,304 @@
+//! A trace as the Firefox Profiler shows it (profiler.firefox.com): its processed profile.
+//!
+//! The format is the crate's that samply writes with. A profile is one JSON object, which is held until the end: so what is
+//! kept of a trace has limits.
+
+mod markers;
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+
+use fxprof_processed_profile::{
+    MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, ThreadHandle,
+    Timestamp as ProfileTime,
+};
+use x11prof_analyzer::{Episode, EpisodeChild, Observation};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::timeline::{Entry, Timeline};
+use markers::{Kind, Kinds, Marked};
+
+/// Clients that have threads.
+const CLIENTS_LIMIT: usize = 1000;
+/// Requests and events kept: some 150 bytes of JSON each.
+const MESSAGES_LIMIT: usize = 500_000;
+/// Round trips and runs of the server kept.
+const STRETCHES_LIMIT: usize = 500_000;
+
+/// Collects a trace as a profile.
+pub struct Firefox {
+    timeline: Timeline,
+    contents: Contents,
+}
+
+struct Contents {
+    profile: Profile,
+    kinds: Kinds,
+    /// When the trace begins.
+    start: Option<Timestamp>,
+    /// The threads of the clients.
+    clients: HashMap<ConnectionId, ThreadHandle>,
+    server: Option<ThreadHandle>,
+    messages: usize,
+    stretches: usize,
+    left_out: u64,
+}
+
+impl Default for Firefox {
+    fn default() -> Firefox {
+        Firefox::new()
+    }
+}
+
+impl Firefox {
+    /// A profile of nothing.
+    pub fn new() -> Firefox {
+        let epoch = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
+        // There are no samples: the least that the profiler zooms to.
+        let interval = SamplingInterval::from_nanos(1000);
+        let mut profile = Profile::new("x11prof", epoch, interval);
+        let kinds = Kinds::new(&mut profile);
+        Firefox {
+            timeline: Timeline::default(),
+            contents: Contents {
+                profile,
+                kinds,
+                start: None,
+                clients: HashMap::new(),
+                server: None,
+                messages: 0,
+                stretches: 0,
+                left_out: 0,
+            },
+        }
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        let Firefox { timeline, contents } = self;
+        timeline.observe(observation, &mut |entry| contents.entry(entry));
+        if contents.start.is_none() {
+            contents.start = timeline.facts().first();
+        }
+    }
+
+    /// Takes the rest, and the recording's episodes; writes the profile. Says how much was left out of it.
+    pub fn end(mut self, episodes: &[&Episode], out: &mut dyn io::Write) -> io::Result<u64> {
+        let Firefox { timeline, contents } = &mut self;
+        timeline.end(&mut |entry| contents.entry(entry));
+        for episode in episodes {
+            contents.episode(episode);
+        }
+        if let Some(started) = timeline.facts().started() {
+            let epoch = Duration::from_nanos(started.wall_clock_ns);
+            let epoch = ReferenceTimestamp::from_duration_since_unix_epoch(epoch);
+            contents.profile.set_reference_timestamp(epoch);
+        }
+        serde_json::to_writer(out, &contents.profile).map_err(io::Error::from)?;
+        Ok(contents.left_out)
+    }
+}
+
+impl Contents {
+    fn time(&self, time: Timestamp) -> ProfileTime {
+        let start = self.start.unwrap_or(time);
+        ProfileTime::from_nanos_since_reference(time.as_nanos().saturating_sub(start.as_nanos()))
+    }
+
+    fn stretch(&self, from: Timestamp, to: Timestamp) -> MarkerTiming {
+        MarkerTiming::Interval(self.time(from), self.time(to))
+    }
+
+    fn instant(&self, at: Timestamp) -> MarkerTiming {
+        MarkerTiming::Instant(self.time(at))
+    }
+
+    fn entry(&mut self, entry: Entry) {
+        match entry {
+            Entry::Client(id, name) => self.client(id, &name),
+            Entry::Request(asked, client) => {
+                let numbers = [asked.bytes, asked.sequence, 0];
+                let (timing, kind) = (self.instant(asked.at), self.kinds.request);
+                self.message(client, timing, kind, (asked.name.as_str(), numbers));
+            }
+            Entry::Event {
+                client,
+                at,
+                name,
+                bytes,
+                ..
+            } => {
+                let (timing, kind) = (self.instant(at), self.kinds.event);
+                self.message(client, timing, kind, (name.as_str(), [bytes, 0, 0]));
+            }
+            Entry::RoundTrip {
+                client,
+                asked,
+                answered,
+                received,
+                error,
+                ..
+            } => {
+                let Some(thread) = self.room_for_stretch(client) else {
+                    return;
+                };
+                let timing = self.stretch(asked.at, answered);
+                let answer = error.map_or("reply", |error| error.as_str());
+                let numbers = [asked.bytes, asked.sequence, received];
+                let kind = self.kinds.round_trip;
+                self.mark(thread, timing, kind, (asked.name.as_str(), numbers), answer);
+            }
+            Entry::Run(from, to) => {
+                if self.stretches == STRETCHES_LIMIT {
+                    self.left_out += 1;
+                    return;
+                }
+                self.stretches += 1;
+                let (thread, kind) = (self.server(), self.kinds.run);
+                let timing = self.stretch(from, to.max(from));
+                self.mark(thread, timing, kind, ("runs", [0; 3]), "");
+            }
+            // The profiler would take bytes for the internet's, and tell their carbon dioxide.
+            Entry::Count(..) => {}
+        }
+    }
+
+    fn client(&mut self, id: ConnectionId, name: &str) {
+        if self.clients.contains_key(&id) || self.clients.len() == CLIENTS_LIMIT {
+            return;
+        }
+        let begin = ProfileTime::from_nanos_since_reference(0);
+        let process = self.profile.add_process(name, id.0, begin);
+        let thread = self.profile.add_thread(process, id.0, begin, true);
+        self.profile.set_thread_name(thread, name);
+        self.profile.add_initial_visible_thread(thread);
+        self.clients.insert(id, thread);
+    }
+
+    fn server(&mut self) -> ThreadHandle {
+        let profile = &mut self.profile;
+        *self.server.get_or_insert_with(|| {
+            let begin = ProfileTime::from_nanos_since_reference(0);
+            let process = profile.add_process("X server", 0, begin);
+            let thread = profile.add_thread(process, 0, begin, true);
+            profile.set_thread_name(thread, "X server");
+            profile.add_initial_visible_thread(thread);
+            thread
+        })
+    }
+
+    fn message(
+        &mut self,
+        client: ConnectionId,
+        timing: MarkerTiming,
+        kind: Kind,
+        what: (&str, [u64; 3]),
+    ) {
+        match self.clients.get(&client).copied() {
+            Some(thread) if self.messages < MESSAGES_LIMIT => {
+                self.messages += 1;
+                self.mark(thread, timing, kind, what, "");
+            }
+            _ => self.left_out += 1,
+        }
+    }
+
+    /// The client's thread where another stretch may be kept.
+    fn room_for_stretch(&mut self, client: ConnectionId) -> Option<ThreadHandle> {
+        let thread = self.clients.get(&client).copied();
+        match thread.filter(|_| self.stretches < STRETCHES_LIMIT) {
+            Some(_) => self.stretches += 1,
+            None => {
+                self.left_out += 1;
+                return None;
+            }
+        }
+        thread
+    }
+
+    fn mark(
+        &mut self,
+        thread: ThreadHandle,
+        timing: MarkerTiming,
+        kind: Kind,
+        (name, numbers): (&str, [u64; 3]),
+        text: &str,
+    ) {
+        let text = self.profile.intern_string(text);
+        let marked = Marked {
+            kind,
+            name,
+            numbers,
+            text,
+        };
+        self.profile.add_marker(thread, timing, marked);
+    }
+
+    fn episode(&mut self, episode: &Episode) {
+        let Some(thread) = self.clients.get(&episode.client).copied() else {
+            self.left_out += 1;
+            return;
+        };
+        let timing = self.stretch(episode.start, episode.end());
+        let numbers = [episode.bytes, episode.requests, episode.round_trips];
+        let what = (episode.landmark.as_str(), numbers);
+        let culprit = episode.parts.culprit();
+        self.mark(thread, timing, self.kinds.episode, what, culprit);
+        self.children(thread, &episode.children);
+    }
+
+    fn children(&mut self, thread: ThreadHandle, children: &[EpisodeChild]) {
+        for child in children {
+            let end = child.start.as_nanos().saturating_add(child.latency);
+            let timing = self.stretch(child.start, Timestamp::from_nanos(end));
+            let what = (child.landmark.as_str(), [0; 3]);
+            self.mark(thread, timing, self.kinds.child, what, "");
+            self.children(thread, &child.children);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::Firefox;
+    use crate::Pipeline;
+    use crate::testing::{Synthetic, expose, get_input_focus, no_operation, reply};
+
+    #[test]
+    fn a_client_is_a_thread_with_markers() {
+        let mut trace = Synthetic::new();
+        trace
+            .client_sends(&[get_input_focus(), no_operation(1)])
+            .wait(10)
+            .server_sends(&[reply(1), expose(2)])
+            .end();
+        let (mut firefox, mut pipeline) = (Firefox::new(), Pipeline::new());
+        for record in &trace.records {
+            pipeline.feed(record, |observation| firefox.observe(observation));
+        }
+        let mut file = Vec::new();
+        assert_eq!(firefox.end(&[], &mut file).unwrap(), 0);
+        let profile: Value = serde_json::from_slice(&file).unwrap();
+        let thread = &profile["threads"][0];
+        let markers = &thread["markers"];
+        let strings = thread["stringArray"]
+            .as_array()
+            .or_else(|| profile["shared"]["stringArray"].as_array())
+            .unwrap();
+        let names: Vec<&str> = markers["name"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|name| strings[name.as_u64().unwrap() as usize].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["NoOperation", "GetInputFocus", "Expose"]);
+        assert_eq!(markers["data"][1]["type"], "X11RoundTrip");
+        assert_eq!(markers["data"][1]["received"], 32.0);
+        let took =
+            markers["endTime"][1].as_f64().unwrap() - markers["startTime"][1].as_f64().unwrap();
+        assert!((took - 0.01).abs() < 1e-6, "{took} ms");
+    }
+}
