@@ -125,7 +125,7 @@ impl Stacks {
             window,
             what,
         });
-        sum.modelled = sum.modelled + charge.server().time;
+        sum.modelled += charge.server().time;
         match charge {
             Charge::Request { bytes, .. } => {
                 sum.count += 1;
@@ -133,8 +133,8 @@ impl Stacks {
             }
             Charge::Transport { bytes, .. } => sum.returned = sum.returned.saturating_add(*bytes),
             Charge::Blame { server, .. } => {
-                sum.modelled = sum.modelled + server.time;
-                self.blamed = self.blamed + server.time;
+                sum.modelled += server.time;
+                self.blamed += server.time;
             }
             Charge::Failed { .. } | Charge::Pipelined { .. } => {}
         }
@@ -174,7 +174,7 @@ impl Stacks {
             stack.sent = stack.sent.saturating_add(sum.sent);
             stack.returned = stack.returned.saturating_add(sum.returned);
             let time = rate.map_or(sum.modelled, |rate| rate.time(sum.measured));
-            stack.server = stack.server + time;
+            stack.server += time;
         }
         let unblamed = Micros((wakeups.0 - self.blamed.0).max(0.0));
         for (part, time) in [(TransportPart::Wakeup, unblamed), (TransportPart::Own, own)] {
@@ -182,7 +182,7 @@ impl Stacks {
                 let window = groups.label(GroupKey::None, client_name);
                 let key = (SERVER.to_owned(), window, What::Part(part).name());
                 let stack = named.entry(key).or_default();
-                stack.server = stack.server + time;
+                stack.server += time;
             }
         }
         let named = named
