@@ -129,7 +129,7 @@ impl Answers {
         self.reached.max(front)
     }
 
-    /// The server has come to this request: those before it have had all their answers.
+    /// The server has reached this request: those before it have had all their answers.
     fn reach(&mut self, number: SequenceNumber) {
         self.reached = number;
         while self

@@ -15,7 +15,7 @@ pub struct Room(Vec<u8>);
 
 /// What the assembler hands out.
 pub(crate) enum Whole<'a> {
-    /// A message that went by completely, and what was kept of it.
+    /// A message that was complete, and what was kept of it.
     Message(Head, &'a [u8]),
     /// Bytes that could not be framed: why, the first of them, and how many.
     Lost(&'static str, &'a [u8], u64),
@@ -27,7 +27,7 @@ pub(crate) struct Assembler {
     pub(crate) walker: Walker,
     /// The start of the message under way.
     held: Vec<u8>,
-    /// Part of it is missing: what follows does not belong behind `held`.
+    /// Part of it is missing: what follows does not belong after `held`.
     cut: bool,
     /// Its head, for a message whose end is missing.
     head: Option<Head>,

@@ -1,6 +1,6 @@
 //! Requests of extensions that `x11rb-protocol` has no module for: their names, and which have a
 //! reply, from the protocol headers of X.Org's `xorgproto` (`securproto.h`, `EVIproto.h` …), NV-CONTROL
-//! from NVIDIA's `nv_control.h`. NV-GLX and others have no public one: their requests go by number.
+//! from NVIDIA's `nv_control.h`. NV-GLX and others have no public one: their requests are shown by number.
 
 /// A request: its name, and whether it has a reply.
 pub(crate) type Row = (&'static str, bool);

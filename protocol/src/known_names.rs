@@ -54,7 +54,7 @@ static EXTENSIONS: &[&str] = &[
 ];
 
 /// The names of all requests, events and errors that have one: the core protocol's, and those of
-/// each extension behind its name.
+/// each extension after its name.
 pub fn known_names() -> Vec<String> {
     let core = (0..128).filter_map(core_request_name);
     let core = core.chain(CORE_EVENTS).chain(CORE_ERRORS);

@@ -20,7 +20,7 @@ pub enum Message<'a> {
     Event(Event<'a>),
     /// An error, paired with the request that failed.
     Error(ErrorMessage<'a>),
-    /// Bytes that are no message; decoding of this direction goes on behind them if it can.
+    /// Bytes that are no message; decoding of this direction goes on after them if it can.
     Malformed(Malformed<'a>),
 }
 

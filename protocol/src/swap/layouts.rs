@@ -1,6 +1,6 @@
 //! The layouts of the core protocol (protocol, appendix B), in the order of its opcodes.
 
-/// Requests behind their header, by major opcode.
+/// Requests after their header, by major opcode.
 pub(super) static REQUESTS: [&str; 128] = [
     "",
     "4422222244(4)", // 1 CreateWindow
@@ -132,7 +132,7 @@ pub(super) static REQUESTS: [&str; 128] = [
     "", // 127 NoOperation
 ];
 
-/// Replies behind the length, by the major opcode of their request.
+/// Replies after the length, by the major opcode of their request.
 pub(super) static REPLIES: [(u8, &str); 31] = [
     (3, "42114411114442"),             // GetWindowAttributes
     (14, "422222"),                    // GetGeometry
@@ -167,7 +167,7 @@ pub(super) static REPLIES: [(u8, &str); 31] = [
     (110, "2"),                        // ListHosts
 ];
 
-/// Events behind the sequence number, by code.
+/// Events after the sequence number, by code.
 pub(super) static EVENTS: [&str; 35] = [
     "",
     "",

@@ -120,7 +120,7 @@ impl Swap {
         }
     }
 
-    /// Turns the numbers of a layout, and those that repeat behind them.
+    /// Turns the numbers of a layout, and those that repeat after them.
     fn layout(&mut self, layout: &str) {
         let (once, repeated) = match layout.split_once('(') {
             Some((once, repeated)) => (once, repeated.trim_end_matches(')')),
