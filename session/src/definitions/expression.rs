@@ -205,7 +205,7 @@ impl Parser<'_> {
             return Err(self.wrong(&format!("{name} needs its place, such as {name}@12")));
         }
         self.chars.next();
-        // Whoever names a byte behind 4 GiB means something else.
+        // Who names a byte after 4 GiB means something else.
         let at: u32 = self
             .word()
             .parse()

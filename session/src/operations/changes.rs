@@ -28,9 +28,9 @@ pub struct Changed {
     pub left: u16,
     /// The first row.
     pub top: u16,
-    /// The column behind the last one.
+    /// The column after the last one.
     pub right: u16,
-    /// The row behind the last one.
+    /// The row after the last one.
     pub bottom: u16,
 }
 

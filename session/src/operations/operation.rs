@@ -57,7 +57,7 @@ impl Attributes {
         }
     }
 
-    /// Sets `name`, which comes behind all names that are set.
+    /// Sets `name`, which comes after all names that are set.
     pub(crate) fn append(&mut self, name: Attribute, value: Value) {
         debug_assert!(self.0.last().is_none_or(|(last, _)| *last < name));
         self.0.push((name, value));
