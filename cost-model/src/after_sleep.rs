@@ -31,7 +31,7 @@ impl PriorSleep {
     }
 
     /// For how long nobody ran. What others' work costs was measured beyond a short sleep, so that
-    /// a sleep filled with work is a short one with that work behind it.
+    /// a sleep filled with work is a short one with that work after it.
     fn without_work(self) -> Micros {
         if self.worked.0.is_finite() {
             Micros((self.slept - self.worked).0.max(0.0))

@@ -44,7 +44,7 @@ fn wakeups(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
 }
 
 impl ServerParameters {
-    /// These parameters on the machine `host`, which takes so many times as long as theirs. Their spreads grow by
+    /// These parameters on the machine `host`, which takes `by` times as long as theirs. Their spreads grow by
     /// that of the factors.
     #[must_use]
     pub fn brought(mut self, by: Brought, host: Host) -> ServerParameters {

@@ -62,7 +62,7 @@ impl Deferred {
     /// An update of so many pixels that were drawn, in so many boxes; the wakeup before it cost `cold`
     /// more than one in a warm cache. A recording does not show which of the pixels are what they were
     /// before, as where a program paints again what is there, nor what the others are like. The bounds are
-    /// that none has changed, and that all are the dearest that was measured; the estimate lies in the
+    /// that none has changed, and that all are the most expensive that were measured; the estimate lies in the
     /// middle between none and all, of text.
     pub fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
         let spread = self.spread.unwrap_or(0.0);

@@ -71,7 +71,7 @@ impl ServerParameters {
         Ok(parameters)
     }
 
-    /// The description in Xprof's own language. It has rates on the wall and no more: spreads,
+    /// The description in Xprof's own language. It has rates by the wall clock and no more: spreads,
     /// fixed parts, the processor's times where there are those of the wall, and transport
     /// costs are left out, and so are points of no time at all; what characters without ink and
     /// rows of shapes count as are comments.

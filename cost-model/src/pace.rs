@@ -28,18 +28,16 @@ impl Pace {
         let times = |time: Micros| time.0 / self.fastest_us.0;
         let slower = times(self.mean_us);
         let figures = match self.at_us.map(times) {
-            Some(at) if at < WORTH => {
-                "and the figures were brought to a core of one's own".to_owned()
-            }
+            Some(at) if at < WORTH => "and the figures were corrected for that".to_owned(),
             Some(at) if self.at_us != Some(self.mean_us) => {
-                format!("and the figures were brought to {at:.2} times")
+                format!("and the figures were corrected to {at:.2} times")
             }
-            _ => "and the figures are so much higher".to_owned(),
+            _ => "and the figures are higher by that much".to_owned(),
         };
         (slower.is_finite() && slower > WORTH).then(|| {
             format!(
-                "others had a part in the processor's core: work took {slower:.2} times as long as with the \
-                 core to itself, on average, {figures}"
+                "other programs shared the processor's core: on average, work took {slower:.2} times as long as \
+                 without them, {figures}"
             )
         })
     }
@@ -65,8 +63,8 @@ mod tests {
             ..pace(13.0)
         };
         let ends = |at: Pace, with: &str| at.remark().unwrap().ends_with(with);
-        assert!(ends(at(10.0), "brought to a core of one's own"));
-        assert!(ends(at(13.0), "so much higher"));
-        assert!(ends(at(15.0), "brought to 1.50 times"));
+        assert!(ends(at(10.0), "corrected for that"));
+        assert!(ends(at(13.0), "higher by that much"));
+        assert!(ends(at(15.0), "corrected to 1.50 times"));
     }
 }

@@ -229,7 +229,7 @@ pub struct RequestCosts {
     /// tell how much it asks for; nothing where that was not measured. The points are without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_kilobyte: Option<Measured>,
-    /// How many times `first_us` it costs beyond its price, with all that the server does behind it, where
+    /// How many times `first_us` it costs beyond its price, with all that the server does after it, where
     /// none of its name and attributes has run for a while; once where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_uses: Option<f64>,

@@ -55,7 +55,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
 }
 
 /// What stands in the way of a calibration's figures: what it left behind, what it had no time for,
-/// a processor that others had a part in.
+/// a processor that other work shared.
 pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = left_behind(&method.references);
     if let Some(first) = method.unmeasured.first() {

@@ -68,7 +68,7 @@ fn validate_after<const N: usize>(
         }
         if !length.0.is_finite() || length.0 <= longest {
             return Err(format!(
-                "{name}: {} does not come behind {longest}; lengths of time are above 0 and ascend",
+                "{name}: {} is not above {longest}; lengths of time are above 0 and ascend",
                 length.0
             ));
         }
