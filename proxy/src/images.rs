@@ -109,7 +109,7 @@ pub(crate) struct ImageReplies {
 const MAX_AWAITED_IMAGES: usize = 1 << 16;
 
 impl ImageReplies {
-    /// A request went by.
+    /// Counts a request, and what its answer carries.
     #[inline]
     pub(crate) fn requested(&mut self, answer: Option<Body>) {
         self.requests += 1;

@@ -28,7 +28,7 @@ pub(crate) enum Level {
     AllImages,
     /// All long bodies: the recorder falls behind.
     LongBodies,
-    /// All bodies behind what is kept of long ones: it falls behind still.
+    /// All bodies after the part that is kept of long ones: it still falls behind.
     Bodies,
 }
 
@@ -217,7 +217,7 @@ fn note(start: &mut [u8; START], piece: &Piece<'_>) {
     }
 }
 
-/// Leaves out what of a message's piece lies behind what is kept. True where that is for
+/// Leaves out what follows the kept part of a message's piece. True where that is for
 /// pressure.
 fn leave_out(
     piece: &Piece<'_>,

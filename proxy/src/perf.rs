@@ -296,7 +296,7 @@ fn parse(record: &[u8; RECORD_LEN]) -> (u64, Option<Read>) {
 mod tests {
     use super::*;
 
-    /// Fields of 32 bits behind the header; those of 64 bits are two, for little endian.
+    /// Fields of 32 bits after the header; those of 64 bits are two, for little endian.
     fn record<const N: usize>(kind: u32, misc: u16, fields: [u32; N]) -> [u8; RECORD_LEN] {
         let mut bytes = kind.to_le_bytes().to_vec();
         bytes.extend(misc.to_le_bytes());

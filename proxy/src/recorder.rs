@@ -32,7 +32,7 @@ const RELEASE_EVERY: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) records: u64,
-    /// The first failure; nothing behind it is in the trace.
+    /// The first failure; nothing after it is in the trace.
     pub(crate) trouble: Option<String>,
     /// What became of the file.
     pub(crate) file: Ended,
@@ -124,7 +124,7 @@ impl Recorder {
     }
 
     /// Waits for the end, which comes once the queue is closed. A disk that hangs is waited for until
-    /// `HANG_PATIENCE` has gone by, or `impatient` says so.
+    /// `HANG_PATIENCE` has passed, or `impatient` says so.
     pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> Written {
         loop {
             match self.written.recv_timeout(LOOK_EVERY) {
@@ -300,7 +300,7 @@ struct Safe {
 }
 
 /// A file that takes nothing more once a write has failed, so that what its writer still has at
-/// hand does not end up behind a hole.
+/// hand does not end up after a hole.
 #[derive(Debug)]
 struct UntilFailure {
     file: File,

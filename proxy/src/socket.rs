@@ -80,7 +80,7 @@ impl Socket {
             }
         }
         if message.flags.contains(ReturnFlags::CTRUNC) {
-            // Descriptors were lost (most often: our limit on open files): nothing behind them
+            // Descriptors were lost (most often: our limit on open files): nothing after them
             // would mean what the sender meant.
             return Err(io::Error::other(
                 "file descriptors of a message were lost; raise the limit on open files (ulimit -n)",
