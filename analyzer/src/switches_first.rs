@@ -1,7 +1,7 @@
 //! Records with the context switches ahead of what happened meanwhile.
 //!
 //! The recorder reads the kernel's switches every few milliseconds, so that they stand in a trace
-//! behind the messages of that time. What wants to know who ran before a message is handed the
+//! after the messages of that time. What wants to know who ran before a message is handed the
 //! others that much later; their own order stays.
 
 use std::cell::Cell;

@@ -3,7 +3,7 @@
 use x11prof_trace::Timestamp;
 
 const MILLISECOND: u64 = 1_000_000;
-/// A server whose time lies this little behind the delivery of its event runs on the recording's
+/// A server whose time is so little before the delivery of its event runs on the recording's
 /// own clock: X servers count the milliseconds of CLOCK_MONOTONIC, and two clocks that have
 /// nothing to do with each other are that near once in four million times.
 const SAME_CLOCK: u32 = 1000;

@@ -125,7 +125,7 @@ impl Collector {
                     switches: capture == "switches",
                 },
             ),
-            // It is told late: it belongs right behind the switch that it is about, which came before.
+            // It is told late: it belongs right after the switch that it is about, which came before.
             Control::Waiting(waiting) => self.put(
                 waiting.since_ns,
                 Occurrence::Waits {

@@ -240,7 +240,7 @@ impl Machine {
         }
     }
 
-    /// What the threads wait for that have had a part in what is open.
+    /// What the threads wait for that took part in what is open.
     fn joint(&self) -> Joint {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
         self.threads.joint(begun)

@@ -63,7 +63,7 @@ pub use thresholds::{ThresholdError, Thresholds};
 /// What a user can choose.
 #[derive(Debug, Clone)]
 pub struct EpisodeOptions {
-    /// From when on an episode is perceptible, by trigger.
+    /// The latency from which an episode is perceptible, by trigger.
     pub thresholds: Thresholds,
     /// The length of a frame, in milliseconds.
     pub frame_ms: f64,

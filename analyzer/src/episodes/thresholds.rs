@@ -1,4 +1,4 @@
-//! From when on a person perceives a latency, by what began it.
+//! The latency from which a person perceives it, by what began it.
 
 use super::episode::Trigger;
 

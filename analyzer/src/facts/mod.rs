@@ -47,7 +47,7 @@ pub struct ConnectionFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuFigures {
     /// CPU time of all clients' processes while they were connected: between the first reading and the last, and,
-    /// by the context switches, behind it. `None` where there is neither for any.
+    /// by the context switches, after it. `None` where there is neither for any.
     pub clients: Option<Duration>,
     /// CPU time of the server over the recording.
     pub server: Option<Duration>,

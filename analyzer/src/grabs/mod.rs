@@ -154,7 +154,7 @@ impl Grabs {
         }
         if let Some(what) = self.asked.remove(&(seen.connection, reply.sequence)) {
             // Status 0 is Success. The core puts it in the reply's second byte, XIGrabDevice
-            // behind the header.
+            // after the header.
             let at = if matches!(what, What::Device(_)) {
                 8
             } else {

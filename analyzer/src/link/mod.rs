@@ -144,7 +144,7 @@ impl LinkReport {
             });
         };
         if let Some(step) = self.step_ms {
-            let what = format!("replies come in steps of {step:.1} ms, as behind a timer");
+            let what = format!("replies come in steps of {step:.1} ms, as if a timer sent them");
             // OpenSSH's interval is 20 ms unless it is set otherwise.
             match (18.0..=23.0).contains(&step) {
                 true => add(

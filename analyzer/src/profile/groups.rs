@@ -61,7 +61,7 @@ pub(crate) enum GroupKey {
     Pixmap(Life),
     /// Requests that have none.
     None,
-    /// What cheap ones had come to when there were too many groups.
+    /// The sum of cheap groups, once there were too many.
     Others,
 }
 

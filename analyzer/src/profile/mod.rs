@@ -334,7 +334,7 @@ impl Profile {
         }
     }
 
-    /// The what-if rules with what they came to.
+    /// The what-if rules with what they matched.
     pub fn scales(&self) -> &Scales {
         &self.sums.scales
     }

@@ -52,7 +52,7 @@ impl Scale {
     }
 }
 
-/// What a rule came to.
+/// What a rule matched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScaleReport {
     /// The rule's pattern.
@@ -109,7 +109,7 @@ impl Scales {
         at.and_then(|at| self.rules.get_mut(at))
     }
 
-    /// What each rule came to.
+    /// What each rule matched.
     pub fn report(&self) -> Vec<ScaleReport> {
         let report = |(rule, requests): &(Scale, u64)| ScaleReport {
             pattern: rule.pattern.clone(),

@@ -257,7 +257,7 @@ points = [{ size = 0.0, cpu_us = 0.5 }]
         .client_sends(&[no_operation(1), no_operation(1)]);
     trace.wait(2000).client_sends(&[no_operation(1)]);
     trace.run(&mut profile);
-    // The first ever, and the first behind the sleep.
+    // The first ever, and the first after the sleep.
     let cold = profile.transport(TransportPart::Cold);
     assert_eq!((cold.count, cold.server.time), (2, Micros(6.0)));
     let read = profile.transport(TransportPart::Read).server.time;

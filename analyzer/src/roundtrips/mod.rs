@@ -30,7 +30,7 @@ const LISTED: usize = 10_000;
 /// What a user can choose.
 #[derive(Debug, Clone)]
 pub struct RoundTripOptions {
-    /// The latency of a round trip that times are told for, in milliseconds.
+    /// The round-trip latency that times are computed for, in milliseconds.
     pub rtt_ms: f64,
     /// Only the clients whose name holds this, or whose number it is.
     pub client: Option<String>,

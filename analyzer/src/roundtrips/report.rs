@@ -24,7 +24,7 @@ pub struct RoundTripsReport {
     pub format: u32,
     /// The trace, as the user named it.
     pub trace: String,
-    /// The latency of a round trip that times are told for.
+    /// The round-trip latency that times are computed for.
     pub rtt_ms: f64,
     /// Only start-up was counted.
     pub start_up_only: bool,

@@ -82,7 +82,7 @@ fn a_finger_goes_down_moves_and_goes_up() {
     );
 }
 
-/// A reply with `more` behind its 32 bytes.
+/// A reply with `more` after its 32 bytes.
 fn long_reply(sequence: u16, more: &[u8]) -> Vec<u8> {
     let mut bytes = reply(sequence);
     bytes[4..8].copy_from_slice(&(more.len() as u32 / 4).to_le_bytes());
