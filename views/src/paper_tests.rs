@@ -30,7 +30,7 @@ fn poly_text8(length: u8) -> Vec<u8> {
 
 /// Tables 2 and 5: 508 PolyFillRectangle of 21368 bytes in all, 7389 PolyText8 of 168964,
 /// 5 MapSubwindows, 23 MapWindow, 16 QueryFont, in 8580 requests of 206548 bytes. What the paper
-/// leaves out behind its "..." are here 12 more round trips, which its grand total of network
+/// leaves out after its "..." are here 12 more round trips, which its grand total of network
 /// time implies, and NoOperation.
 fn xtex() -> Synthetic {
     let mut trace = Synthetic::new();

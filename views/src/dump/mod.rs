@@ -97,7 +97,7 @@ impl Dump {
                     DumpFormat::Text => {
                         writeln!(
                             out,
-                            "{seconds:>13.6} #{connection} ?? {bytes} bytes behind a hole"
+                            "{seconds:>13.6} #{connection} ?? {bytes} bytes after a hole"
                         )
                     }
                     DumpFormat::Json => {

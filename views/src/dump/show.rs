@@ -13,7 +13,7 @@ use crate::plain::plain;
 
 /// The fields of a message in a line of text are cut off at this many bytes.
 pub(super) const LONGEST_FIELDS: usize = 1000;
-/// What is read of the fields for that: a message says in about so many bytes what a line says in those.
+/// What is read of the fields for that: more than enough to fill the line.
 pub(super) const LONGEST_READ: usize = 1 << 12;
 
 /// Shows the fields of one message.
