@@ -22,7 +22,7 @@ const ROUNDS: usize = 4000;
 /// Two loads differ in an amount where it is by more than this: of windows, or of 1000 pixels.
 const APART: f64 = 1.0;
 
-/// The part of a load's time that it has to come to, to be more than nothing.
+/// The least part of a load's time that counts as more than nothing.
 const LEAST: f64 = 0.01;
 
 /// What each of the surroundings adds, by all samples of one entry, and the samples as they would

@@ -15,7 +15,7 @@ pub(crate) enum Sync {
     /// The answers themselves: each unit is sent when those to the one before are in, as a program
     /// does that asks and waits. Xorg's servers write the head of a reply and the data after it
     /// each by itself to a local client that takes them (os/io.c, WriteToClient), which a stream
-    /// of questions does not show: behind a full socket they gather what they could not write,
+    /// of questions does not show: when the socket is full they gather what they could not write,
     /// and move it within their own memory, the more the more is waiting.
     Turns,
 }

@@ -249,7 +249,7 @@ fn by_descriptor(
     Ok(taken.then_some(shmseg))
 }
 
-/// The bytes of AttachFd; the descriptor goes by its own way.
+/// The bytes of AttachFd; the descriptor is sent beside them.
 fn attach_fd(memory: &OwnedFd, shmseg: u32, major: u8) -> Option<Vec<u8>> {
     let request = AttachFdRequest {
         shmseg,
