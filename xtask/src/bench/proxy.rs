@@ -170,7 +170,7 @@ fn ways(server: &XServer, folder: &Path) -> Result<Vec<Way>, String> {
     Ok(ways)
 }
 
-/// x11prof, recording what comes to display `number`.
+/// x11prof, recording what is sent to display `number`.
 pub(super) fn x11prof(server: &XServer, folder: &Path, number: u32) -> Result<Way, String> {
     let log = folder.join("x11prof.log");
     let file = std::fs::File::create(&log).map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@
 //! with both on one, where the two neither wait for nor slow each other. So x11perf runs in each
 //! place, and its rate is held against the price on the wall in the first, the server's
 //! processor time against the price on that clock in the second. Where the server empties its socket
-//! and sleeps, it did so behind the calibration's sender as well, so no wakeups are added.
+//! and sleeps, it did so for the calibration's sender as well, so no wakeups are added.
 
 mod report;
 mod watched;

@@ -60,7 +60,7 @@ x11perf, µs for one of what it counts, medians of the turns; prices beside it (
 x11perf on another processor than the server; prices on the wall, over
   (a) the time by x11perf's own rate   (b) the part of it in which the server ran
   (c) the same, with the wakeups that the kernel counted, at the price of one's processor time
-ours: the part of the time in which the server ran behind the calibration's sender
+ours: the part of the time in which the server ran for the calibration's sender
                  (a) busy      (b) wakeups   fresh(a)    (b)     (c)    ours   file(a)    (b)     (c)    ours";
 
 /// The same with both on one.
