@@ -106,7 +106,7 @@ fn draw(frame: &mut Frame<'_>, report: &ProfileReport, missed: u64, notices: [&s
     let kernel = total.server_cpu_ms.map_or_else(String::new, |kernel| {
         format!(", by the kernel {kernel:.3} ms of CPU time")
     });
-    let behind = if missed > 0 {
+    let missing = if missed > 0 {
         format!("  {missed} records missed here; the trace has them")
     } else {
         String::new()
@@ -124,7 +124,7 @@ fn draw(frame: &mut Frame<'_>, report: &ProfileReport, missed: u64, notices: [&s
             report.transport.events
         )),
         Line::raw(format!(
-            "SIGUSR1 prints the report, SIGUSR2 starts afresh, Ctrl-C ends{behind}"
+            "SIGUSR1 prints the report, SIGUSR2 starts afresh, Ctrl-C ends{missing}"
         )),
     ];
     frame.render_widget(Paragraph::new(Text::from(lines)), foot);

@@ -111,7 +111,7 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
         );
         assert_eq!(tried.len(), 3 * ATOMS + 2);
         assert_eq!(plain, tried);
-        // The second hundred one by one; what is pipelined behind a question cannot be answered before it.
+        // The second hundred one by one; what is pipelined after a question cannot be answered before it.
         assert!(
             said.contains("tried answer-atoms: 100 requests changed"),
             "{said}"

@@ -68,7 +68,7 @@ fn at(micros: u64) -> Timestamp {
     Timestamp::from_nanos(1_000_000_000 + micros * 1000)
 }
 
-/// What a client sent: the bytes, and so many that were left out behind them.
+/// What a client sent: the bytes, and the number of those left out after them.
 fn block(offset: u64, bytes: &[u8], left_out: Option<u32>) -> Record {
     block_of(
         (ConnectionId(1), Direction::ToServer),

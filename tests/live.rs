@@ -76,7 +76,7 @@ fn signals_print_the_profile_and_start_it_afresh() {
         let head = line(&mut lines, |line| line.contains(" requests on "));
         let server = line(&mut lines, |line| line.starts_with("Server time: "));
         let mut gone = 0;
-        // These prices have no transport, which is warned of behind the resources.
+        // These prices have no transport, which is warned of after the resources.
         line(&mut lines, |line| {
             gone += usize::from(line.contains("gone at"));
             line.starts_with("? no prices of messages")

@@ -48,7 +48,7 @@ fn nearly_every_request_of_xterm_is_priced() {
         "{unpriced} of {count} unpriced: {report:#}"
     );
     // The share of the time that unpriced requests have cannot be known; what they would weigh at
-    // the dearest of the others' time for a call bounds it from above only loosely, so their
+    // the most expensive of the others' time for a call bounds it from above only loosely, so their
     // names must be few and rare.
     let names = requests
         .as_array()

@@ -235,7 +235,7 @@ fn connect(display: &str, authority: &Path) -> RustConnection {
     .expect("the display accepts us")
 }
 
-/// The data of an authority file's first entry: behind the family, the last of four counted
+/// The data of an authority file's first entry: after the family, the last of four counted
 /// strings.
 fn cookie(file: &[u8]) -> Option<&[u8]> {
     let mut at = 2;

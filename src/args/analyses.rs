@@ -183,7 +183,7 @@ pub(crate) struct Episodes {
     /// The recording; several of the same actions give mean and standard deviation over them
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) traces: Vec<PathBuf>,
-    /// From when on an episode is perceptible: MS, or TRIGGER=MS,… with input, output, asynchronous,
+    /// The latency from which an episode is perceptible: MS, or TRIGGER=MS,… with input, output, asynchronous,
     /// keyboard, mouse [default: 100,keyboard=150,mouse=195]
     #[arg(long, value_name = "MS", value_parser = thresholds)]
     pub(crate) threshold: Option<Thresholds>,

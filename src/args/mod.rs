@@ -122,7 +122,7 @@ pub(crate) struct Record {
     /// [default: those that match the server]
     #[arg(long, value_name = "P", requires = "live", value_parser = ParametersParser, hide_possible_values = true)]
     pub(crate) params: Option<String>,
-    /// Listen by TCP as well, at this address [default: localhost], for whoever has the cookie
+    /// Listen by TCP as well, at this address [default: localhost], for clients that have the cookie
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
     pub(crate) tcp: Option<String>,
     /// Take the clients of other users too, if they have the cookie
@@ -131,7 +131,7 @@ pub(crate) struct Record {
     /// How much may wait in memory for a slow disk, in MiB [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) queue: Option<u32>,
-    /// Keep the bodies of images, which are left out from 4 KiB on otherwise
+    /// Keep the bodies of images; without this, those of 4 KiB or more are left out
     #[arg(long)]
     pub(crate) full: bool,
     /// Measure the connection to the server first, which takes some seconds, and keep that in the trace
@@ -174,13 +174,13 @@ pub(crate) struct Measure {
     /// done on a private server
     #[arg(long)]
     pub(crate) intrusive: bool,
-    /// How long it may take, in seconds; what is still unsure then keeps the spread that it has
+    /// How long it may take, in seconds; figures that are uncertain by then keep a wide spread
     /// [default: 525]
     #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(30..=86_400))]
     pub(crate) time_limit: Option<u64>,
-    /// Bring the figures to a processor on which work takes so many times as long as with the core to
-    /// itself (1: to that) [default: as it is on average meanwhile]
+    /// Correct the figures to a processor core on which work takes FACTOR times as long as on one that
+    /// nothing else uses [default: the average while measuring]
     #[arg(long, value_name = "FACTOR", conflicts_with = "no_pin", value_parser = pace)]
     pub(crate) pace: Option<f64>,
     /// Leave the processors to the scheduler instead of pinning the server and x11prof to them
@@ -225,7 +225,7 @@ pub(crate) enum Params {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Write a parameter file in Xprof's own language: rates on the wall, no more
+    /// Write a parameter file in Xprof's own language: rates by the wall clock, no more
     Export {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]

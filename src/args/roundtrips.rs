@@ -11,7 +11,7 @@ pub(crate) struct RoundTrips {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// The latency of a round trip that times are told for
+    /// The round-trip latency that times are computed for
     #[arg(long, value_name = "MS", default_value = "50", value_parser = milliseconds)]
     pub(crate) rtt: f64,
     /// Only start-up: until the first frame of each client's first window

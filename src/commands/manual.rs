@@ -55,7 +55,7 @@ The work is done.
 The work failed.
 .TP
 2
-The command line is wrong, or names what there is not.
+The command line is wrong, or names something that does not exist.
 .TP
 other
 Of \fBrecord\fR with a command: the command's own; 127 where there is no such command, 126 where it cannot be run.

@@ -72,7 +72,7 @@ fn agree(benchmarks: &[&str]) -> Vec<Run> {
 
 fn agrees(name: &str, pairs: &[Pair]) -> Result<(), String> {
     let errors: Vec<f64> = pairs.iter().map(|pair| pair.error_ms().abs()).collect();
-    // A switch takes longer while others have a part in the processor: each handling by its own.
+    // A switch takes longer while other programs share the processor: each handling by its own.
     let parts: Vec<f64> = pairs
         .iter()
         .map(|pair| parts::part_error_ms(pair, parts::switch_ms(&[pair])))

@@ -111,7 +111,7 @@ impl Client {
         self.order.read_u32(&self.setup, 40 + vendor + 8 * formats)
     }
 
-    /// Sends a request: opcode, the byte behind it, and 32-bit fields.
+    /// Sends a request: opcode, the byte after it, and 32-bit fields.
     pub(crate) fn request(&mut self, major: u8, data: u8, fields: &[u32]) {
         let bytes = self.bytes(major, data, fields);
         self.socket.write_all(&bytes).expect("a request is sent");

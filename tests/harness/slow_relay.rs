@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub(crate) enum Slow {
     /// Bytes take so long each way.
     Delay(Duration),
-    /// Bytes to the client leave at multiples of this only, as behind a timer.
+    /// Bytes to the client leave at multiples of this only, as if a timer sent them.
     Steps(Duration),
     /// So many bytes a second, each way.
     Speed(f64),
