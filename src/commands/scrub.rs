@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
 enum Copy {
     /// Its first record is to come.
     Before(Beside),
-    Begun(Writer<Beside>),
+    Begun(Box<Writer<Beside>>),
 }
 
 impl Copy {
@@ -57,7 +57,7 @@ impl Copy {
         while let Some(record) = scrubber.next() {
             copy = match (copy, record) {
                 (Copy::Before(sink), Record::Control(time, Control::Started(started))) => {
-                    Copy::Begun(Writer::new(sink, started, time)?)
+                    Copy::Begun(Box::new(Writer::new(sink, started, time)?))
                 }
                 // Every trace begins so.
                 (Copy::Before(sink), _) => Copy::Before(sink),

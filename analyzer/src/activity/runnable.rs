@@ -21,10 +21,8 @@ impl Runnable {
     pub(crate) fn switch(&mut self, switch: &Switch) {
         for step in self.threads.switch(switch) {
             match (step.before.could_run(), step.now.could_run()) {
-                (false, true) => {
-                    if self.counts.len() < PROCESSES_LIMIT || self.knows(step.pid) {
-                        *self.counts.entry(step.pid).or_default() += 1;
-                    }
+                (false, true) if (self.counts.len() < PROCESSES_LIMIT || self.knows(step.pid)) => {
+                    *self.counts.entry(step.pid).or_default() += 1;
                 }
                 (true, false) => {
                     if let Some(count) = self.counts.get_mut(&step.pid) {

@@ -121,9 +121,7 @@ pub(super) fn is_atom(name: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     is_one_of(&PREDEFINED_ATOMS, name)
         || is_one_of(&ATOMS, name)
-        || (name.len() <= LONGEST
-            && name.iter().all(plain)
-            && PREFIXES.iter().any(|prefix| of_convention(&prefix)))
+        || (name.len() <= LONGEST && name.iter().all(plain) && PREFIXES.iter().any(of_convention))
 }
 
 /// Whether a font's name or pattern is of X.Org's own fonts.

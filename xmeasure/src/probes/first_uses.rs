@@ -159,7 +159,7 @@ impl Probe for FirstUses {
             return Ok(());
         }
         if let Some(before) = &self.before {
-            run.server.after(&[], &before)?;
+            run.server.after(&[], before)?;
         }
         for _ in 0..self.times {
             for timed in self.all_mut() {
@@ -167,7 +167,7 @@ impl Probe for FirstUses {
             }
         }
         if let Some(after) = &self.after {
-            run.server.after(&[], &after)?;
+            run.server.after(&[], after)?;
         }
         Ok(())
     }

@@ -173,7 +173,7 @@ impl Wakeups {
             ..
         } = self;
         let pause = [Pause::Sleep(sleep), Pause::Work(work)];
-        woken.nothing.extend(server.after(&pause, &nothing)?);
+        woken.nothing.extend(server.after(&pause, nothing)?);
         // All of it has just run before its pause.
         if work.is_zero() {
             woken.mixed_streamed.extend(mixed.streamed(server)?);

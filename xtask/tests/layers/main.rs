@@ -2,6 +2,11 @@
 //! a crate nor its folders import each other in circles. Read from the sources' `use` lines and
 //! the paths that begin with `crate::`; what is for tests alone does not count.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why and fails"
+)]
+
 mod circles;
 mod sources;
 
