@@ -21,7 +21,7 @@ use crate::connections::Connections;
 use crate::fixes::Tried;
 use crate::fixes::relay::FixedRelay;
 use crate::images::ImageRequests;
-use crate::kept::KeptBytes;
+use crate::kept_bytes::KeptBytes;
 use crate::notice::Notice;
 use crate::peer::Peer;
 use crate::process_info::ProcessInfo;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use x11prof_trace::{Block, ConnectionId, Direction, Gap, Timestamp};
 
 use crate::images::ImageRequests;
-use crate::kept::KeptBytes;
+use crate::kept_bytes::KeptBytes;
 use crate::omission::Omission;
 use crate::tap::{Entry, Tap};
 

@@ -20,7 +20,7 @@ mod fixes;
 #[doc(hidden)]
 pub mod fuzzing;
 mod images;
-mod kept;
+mod kept_bytes;
 mod link;
 mod listener;
 mod lookout;

@@ -51,7 +51,7 @@ pub enum ListenError {
     },
     /// The folder of the sockets cannot be trusted.
     #[error(
-        "cannot listen in {path}: {why}; whoever can change it can take the place of any display there (as root: chown root {path}; chmod 1777 {path})"
+        "cannot listen in {path}: {why}; anyone who can change it can pose as any display there (as root: chown root {path}; chmod 1777 {path})"
     )]
     Folder {
         /// The folder.
