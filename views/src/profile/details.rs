@@ -10,7 +10,7 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
 
-pub(super) fn rest(report: &ProfileReport, page: &Page) -> String {
+pub(super) fn details(report: &ProfileReport, page: &Page) -> String {
     let mut text = transport(report, page);
     text.push_str(&events(report, page));
     text.push_str(&figures(report, page));

@@ -1,8 +1,8 @@
 //! The execution profile: text and CSV.
 
+mod details;
 mod doubts;
 mod partition;
-mod rest;
 mod scales;
 #[cfg(test)]
 mod tests;

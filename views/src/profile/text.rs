@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use x11prof_analyzer::{ProfileReport, RequestReport, percent};
 
+use super::details::details;
 use super::doubts::doubts;
-use super::rest::rest;
 use super::verdict::{has_network, verdict};
 use crate::page::{Page, Style};
 use crate::table::Table;
@@ -20,7 +20,7 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
     text.push_str(&table(report, page).on(page));
     text.push_str(&legend(report, page));
     if page.all {
-        text.push_str(&rest(report, page));
+        text.push_str(&details(report, page));
     }
     if let Some(held) = &report.resources {
         text.push_str(&resources::text(held, page));
