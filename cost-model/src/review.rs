@@ -60,7 +60,7 @@ pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = left_behind(&method.references);
     if let Some(first) = method.unmeasured.first() {
         remarks.push(format!(
-            "the time was over before all of {} requests was measured, such as of {first}: `measure \
+            "time ran out before all of {} requests was measured, such as {first}: `measure \
              --resume` adds what is missing",
             method.unmeasured.len()
         ));
@@ -106,7 +106,7 @@ mod tests {
         let parameters = ServerParameters::from_toml(text).unwrap();
         let remarks = review_method(&parameters.method);
         assert!(
-            remarks[0].contains("of 2 requests was measured, such as of A"),
+            remarks[0].contains("of 2 requests was measured, such as A"),
             "{remarks:?}"
         );
         assert_eq!(
