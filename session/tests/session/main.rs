@@ -6,7 +6,7 @@ mod definitions;
 mod drawing;
 mod harness;
 mod images;
-mod others;
+mod not_drawing;
 mod render;
 mod replies;
 mod resources;
