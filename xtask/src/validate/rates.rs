@@ -7,8 +7,8 @@
 //! processor time against the price on that clock in the second. Where the server empties its socket
 //! and sleeps, it did so for the calibration's sender as well, so no wakeups are added.
 
+mod repetitions;
 mod report;
-mod watched;
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use x11prof_cost_model::{
 use x11prof_session::Operation;
 use x11prof_xmeasure::Plan;
 
+use self::repetitions::Taken;
 use self::report::{Prices, Turn};
-use self::watched::Taken;
 use super::measure::{calibrate, operation};
 use crate::bench::x_server::XServer;
 
@@ -117,8 +117,8 @@ pub(super) fn compare(
     let mut turns: Vec<Vec<Turn>> = TESTS.iter().map(|_| Vec::new()).collect();
     for _ in 0..TURNS {
         let fresh = calibrate(server, &plan)?;
-        let apart = watched::run(server, &names, other)?;
-        let together = watched::run(server, &names, same)?;
+        let apart = repetitions::run(server, &names, other)?;
+        let together = repetitions::run(server, &names, same)?;
         for (at, (test, turns)) in TESTS.iter().zip(&mut turns).enumerate() {
             let middle = |all: &[Vec<Taken>]| all.get(at).map(|taken| test.middle(taken));
             let (Some(apart), Some(together)) = (middle(&apart), middle(&together)) else {

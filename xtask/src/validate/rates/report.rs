@@ -2,7 +2,7 @@
 
 use x11prof_cost_model::{Clock, ServerParameters};
 
-use super::watched::Taken;
+use super::repetitions::Taken;
 use super::{Test, median};
 
 /// The server sets the rate where it is at work for this part of the time.
