@@ -8,7 +8,7 @@ mod args;
 mod commands;
 mod error;
 mod input;
-mod kept;
+mod kept_parameters;
 mod live;
 mod live_screen;
 mod machine;

@@ -10,7 +10,7 @@ use x11prof_xmeasure::{Target, identify, this_machine};
 use super::partial;
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
-use crate::kept;
+use crate::kept_parameters;
 use crate::output::emit_text;
 
 /// Where it goes, and what is there.
@@ -56,8 +56,9 @@ impl Calibration {
                 (host, server.name)
             }
         };
-        let path = kept::path(&host, &name)?;
-        let read = |path: &Path| kept::read(path).map_err(|why| CommandError::file(path, why));
+        let path = kept_parameters::path(&host, &name)?;
+        let read =
+            |path: &Path| kept_parameters::read(path).map_err(|why| CommandError::file(path, why));
         let before = read(&path)?;
         let known = match (arguments.resume, adds) {
             (true, _) => partial::known(&path)?,
@@ -91,12 +92,12 @@ impl Calibration {
         if self.is_worse(parameters) {
             let left = self.leave(parameters)?;
             return Err(CommandError::failed(format_args!(
-                "the time was over before all was measured, so {} stays as it is; {left}",
+                "time ran out before all was measured, so {} stays as it is; {left}",
                 self.path.display(),
             )));
         }
         if self.is_kept {
-            kept::make_folder(&self.path)?;
+            kept_parameters::make_folder(&self.path)?;
         }
         emit_text(Some(&self.path), &parameters.to_toml())?;
         if self.is_kept || self.known.is_some() {
@@ -117,7 +118,7 @@ impl Calibration {
     /// Writes what is not whole, beside the file; says where.
     pub(super) fn leave(&self, parameters: &ServerParameters) -> Result<String, CommandError> {
         if self.is_kept {
-            kept::make_folder(&self.path)?;
+            kept_parameters::make_folder(&self.path)?;
         }
         partial::keep(&self.path, parameters)
     }
@@ -146,11 +147,11 @@ pub(super) fn with_known(
     {
         match Brought::between(&known, &newer) {
             Some(by) => {
-                say!("what the file had of {there} was brought to {here}: {by}");
+                say!("the file's figures of {there} were converted to {here}: {by}");
                 known = known.brought(by, newer.host.clone());
             }
             None => say!(
-                "warning: what the file has of {there} stays as it was: nothing that was \
+                "warning: the file's figures of {there} stay as they are: nothing that was \
                  measured tells how {here} compares"
             ),
         }

@@ -70,7 +70,7 @@ pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), Com
     match names.as_slice() {
         [] => say!("it has all that the trace needs"),
         names => say!(
-            "the trace has more than could be measured, of {}; another run adds what had no time",
+            "time ran out before all that the trace needs was measured; another run adds the rest: {}",
             names.join(", ")
         ),
     }

@@ -13,7 +13,7 @@ use x11prof_xmeasure::this_machine;
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::kept;
+use crate::kept_parameters;
 use crate::output::{emit_text, refuse_input};
 
 /// Lists, shows or prices.
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
 
 fn list() -> Outcome {
     let mut text = String::new();
-    let mut kept: Vec<_> = kept::all();
+    let mut kept: Vec<_> = kept_parameters::all();
     let here = this_machine();
     let is_here = |file: &ServerParameters| file.host.cpu_model == here.cpu_model;
     kept.sort_by_key(|(_, file)| !is_here(file));
