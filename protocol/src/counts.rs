@@ -18,7 +18,7 @@ enum Lists {
     /// the first element for ever where there is another one.
     Single(usize),
     /// Groups from byte 32 on, as many as the CARD32 at `count`. A group has `fixed` bytes, and in them,
-    /// at `inner`, the CARD32 count of elements of so many bytes that follow it.
+    /// at `inner`, the CARD32 count of elements of `element` bytes that follow it.
     Groups {
         count: usize,
         fixed: usize,

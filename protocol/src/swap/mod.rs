@@ -1,6 +1,6 @@
 //! Core messages of the other byte order, turned into this machine's for `x11rb-protocol`.
 //!
-//! A layout is text: a digit is a number of so many bytes, `|` the 32nd byte, where a reply's
+//! A layout is text: a digit is a number of that many bytes, `|` the 32nd byte, where a reply's
 //! lists begin, and what is in parentheses repeats to the message's end. What a layout does not
 //! cover (names, pixels) stays as it is. Whatever the bytes, nothing beyond them is touched.
 
