@@ -117,7 +117,7 @@ impl Region {
         }
     }
 
-    /// Every rectangle enlarged on its sides by so many pixels (XFIXES, ExpandRegion).
+    /// Every rectangle enlarged on its sides by N pixels (XFIXES, ExpandRegion).
     pub(crate) fn expanded(&self, left: i32, right: i32, top: i32, bottom: i32) -> Region {
         Region::of_all(self.pieces.iter().map(|area| {
             let (l, t, r, b) = area.edges();
