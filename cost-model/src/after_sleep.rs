@@ -75,7 +75,7 @@ impl SleepPrices {
     }
 
     /// What a request costs beyond its price when none of its name and attributes has run meanwhile, where
-    /// that is so many usual first uses.
+    /// that is `uses` usual first uses.
     pub fn first(&self, prior_sleep: PriorSleep, uses: f64) -> Cost {
         let Some(shortest) = self.points.first() else {
             return Cost::default();

@@ -59,7 +59,7 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// An update of so many pixels that were drawn, in so many boxes; the wakeup before it cost `cold`
+    /// An update of `pixels` pixels that were drawn, in `boxes` boxes; the wakeup before it cost `cold`
     /// more than one in a warm cache. A recording does not show which of the pixels are what they were
     /// before, as where a program paints again what is there, nor what the others are like. The bounds are
     /// that none has changed, and that all are the most expensive that were measured; the estimate lies in the
@@ -85,7 +85,7 @@ impl Deferred {
         self.update_us + more + cold * self.chill.unwrap_or(0.0)
     }
 
-    /// What a change costs beside its request where the changed region has so many boxes already, `above` of
+    /// What a change costs beside its request where the changed region has `boxes` boxes already, `above` of
     /// them in bands above the change and in those that it meets: pixman goes through these one by one,
     /// and copies all that is below at once (pixman-region.c, pixman_op). One box is no such region.
     pub fn join(&self, boxes: u64, above: f64) -> Micros {

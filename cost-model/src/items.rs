@@ -182,7 +182,7 @@ impl ItemCosts {
     }
 }
 
-/// The area of the square that counts as much as a shape of this area and so many rows, where a
+/// The area of the square that counts as much as a shape of this area and N rows, where a
 /// row counts as `pixels`.
 fn square(area: f64, rows: f64, pixels: f64) -> f64 {
     let half = pixels / 2.0;

@@ -7,7 +7,7 @@ use crate::Micros;
 
 /// A load that changed by more than this is worth a remark.
 const WORTH: f64 = 0.15;
-/// And if it is by so many microseconds: a NoOperation takes seven thousandths of one, and a seventh of
+/// And if it is by this many microseconds: a NoOperation takes seven thousandths of one, and a seventh of
 /// that comes and goes.
 const LEAST: f64 = 0.005;
 
