@@ -25,18 +25,18 @@ pub struct Traffic<'a> {
     pub session: &'a Session,
 }
 
-/// What a new client's setup of so many bytes costs, its end with it, where it woke the server after `prior_sleep`.
+/// What a new client's setup of N bytes costs, its end with it, where it woke the server after `prior_sleep`.
 pub(crate) fn setup(prices: &TransportPrices, bytes: u64, prior_sleep: PriorSleep) -> Cost {
     let read = prices.byte_read().times(bytes as f64);
     read + prices.sleep().connection(prior_sleep)
 }
 
-/// What reading a request of so many bytes costs.
+/// What reading a request of N bytes costs.
 pub(crate) fn read(prices: &TransportPrices, bytes: u64) -> Cost {
     prices.byte_read().times(bytes as f64)
 }
 
-/// What a reply or an error of so many bytes costs; the first message of a write costs the write as well.
+/// What a reply or an error of N bytes costs; the first message of a write costs the write as well.
 pub(crate) fn answer(prices: &TransportPrices, bytes: u64, first: bool) -> Cost {
     prices.reply(bytes) + write(prices, first)
 }
