@@ -26,14 +26,14 @@ const Z_PIXMAP: u8 = 2;
 
 /// How long all of it may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Round trips one after the other: so many, for so long.
+/// Round trips one after the other: their number, and how long they may take.
 const IN_A_ROW: (usize, Duration) = (200, Duration::from_secs(1));
 /// The same with pauses, and the longest of them: over the steps that are known.
 const PACED: (usize, Duration) = (48, Duration::from_secs(4));
 const LONGEST_PAUSE: Duration = Duration::from_millis(45);
 /// The same of two requests each.
 const TWO_WRITES: (usize, Duration) = (16, Duration::from_secs(2));
-/// Bytes grow until they take this long, or are so many.
+/// The number of bytes grows until they take this long, or is this large.
 const LONG_ENOUGH: Duration = Duration::from_millis(300);
 const MAX_BYTES: usize = 32 << 20;
 /// Bytes of a long NoOperation, the longest that needs no extension.

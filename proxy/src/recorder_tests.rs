@@ -57,7 +57,7 @@ fn session(tap: &Tap, say: impl FnOnce(&Client<'_>)) {
     )));
 }
 
-/// A PutImage of so many bytes.
+/// A PutImage of N bytes.
 fn put_image(len: usize) -> Vec<u8> {
     let mut bytes = vec![72, 2];
     bytes.extend(u16::try_from(len / 4).unwrap().to_le_bytes());
@@ -150,7 +150,7 @@ fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
     assert!(matches!(begun, Err(TraceError::Write(_))));
 }
 
-/// A sink with room for so many bytes.
+/// A sink with room for N bytes.
 struct Disk(usize);
 
 impl Write for Disk {

@@ -22,7 +22,7 @@ use crate::images::ImageRequests;
 use crate::tap::{DEFAULT_QUEUE_BYTES, Drain, Entry, tap};
 use x11prof_trace::ConnectionId;
 
-/// One message of an application: so many bytes, with so many descriptors at the first.
+/// One message of an application: its number of bytes, and of descriptors at the first.
 #[derive(Debug, Clone)]
 struct Sent {
     len: usize,

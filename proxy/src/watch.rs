@@ -60,7 +60,7 @@ pub fn watch() -> (Watch, Watched) {
 }
 
 impl Watch {
-    /// Offers a record that costs so many bytes of memory; `make` is called if there is room.
+    /// Offers a record that costs N bytes of memory; `make` is called if there is room.
     pub(crate) fn offer(&self, cost: usize, make: impl FnOnce() -> Record) {
         let held = self.shared.held.fetch_add(cost, Ordering::Relaxed);
         // A failed send means that nobody watches any more.

@@ -20,7 +20,7 @@ use crate::socket::{Socket, Wait};
 
 /// Bytes of a read: as much as an ordinary relay takes at once of a sender that does not stop.
 const READ: usize = 256 << 10;
-/// No more requests are taken in from a client that leaves so many bytes of answers unread.
+/// No more requests are taken in from a client that leaves this many bytes of answers unread.
 const UNREAD: usize = 1 << 20;
 
 /// A connection on its way through us, changed.

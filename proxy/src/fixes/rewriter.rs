@@ -19,7 +19,7 @@ const NO_OPERATION: u8 = 127;
 /// Minor opcodes of RANDR (randrproto 1.3): both have the same fields, and so have their replies.
 const GET_SCREEN_RESOURCES: u8 = 8;
 const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
-/// The server's numbers are 16 bits wide. When it has said nothing for so many requests, it is asked, so
+/// The server's numbers are 16 bits wide. When it has said nothing for this many requests, it is asked, so
 /// that there is never a doubt which it means.
 const FAR: u64 = 1 << 15;
 
@@ -75,7 +75,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The same after so many requests, all of them dealt with.
+    /// The same after N requests, all of them dealt with.
     #[cfg(test)]
     pub(super) fn after(self, number: u64) -> Rewriter<'a> {
         Rewriter {

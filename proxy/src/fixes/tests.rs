@@ -23,16 +23,16 @@ enum Question {
     Atom(u8, bool),
     /// QueryExtension.
     Extension(u8),
-    /// ChangeWindowAttributes of so many units.
+    /// ChangeWindowAttributes of N units.
     Void(u8),
     /// The same, which fails.
     Fails,
     NoOperation(u8),
     /// GetInputFocus.
     Sync,
-    /// GetImage, with a reply of so many units more.
+    /// GetImage, with a reply of N units more.
     Long(u8),
-    /// ListFontsWithInfo, with so many replies.
+    /// ListFontsWithInfo, with N replies.
     Fonts(u8),
     /// A PutImage by a length of 32 bits.
     Big(u8),
@@ -123,7 +123,7 @@ struct Server {
 }
 
 impl Server {
-    /// One that has dealt with so many requests.
+    /// One that has dealt with N requests.
     fn after(order: Order, number: u64) -> Server {
         let mut said = vec![1, 0];
         said.extend(order.u16(11));
@@ -201,11 +201,11 @@ impl Server {
 /// A step of a run.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// The client sends so many more bytes.
+    /// The client sends N more bytes.
     Sends(u16),
     /// So many bytes get to the server.
     Arrive(u16),
-    /// The server deals with so many requests.
+    /// The server deals with N requests.
     Works(u8),
     /// It has something to say.
     Event(bool),
