@@ -88,7 +88,7 @@ impl Warning {
         }
     }
 
-    /// That images which requests share with the server are priced as sent: so many bytes more.
+    /// That images which requests share with the server are priced as sent: N bytes more.
     pub(crate) fn sent(request: Symbol, count: u64, bytes: u64) -> Warning {
         Warning {
             request: Some(request.to_string()),

@@ -10,7 +10,7 @@ use super::episode::Episode;
 
 /// Fewer frames than this are no animation.
 const FEWEST: u64 = 5;
-/// A pause of more than so many frames ends a burst.
+/// A pause of more than this many frames ends a burst.
 const PAUSE: u64 = 2;
 /// Bursts kept at most, and clients followed.
 const MAX_BURSTS: usize = 1000;

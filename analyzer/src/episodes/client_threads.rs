@@ -16,7 +16,7 @@ const MAX_THREADS: usize = 512;
 const MAX_PLACES: usize = 8;
 /// A thread that never polls and was seen so often in one place may wait for work there.
 const OFTEN: u32 = 3;
-/// A thread speaks for the client if at least one in so many of its latest reads or writes is its own.
+/// A thread speaks for the client if at least one in this many of its latest reads or writes is its own.
 const SHARE: u32 = 20;
 /// Reads or writes after which older ones count half.
 const LATEST: u32 = 256;

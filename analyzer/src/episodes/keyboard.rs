@@ -64,7 +64,7 @@ impl Keyboard {
         self.names.get(&u8::try_from(code).ok()?).copied()
     }
 
-    /// GetKeyboardMapping's reply: so many keysyms for each key from `first` on.
+    /// GetKeyboardMapping's reply: N keysyms for each key from `first` on.
     fn mapping(&mut self, reply: &Reply<'_>, first: u8) {
         let per_key = reply.bytes.get(1).copied().map_or(0, usize::from);
         let keysyms = reply.bytes.get(32..).unwrap_or(&[]);

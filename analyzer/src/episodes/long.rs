@@ -34,7 +34,7 @@ impl Long {
         *total = total.saturating_add(latency);
     }
 
-    /// How many took longer than so many milliseconds, or (`None`) than their own threshold, and the nanoseconds from the beginning of each to
+    /// How many took longer than these milliseconds, or (`None`) than their own threshold, and the nanoseconds from the beginning of each to
     /// that of the next, in the order of their beginnings: they end in another.
     pub(crate) fn apart(&self, above_ms: Option<f64>) -> (u64, Distribution) {
         let above = self.long.iter().filter(|(_, nanos, perceptible)| {

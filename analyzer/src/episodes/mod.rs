@@ -71,9 +71,9 @@ pub struct EpisodeOptions {
     pub client: Option<String>,
     /// Only the landmarks that hold this.
     pub landmark: Option<String>,
-    /// Only those that begin so many seconds after the recording's start or later.
+    /// Only those that begin N seconds after the recording's start or later.
     pub from_s: Option<f64>,
-    /// Only those that begin so many seconds after the recording's start or earlier.
+    /// Only those that begin N seconds after the recording's start or earlier.
     pub to_s: Option<f64>,
     /// List this many of the longest only.
     pub worst: Option<usize>,

@@ -119,7 +119,7 @@ impl Open {
         }
     }
 
-    /// Time passes until `time` with this owner, with so many threads that could run, while events wait
+    /// Time passes until `time` with this owner, with the number of threads that could run, while events wait
     /// and a reply is outstanding, or not; `asks` is the request that a reply is awaited of.
     pub(crate) fn pass(
         &mut self,

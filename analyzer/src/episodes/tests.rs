@@ -66,7 +66,7 @@ impl Scheduled {
         scheduled
     }
 
-    /// The trace at so many microseconds from its beginning.
+    /// The trace at N microseconds from its beginning.
     fn at(&mut self, micros: u64) -> &mut Synthetic {
         let wait = micros.saturating_sub(self.now);
         self.now = micros;

@@ -54,7 +54,7 @@ impl ProfileReport {
 }
 
 impl ProfileReport {
-    /// The same, of a part of the trace that a pass was limited to: from and until so many seconds after its start.
+    /// The same, of a part of the trace that a pass was limited to: from and until, in seconds after its start.
     /// The kernel's clocks are read at the ends of a recording, and tell nothing of a part.
     pub fn of_part(mut self, from_s: Option<f64>, to_s: Option<f64>) -> ProfileReport {
         self.trace.from_s = from_s;

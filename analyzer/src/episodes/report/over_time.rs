@@ -165,9 +165,9 @@ impl DurationReport {
 /// Episodes above a threshold, and the time between their beginnings.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApartReport {
-    /// Episodes longer than this; null: than their own threshold,
+    /// Episodes longer than this; null: than their own threshold.
     pub above_ms: Option<f64>,
-    /// so many.
+    /// How many.
     pub count: u64,
     /// The mean time between two of them; null of fewer than two.
     pub mean_ms: Option<f64>,

@@ -44,11 +44,11 @@ pub struct SummaryReport {
 /// A step of the cumulative latency distribution.
 #[derive(Debug, Clone, Serialize)]
 pub struct CumulativeReport {
-    /// Episodes at least this long,
+    /// Episodes at least this long.
     pub at_least_ms: f64,
-    /// so many,
+    /// How many.
     pub count: u64,
-    /// and for each second in episodes; null where there was none.
+    /// How many for each second in episodes; null where there was none.
     pub per_second: Option<f64>,
 }
 

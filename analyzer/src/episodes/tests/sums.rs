@@ -5,7 +5,7 @@ use x11prof_trace::SwitchKind;
 use super::*;
 use crate::episodes::Thresholds;
 
-/// An event at `millis` that is handled in so many milliseconds.
+/// An event at `millis` that is handled in N milliseconds.
 fn handled(all: &mut Scheduled, millis: u64, event: Vec<u8>, takes: u64) {
     all.at(millis * MS).server_sends(&[event]);
     all.client(millis * MS, SwitchKind::In);

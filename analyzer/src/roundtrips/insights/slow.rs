@@ -14,7 +14,7 @@ use crate::waits::Answer;
 
 /// A reply is slow from here on, in nanoseconds: a frame, nearly.
 const SLOW: u64 = 10_000_000;
-/// And so many times what is usual.
+/// And this many times what is usual.
 const TIMES: u64 = 10;
 /// Requests of others, or of one's own, that are taken for a cause; or their bytes.
 const MANY: u64 = 200;
