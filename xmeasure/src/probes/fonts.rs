@@ -240,7 +240,7 @@ fn resolution(pixels: u16, millimeters: u16) -> u32 {
     if dots < 88.0 { 75 } else { 100 }
 }
 
-/// Of the name of a scalable font the one of 12 points at so many dots an inch, as text often is (X
+/// Of the name of a scalable font the one of 12 points at the given dots an inch, as text often is (X
 /// Logical Font Description Conventions, section 4); `None` of others. What scaling takes depends on the size.
 fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
     /// Decipoints, and as many in an inch.

@@ -80,7 +80,7 @@ impl Modelled {
         }
     }
 
-    /// A unit so many times, and a synchronisation. What it takes each time is the same, so it is sent
+    /// A unit N times, and a synchronisation. What it takes each time is the same, so it is sent
     /// twice at most.
     fn stream_of(&mut self, unit: &[u8], times: u64) -> Served {
         let (mut served, more) = match self.units.get(unit) {

@@ -40,13 +40,13 @@ pub(crate) struct Simulated {
 /// What makes a server harder to measure. Requests are named by their opcodes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Quirks {
-    /// It dies after so many loads.
+    /// It dies after N loads.
     pub(crate) dies_after: Option<u64>,
-    /// One load of so many is interrupted: it takes twice its time.
+    /// One load of N is interrupted: it takes twice its time.
     pub(crate) interrupted: Option<u64>,
     /// It answers this request with errors.
     pub(crate) refuses: Option<u8>,
-    /// After so many loads this request takes so many microseconds more.
+    /// After a number of loads this request takes some microseconds more.
     pub(crate) spoilt: Option<(u64, u8, f64)>,
     /// These requests take more or less from load to load, by up to half of so much.
     pub(crate) noisy: [(u8, f64); 2],

@@ -68,7 +68,7 @@ fn costly(loads: &mut Loads, request: impl Request, major: u8) {
     loads.push(Workload::costly(&extension(request, major)));
 }
 
-/// A cycle of requests, each for so many new ids before the next.
+/// A cycle of requests, each for N new ids before the next.
 fn cycle(
     client: &mut Client,
     loads: &mut Loads,

@@ -53,7 +53,7 @@ pub(super) fn series(
     Some(series.halved_to(0))
 }
 
-/// The width and height of an area of so many pixels, as near to a square as it can be.
+/// The width and height of an area of N pixels, as near to a square as it can be.
 pub(super) fn area(pixels: f64, at_least: bool) -> (u16, u16) {
     let largest = u64::from(LARGE);
     let pixels = (pixels as u64).clamp(1, largest * largest);
@@ -278,7 +278,7 @@ pub(super) fn clips(count: usize) -> Vec<Rectangle> {
     (0..count).map(at).collect()
 }
 
-/// Requests that draw so many pixels, to a server that may draw later.
+/// Requests that draw N pixels, to a server that may draw later.
 pub(super) fn drawn(pixels: f64, request: impl Fn() -> Vec<u8>) -> Workload {
     let phase = Workload::varied(Sync::ReadBack, pixels.max(1.0) as usize, |_| request());
     Workload::cycle(phase.phases.into_iter().collect::<Vec<Phase>>())

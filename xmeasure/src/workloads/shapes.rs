@@ -68,7 +68,7 @@ const HYPOTENUSE: u16 = 65;
 const FEW: u16 = 25;
 const SLOPES_OF_FEW: [(u16, u16); 4] = [(24, 7), (20, 15), (15, 20), (7, 24)];
 
-/// Vertical lines lie so many pixels from the last one: in other cache lines, as most of a program's do.
+/// Vertical lines lie this many pixels from the last one: in other cache lines, as most of a program's do.
 const APART: u16 = 16;
 
 /// A graphics request.

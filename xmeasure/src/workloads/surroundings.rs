@@ -131,7 +131,7 @@ fn come_and_go(loads: &mut Loads, ground: Ground, actors: &[Actor], lowest: Stac
     ground.change(loads, actors, lowest);
 }
 
-/// The lowest of so many windows of that side, down a diagonal so many pixels from each other, is
+/// The lowest of some windows of that side, which lie down a diagonal, is
 /// raised: each hides the one before.
 fn circulation(
     client: &mut Client,

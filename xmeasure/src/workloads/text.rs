@@ -189,7 +189,7 @@ fn spaces(kind: Kind, drawable: u32, face: Face, length: u16) -> Workload {
     written(kind, at, length, 1, |_, length| vec![b' '; length])
 }
 
-/// A load of strings that `text` makes: the `start`-th character on, so many.
+/// A load of strings that `text` makes: `count` characters from the `start`-th on.
 fn written(
     kind: Kind,
     at: At,

@@ -99,7 +99,7 @@ pub(super) fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
     (at(place % columns), at(place / columns % columns))
 }
 
-/// The side of the place for a window with so many children beside each other in a square.
+/// The side of the place for a window with N children beside each other in a square.
 pub(super) fn side_for(children: u16) -> u16 {
     let mut columns = 1;
     while columns * columns < children {
@@ -145,7 +145,7 @@ fn destroy(window: &Window) -> Vec<u8> {
     core(DestroyWindowRequest { window: *window })
 }
 
-/// As many mapped windows in `parent` as there is place for, each for so many children.
+/// As many mapped windows in `parent` as there is place for, each for N children.
 pub(super) fn parents(
     client: &mut Client,
     ground: Ground,

@@ -85,7 +85,7 @@ struct Made {
 }
 
 impl Made {
-    /// From what makes a load of so many items of such a size, the latter at least as large or at most.
+    /// From what makes a load of N items of such a size, the latter at least as large or at most.
     fn new(
         wanted: &Operation,
         load: impl Fn(f64, bool, usize) -> Workload + Clone + 'static,
@@ -293,7 +293,7 @@ fn trapezoids(
     }))
 }
 
-/// A glyph of so many pixels, in shades of grey.
+/// A glyph of N pixels, in shades of grey.
 fn glyph(pixels: f64, at_least: bool) -> (Glyphinfo, Vec<u8>) {
     let (width, height) = match pixels < 1.0 {
         true => (0, 0),

@@ -212,7 +212,7 @@ pub(crate) struct Shared {
     pub(crate) segment: u32,
 }
 
-/// Shares so many pixels of that depth with the server by a descriptor; `None` where it cannot.
+/// Shares N pixels of that depth with the server by a descriptor; `None` where it cannot.
 pub(crate) fn share(
     client: &mut Client,
     depth: u8,

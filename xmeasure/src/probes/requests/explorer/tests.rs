@@ -47,7 +47,7 @@ impl Scene {
         }
     }
 
-    /// Rectangles of one row and so many pixels.
+    /// Rectangles of one row and N pixels.
     fn load(&self, style: u8, size: u16) -> Workload {
         let rectangle = Rectangle {
             x: 0,
