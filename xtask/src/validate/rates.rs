@@ -39,7 +39,7 @@ struct Test {
     counted: f64,
 }
 
-/// A request, so many of which are sent.
+/// A request, and how many of it are sent.
 struct Sent {
     times: f64,
     request: &'static str,
