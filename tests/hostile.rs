@@ -184,7 +184,7 @@ fn answer() -> Vec<u8> {
     setup
 }
 
-/// A client that presses keys and draws, so many times, a tenth of a second apart.
+/// A client that presses keys and draws, N times, a tenth of a second apart.
 fn episodes(count: u64) -> impl Iterator<Item = Record> {
     let mut key = vec![2, 38, 0, 0];
     key.resize(32, 0);
@@ -210,7 +210,7 @@ fn episodes(count: u64) -> impl Iterator<Item = Record> {
     std::iter::once(begun).chain((0..count).flat_map(each))
 }
 
-/// Clients that each make so many pixmaps, no two of one size, and go.
+/// Clients that each make N pixmaps, no two of one size, and go.
 fn hoarders(clients: u32, pixmaps: u32) -> impl Iterator<Item = Record> {
     (2..clients + 2).flat_map(move |client| {
         let connection = ConnectionId(client);

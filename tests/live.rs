@@ -120,7 +120,7 @@ struct Printed {
     gone: usize,
 }
 
-/// Prints until the view, to which records come with a delay, has seen the end of so many clients.
+/// Prints until the view, to which records come with a delay, has seen the end of N clients.
 fn until_gone(print: &mut impl FnMut() -> Printed, clients: usize) -> Printed {
     harness::until("the client's end", || {
         Some(print()).filter(|printed| printed.gone == clients)
