@@ -159,17 +159,17 @@ pub(crate) fn request(
 
 /// The requests on a window from before the recording.
 fn earlier(drawables: &mut Drawables, id: u32, major: u8, body: &Body<'_>) -> Option<()> {
-    let strangers = &mut drawables.earlier;
+    let earlier = &mut drawables.earlier;
     match major {
-        xproto::DESTROY_WINDOW_REQUEST => strangers.remove(id),
+        xproto::DESTROY_WINDOW_REQUEST => earlier.remove(id),
         // Whether it shows depends on its ancestors, and on a window manager.
         xproto::MAP_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
-            strangers.mapped(id, None);
+            earlier.mapped(id, None);
         }
-        xproto::UNMAP_WINDOW_REQUEST => strangers.mapped(id, Some(false)),
+        xproto::UNMAP_WINDOW_REQUEST => earlier.mapped(id, Some(false)),
         xproto::CONFIGURE_WINDOW_REQUEST => {
             let mask = u32::from(body.u16(4)?);
-            strangers.configured(id, |geometry| reshape(geometry, body, mask));
+            earlier.configured(id, |geometry| reshape(geometry, body, mask));
         }
         _ => {}
     }
