@@ -21,7 +21,7 @@ pub struct ServerParameters {
     /// The machine that it ran on.
     #[serde(default)]
     pub host: Host,
-    /// How the figures were had.
+    /// How the figures were measured.
     #[serde(default)]
     pub method: Method,
     /// What a message costs beside its operation; `None` for files from before this model.
@@ -76,7 +76,7 @@ pub struct Host {
     pub kernel: Option<String>,
 }
 
-/// How the figures were had.
+/// How the figures were measured.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
