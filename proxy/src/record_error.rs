@@ -29,7 +29,7 @@ pub enum RecordError {
     /// The display server cannot be used.
     #[error(transparent)]
     Display(#[from] DisplayError),
-    /// No display number could be had.
+    /// There is no display number to listen at.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The trace file cannot be made.

@@ -131,7 +131,7 @@ impl Scheduling {
         }
     }
 
-    /// Notes a process's CPU time, where it can be had.
+    /// Notes a process's CPU time, where it can be read.
     pub(crate) fn note_cpu_time(&self, pid: u32) {
         note_cpu_time(&self.tap, pid);
     }

@@ -26,7 +26,7 @@ const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
 /// How often the disk is looked at.
 const BEAT: Duration = Duration::from_secs(1);
-/// A write that takes this long is told of.
+/// A write that takes this long is reported.
 const HANG: Duration = Duration::from_secs(2);
 /// How long accepting rests after a failure, most often one of too many open files.
 const ACCEPT_REST: Duration = Duration::from_millis(100);

@@ -193,7 +193,7 @@ impl<'a> Rewriter<'a> {
         let ahead = number.wrapping_sub(self.spoken_of as u16);
         let number = self.spoken_of + u64::from(ahead);
         if number > self.number || self.number - self.spoken_of > u64::from(u16::MAX) {
-            // Which request it means cannot be told (Xlib and XCB let it never come so far).
+            // Which request it means is not known (Xlib and XCB never let that happen).
             self.answers_no_more = true;
             return;
         }
