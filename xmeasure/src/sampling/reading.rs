@@ -5,7 +5,7 @@ use x11prof_cost_model::Clock;
 /// What the clocks say of a batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Reading {
-    /// The server's processor time in microseconds, where it can be had.
+    /// The server's processor time in microseconds, where it can be read.
     pub(crate) cpu: Option<f64>,
     /// Wall time in microseconds.
     pub(crate) wall: f64,

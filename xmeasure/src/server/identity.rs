@@ -92,7 +92,7 @@ pub fn this_machine() -> Host {
     }
 }
 
-/// How the figures were had.
+/// How the figures were measured.
 pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
     let place = match plan.pin {
         Some(pin) => format!("server and sender on processor {}", pin.both),

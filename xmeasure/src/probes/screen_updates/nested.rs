@@ -92,7 +92,7 @@ impl Nested {
         })
     }
 
-    /// A lone NoOperation after a sleep.
+    /// A alone NoOperation after a sleep.
     fn wakeup(
         &self,
         server: &mut dyn Executor,
@@ -110,7 +110,7 @@ impl Nested {
     fn each(&self, server: &mut dyn Executor, times: usize) -> io::Result<Option<Each>> {
         let (mut cpu, mut wait) = (Vec::new(), Vec::new());
         for at in 0..times {
-            let mut lone = |copied: &Copies| -> io::Result<Option<(f64, f64, f64)>> {
+            let mut alone = |copied: &Copies| -> io::Result<Option<(f64, f64, f64)>> {
                 let Some(picture) = copied.seen.get(at % 2) else {
                     return Ok(None);
                 };
@@ -118,7 +118,7 @@ impl Nested {
                 let both = reading.cpu.zip(reading.sleeps);
                 Ok(both.map(|(cpu, sleeps)| (cpu, sleeps as f64, reading.wall)))
             };
-            if let (Some(many), Some(one)) = (lone(&self.many)?, lone(&self.stacked)?)
+            if let (Some(many), Some(one)) = (alone(&self.many)?, alone(&self.stacked)?)
                 && many.1 - one.1 >= COPIES as f64 / 2.0
             {
                 let boxes = many.1 - one.1;

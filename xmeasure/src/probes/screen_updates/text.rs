@@ -53,15 +53,15 @@ fn letters(client: &mut Client, pixmap: u32, colour: u32, right: i16) -> Result<
     let Some(font) = client.font("fixed")? else {
         return Ok(());
     };
-    let ink = CreateGCAux::new().foreground(colour).font(font);
-    let ink = client.gc(pixmap, ink)?;
+    let values = CreateGCAux::new().foreground(colour).font(font);
+    let gc = client.gc(pixmap, values)?;
     // A text item: its length, no shift, its characters (protocol, PolyText8).
     let item: Vec<u8> = [TEXT.len() as u8, 0].iter().chain(TEXT).copied().collect();
     for y in (13..SIDE.cast_signed()).step_by(13) {
         for x in [-y, 6 * TEXT.len() as i16 - y] {
             client.send(PolyText8Request {
                 drawable: pixmap,
-                gc: ink,
+                gc,
                 x: x + right,
                 y,
                 items: item.as_slice().into(),
