@@ -175,7 +175,7 @@ pub(super) fn thresholds(text: &str) -> Result<Thresholds, String> {
     Thresholds::parse(text).map_err(|error| error.to_string())
 }
 
-/// A factor by which work takes longer than on a processor of one's own.
+/// A factor by which work takes longer than on a processor that nothing else uses.
 pub(super) fn pace(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok();
     let factor = factor.filter(|factor| (1.0..=10.0).contains(factor));

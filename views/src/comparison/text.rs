@@ -85,8 +85,8 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
     }
     if !comparison.is_of_one_machine() {
         text.push_str(&page.wrap(
-            "Which server takes the least time is not told: these times are of different machines, and a \
-             faster machine is no faster server. `x11prof measure` measures them on one:",
+            "No server is named the fastest: these times are from different machines, and a faster \
+             machine is no faster server. `x11prof measure` measures them on one:",
             2,
         ));
         let mut machines: Vec<String> = Vec::new();
