@@ -10,7 +10,6 @@ mod error;
 mod input;
 mod kept_parameters;
 mod live;
-mod live_screen;
 mod machine;
 mod names;
 mod output;

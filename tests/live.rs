@@ -1,4 +1,4 @@
-//! `record --live` without a terminal: the paper's two signals.
+//! `record --live`: the paper's two signals without a terminal; the view and its keys in one.
 #![allow(
     clippy::expect_used,
     reason = "a test that cannot go on says why and fails"
@@ -7,7 +7,7 @@
 mod harness;
 
 use std::io::{BufRead, BufReader, Lines};
-use std::process::{ChildStderr, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 
 use harness::{Place, needs};
 use rustix::process::{Pid, Signal, kill_process};
@@ -125,4 +125,107 @@ fn until_gone(print: &mut impl FnMut() -> Printed, clients: usize) -> Printed {
     harness::until("the client's end", || {
         Some(print()).filter(|printed| printed.gone == clients)
     })
+}
+
+/// A terminal of 80 columns and 24 lines that runs a shell; stopped when it is dropped.
+struct Terminal {
+    socket: std::path::PathBuf,
+}
+
+impl Terminal {
+    fn start(place: &Place) -> Terminal {
+        let terminal = Terminal {
+            socket: place.path("tmux"),
+        };
+        // Of several words tmux makes no shell command of its own.
+        terminal.tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "80",
+            "-y",
+            "24",
+            "env",
+            "PS1=$ ",
+            "sh",
+        ]);
+        terminal
+    }
+
+    fn tmux(&self, words: &[&str]) -> String {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(&self.socket).args(words);
+        harness::Ran::of(&mut tmux).succeeded()
+    }
+
+    fn types(&self, keys: &str) {
+        self.tmux(&["send-keys", "-l", keys]);
+    }
+
+    /// The screen, once `wanted` likes it; what has scrolled away is in it.
+    fn shows(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        harness::until(what, || {
+            let screen = self.tmux(&["capture-pane", "-p", "-S", "-200"]);
+            Some(screen).filter(|screen| wanted(screen))
+        })
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = Command::new("tmux")
+            .arg("-S")
+            .arg(&self.socket)
+            .arg("kill-server")
+            .status();
+    }
+}
+
+#[test]
+fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
+    needs("Xvfb", "xvfb");
+    needs("xset", "x11-xserver-utils");
+    needs("tmux", "tmux");
+    let place = Place::new();
+    let script = "echo said-at-first; echo to-stderr >&2; while :; do xset q >was; sleep 0.1; done";
+    place.write("busy.sh", script.as_bytes());
+    let terminal = Terminal::start(&place);
+    terminal.types(&format!(
+        "cd {} && {} record --live --server xvfb --params sun4-ipc -- sh busy.sh; echo status $?\n",
+        place.path(".").display(),
+        env!("CARGO_BIN_EXE_x11prof"),
+    ));
+    let first = |screen: &str, order: &str| {
+        let heads = screen.lines().any(|line| line.contains(order));
+        heads && screen.contains("Each second now: ")
+    };
+    let screen = terminal.shows("rates", |screen| {
+        first(screen, "▾Time ms") && screen.contains("GetKeyboardControl")
+    });
+    // The program's words are on a line of their own.
+    assert!(screen.contains("Output: to-stderr"), "{screen}");
+    assert!(!screen.contains("\nsaid-at-first"), "{screen}");
+    assert!(screen.contains("q quits"), "{screen}");
+    for (key, order) in [
+        ("n", "▾Count"),
+        ("b", "▾Bytes"),
+        ("a", "▾Request"),
+        ("t", "▾Time ms"),
+    ] {
+        terminal.types(key);
+        terminal.shows(order, |screen| first(screen, order));
+    }
+    terminal.types("q");
+    let after = terminal.shows("the end", |screen| screen.contains("\nstatus "));
+    let said = ["\nsaid-at-first\n", "\nto-stderr\n", "connections, "];
+    assert!(said.iter().all(|said| after.contains(said)), "{after}");
+    assert!(!after.contains("Each second now"), "{after}");
+    // The terminal echoes again.
+    terminal.types("echo typ\"\"ed\n");
+    terminal.shows("what is typed", |screen| {
+        screen.contains("echo typ\"\"ed") && screen.contains("\ntyped")
+    });
+    assert!(place.path("x11prof.mcap").exists());
 }

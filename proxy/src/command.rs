@@ -1,15 +1,25 @@
 //! The command that is recorded: started on our display, waited for, ended with us.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Stdio};
 
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process, setrlimit, waitid,
 };
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+
+/// What is started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommandLine<'a> {
+    /// The program and its arguments; nothing where whoever connects is recorded.
+    pub(crate) words: &'a [OsString],
+    /// Takes what it writes to a terminal, from which it then reads nothing.
+    pub(crate) collect: Option<&'a File>,
+}
 
 /// The running command.
 #[derive(Debug)]
@@ -24,12 +34,13 @@ impl Command {
     /// Starts a command with DISPLAY and XAUTHORITY set and with that limit on open files, in the
     /// running runtime.
     pub(crate) fn start(
-        words: &[OsString],
+        line: &CommandLine<'_>,
         display: &str,
         authority: &Path,
         open_files: Rlimit,
     ) -> io::Result<Command> {
-        let (program, arguments) = words
+        let (program, arguments) = line
+            .words
             .split_first()
             .ok_or_else(|| io::Error::other("no command"))?;
         // Before the child, whose end could be missed otherwise.
@@ -39,6 +50,17 @@ impl Command {
             .args(arguments)
             .env("DISPLAY", display)
             .env("XAUTHORITY", authority);
+        if let Some(file) = line.collect {
+            if io::stdin().is_terminal() {
+                command.stdin(Stdio::null());
+            }
+            if io::stdout().is_terminal() {
+                command.stdout(file.try_clone()?);
+            }
+            if io::stderr().is_terminal() {
+                command.stderr(file.try_clone()?);
+            }
+        }
         // SAFETY: between fork and exec it makes one system call and allocates nothing.
         #[expect(unsafe_code, reason = "only the child itself can take its limit back")]
         unsafe {

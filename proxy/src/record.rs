@@ -1,6 +1,7 @@
 //! A recording from its beginning to its end.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,6 +14,7 @@ use x11prof_trace::{Control, Started};
 use crate::authority::{self, Cookie};
 use crate::buffer::LargeBuffers;
 use crate::client::Display;
+use crate::command::CommandLine;
 use crate::connections::Connections;
 use crate::display_name::DisplayName;
 use crate::fixes::{Fix, Opcodes, Tried};
@@ -72,6 +74,9 @@ pub struct RecordConfig {
     pub fixes: Vec<Fix>,
     /// Who else is given the records.
     pub watch: Option<Watch>,
+    /// Takes what the command writes to a terminal, which the recorder has for itself then; the command's standard
+    /// input is empty where it would be the terminal.
+    pub collect: Option<Arc<File>>,
 }
 
 /// What was recorded.
@@ -164,13 +169,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let served = listening.block_on(
         &runtime,
         serve::serve(
-            &display,
-            &claimed,
-            &config.command,
-            &name,
-            &authority,
-            heard,
-            &mut on,
+            &display, &claimed, config, &name, &authority, heard, &mut on,
         ),
     );
     // Nobody is accepted any more.

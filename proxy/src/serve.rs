@@ -1,6 +1,5 @@
 //! Accepts clients and waits for the end of a recording: the command's, or a signal.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -13,7 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, interval, sleep, sleep_until};
 
 use crate::client::{Display, Transport};
-use crate::command::Command;
+use crate::command::{Command, CommandLine};
 use crate::listener::Claimed;
 use crate::notice::Notice;
 use crate::open_files::OpenFiles;
@@ -55,13 +54,14 @@ enum Ending {
 pub(crate) async fn serve(
     display: &Arc<Display>,
     claimed: &Claimed,
-    words: &[OsString],
+    command_line: &CommandLine<'_>,
     name: &str,
     authority: &Path,
     mut heard: UnboundedReceiver<Notice>,
     on: &mut impl FnMut(Notice),
 ) -> Result<Served, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
+    let words = command_line.words;
     let open_files = OpenFiles::raise();
     let mut tcp = Vec::new();
     for listener in listeners(claimed).map_err(system("to listen"))? {
@@ -82,12 +82,12 @@ pub(crate) async fn serve(
     let mut command = match words.first() {
         None => None,
         Some(program) => Some(
-            Command::start(words, name, authority, open_files.before()).map_err(|source| {
-                RecordError::Command {
+            Command::start(command_line, name, authority, open_files.before()).map_err(
+                |source| RecordError::Command {
                     command: program.to_string_lossy().into_owned(),
                     source,
-                }
-            })?,
+                },
+            )?,
         ),
     };
 

@@ -114,7 +114,8 @@ pub(crate) struct Record {
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
-    /// Show the profile as it grows. SIGUSR1 prints what came so far to standard error, SIGUSR2
+    /// Show the profile as it grows, with rates and keys; what the command writes to the terminal is
+    /// shown afterwards, and it reads nothing from there. SIGUSR1 prints what came so far to standard error, SIGUSR2
     /// starts the counts afresh and reads the parameters again, also where there is no terminal
     #[arg(long)]
     pub(crate) live: bool,

@@ -43,6 +43,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         fixes: arguments.fixes,
         recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
         watch,
+        collect: live.as_ref().and_then(Live::collect),
     };
     let recorded = record(&config, |notice| {
         let said = words(&notice, serves);

@@ -32,6 +32,7 @@ pub(crate) const TEST: &[Needed] = &[
     needed("x11perf", "x11-apps"),
     needed("xdpyinfo", "x11-utils"),
     needed("xset", "x11-xserver-utils"),
+    needed("tmux", "tmux"),
     needed("xdotool", "xdotool"),
     needed("xauth", "xauth"),
     needed("Xvnc", "tigervnc-standalone-server"),

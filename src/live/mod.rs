@@ -1,6 +1,12 @@
 //! `record --live`: the profile of the recording while it goes on, in the terminal and on the
 //! paper's two signals. It has a thread of its own, which the recording never waits for.
 
+mod keys;
+mod rates;
+mod said;
+mod screen;
+
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +15,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use x11prof_analyzer::LiveProfile;
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
@@ -18,8 +25,11 @@ use x11prof_views as views;
 
 use crate::error::CommandError;
 use crate::input;
-use crate::live_screen::Screen;
 use crate::say::say_all;
+use keys::{Key, Keys};
+use rates::{Order, Rates};
+use said::Said;
+use screen::{Screen, Shown};
 
 /// How often the screen is drawn.
 const REFRESH: Duration = Duration::from_millis(250);
@@ -28,10 +38,12 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The running view.
 pub(crate) struct Live {
-    thread: JoinHandle<()>,
+    thread: JoinHandle<Option<Said>>,
     notices: Sender<String>,
     /// The recording has ended.
     over: Arc<AtomicBool>,
+    /// What the recorded program says, where the screen is the view's.
+    said: Option<Said>,
 }
 
 impl Live {
@@ -54,6 +66,13 @@ impl Live {
         let (watch, watched) = watch();
         let (notices, told) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
+        let said = match io::stderr().is_terminal() {
+            true => {
+                let said = Said::new();
+                Some(said.map_err(|error| CommandError::failed(format_args!("memory: {error}")))?)
+            }
+            false => None,
+        };
         let view = View {
             watched,
             told,
@@ -66,6 +85,7 @@ impl Live {
                 server: None,
             },
             trace: trace.to_owned(),
+            said: said.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("x11prof-live".to_owned())
@@ -75,6 +95,7 @@ impl Live {
             thread,
             notices,
             over,
+            said,
         };
         Ok((live, watch))
     }
@@ -85,11 +106,21 @@ impl Live {
         let _ = self.notices.send(notice);
     }
 
+    /// What takes the recorded program's words while the view has the screen.
+    pub(crate) fn collect(&self) -> Option<Arc<File>> {
+        self.said.as_ref().map(Said::file)
+    }
+
     /// Waits for the end of the view, which comes once the watch is dropped, or once nothing comes any
     /// more: a recorder whose disk hangs keeps its watch.
     pub(crate) fn finish(self) {
         self.over.store(true, Ordering::Relaxed);
-        let _ = self.thread.join();
+        // It gives back what it knows of the program's words.
+        let said = self.thread.join().unwrap_or(self.said);
+        if let Some(said) = said {
+            // The terminal may have gone.
+            let _ = said.print(&mut io::stderr().lock());
+        }
     }
 }
 
@@ -118,20 +149,24 @@ struct View {
     afresh: Arc<AtomicBool>,
     prices: Prices,
     trace: PathBuf,
+    said: Option<Said>,
 }
 
 impl View {
-    fn run(mut self) {
+    fn run(mut self) -> Option<Said> {
         let Some((mut profile, first)) = self.begin() else {
-            return;
+            return self.said;
         };
         first.into_iter().for_each(|record| profile.feed(record));
-        let mut screen = if io::stderr().is_terminal() {
-            Screen::open().ok()
-        } else {
-            None
+        let mut screen = match &self.said {
+            Some(_) => Screen::open().ok(),
+            None => None,
         };
-        let mut drawn: Option<Instant> = None;
+        // Without a keyboard the view only shows.
+        let mut keys = screen.as_ref().and_then(|_| Keys::open().ok());
+        let (mut rates, mut order) = (Rates::default(), Order::default());
+        let began = Instant::now();
+        let (mut drawn, mut looked): (Option<Instant>, Option<Instant>) = (None, None);
         loop {
             match self.watched.next(PATIENCE) {
                 Sight::Record(record) => profile.feed(record),
@@ -141,18 +176,42 @@ impl View {
             }
             self.notices(screen.as_mut());
             self.signals(&mut profile, screen.as_mut());
+            if looked.is_none_or(|looked| looked.elapsed() >= PATIENCE) {
+                looked = Some(Instant::now());
+                if let Some(said) = &mut self.said {
+                    said.bound();
+                }
+                for key in keys.iter_mut().flat_map(Keys::typed) {
+                    match key {
+                        Key::Sort(by) => (order, drawn) = (by, None),
+                        // The recorder ends the program, then itself.
+                        Key::Quit => {
+                            let _ = kill_process(getpid(), Signal::TERM);
+                        }
+                    }
+                }
+            }
             if let Some(screen) = &mut screen
                 && drawn.is_none_or(|drawn| drawn.elapsed() >= REFRESH)
             {
                 let report = profile.report(&self.trace.to_string_lossy(), &Network::NONE, false);
-                screen.draw(&report, self.watched.missed());
+                screen.draw(&Shown {
+                    rows: rates.rows(&report, began.elapsed(), order),
+                    report: &report,
+                    order,
+                    missed: self.watched.missed(),
+                    output: self.said.as_ref().and_then(Said::last_line),
+                    keys: keys.is_some(),
+                });
                 drawn = Some(Instant::now());
             }
         }
+        drop(keys);
         if let Some(screen) = screen {
             screen.close();
         }
         self.notices(None);
+        self.said
     }
 
     /// Waits until the server is known, and with it the prices.
