@@ -77,3 +77,34 @@ fn what_has_no_price_is_said() {
     let price = Place::new().run(["params", "price", "sun4-ipc", "RENDER:Composite", "100"]);
     price.failed_with_one_line(1);
 }
+
+/// The paper's Table 1, and what a request costs that was not in it.
+#[test]
+fn a_table_of_requests_sizes_and_servers() {
+    let place = Place::new();
+    let machines = "params table sun4-ipc decstation-3100 hp9000-350";
+    let text = place.ok(machines.split(' '));
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name));
+    let words: Vec<&str> = row("PutImage").expect("a row").split_whitespace().collect();
+    assert_eq!(words, ["PutImage", "100", "0.2900", "0.8400", "1.46"]);
+    let all = "params table sun4-ipc xvfb-24 xvfb-8 xephyr xvnc xorg-dummy --request PolyLine \
+               --request RENDER:Composite";
+    let wide = place.ok(all.split_whitespace());
+    for text in [&text, &wide] {
+        let fits = text.lines().all(|line| line.chars().count() <= 80);
+        assert!(fits, "{text}");
+    }
+    assert!(
+        wide.contains("xorg-dummy") && wide.contains("no price"),
+        "{wide}"
+    );
+    let words: Vec<&str> = machines.split(' ').collect();
+    let json = place.json([&words[..], &["--format", "json"]].concat());
+    assert_eq!(json["requests"][0]["servers"][0]["ms"], 0.29);
+    let csv = place.ok([&words[..], &["--format", "csv"]].concat());
+    assert_eq!(csv.lines().count(), 1 + 17 * 3, "{csv}");
+    let wrong = place.run("params table sun4-ipc --request PolyLin".split(' '));
+    assert!(wrong.failed_with_one_line(2).contains("PolyLine"));
+    let none = place.run("params table sun4-ipc --request RENDER:Composite".split(' '));
+    none.failed_with_one_line(1);
+}

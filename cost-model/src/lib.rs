@@ -30,6 +30,7 @@ mod substitute;
 mod substitutions;
 mod table;
 mod transport;
+mod typical;
 mod validation;
 mod writing;
 
@@ -55,3 +56,4 @@ pub use review::{review, review_method};
 pub use substitutions::{SubstitutionError, Substitutions};
 pub use table::CostTable;
 pub use transport::TransportPrices;
+pub use typical::{PriceTable, PricedRequest, ServerPrice};

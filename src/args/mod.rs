@@ -217,6 +217,22 @@ pub(crate) enum Params {
         #[arg(long, value_name = "N", default_value_t = 20)]
         top: usize,
     },
+    /// Show what typical requests cost several servers, as the Xprof paper's Table 1 does
+    Table {
+        /// Files, or names from `params list`
+        #[arg(value_name = "P", required = true, value_parser = ParametersParser, hide_possible_values = true)]
+        params: Vec<String>,
+        /// This request instead of the paper's, with attributes where others than the usual are meant:
+        /// 'PolyLine linewidth=10 gxmode=GXxor' (may be repeated)
+        #[arg(long, value_name = "NAME")]
+        request: Vec<String>,
+        /// The form of the result
+        #[arg(long, value_enum, default_value = "text")]
+        format: TableFormat,
+        /// Write the result to FILE instead of standard output
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Turn a description in Xprof's own language into a parameter file
     Import {
         /// The description

@@ -14,6 +14,7 @@ pub(crate) mod measure;
 pub(crate) mod needed;
 pub(crate) mod params;
 mod partial;
+mod price_table;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod report;

@@ -10,6 +10,7 @@ use x11prof_cost_model::{
 use x11prof_session::{Operation, Value};
 use x11prof_xmeasure::this_machine;
 
+use super::price_table;
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
@@ -27,6 +28,12 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
         }
         Params::Check { params } => check(params),
         Params::Diff { first, second, top } => diff(first, second, *top),
+        Params::Table {
+            params,
+            request,
+            format,
+            output,
+        } => price_table::run(params, request, *format, output.as_ref()),
         Params::Import { file, output } => import(file, output.as_deref()),
         Params::Export { params, output } => {
             refuse_input(output.as_deref(), [Path::new(params)])?;
@@ -152,7 +159,11 @@ fn import(file: &Path, output: Option<&Path>) -> Outcome {
 }
 
 /// The operation that `PolyLine gxmode=GXcopy linewidth=0` names.
-fn operation(request: &str, op_size: f64, items: usize) -> Result<Operation, CommandError> {
+pub(super) fn operation(
+    request: &str,
+    op_size: f64,
+    items: usize,
+) -> Result<Operation, CommandError> {
     if !(0.0..=1e12).contains(&op_size) {
         return Err(CommandError::usage("OPSIZE is a number from 0 to 1e12"));
     }

@@ -18,6 +18,7 @@ mod page;
 #[cfg(test)]
 mod paper_tests;
 mod plain;
+pub mod prices;
 pub mod profile;
 pub mod resources;
 pub mod roundtrips;

@@ -1,0 +1,255 @@
+//! What typical requests cost several servers: the Xprof paper's Table 1, and the like for any request.
+
+use serde::Serialize;
+use x11prof_session::{Attributes, Operation, Value};
+
+use crate::price::{Basis, Doubt};
+use crate::{Clock, CostTable, ServerParameters, Substitutions};
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+/// Sizes of a request that the paper does not have: the extremes, and some between.
+const SIZES: usize = 4;
+
+/// The paper's requests with what GCs have where the program sets nothing, and their op-sizes: areas of squares
+/// of 10, 100 and 300, lengths, numbers of characters.
+const TABLE_1: [(&str, &[(&str, &str)], &[f64]); 6] = [
+    (
+        "PutImage",
+        &[("format", "ZPixmap"), ("gxmode", "GXcopy")],
+        &[100.0, 10_000.0, 90_000.0],
+    ),
+    (
+        "PolyLine",
+        &[
+            ("fillstyle", "FillSolid"),
+            ("gxmode", "GXcopy"),
+            ("linestyle", "LineSolid"),
+            ("linewidth", "0"),
+        ],
+        &[10.0, 100.0, 300.0],
+    ),
+    (
+        "PolyText8",
+        &[
+            ("fillstyle", "FillSolid"),
+            ("fontname", "6x13"),
+            ("gxmode", "GXcopy"),
+        ],
+        &[8.0, 32.0],
+    ),
+    ("ClearArea", &[], &[100.0, 10_000.0, 90_000.0]),
+    (
+        "CopyArea",
+        &[("gxmode", "GXcopy")],
+        &[100.0, 10_000.0, 90_000.0],
+    ),
+    (
+        "PolyFillRectangle",
+        &[("fillstyle", "FillSolid"), ("gxmode", "GXcopy")],
+        &[100.0, 10_000.0, 90_000.0],
+    ),
+];
+
+/// Prices of requests on servers side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PriceTable {
+    /// The version of this layout: 1.
+    pub format: u32,
+    /// The servers' names.
+    pub servers: Vec<String>,
+    /// The requests, each at each size.
+    pub requests: Vec<PricedRequest>,
+}
+
+/// A request of one item at an op-size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PricedRequest {
+    /// Its name.
+    pub request: String,
+    /// The attributes that were asked for; a server's own stand in for the others.
+    pub attributes: String,
+    /// The op-size.
+    pub size: f64,
+    /// What it costs each server, in their order; null where that has no price for it.
+    pub servers: Vec<Option<ServerPrice>>,
+}
+
+/// What a request costs a server.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ServerPrice {
+    /// Milliseconds.
+    pub ms: f64,
+    /// At least, by the calibration's spread.
+    pub low_ms: f64,
+    /// At most.
+    pub high_ms: f64,
+    /// The clock it was measured on.
+    pub clock: Option<Clock>,
+    /// Another value stands in for an attribute that was asked for.
+    pub substituted: bool,
+    /// The op-size is beyond those that were measured.
+    pub extrapolated: bool,
+}
+
+impl PriceTable {
+    /// Of these requests on these servers; of the paper's where none is named. Each request has only its name, or
+    /// its attributes as well.
+    pub fn new(servers: &[ServerParameters], wanted: &[Operation]) -> PriceTable {
+        let rows: Vec<(Operation, Vec<f64>)> = match wanted {
+            [] => TABLE_1.iter().map(typical).collect(),
+            some => some.iter().map(|one| of(one, servers)).collect(),
+        };
+        let rules = Substitutions::default();
+        let mut tables: Vec<CostTable> = servers
+            .iter()
+            .map(|one| CostTable::new(one, &rules))
+            .collect();
+        let mut requests = Vec::new();
+        for (operation, sizes) in rows {
+            for size in sizes {
+                let prices = tables.iter_mut().zip(servers);
+                let prices = prices.map(|(table, server)| price(table, server, &operation, size));
+                requests.push(PricedRequest {
+                    request: operation.request.to_string(),
+                    attributes: operation.attributes.to_string(),
+                    size,
+                    servers: prices.collect(),
+                });
+            }
+        }
+        PriceTable {
+            format: FORMAT,
+            servers: servers.iter().map(|one| one.server.name.clone()).collect(),
+            requests,
+        }
+    }
+}
+
+fn typical(of: &(&'static str, &[(&'static str, &str)], &[f64])) -> (Operation, Vec<f64>) {
+    let mut operation = Operation::new(of.0.into());
+    for (name, value) in of.1 {
+        operation
+            .attributes
+            .set((*name).into(), Value::parse(value));
+    }
+    (operation, of.2.to_vec())
+}
+
+/// A request that was asked for with its sizes: the paper's, or those that the first server was measured with.
+fn of(wanted: &Operation, servers: &[ServerParameters]) -> (Operation, Vec<f64>) {
+    let name = wanted.request.as_str();
+    let bare = wanted.attributes == Attributes::new();
+    let paper = TABLE_1.iter().find(|one| one.0 == name).map(typical);
+    if let Some((operation, sizes)) = paper {
+        let operation = if bare { operation } else { wanted.clone() };
+        return (operation, sizes);
+    }
+    let mut entries = servers.iter().flat_map(|one| &one.requests);
+    let Some(entry) = entries.find(|entry| entry.name == name) else {
+        return (wanted.clone(), Vec::new());
+    };
+    let mut operation = wanted.clone();
+    if bare {
+        operation.attributes = entry.attribute_set();
+    }
+    let sizes: Vec<f64> = entry.points.iter().map(|point| point.size).collect();
+    let last = sizes.len().saturating_sub(1);
+    let few = SIZES.min(sizes.len());
+    let at = |number: usize| {
+        sizes
+            .get(number * last / few.saturating_sub(1).max(1))
+            .copied()
+    };
+    (operation, (0..few).filter_map(at).collect())
+}
+
+fn price(
+    table: &mut CostTable,
+    server: &ServerParameters,
+    operation: &Operation,
+    size: f64,
+) -> Option<ServerPrice> {
+    let mut operation = operation.clone();
+    operation.items = vec![size];
+    operation.op_size = size;
+    // Each server at its own depth, where nobody asks for one.
+    let has_depth = operation.attributes.to_string().contains("depth=");
+    if let Some(depth) = server.server.depth.filter(|_| !has_depth) {
+        let depth = Value::parse(&depth.to_string());
+        operation.attributes.set("depth".into(), depth);
+    }
+    let price = table.price(&operation);
+    let cost = price.server;
+    let doubts = &price.doubts;
+    (price.basis != Basis::Unpriced).then(|| ServerPrice {
+        ms: cost.time.as_ms(),
+        low_ms: cost.low.as_ms(),
+        high_ms: cost.high.as_ms(),
+        clock: price.clock,
+        substituted: doubts
+            .iter()
+            .any(|doubt| matches!(doubt, Doubt::Substituted { from: Some(_), .. })),
+        extrapolated: doubts
+            .iter()
+            .any(|doubt| matches!(doubt, Doubt::Extrapolated { .. })),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_session::Operation;
+
+    use super::PriceTable;
+    use crate::{ServerParameters, built_in};
+
+    fn servers(names: &[&str]) -> Vec<ServerParameters> {
+        let named = |name: &&str| {
+            let file = built_in().iter().find(|file| file.name == *name);
+            file.unwrap().parameters().unwrap()
+        };
+        names.iter().map(named).collect()
+    }
+
+    /// The paper's Table 1, as its files have it.
+    #[test]
+    fn the_papers_table() {
+        let table = PriceTable::new(
+            &servers(&["sun4-ipc", "decstation-3100", "hp9000-350"]),
+            &[],
+        );
+        assert_eq!(table.requests.len(), 17);
+        let of = |request: &str, size: f64| -> Vec<String> {
+            let all = &mut table.requests.iter();
+            let row = all.find(|row| row.request == request && row.size == size);
+            let prices = row.unwrap().servers.iter();
+            prices
+                .map(|price| {
+                    let price = price.unwrap();
+                    assert!(
+                        !price.substituted && !price.extrapolated,
+                        "{request} {size}"
+                    );
+                    format!("{:.2}", price.ms)
+                })
+                .collect()
+        };
+        assert_eq!(of("PutImage", 10_000.0), ["10.50", "11.39", "51.23"]);
+        assert_eq!(of("PolyText8", 32.0), ["1.07", "1.13", "6.71"]);
+        assert_eq!(of("CopyArea", 100.0), ["0.31", "0.38", "6.55"]);
+        assert_eq!(of("PolyFillRectangle", 90_000.0), ["9.58", "9.01", "2.84"]);
+    }
+
+    #[test]
+    fn any_request_has_the_sizes_that_were_measured() {
+        let wanted = [Operation::new("RENDER:Composite".into())];
+        let table = PriceTable::new(&servers(&["xvfb-24", "sun4-ipc"]), &wanted);
+        assert!((2..=4).contains(&table.requests.len()), "{table:?}");
+        for row in &table.requests {
+            let [xvfb, sun] = row.servers.as_slice() else {
+                panic!("{row:?}")
+            };
+            assert!(xvfb.is_some_and(|price| price.ms > 0.0) && sun.is_none());
+        }
+    }
+}

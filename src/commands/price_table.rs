@@ -1,0 +1,56 @@
+//! `x11prof params table`: what requests cost several servers, side by side.
+
+use std::path::{Path, PathBuf};
+
+use x11prof_cost_model::PriceTable;
+use x11prof_session::Operation;
+use x11prof_views::prices as views;
+
+use super::params::operation;
+use crate::args::TableFormat;
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::names;
+use crate::output::{emit_json, emit_text, page, refuse_input};
+
+/// Prices the requests named `wanted`, or the paper's, on the servers of `params`.
+pub(crate) fn run(
+    params: &[String],
+    wanted: &[String],
+    format: TableFormat,
+    to: Option<&PathBuf>,
+) -> Outcome {
+    let to = to.map(PathBuf::as_path);
+    refuse_input(to, params.iter().map(Path::new))?;
+    let wanted: Vec<Operation> = wanted
+        .iter()
+        .map(|request| operation(request, 0.0, 1))
+        .collect::<Result<_, _>>()?;
+    for one in &wanted {
+        if let Some(meant) = names::misspelt(one.request.as_str()) {
+            return Err(CommandError::usage(format_args!(
+                "no request has the name {:?}; did you mean {meant:?}?",
+                one.request.as_str()
+            )));
+        }
+    }
+    let servers: Vec<_> = params
+        .iter()
+        .map(|name| input::parameters(name))
+        .collect::<Result<_, _>>()?;
+    let table = PriceTable::new(&servers, &wanted);
+    for one in &wanted {
+        let name = one.request.as_str();
+        if !table.requests.iter().any(|row| row.request == name) {
+            return Err(CommandError::failed(format_args!(
+                "{}: none of these has a price for {name}",
+                params.join(", ")
+            )));
+        }
+    }
+    match format {
+        TableFormat::Text => emit_text(to, &views::text(&table, &page(to, true, None))),
+        TableFormat::Json => emit_json(to, &table),
+        TableFormat::Csv => emit_text(to, &views::csv(&table)),
+    }
+}

@@ -1,0 +1,156 @@
+//! What requests cost several servers, as the paper's Table 1: text and CSV.
+
+use serde::Serialize;
+use x11prof_cost_model::{PriceTable, PricedRequest, ServerPrice};
+
+use crate::csv_tables;
+use crate::page::{Page, Style, name};
+use crate::plain::plain;
+use crate::table::Table;
+
+/// A server's column is at most this wide.
+const COLUMN: usize = 15;
+/// A request's name is at most this wide where there are several pieces.
+const NAME: usize = 24;
+/// The column of sizes, with the gaps beside it.
+const SIZE: usize = 2 + 7;
+
+/// The table for people, in as many pieces as the page needs.
+pub fn text(table: &PriceTable, page: &Page) -> String {
+    let widest = table.servers.iter().map(|name| name.chars().count());
+    let column = widest.max().unwrap_or(COLUMN).clamp(9, COLUMN) + 2;
+    let names = table.requests.iter().map(|row| row.request.chars().count());
+    let first = names.max().unwrap_or(NAME).min(NAME) + SIZE;
+    let each = (page.columns().saturating_sub(first) / column).max(1);
+    let all: Vec<usize> = (0..table.servers.len()).collect();
+    let mut text = String::new();
+    for servers in all.chunks(each) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&piece(table, servers).on(page));
+    }
+    let prices = || table.requests.iter().flat_map(|row| row.servers.iter());
+    let mut legend =
+        "Milliseconds for one item of that op-size: an area, a length, characters.".to_owned();
+    if prices().flatten().any(|price| price.substituted) {
+        legend.push_str(" * another attribute's price stands in.");
+    }
+    if prices().flatten().any(|price| price.extrapolated) {
+        legend.push_str(" ~ beyond what was measured.");
+    }
+    if prices().any(Option::is_none) {
+        legend.push_str(" - no price.");
+    }
+    for line in page.wrap(&legend, 0).lines() {
+        text.push_str(&page.paint(Style::Faint, line));
+        text.push('\n');
+    }
+    for line in attributes(table) {
+        let lines = page.wrap(&line, 2);
+        let painted = lines
+            .lines()
+            .map(|line| page.paint(Style::Faint, line) + "\n");
+        text.extend(painted);
+    }
+    text
+}
+
+fn piece(table: &PriceTable, servers: &[usize]) -> Table {
+    let mut rows = Table::new(["Request", "Size"]);
+    rows.headings(servers.iter().map(|at| name(&table.servers[*at], COLUMN)));
+    let mut last = "";
+    for row in &table.requests {
+        // As in the paper, a request is named once.
+        let request = if row.request == last {
+            ""
+        } else {
+            &row.request
+        };
+        last = &row.request;
+        let cells = servers
+            .iter()
+            .map(|at| cell(row.servers.get(*at).copied().flatten()));
+        let head = [request.to_owned(), row.size.to_string()];
+        rows.row(head.into_iter().chain(cells));
+    }
+    rows
+}
+
+fn cell(price: Option<ServerPrice>) -> String {
+    let Some(price) = price else {
+        return "-".to_owned();
+    };
+    let mark = match (price.substituted, price.extrapolated) {
+        (true, _) => "*",
+        (false, true) => "~",
+        (false, false) => "",
+    };
+    format!("{mark}{}", milliseconds(price.ms))
+}
+
+/// Three digits, as far as they are needed: prices are from nanoseconds to seconds.
+fn milliseconds(ms: f64) -> String {
+    match ms {
+        ms if ms >= 100.0 => format!("{ms:.0}"),
+        ms if ms >= 10.0 => format!("{ms:.1}"),
+        ms if ms >= 1.0 => format!("{ms:.2}"),
+        ms if ms >= 0.01 => format!("{ms:.4}"),
+        ms if ms > 0.0 => format!("{ms:.6}"),
+        _ => "0".to_owned(),
+    }
+}
+
+/// The attributes of each request, in a line.
+fn attributes(table: &PriceTable) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for row in table
+        .requests
+        .iter()
+        .filter(|row| !row.attributes.is_empty())
+    {
+        let line = format!("{}: {}", plain(&row.request), plain(&row.attributes));
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    request: &'a str,
+    attributes: &'a str,
+    size: f64,
+    server: &'a str,
+    ms: Option<f64>,
+    low_ms: Option<f64>,
+    high_ms: Option<f64>,
+    substituted: Option<bool>,
+    extrapolated: Option<bool>,
+}
+
+/// A line for each request, size and server.
+pub fn csv(table: &PriceTable) -> String {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    for row in &table.requests {
+        for (server, price) in table.servers.iter().zip(&row.servers) {
+            csv_tables::row(&mut out, &line(row, server, price.as_ref()));
+        }
+    }
+    csv_tables::text(out)
+}
+
+fn line<'a>(row: &'a PricedRequest, server: &'a str, price: Option<&ServerPrice>) -> Line<'a> {
+    Line {
+        request: &row.request,
+        attributes: &row.attributes,
+        size: row.size,
+        server,
+        ms: price.map(|price| price.ms),
+        low_ms: price.map(|price| price.low_ms),
+        high_ms: price.map(|price| price.high_ms),
+        substituted: price.map(|price| price.substituted),
+        extrapolated: price.map(|price| price.extrapolated),
+    }
+}
