@@ -10,8 +10,9 @@ use super::keys::KeyCodes;
 use super::secrets::Secrets;
 use super::well_known::{is_atom, is_font};
 
-/// The type of properties that are lists of atoms (protocol, "Predefined Atoms").
-const ATOM: u32 = 4;
+/// Types of properties that are numbers of things: ATOM, BITMAP, COLORMAP, CURSOR, DRAWABLE, FONT, PIXMAP, VISUALID,
+/// WINDOW (protocol, "Predefined Atoms"). What is asked next is asked by them.
+const NUMBERS: [u32; 9] = [4, 5, 7, 8, 17, 18, 20, 32, 33];
 
 /// What replaces what requests and their answers say.
 #[derive(Debug)]
@@ -101,7 +102,7 @@ impl Replacements {
         }
     }
 
-    /// The value of a property: text becomes letters, lists of atoms stay, all else goes.
+    /// The value of a property: text becomes letters, numbers of things stay, all else goes.
     pub(super) fn property(
         &mut self,
         kind: Option<u32>,
@@ -115,7 +116,7 @@ impl Replacements {
                 self.secrets.words(text);
                 padding.fill(0);
             }
-            (Some(32), Some(ATOM)) => {}
+            (Some(32), Some(kind)) if NUMBERS.contains(&kind) => {}
             _ => self.secrets.blank(value),
         }
     }

@@ -122,7 +122,7 @@ fn events(order: ByteOrder) -> Vec<u8> {
         wire.put(&[35, INPUT]).u16(1).u32(12).u16(kind).u16(2);
         wire.u32(2000 + u32::from(kind))
             .u32(39)
-            .put(&[0; 40])
+            .put(&[0; 36])
             .u32(0);
         wire.put(&[7; 20]);
     }
