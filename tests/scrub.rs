@@ -137,9 +137,9 @@ fn figures(place: &Place, trace: &Path, words: &[&str]) -> Value {
             Value::String(text) => text.clear(),
             Value::Array(values) => values.iter_mut().for_each(without_names),
             Value::Object(members) => {
-                // A copy says that it is one, and has no arguments. Each press of a key is a landmark by itself,
-                // for the key is not told; `groups` has them all as one.
-                for member in ["records", "command", "landmarks"] {
+                // A copy says that it is one, and has no arguments. Each press of a key is a landmark and a place by
+                // itself, for the key is not told; `groups` has them all as one.
+                for member in ["records", "command", "landmarks", "places"] {
                     members.remove(member);
                 }
                 members.values_mut().for_each(without_names);

@@ -106,8 +106,10 @@ impl Held {
 
     /// The latest record is a block whose bytes cannot be told apart.
     pub(super) fn lost(&mut self, stream: Stream) {
+        let latest = self.first + (self.records.len() as u64).saturating_sub(1);
         if let Some(progress) = self.streams.get_mut(&stream) {
-            progress.records.pop_back();
+            // One without bytes is not among them.
+            progress.records.pop_back_if(|number| *number == latest);
         }
         self.end(stream);
         if let Some(waiting) = self.records.back_mut() {
@@ -141,6 +143,13 @@ impl Held {
                 break;
             };
             self.cut((block.connection, block.direction));
+            // It is now; and if its stream were lost count of, nothing of it could stay.
+            if let Some(waiting) = self.records.front_mut()
+                && !waiting.is_done
+            {
+                waiting.bytes.fill(0);
+                waiting.is_done = true;
+            }
         }
         if !self.records.front()?.is_done {
             return None;
