@@ -5,30 +5,10 @@ use std::collections::HashMap;
 use x11prof_session::{ResourceChange, Session};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::Entry;
+use super::entry::{Counted, Entry, Of};
 
 /// A count is written no more often than this, in nanoseconds: no screen is finer where it shows much.
 const GRAIN: u64 = 1_000_000;
-
-/// What is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::export) enum Counted {
-    /// Runs of the server so far.
-    Wakeups,
-    /// Something of a client.
-    Client(ConnectionId, Of),
-}
-
-/// What is counted of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::export) enum Of {
-    /// Bytes to the server so far.
-    Sent,
-    /// Bytes from the server so far.
-    Received,
-    /// Resources that it holds.
-    Resources,
-}
 
 #[derive(Debug, Default)]
 struct Count {

@@ -2,6 +2,7 @@
 //! what led to what. Perfetto's and Firefox's exports write this, each in its own way.
 
 mod counts;
+mod entry;
 mod lanes;
 
 use std::collections::{HashMap, VecDeque, hash_map};
@@ -11,59 +12,11 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use counts::Counts;
-pub(super) use counts::{Counted, Of};
+pub(super) use entry::{Asked, Counted, Entry, Of};
 pub(super) use lanes::Lanes;
 
 /// Requests of a client that may wait for their replies; of more, the oldest count as never answered.
 const WAITING_LIMIT: usize = 1 << 14;
-
-/// Something in the timeline.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Entry {
-    /// A client is known from now on.
-    Client(ConnectionId, String),
-    /// A request without a reply, or one whose reply never came.
-    Request(Asked, ConnectionId),
-    /// A request and its answer.
-    RoundTrip {
-        client: ConnectionId,
-        asked: Asked,
-        /// Which of those that the client waited for at the same time, from 0.
-        lane: usize,
-        /// When the answer had been read.
-        answered: Timestamp,
-        /// Bytes of the answer.
-        received: u64,
-        /// The error, where it is one.
-        error: Option<Symbol>,
-    },
-    /// An event, or an error that answers a request without a reply.
-    Event {
-        client: ConnectionId,
-        at: Timestamp,
-        name: Symbol,
-        bytes: u64,
-        /// Its number, where the client sent a request after it and before the next one.
-        led_to: Option<u64>,
-    },
-    /// The server ran.
-    Run(Timestamp, Timestamp),
-    /// A count has another value.
-    Count(Counted, Timestamp, u64),
-}
-
-/// A request.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Asked {
-    pub(super) at: Timestamp,
-    pub(super) name: Symbol,
-    pub(super) sequence: u64,
-    pub(super) bytes: u64,
-    /// A number of its own.
-    pub(super) number: u64,
-    /// The number of the event that it is the first request after.
-    pub(super) responds_to: Option<u64>,
-}
 
 /// An event of which is not known yet whether a request follows.
 #[derive(Debug)]

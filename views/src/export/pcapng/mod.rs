@@ -1,0 +1,233 @@
+//! A trace as a network capture (pcapng): each connection a TCP conversation with port 6000, where
+//! Wireshark and tshark look for X11.
+//!
+//! The format: IETF draft-ietf-opsawg-pcapng; the packets: RFC 791 (IPv4), RFC 9293 (TCP). What
+//! the recorder left out is filled with zeros, so that lengths and numbers are those of the wire; very
+//! much of it is a hole in the conversation, as where a capture missed packets.
+
+mod file;
+mod segment;
+
+use std::collections::HashMap;
+use std::io;
+
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Part, Record, Timestamp};
+
+use segment::{ACK, FIN, LONGEST_PAYLOAD, PUSH, SYN, Segment};
+
+/// The longest gap that is filled, in bytes: no recorder reads as much at once.
+const LONGEST_FILLED: u64 = 1 << 24;
+/// Zeros that are written in all, in bytes.
+const MOST_FILLED: u64 = 1 << 30;
+/// The port of display :0.
+const SERVER_PORT: u16 = 6000;
+/// Clients' ports, of which there are so many for an address.
+const FIRST_PORT: u16 = 10_000;
+const PORTS: u32 = 1 << 15;
+
+/// Writes records as packets.
+#[derive(Debug, Default)]
+pub struct PcapNg {
+    /// The wall clock where the trace's clock is zero, in nanoseconds.
+    epoch: i128,
+    connections: HashMap<ConnectionId, Conversation>,
+    packet: Vec<u8>,
+    /// Zeros written.
+    filled: u64,
+    /// Bytes that are in holes.
+    holes: u64,
+}
+
+/// Bytes that went each way: to the server, to the client.
+#[derive(Debug, Default, Clone, Copy)]
+struct Conversation {
+    sent: [u64; 2],
+}
+
+impl PcapNg {
+    /// A capture without packets. Writes the head of the file.
+    pub fn new(out: &mut dyn io::Write) -> io::Result<PcapNg> {
+        file::head(out)?;
+        Ok(PcapNg::default())
+    }
+
+    /// Writes what is in the next record of a trace.
+    pub fn record(&mut self, record: &Record, out: &mut dyn io::Write) -> io::Result<()> {
+        match record {
+            Record::Block(block) => self.block(block, out),
+            Record::Control(time, Control::Started(started)) => {
+                self.epoch = i128::from(started.wall_clock_ns) - i128::from(time.as_nanos());
+                Ok(())
+            }
+            Record::Control(time, Control::Opened(opened)) => {
+                self.open(opened.connection, *time, out)
+            }
+            Record::Control(time, Control::Closed { connection, .. }) => {
+                if self.connections.contains_key(connection) {
+                    self.packet(
+                        *connection,
+                        Direction::ToServer,
+                        *time,
+                        FIN | ACK,
+                        None,
+                        out,
+                    )?;
+                    self.connections.remove(connection);
+                }
+                Ok(())
+            }
+            Record::Control(..) | Record::Schedule(_) => Ok(()),
+        }
+    }
+
+    /// The handshake, by which a reader knows who the client is (RFC 9293, section 3.5).
+    fn open(
+        &mut self,
+        connection: ConnectionId,
+        time: Timestamp,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        self.connections.insert(connection, Conversation::default());
+        self.packet(connection, Direction::ToServer, time, SYN, None, out)?;
+        self.packet(connection, Direction::ToClient, time, SYN | ACK, None, out)?;
+        self.packet(connection, Direction::ToServer, time, ACK, None, out)
+    }
+
+    fn block(&mut self, block: &Block, out: &mut dyn io::Write) -> io::Result<()> {
+        if !self.connections.contains_key(&block.connection) {
+            self.open(block.connection, block.time, out)?;
+        }
+        let way = usize::from(block.direction == Direction::ToClient);
+        if let Some(conversation) = self.connections.get_mut(&block.connection) {
+            conversation.sent[way] = block.offset;
+        }
+        let mut payload = Vec::new();
+        for part in block.parts() {
+            if let Part::Left(len) = part
+                && !self.fills(len)
+            {
+                self.data(block, way, &payload, out)?;
+                payload.clear();
+                self.sent(block.connection, way, len);
+                continue;
+            }
+            let mut left = match part {
+                Part::Kept(bytes) => bytes.len() as u64,
+                Part::Left(len) => len,
+            };
+            while left > 0 {
+                let room = LONGEST_PAYLOAD - payload.len();
+                let take = usize::try_from(left).map_or(room, |left| left.min(room));
+                match part {
+                    Part::Kept(bytes) => {
+                        let at = bytes.len() - left as usize;
+                        payload.extend_from_slice(&bytes[at..at + take]);
+                    }
+                    Part::Left(_) => payload.resize(payload.len() + take, 0),
+                }
+                left -= take as u64;
+                if payload.len() == LONGEST_PAYLOAD {
+                    self.data(block, way, &payload, out)?;
+                    payload.clear();
+                }
+            }
+        }
+        self.data(block, way, &payload, out)
+    }
+
+    /// Whether a gap is filled with zeros, of which there are not too many then.
+    fn fills(&mut self, len: u64) -> bool {
+        let fills = len <= LONGEST_FILLED && self.filled.saturating_add(len) <= MOST_FILLED;
+        let counted = if fills {
+            &mut self.filled
+        } else {
+            &mut self.holes
+        };
+        *counted = counted.saturating_add(len);
+        fills
+    }
+
+    /// Bytes that were left out of the trace, and for whose number there are no zeros.
+    pub fn holes(&self) -> u64 {
+        self.holes
+    }
+
+    fn sent(&mut self, connection: ConnectionId, way: usize, len: u64) {
+        if let Some(conversation) = self.connections.get_mut(&connection) {
+            let sent = &mut conversation.sent[way];
+            *sent = sent.wrapping_add(len);
+        }
+    }
+
+    fn data(
+        &mut self,
+        block: &Block,
+        way: usize,
+        payload: &[u8],
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        if payload.is_empty() {
+            return Ok(());
+        }
+        let (connection, direction) = (block.connection, block.direction);
+        self.packet(
+            connection,
+            direction,
+            block.time,
+            PUSH | ACK,
+            Some(payload),
+            out,
+        )?;
+        self.sent(connection, way, payload.len() as u64);
+        Ok(())
+    }
+
+    /// Writes one packet.
+    fn packet(
+        &mut self,
+        connection: ConnectionId,
+        direction: Direction,
+        time: Timestamp,
+        flags: u8,
+        payload: Option<&[u8]>,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let payload = payload.unwrap_or_default();
+        let conversation = self
+            .connections
+            .get(&connection)
+            .copied()
+            .unwrap_or_default();
+        // The client's port and address tell its number; the server has one of each.
+        let port = FIRST_PORT + (connection.0 % PORTS) as u16;
+        let [.., high, low] = (connection.0 / PORTS).to_be_bytes();
+        let client = ([127, high, low, 1], port);
+        let server = ([127, 0, 0, 1], SERVER_PORT);
+        let (from, to, way) = match direction {
+            Direction::ToServer => (client, server, 0),
+            Direction::ToClient => (server, client, 1),
+        };
+        // A SYN takes the number 0; the numbers wrap at 2^32 (RFC 9293, section 3.4).
+        let number = |sent: u64, syn: bool| (sent as u32).wrapping_add(u32::from(!syn));
+        let sequence = number(conversation.sent[way], flags & SYN != 0);
+        let acknowledged = match flags & ACK {
+            0 => 0,
+            _ => number(conversation.sent[1 - way], false),
+        };
+        self.packet.clear();
+        let segment = Segment {
+            from,
+            to,
+            sequence,
+            acknowledged,
+            flags,
+            payload,
+        };
+        segment.encode(&mut self.packet);
+        let nanos = (self.epoch + i128::from(time.as_nanos())).max(0) as u64;
+        file::packet(nanos, &self.packet, out)
+    }
+}
+
+#[cfg(test)]
+mod tests;
