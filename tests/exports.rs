@@ -100,3 +100,27 @@ fn protoc_reads_the_pprof_by_its_published_definition() {
     let unknown = |line: &str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
     assert!(!text.lines().any(unknown), "{text}");
 }
+
+#[test]
+fn timelines_have_every_round_trip() {
+    let place = Place::new();
+    let profile = export(&place, "xterm.mcap", "firefox");
+    let profile: serde_json::Value = serde_json::from_slice(&profile).expect("JSON");
+    let threads = profile["threads"].as_array().expect("threads");
+    let trips = threads
+        .iter()
+        .flat_map(|thread| thread["markers"]["data"].as_array().expect("markers"))
+        .filter(|marker| marker["type"] == "X11RoundTrip");
+    let report = place.json(["report", "--format", "json", "xterm.mcap"]);
+    let replies = report["transport"]["replies"].as_u64().expect("a number");
+    assert_eq!(trips.count() as u64, replies);
+
+    needs("protoc", "protobuf-compiler");
+    export(&place, "xterm.mcap", "perfetto");
+    let trace = std::fs::File::open(place.path("perfetto")).expect("it was written");
+    let mut protoc = Command::new("protoc");
+    let text = Ran::of(protoc.arg("--decode_raw").stdin(trace)).succeeded();
+    // Trace.packet, TracePacket.track_event, TrackEvent.type: the beginning of a slice.
+    let begun = text.lines().filter(|line| *line == "    9: 1").count() as u64;
+    assert!(begun > replies, "{begun} slices, {replies} replies");
+}

@@ -31,6 +31,9 @@ const COMMANDS: &[&[&str]] = &[
     &["dump"],
     &["dump", "--format", "json"],
     &["export", "--to", "pcapng", "-o", "/dev/null"],
+    &["export", "--to", "perfetto", "-o", "/dev/null"],
+    &["export", "--to", "firefox", "-o", "/dev/null"],
+    &["export", "--to", "pprof", "-o", "/dev/null"],
 ];
 
 /// Runs the validation.
