@@ -11,9 +11,16 @@ const FORMAT: u32 = 1;
 /// Sizes of a request that the paper does not have: the extremes, and some between.
 const SIZES: usize = 4;
 
+/// A request, its attributes with their values, its op-sizes.
+type Row = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static [f64],
+);
+
 /// The paper's requests with what GCs have where the program sets nothing, and their op-sizes: areas of squares
 /// of 10, 100 and 300, lengths, numbers of characters.
-const TABLE_1: [(&str, &[(&str, &str)], &[f64]); 6] = [
+const TABLE_1: [Row; 6] = [
     (
         "PutImage",
         &[("format", "ZPixmap"), ("gxmode", "GXcopy")],
