@@ -165,20 +165,15 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         display.scheduling.watch(pid);
     }
     let name = served_name(&claimed, display.link.name());
+    let command = CommandLine {
+        words: &config.command,
+        collect: config.collect.as_deref(),
+    };
     let listening = LocalSet::new();
     let served = listening.block_on(
         &runtime,
         serve::serve(
-            &display,
-            &claimed,
-            &CommandLine {
-                words: &config.command,
-                collect: config.collect.as_deref(),
-            },
-            &name,
-            &authority,
-            heard,
-            &mut on,
+            &display, &claimed, &command, &name, &authority, heard, &mut on,
         ),
     );
     // Nobody is accepted any more.

@@ -10,6 +10,7 @@ mod bench;
 mod calibrate;
 mod demo;
 mod packages;
+mod pictures;
 mod run;
 mod test;
 mod validate;
@@ -35,6 +36,7 @@ usage: cargo xtask TASK
           resources: what programs hold in the server, beside what X-Resource says
   calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, at
           rest, and write the parameter files that come with the program; at most 360 s each
+  pictures  make the pictures in docs/pictures
   test    install what is missing and run every test, unit and end to end
 ";
 
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::demo(),
         Some("bench") => bench::bench(&arguments[1..]),
         Some("calibrate") => calibrate::calibrate(&arguments[1..]),
+        Some("pictures") => pictures::pictures(),
         Some("test") => test::test(&arguments[1..]),
         Some("validate") => validate::validate(&arguments[1..]),
         Some("help" | "--help" | "-h") => {

@@ -182,3 +182,6 @@ pub(crate) fn on_path(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
+
+/// What `pictures` needs.
+pub(crate) const PICTURES: &[Needed] = &[needed("chromium", "chromium")];
