@@ -12,6 +12,7 @@ pub(crate) mod link;
 pub(crate) mod manual;
 pub(crate) mod measure;
 pub(crate) mod needed;
+mod operation;
 pub(crate) mod params;
 mod partial;
 mod price_table;

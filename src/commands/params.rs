@@ -7,9 +7,10 @@ use x11prof_cost_model::{
     Basis, CostTable, Difference, Doubt, Price, ServerParameters, Substitutions, built_in,
     differences, review,
 };
-use x11prof_session::{Operation, Value};
+use x11prof_session::Operation;
 use x11prof_xmeasure::this_machine;
 
+use super::operation::operation;
 use super::price_table;
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
@@ -156,33 +157,6 @@ fn import(file: &Path, output: Option<&Path>) -> Outcome {
     let parameters = ServerParameters::from_description(&text, &name)
         .map_err(|error| CommandError::file(file, error))?;
     emit_text(output, &parameters.to_toml())
-}
-
-/// The operation that `PolyLine gxmode=GXcopy linewidth=0` names.
-pub(super) fn operation(
-    request: &str,
-    op_size: f64,
-    items: usize,
-) -> Result<Operation, CommandError> {
-    if !(0.0..=1e12).contains(&op_size) {
-        return Err(CommandError::usage("OPSIZE is a number from 0 to 1e12"));
-    }
-    let mut words = request.split_whitespace();
-    let name = words
-        .next()
-        .ok_or_else(|| CommandError::usage("the request has no name"))?;
-    let mut operation = Operation::new(name.into());
-    for word in words {
-        let (attribute, value) = word.split_once('=').ok_or_else(|| {
-            CommandError::usage(format_args!("{word}: an attribute is written name=value"))
-        })?;
-        operation
-            .attributes
-            .set(attribute.into(), Value::parse(value));
-    }
-    operation.items = vec![op_size; items];
-    operation.op_size = op_size * items as f64;
-    Ok(operation)
 }
 
 fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Outcome {

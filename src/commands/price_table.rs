@@ -6,7 +6,7 @@ use x11prof_cost_model::PriceTable;
 use x11prof_session::Operation;
 use x11prof_views::prices as views;
 
-use super::params::operation;
+use super::operation::operation;
 use crate::args::TableFormat;
 use crate::error::{CommandError, Outcome};
 use crate::input;
