@@ -138,7 +138,8 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
     let expected = ATOMS as f64 * 2.0 * DELAY.as_secs_f64() * 1e3;
     assert!(saved > 0.7 * expected, "{saved} of {expected} ms");
     let text = place.ok(["diff", "plain.mcap", "--", "tried.mcap"]);
-    assert!(text.contains("the recorder tried answer-atoms"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("the recorder tried answer-atoms"), "{text}");
 }
 
 #[test]

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use x11prof_protocol::ByteOrder;
 
-use super::answers::put_u32;
-use super::requests::from;
+use super::bytes::{from, put_u32};
 use super::secrets::Secrets;
 
 /// Further ids of glyph sets that are followed.

@@ -5,10 +5,13 @@
 //! messages are not known here, only headers stay.
 
 mod answers;
+mod bytes;
 mod control;
+mod events;
 mod glyphs;
 mod held;
 mod keys;
+mod replacements;
 mod requests;
 mod secrets;
 #[cfg(test)]
@@ -19,50 +22,12 @@ use x11prof_protocol::{Malformed, Message};
 use x11prof_trace::{Control, Direction, Record};
 
 use crate::pipeline::{Observation, Pipeline, Seen};
+use bytes::from;
 use glyphs::GlyphIds;
 use held::Held;
 use keys::KeyCodes;
-use requests::{Replacements, from};
+use replacements::Replacements;
 use secrets::Secrets;
-
-/// Extensions whose messages are known here: the bodies of the others go.
-const KNOWN: [&str; 23] = [
-    "BIG-REQUESTS",
-    "Composite",
-    "DAMAGE",
-    "DOUBLE-BUFFER",
-    "DPMS",
-    "DRI2",
-    "DRI3",
-    "GLX",
-    "Generic Event Extension",
-    "MIT-SCREEN-SAVER",
-    "MIT-SHM",
-    "Present",
-    "RANDR",
-    "RENDER",
-    "SHAPE",
-    "SYNC",
-    "XC-MISC",
-    "XFIXES",
-    "XINERAMA",
-    "XInputExtension",
-    "XKEYBOARD",
-    "XTEST",
-    "XVideo",
-];
-
-/// Whether the layout of messages of this name is known.
-fn is_known(name: &str) -> bool {
-    match name.split_once(':') {
-        Some(("Unknown", _)) => false,
-        // A number stands where a request or an event has no name.
-        Some((extension, message)) => {
-            KNOWN.contains(&extension) && !message.starts_with(|first: char| first.is_ascii_digit())
-        }
-        None => true,
-    }
-}
 
 /// Scrubs the records of a trace. Give it each with [`feed`](Scrubber::feed), then take what
 /// [`next`](Scrubber::next) has; [`finish`](Scrubber::finish) comes after the last.

@@ -3,24 +3,10 @@
 use x11prof_protocol::{ByteOrder, Request};
 use x11prof_trace::ConnectionId;
 
-use super::answers::{self, KEY_PRESS, KEY_RELEASE};
-use super::glyphs::GlyphIds;
-use super::is_known;
-use super::keys::KeyCodes;
-use super::secrets::Secrets;
-use super::well_known::{is_atom, is_font};
-
-/// Types of properties that are numbers of things: ATOM, BITMAP, COLORMAP, CURSOR, DRAWABLE, FONT, PIXMAP, VISUALID,
-/// WINDOW (protocol, "Predefined Atoms"). What is asked next is asked by them.
-const NUMBERS: [u32; 9] = [4, 5, 7, 8, 17, 18, 20, 32, 33];
-
-/// What replaces what requests and their answers say.
-#[derive(Debug)]
-pub(super) struct Replacements {
-    pub(super) secrets: Secrets,
-    pub(super) keys: KeyCodes,
-    pub(super) glyphs: GlyphIds,
-}
+use super::bytes::{from, split};
+use super::events::{self, KEY_PRESS, KEY_RELEASE};
+use super::replacements::Replacements;
+use super::well_known::{is_atom, is_font, is_known};
 
 impl Replacements {
     /// Scrubs a request, whose bytes after the header are `body`.
@@ -49,7 +35,7 @@ impl Replacements {
             "SetFontPath" => self.strings(from(body, 4), |_| false),
             "SendEvent" => {
                 if let Some(event) = body.get_mut(8..40) {
-                    answers::core_event(&mut self.keys, client, order, event);
+                    events::core_event(&mut self.keys, client, order, event);
                 }
             }
             "QueryTextExtents" => self.secrets.drawn_wide(from(body, 4)),
@@ -99,65 +85,6 @@ impl Replacements {
                     self.secrets.blank(from(body, keep));
                 }
             }
-        }
-    }
-
-    /// The value of a property: text becomes letters, numbers of things stay, all else goes.
-    pub(super) fn property(
-        &mut self,
-        kind: Option<u32>,
-        format: Option<u8>,
-        count: usize,
-        value: &mut [u8],
-    ) {
-        match (format, kind) {
-            (Some(8), _) => {
-                let (text, padding) = split(value, count);
-                self.secrets.words(text);
-                padding.fill(0);
-            }
-            (Some(32), Some(kind)) if NUMBERS.contains(&kind) => {}
-            _ => self.secrets.blank(value),
-        }
-    }
-
-    /// A name of `len` bytes, and its padding.
-    pub(super) fn name(&mut self, bytes: &mut [u8], len: usize, stays: fn(&[u8]) -> bool) {
-        let (name, padding) = split(bytes, len);
-        if !stays(name) {
-            self.secrets.word(name);
-        }
-        padding.fill(0);
-    }
-
-    /// Strings with a byte before each that tells its length (protocol, LISTofSTR).
-    pub(super) fn strings(&mut self, mut bytes: &mut [u8], stays: fn(&[u8]) -> bool) {
-        while let Some((len, rest)) = std::mem::take(&mut bytes).split_first_mut() {
-            let (name, rest) = split(rest, usize::from(*len));
-            if !stays(name) {
-                self.secrets.word(name);
-            }
-            bytes = rest;
-        }
-    }
-
-    /// The items of PolyText; fonts among them stay.
-    fn text_items(&mut self, bytes: &mut [u8], bytes_per_character: usize) {
-        let mut at = 0;
-        while let Some(&[count, _, ..]) = bytes.get(at..) {
-            // 255 says that a font follows.
-            if count == 255 {
-                at += 5;
-                continue;
-            }
-            let end = at + 2 + usize::from(count) * bytes_per_character;
-            let end = end.min(bytes.len());
-            let text = &mut bytes[at + 2..end];
-            match bytes_per_character {
-                1 => self.secrets.drawn(text),
-                _ => self.secrets.drawn_wide(text),
-            }
-            at = end;
         }
     }
 }
@@ -212,15 +139,4 @@ fn is_of_contexts(request: &str) -> bool {
                 | "GetDrawableAttributes"
                 | "ChangeDrawableAttributes"
         )
-}
-
-/// The bytes from `at` on.
-pub(super) fn from(bytes: &mut [u8], at: usize) -> &mut [u8] {
-    bytes.get_mut(at..).unwrap_or_default()
-}
-
-/// The first `len` bytes, or all that there are, and the rest.
-pub(super) fn split(bytes: &mut [u8], len: usize) -> (&mut [u8], &mut [u8]) {
-    let len = len.min(bytes.len());
-    bytes.split_at_mut(len)
 }

@@ -164,6 +164,45 @@ fn is_one_of(names: &[&str], name: &[u8]) -> bool {
     names.iter().any(|known| known.as_bytes() == name)
 }
 
+/// Extensions whose messages are known here: the bodies of the others go.
+const KNOWN: [&str; 23] = [
+    "BIG-REQUESTS",
+    "Composite",
+    "DAMAGE",
+    "DOUBLE-BUFFER",
+    "DPMS",
+    "DRI2",
+    "DRI3",
+    "GLX",
+    "Generic Event Extension",
+    "MIT-SCREEN-SAVER",
+    "MIT-SHM",
+    "Present",
+    "RANDR",
+    "RENDER",
+    "SHAPE",
+    "SYNC",
+    "XC-MISC",
+    "XFIXES",
+    "XINERAMA",
+    "XInputExtension",
+    "XKEYBOARD",
+    "XTEST",
+    "XVideo",
+];
+
+/// Whether the layout of messages of this name is known.
+pub(super) fn is_known(name: &str) -> bool {
+    match name.split_once(':') {
+        Some(("Unknown", _)) => false,
+        // A number stands where a request or an event has no name.
+        Some((extension, message)) => {
+            KNOWN.contains(&extension) && !message.starts_with(|first: char| first.is_ascii_digit())
+        }
+        None => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{is_atom, is_font};

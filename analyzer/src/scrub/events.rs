@@ -1,0 +1,57 @@
+//! What of each core event goes, as it is delivered or as SendEvent has it.
+
+use x11prof_protocol::ByteOrder;
+use x11prof_trace::ConnectionId;
+
+use super::bytes::from;
+use super::keys::KeyCodes;
+
+/// Codes of events (protocol, appendix "Encoding").
+pub(super) const KEY_PRESS: u8 = 2;
+/// As above.
+pub(super) const KEY_RELEASE: u8 = 3;
+const KEYMAP_NOTIFY: u8 = 11;
+const CLIENT_MESSAGE: u8 = 33;
+pub(super) const LAST_CORE_EVENT: u8 = 34;
+
+/// Scrubs an event of 32 bytes, as delivered or as in SendEvent.
+pub(super) fn core_event(
+    keys: &mut KeyCodes,
+    client: ConnectionId,
+    order: ByteOrder,
+    bytes: &mut [u8],
+) {
+    match bytes.first().map(|code| code & 0x7F) {
+        Some(code @ (KEY_PRESS | KEY_RELEASE)) => {
+            key_event(keys, client, order, code == KEY_PRESS, bytes);
+        }
+        Some(KEYMAP_NOTIFY) => from(bytes, 1).fill(0),
+        // Data of numbers stays: it is what window managers and programs agree by.
+        Some(CLIENT_MESSAGE) if bytes.get(1) != Some(&32) => from(bytes, 12).fill(0),
+        Some(4..=LAST_CORE_EVENT) => {}
+        _ => from(bytes, 4).fill(0),
+    }
+}
+
+/// Scrubs a key event.
+pub(super) fn key_event(
+    keys: &mut KeyCodes,
+    client: ConnectionId,
+    order: ByteOrder,
+    is_press: bool,
+    bytes: &mut [u8],
+) {
+    let time = order.u32(bytes, 4);
+    if let Some(key) = bytes.get_mut(1) {
+        *key = keys.code(client, u32::from(*key), is_press, time);
+    }
+    // Buttons stay, modifiers and the keyboard's group go.
+    let (low, high) = match order {
+        ByteOrder::Little => (28, 29),
+        ByteOrder::Big => (29, 28),
+    };
+    if let Some(state) = bytes.get_mut(..30) {
+        state[low] = 0;
+        state[high] &= 0x1F;
+    }
+}
