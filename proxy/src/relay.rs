@@ -71,7 +71,9 @@ pub(crate) struct Ended {
 
 impl Relay<'_> {
     /// Relays until the connection has ended. `at_end` is called as soon as the client's end
-    /// is seen, while its process can still be asked for its CPU time.
+    /// is seen, while its process can still be asked for its CPU time. Both sockets stay open: the
+    /// server must not hear of the end before the trace does, or what it says of it to others
+    /// (DestroyNotify) is recorded first.
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
         // A request is answered: what comes next comes from the server, mostly.
         let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
@@ -95,11 +97,10 @@ impl Relay<'_> {
                 any = true;
                 first.get_or_insert(end);
                 way.over = true;
-                way.to.shut_down_writing();
                 if all {
                     ways.iter_mut().for_each(|way| way.over = true);
-                    self.client.shut_down();
-                    self.server.shut_down();
+                } else {
+                    way.to.shut_down_writing();
                 }
                 let [_, requests] = &ways;
                 if requests.over

@@ -112,8 +112,6 @@ impl FixedRelay<'_> {
                 over[way] = true;
                 if ended.all {
                     *over = [true, true];
-                    self.relay.client.shut_down();
-                    self.relay.server.shut_down();
                 }
             };
             let mut any = false;
@@ -179,9 +177,10 @@ impl<'a> Run<'a> {
             received => received.map_err(|error| Ended::broken(sender, error))?,
         };
         if len == 0 {
-            self.finish(way);
+            let all = from.is_hung_up();
+            self.finish(way, all);
             return Err(Ended {
-                all: from.is_hung_up(),
+                all,
                 end: End {
                     by: sender,
                     error: None,
@@ -230,8 +229,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A sender says nothing more: what was held back goes, and the receiver is told.
-    fn finish(&mut self, way: usize) {
+    /// A sender says nothing more: what was held back goes, and the receiver is told; not yet where
+    /// `all` is over, as in [`Relay::run`].
+    fn finish(&mut self, way: usize, all: bool) {
         let Relay {
             client,
             server,
@@ -253,7 +253,9 @@ impl<'a> Run<'a> {
             }
             let _ = to.send(&held, &[], Wait::No);
         }
-        to.shut_down_writing();
+        if !all {
+            to.shut_down_writing();
+        }
     }
 
     /// What it can go on with.
