@@ -1,6 +1,6 @@
 //! The first frame that a client draws in one of its top-level windows.
 
-use x11prof_protocol::{Body, Request};
+use x11prof_protocol::{Body, Event, Request};
 use x11prof_session::{DrawableKind, Session, Target};
 
 use crate::pipeline::Seen;
@@ -59,7 +59,11 @@ impl FirstFrame {
                 if self.mapped.len() < WINDOWS && !self.mapped.contains(&window) {
                     self.mapped.push(window);
                 }
+                if self.is_painted(seen, window) {
+                    return;
+                }
             }
+            ("ClearArea", Some(window)) if self.is_painted(seen, window) => return,
             ("UnmapWindow" | "DestroyWindow", Some(window)) => {
                 self.mapped.retain(|one| *one != window);
             }
@@ -76,6 +80,31 @@ impl FirstFrame {
             true => Progress::Unmapped,
             false => Progress::Mapped,
         };
+    }
+
+    /// Takes an event for the client: one that a window was exposed says that it was painted.
+    pub(super) fn event(&mut self, seen: &Seen<'_>, event: &Event<'_>) {
+        if self.progress == Progress::Mapped
+            && event.name.as_str() == "Expose"
+            && let Some(window) = event.order.u32(event.bytes, 4)
+        {
+            self.is_painted(seen, window);
+        }
+    }
+
+    /// Whether the server paints a picture into a window by itself: its background pixmap, which is
+    /// how some viewers of images draw.
+    fn is_painted(&mut self, seen: &Seen<'_>, window: u32) -> bool {
+        let drawable = seen.session.drawable(window);
+        let painted = drawable.is_some_and(|one| {
+            one.has_background_pixmap
+                && one.viewable == Some(true)
+                && self.shows(seen.session, window)
+        });
+        if painted {
+            self.progress = Progress::Drawn(seen.time.as_nanos());
+        }
+        painted
     }
 
     /// Whether a drawable is one of the mapped windows or in one, and may be on the screen.

@@ -123,6 +123,7 @@ impl StartUps {
                 client.frame.request(seen, request);
             }
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection),
+            Message::Event(event) => client.frame.event(seen, event),
             _ => {}
         }
     }
@@ -261,6 +262,22 @@ mod tests {
         let parts = one.parts.as_ref().unwrap();
         assert_eq!((parts.waited_ms, parts.client_ms), (0.2, 2.5));
         assert_eq!((parts.server_ms, parts.before_connection_ms), (None, None));
+    }
+
+    #[test]
+    fn a_background_pixmap_is_a_frame() {
+        const BACKGROUND_PIXMAP: u32 = 1;
+        let background = |pixmap| request(2, 0, &[WINDOW, BACKGROUND_PIXMAP, pixmap]);
+        for (pixmap, latency) in [(BASE + 3, Some(0.1)), (1, None), (0, None)] {
+            let mut trace = Synthetic::new();
+            let set = [create_window(), background(pixmap)];
+            trace.wait(100).client_sends(&set);
+            trace.client_sends(&[map_window(WINDOW)]);
+            trace.wait(90_000).client_sends(&[query_font()]);
+            trace.wait(100).server_sends(&[reply(4)]).end();
+            let found = start_ups(&trace);
+            assert_eq!(found[0].latency_ms, latency, "{pixmap:#x}: {found:?}");
+        }
     }
 
     #[test]

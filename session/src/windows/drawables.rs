@@ -7,7 +7,7 @@ use crate::geometry::target::{Clip, Effect, Target};
 use crate::ids::{By, ClientId, IdMap};
 use crate::setup::Root;
 use crate::windows::earlier_drawables::EarlierDrawables;
-use crate::windows::tree::Windows;
+use crate::windows::tree::{Background, Windows};
 use x11prof_protocol::Body;
 
 /// Whether a drawable is a window or a pixmap.
@@ -36,6 +36,8 @@ pub struct Drawable {
     pub parent: Option<u32>,
     /// Whether drawing on it shows: true for a pixmap; `None` where an ancestor is not known.
     pub viewable: Option<bool>,
+    /// The server paints it with a pixmap where it is shown or cleared.
+    pub has_background_pixmap: bool,
 }
 
 /// The windows and pixmaps of a display.
@@ -75,6 +77,7 @@ impl Drawables {
                 depth: window.depth,
                 parent: window.parent,
                 viewable: self.windows.is_viewable(id),
+                has_background_pixmap: window.background == Background::Pixmap,
             });
         }
         if let Some(pixmap) = self.pixmaps.get(id) {
@@ -88,6 +91,7 @@ impl Drawables {
                 depth: pixmap.depth,
                 parent: None,
                 viewable: Some(true),
+                has_background_pixmap: false,
             });
         }
         let earlier = self.earlier.get(id)?;
@@ -101,6 +105,7 @@ impl Drawables {
             depth: earlier.depth,
             parent: None,
             viewable: earlier.viewable,
+            has_background_pixmap: false,
         })
     }
 

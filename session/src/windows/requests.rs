@@ -82,12 +82,12 @@ fn change(window: &mut Window, client: ClientId, body: &Body<'_>, mask: u32, at:
         window.background = match pixmap {
             0 => Background::Absent,
             1 => Background::ParentRelative,
-            _ => Background::Present,
+            _ => Background::Pixmap,
         };
     }
     // A pixel given with a pixmap wins (protocol, CreateWindow).
     if mask & BACK_PIXEL != 0 {
-        window.background = Background::Present;
+        window.background = Background::Pixel;
     }
     if let Some(gravity) = body.value(at, mask, BIT_GRAVITY) {
         window.keeps_bits = gravity & 0xFF != 0;

@@ -15,8 +15,10 @@ pub(crate) enum Background {
     Absent,
     /// The parent's.
     ParentRelative,
-    /// A pixmap or a pixel.
-    Present,
+    /// A pixel.
+    Pixel,
+    /// A pixmap.
+    Pixmap,
     /// It was set before the recording, or by a client that is not in it.
     Unknown,
 }
@@ -135,7 +137,7 @@ impl Windows {
             },
             depth: Some(root.depth),
             input_only: false,
-            background: Background::Present,
+            background: Background::Pixel,
             keeps_bits: false,
             mapped: true,
             override_redirect: true,
@@ -363,7 +365,7 @@ impl Windows {
             let window = self.known.get(at)?;
             match (window.background, window.parent) {
                 (Background::Absent, _) => return Some(false),
-                (Background::Present, _) => return Some(true),
+                (Background::Pixel | Background::Pixmap, _) => return Some(true),
                 (Background::Unknown, _) => return None,
                 (Background::ParentRelative, parent) => at = parent?,
             }
