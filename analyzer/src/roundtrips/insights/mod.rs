@@ -2,6 +2,7 @@
 //! clients get, and says what to do, why, and what that saves.
 
 mod catalogue;
+mod colours;
 mod duplicates;
 mod extensions;
 mod images;
@@ -87,6 +88,7 @@ impl Default for Insights {
             Box::<motion::Motion>::default(),
             Box::<polling::Polling>::default(),
             Box::<pieces::Pieces>::default(),
+            Box::<colours::Colours>::default(),
             Box::<slow::SlowReplies>::default(),
             Box::<images::Images>::default(),
         ])
