@@ -24,11 +24,22 @@ pub(super) enum Progress {
     Over,
 }
 
+/// What a request draws, as far as the first frame depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drawing {
+    /// Something of the first frame, or nothing.
+    FirstFrame,
+    /// A picture over all that the first frame has drawn: the next one begins.
+    NextFrame,
+}
+
 /// Follows one client until its first frame has been drawn.
 #[derive(Debug, Default)]
 pub(super) struct FirstFrame {
     progress: Progress,
     mapped: Vec<u32>,
+    /// The window that a picture filled.
+    filled: Option<u32>,
 }
 
 impl FirstFrame {
@@ -49,10 +60,22 @@ impl FirstFrame {
     }
 
     /// Takes the client's next request.
-    pub(super) fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
-        if !matches!(self.progress, Progress::Unmapped | Progress::Mapped) {
-            return;
+    pub(super) fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Drawing {
+        match self.progress {
+            Progress::Unmapped | Progress::Mapped => self.before_drawing(seen, request),
+            Progress::Drawn(_) if self.filled.is_some() && self.filled == fills(seen, request) => {
+                self.progress = Progress::Over;
+                return Drawing::NextFrame;
+            }
+            Progress::Drawn(_) | Progress::Over => {}
         }
+        if matches!(self.progress, Progress::Drawn(_)) && self.filled.is_none() {
+            self.filled = fills(seen, request).filter(|id| self.shows(seen.session, *id));
+        }
+        Drawing::FirstFrame
+    }
+
+    fn before_drawing(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
         let window = Body::of(request).u32(0);
         match (request.name.as_str(), window) {
             ("MapWindow", Some(window)) if is_top_level(seen.session, window) => {
@@ -128,6 +151,23 @@ fn is_top_level(session: &Session, window: u32) -> bool {
     let parent = session.drawable(window).and_then(|one| one.parent);
     let parent = parent.and_then(|parent| session.drawable(parent));
     parent.is_some_and(|parent| parent.kind == DrawableKind::Root)
+}
+
+/// The window that a request fills with a picture: PutImage of its size or more, a pixmap presented, buffers swapped.
+fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
+    let body = Body::of(request);
+    let size = match request.name.as_str() {
+        // Its width and height (protocol, PutImage; MIT-SHM: of the part that is put).
+        "PutImage" => Some((body.u16(8)?, body.u16(10)?)),
+        "MIT-SHM:PutImage" => Some((body.u16(16)?, body.u16(18)?)),
+        "Present:Pixmap" | "GLX:SwapBuffers" => None,
+        _ => return None,
+    };
+    let drawable = drawn_on(seen, request)?;
+    let geometry = seen.session.drawable(drawable)?.geometry;
+    // Some drivers put pictures of whole tiles, which are larger than the window.
+    let whole = |(width, height)| width >= geometry.width && height >= geometry.height;
+    size.is_none_or(whole).then_some(drawable)
 }
 
 /// What a request draws on; `None` where it does not draw.

@@ -2,7 +2,8 @@
 //! the first frame drawn in its first mapped top-level window.
 //!
 //! The frame ends when the client rests (all its threads wait, and no reply is owed), when it has waited for its
-//! drawing with GetInputFocus, or after a second of drawing without a rest; with the server's work on it.
+//! drawing with GetInputFocus, before it puts a second picture over the whole window, or after a second of drawing
+//! without a rest; with the server's work on it.
 
 mod first_frame;
 mod report;
@@ -13,7 +14,7 @@ use x11prof_trace::{ConnectionId, Control, Direction, Opened, Timestamp};
 
 use crate::pipeline::{Observation, Seen};
 use crate::waits::{Answer, How, Processes, Waits};
-use first_frame::{FirstFrame, Progress};
+use first_frame::{Drawing, FirstFrame, Progress};
 pub use report::{StartUpParts, StartUpReport};
 
 /// Clients whose start-up is told at most.
@@ -31,9 +32,13 @@ struct Client {
     name: Option<String>,
     set_up: Option<u64>,
     frame: FirstFrame,
-    /// When it last wrote, or got an answer.
+    /// When it last wrote, and when it last wrote or got an answer.
     wrote: u64,
     last: u64,
+    /// Both before its latest write.
+    before: (u64, u64),
+    /// How long it rested while no reply was owed; `None` where the kernel did not tell.
+    idle: Option<u64>,
     round_trips: u64,
     synchronisations: u64,
     waited: u64,
@@ -93,7 +98,7 @@ impl StartUps {
                 if !asks && client.is_over(processes, now) {
                     self.end(block.connection);
                 } else if block.direction == Direction::ToServer {
-                    (client.wrote, client.last) = (now, now);
+                    client.writes(asks, processes, now);
                 }
             }
             Observation::Message(seen) => self.message(seen),
@@ -120,7 +125,9 @@ impl StartUps {
             Message::Request(request) => {
                 client.requests += 1;
                 client.bytes = client.bytes.saturating_add(request.wire_len);
-                client.frame.request(seen, request);
+                if client.frame.request(seen, request) == Drawing::NextFrame {
+                    (client.wrote, client.last) = client.before;
+                }
             }
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection),
             Message::Event(event) => client.frame.event(seen, event),
@@ -174,6 +181,8 @@ impl Client {
             frame: FirstFrame::default(),
             wrote: time.as_nanos(),
             last: time.as_nanos(),
+            before: (time.as_nanos(), time.as_nanos()),
+            idle: None,
             round_trips: 0,
             synchronisations: 0,
             waited: 0,
@@ -193,6 +202,15 @@ impl Client {
             self.synchronisations += 1;
             self.frame.synchronised();
         }
+    }
+
+    /// It writes at `now`; `asks` where a reply was owed.
+    fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
+        if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
+            *self.idle.get_or_insert(0) += rested;
+        }
+        self.before = (self.wrote, self.last);
+        (self.wrote, self.last) = (now, now);
     }
 
     /// Whether the first frame has been drawn, seen at `now`.
@@ -278,6 +296,19 @@ mod tests {
             let found = start_ups(&trace);
             assert_eq!(found[0].latency_ms, latency, "{pixmap:#x}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_second_picture_is_a_second_frame() {
+        // PutImage of the whole window.
+        let picture = || request(72, 2, &[WINDOW, BASE + 2, 100 | 100 << 16, 0, 8 << 8]);
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[create_window(), map_window(WINDOW)]);
+        for _ in 0..50 {
+            trace.wait(1000).client_sends(&[picture()]);
+        }
+        trace.end();
+        assert_eq!(start_ups(&trace)[0].latency_ms, Some(1.0));
     }
 
     #[test]

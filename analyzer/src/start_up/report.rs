@@ -50,6 +50,9 @@ pub struct StartUpParts {
     pub waited_ms: f64,
     /// The client's own time: computing, files, other processes, waiting for events.
     pub client_ms: f64,
+    /// Of that, how long all its threads waited for something that is not a reply: a user, a timer, a file, another
+    /// program. `None` where context switches are not known.
+    pub idle_ms: Option<f64>,
     /// From its last request until the server had done it; `None` where that is not known.
     pub server_ms: Option<f64>,
 }
@@ -96,6 +99,7 @@ impl StartUpReport {
                 setup_ms: ms(set_up),
                 waited_ms: ms(client.waited),
                 client_ms: ms(own),
+                idle_ms: client.idle.map(|idle| ms(idle.min(own))),
                 server_ms: server.map(ms).or(asked.then_some(0.0)),
             }
         });

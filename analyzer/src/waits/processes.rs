@@ -12,6 +12,8 @@ const PROCESSES: usize = 1 << 13;
 const THREADS: usize = 1 << 10;
 /// Ends of the server's work that are remembered.
 const ENDS: usize = 1 << 12;
+/// Long rests of a process that are remembered, the last ones.
+const RESTS: usize = 64;
 /// All threads waiting this long is a rest, in nanoseconds; a page or a lock takes less.
 const REST: u64 = 3_000_000;
 /// Without context switches: the silence that is taken for one.
@@ -24,8 +26,8 @@ struct Process {
     /// When a thread last stopped.
     off: u64,
     idle_since: Option<u64>,
-    /// The last long rest.
-    rest: (u64, u64),
+    /// The last long rests, from when to when.
+    rests: VecDeque<(u64, u64)>,
 }
 
 /// Processes by their context switches.
@@ -87,7 +89,10 @@ impl Processes {
                 if let Some(since) = process.idle_since.take()
                     && time.saturating_sub(since) >= REST
                 {
-                    process.rest = (since, time);
+                    if process.rests.len() >= RESTS {
+                        process.rests.pop_front();
+                    }
+                    process.rests.push_back((since, time));
                 }
             }
             SwitchKind::Preempted => process.off = time,
@@ -113,7 +118,16 @@ impl Processes {
             return now.saturating_sub(last) >= SILENCE;
         };
         let long = |(since, until): (u64, u64)| until.saturating_sub(since.max(last)) >= REST;
-        long(process.rest) || process.idle_since.is_some_and(|since| long((since, now)))
+        let rested = process.rests.back().is_some_and(|rest| long(*rest));
+        rested || process.idle_since.is_some_and(|since| long((since, now)))
+    }
+
+    /// How long a process rested from `from` until `until`; `None` where nothing is known of it.
+    pub(crate) fn rested(&self, pid: Option<u32>, from: u64, until: u64) -> Option<u64> {
+        let process = pid.and_then(|pid| self.known.get(&pid))?;
+        let rests = process.rests.iter();
+        let within = |&(begin, end): &(u64, u64)| end.min(until).saturating_sub(begin.max(from));
+        Some(rests.map(within).filter(|within| *within >= REST).sum())
     }
 
     /// When the server fell asleep after `time`; `None` where that is not known.

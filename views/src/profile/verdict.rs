@@ -11,6 +11,8 @@ use crate::units::{bytes, counted, duration, share};
 
 /// The network that a start-up is shown for where the user named none.
 const USUAL: &str = "dsl";
+/// Per cent of a start-up from which on it is told how much of it nobody worked.
+const TOLD_IDLE: f64 = 10.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     let mut lines = vec![recorded(report)];
@@ -80,8 +82,13 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         true => format!(" of {}", plain(&slowest.client)),
         false => String::new(),
     };
+    let idle = parts.idle_ms.map(|idle| percent(idle, latency));
+    let idle = match idle.filter(|idle| *idle >= TOLD_IDLE) {
+        Some(idle) => format!(" ({} idle)", share(idle)),
+        None => String::new(),
+    };
     Some(format!(
-        "Start-up{whose} {}: client {}, server {}, {}; {}",
+        "Start-up{whose} {}: client {}{idle}, server {}, {}; {}",
         duration(latency),
         of(own),
         of(waiting),

@@ -155,11 +155,13 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
         let before = parts
             .before_connection_ms
             .map(|before| format!("{} before it connected, ", time(before)));
+        let idle = parts.idle_ms.filter(|idle| *idle > 0.0);
+        let idle = idle.map_or(String::new(), |idle| format!(" ({} idle)", time(idle)));
         let server = parts
             .server_ms
             .map(|server| format!(", {} the server's drawing", time(server)));
         format!(
-            " ({}{} letting it in, {} waiting for replies, {} its own{})",
+            " ({}{} letting it in, {} waiting for replies, {} its own{idle}{})",
             before.unwrap_or_default(),
             time(parts.setup_ms),
             time(parts.waited_ms),
