@@ -151,6 +151,8 @@ impl Terminal {
             "PS1=$ ",
             "sh",
         ]);
+        // What is typed before the shell is there stands before its prompt.
+        terminal.shows("the prompt", |screen| screen.starts_with('$'));
         terminal
     }
 

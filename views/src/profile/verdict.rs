@@ -11,8 +11,8 @@ use crate::units::{bytes, counted, duration, share};
 
 /// The network that a start-up is shown for where the user named none.
 const USUAL: &str = "dsl";
-/// Per cent of a start-up from which on it is told how much of it nobody worked.
-const TOLD_IDLE: f64 = 10.0;
+/// Per cent of a start-up in which nobody worked, from which on that is what it is about: it waited for a user, say.
+const MOSTLY: f64 = 50.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     let mut lines = vec![recorded(report)];
@@ -82,18 +82,22 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         true => format!(" of {}", plain(&slowest.client)),
         false => String::new(),
     };
-    let idle = parts.idle_ms.map(|idle| percent(idle, latency));
-    let idle = match idle.filter(|idle| *idle >= TOLD_IDLE) {
-        Some(idle) => format!(" ({} idle)", share(idle)),
-        None => String::new(),
+    let idle = parts.idle_ms.unwrap_or(0.0);
+    let (shares, abroad) = match percent(idle, latency) >= MOSTLY {
+        true => (
+            format!("idle {}, client {}", of(idle), of(own - idle)),
+            String::new(),
+        ),
+        false => (
+            format!("client {}", of(own)),
+            format!("; {}", abroad(report, slowest)?),
+        ),
     };
     Some(format!(
-        "Start-up{whose} {}: client {}{idle}, server {}, {}; {}",
+        "Start-up{whose} {}: {shares}, server {}, {}{abroad}",
         duration(latency),
-        of(own),
         of(waiting),
         counted(slowest.round_trips, "round trip"),
-        abroad(report, slowest)?,
     ))
 }
 
