@@ -191,20 +191,25 @@ fn the_trace_itself_is_not_replaced() {
 const TYPED: [&str; 3] = ["quixotic", "walnuts", "zeppelin"];
 const TITLE: &str = "Ledger of Münchhausen";
 
-#[test]
-fn nothing_of_what_was_typed_and_shown_is_left() {
-    needs("xterm", "xterm");
-    needs("xdotool", "xdotool");
-    let place = Place::new();
-    let server = Server::xvfb(&[]);
-    let trace = place.path("typed.mcap");
-    let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
-    let path = "/srv/marzipan/accounts.txt";
+/// The path that the terminal shows.
+const PATH: &str = "/srv/marzipan/accounts.txt";
+
+/// All that must not be found.
+fn words() -> impl Iterator<Item = &'static str> {
+    TYPED
+        .into_iter()
+        .chain([TITLE, "Münchhausen", PATH, "marzipan"])
+}
+
+/// Records a terminal with a title in which words are typed and a path is shown.
+fn type_into_a_terminal(place: &Place, server: &Server, trace: &Path, options: &[&str]) {
+    let display = ["--display", &server.display];
+    let mut recording = Recording::at(place, trace, &[&display, options].concat());
     let script = "cat; printf 'shown: %s\\n' \"$0\"; sleep 1";
     let mut xterm = recording
         .client("xterm")
         .env("LC_ALL", "C.UTF-8")
-        .args(["-u8", "-T", TITLE, "-e", "sh", "-c", script, path])
+        .args(["-u8", "-T", TITLE, "-e", "sh", "-c", script, PATH])
         .spawn()
         .expect("xterm starts");
     let mut person = recording.client("xdotool");
@@ -215,13 +220,20 @@ fn nothing_of_what_was_typed_and_shown_is_left() {
     Ran::of(recording.client("xdotool").args(["key", "ctrl+d"])).succeeded();
     wait(&mut xterm, "xterm");
     assert!(recording.signal(Signal::INT).success());
+}
+
+#[test]
+fn nothing_of_what_was_typed_and_shown_is_left() {
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let trace = place.path("typed.mcap");
+    type_into_a_terminal(&place, &server, &trace, &[]);
 
     let copy = scrub(&place, &trace);
     let (before, after) = (Contents::of(&trace), Contents::of(&copy));
-    let words = TYPED
-        .into_iter()
-        .chain([TITLE, "Münchhausen", path, "marzipan"]);
-    for word in words {
+    for word in words() {
         // The search finds what is there.
         assert_ne!(before.find(word), [""; 0], "{word} in the recording");
         assert_eq!(after.find(word), [""; 0], "{word} in the copy");
@@ -250,4 +262,36 @@ fn nothing_of_what_was_typed_and_shown_is_left() {
         assert_eq!(different.len(), scrubbed.len(), "{scrubbed:?}");
     }
     assert_equal_reports(&place, &trace, &copy);
+}
+
+#[test]
+fn a_recording_that_is_scrubbed_at_once_never_has_what_was_typed_and_shown() {
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let trace = place.path("scrubbed-at-once.mcap");
+    type_into_a_terminal(&place, &server, &trace, &["--scrub"]);
+    let contents = Contents::of(&trace);
+    for word in words() {
+        assert_eq!(contents.find(word), [""; 0], "{word}");
+    }
+    assert!(
+        contents.controls.contains("scrubbed"),
+        "it says that it is one"
+    );
+    let typed: usize = TYPED.iter().map(|word| word.len() + 1).sum();
+    let presses = contents.presses.values().map(Vec::len).max();
+    assert!(presses >= Some(typed), "{presses:?} keys");
+    // It is whole, and its reports are those of any recording.
+    let report = place.json([
+        "report",
+        trace.to_str().expect("a name"),
+        "--params",
+        "xvfb-24",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(report["trace"]["complete"], true);
+    assert_eq!(report["trace"]["unpaired_replies"], 0);
 }

@@ -22,6 +22,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         fixes: Vec::new(),
         recorder: "x11prof example".to_owned(),
         watch: None,
+        filter: None,
         collect: None,
     };
     let recorded = record(&config, |notice| eprintln!("{notice:?}"))?;

@@ -24,6 +24,7 @@ use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
 use crate::private_server::PrivateServer;
 use crate::record_error::RecordError;
+use crate::record_filter::MakeFilter;
 use crate::recorder::Recorder;
 use crate::scheduling::Scheduling;
 use crate::serve::{self, Served};
@@ -72,8 +73,10 @@ pub struct RecordConfig {
     pub link: bool,
     /// Changes to be tried: what they do to the protocol.
     pub fixes: Vec<Fix>,
-    /// Who else is given the records.
+    /// Who else is given the records, as they are before `filter`.
     pub watch: Option<Watch>,
+    /// What changes the records before they reach the file.
+    pub filter: Option<MakeFilter>,
     /// Takes what the command writes to a terminal, which the recorder has for itself then; the command's standard
     /// input is empty where it would be the terminal.
     pub collect: Option<Arc<File>>,
@@ -295,6 +298,7 @@ fn begin(
         started,
         drain,
         config.watch.clone(),
+        config.filter.map(|make| make()),
         tell,
     )
     .map_err(|source| RecordError::Trace {

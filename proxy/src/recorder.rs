@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use x11prof_trace::{Control, Record, Started, TraceError, Writer, last_words};
 
 use crate::clock;
+use crate::record_filter::{self, RecordFilter};
 use crate::tap::{Drain, Entry};
 use crate::trace_file::{Ended, TraceFile};
 use crate::watch::Watch;
@@ -78,6 +79,7 @@ impl Recorder {
         started: Started,
         drain: Drain,
         watch: Option<Watch>,
+        mut filter: Option<Box<dyn RecordFilter>>,
         tell: impl Fn(String) + Send + 'static,
     ) -> Result<Recorder, TraceError> {
         let now = clock::now();
@@ -85,6 +87,10 @@ impl Recorder {
             let started = started.clone();
             watch.offer(0, || Record::Control(now, Control::Started(started)));
         }
+        let started = match &mut filter {
+            Some(filter) => filter.begin(now, started),
+            None => started,
+        };
         let again = || place.file().try_clone().map_err(TraceError::Write);
         let same = again()?;
         let disk = Disk::default();
@@ -99,6 +105,7 @@ impl Recorder {
             began: false,
             path: path.clone(),
             watch,
+            filter,
             tell,
         };
         trace.note_safe();
@@ -168,6 +175,7 @@ struct Trace<W: Write, F: Fn(String)> {
     began: bool,
     path: PathBuf,
     watch: Option<Watch>,
+    filter: Option<Box<dyn RecordFilter>>,
     tell: F,
 }
 
@@ -197,6 +205,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
                 dirty = false;
             }
         }
+        self.filter(|filter| filter.finish());
         if let Some(writer) = self.writer.take()
             && let Err(error) = writer.finish()
         {
@@ -212,18 +221,33 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         if let Some(watch) = &self.watch {
             watch.offer(entry.cost(), || record(&entry));
         }
-        match entry {
-            Entry::Block(block) => {
-                self.take_name();
-                self.attempt(|writer| writer.write_block(&block.head(), block.parts()));
-            }
-            Entry::Control(time, control) => {
-                self.began |= matches!(control, Control::Ended { .. });
-                self.attempt(|writer| writer.write_control(time, &control));
-            }
-            Entry::Schedule(switches) => self.attempt(|writer| writer.write_schedule(&switches)),
+        match &entry {
+            Entry::Block(_) => self.take_name(),
+            Entry::Control(_, control) => self.began |= matches!(control, Control::Ended { .. }),
+            Entry::Schedule(_) => {}
         }
         self.written.records += 1;
+        if self.filter.is_some() {
+            return self.filter(|filter| filter.feed(record(&entry)));
+        }
+        self.attempt(|writer| match &entry {
+            Entry::Block(block) => writer.write_block(&block.head(), block.parts()),
+            Entry::Control(time, control) => writer.write_control(*time, control),
+            Entry::Schedule(switches) => writer.write_schedule(switches),
+        });
+    }
+
+    /// Gives the filter something to do, and writes what it has ready.
+    fn filter(&mut self, give: impl FnOnce(&mut dyn RecordFilter)) {
+        let Some(mut filter) = self.filter.take() else {
+            return;
+        };
+        let write = |record| self.attempt(|writer| writer.write(&record));
+        if record_filter::pass(&mut *filter, give, write) {
+            self.filter = Some(filter);
+        } else if self.writer.take().is_some() {
+            self.failed(&"the records could not be changed as was asked");
+        }
     }
 
     /// A client has said something: from now on this is the trace.
@@ -261,13 +285,12 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         }
     }
 
-    fn failed(&mut self, error: &TraceError) {
-        let what = format!(
-            "{}: {error}; the rest of the session is not in the trace",
-            self.path.display()
-        );
+    fn failed(&mut self, error: &dyn std::fmt::Display) {
+        let in_trace = format!("{error}; the rest of the session is not in the trace");
+        let what = format!("{}: {in_trace}", self.path.display());
         (self.tell)(what.clone());
-        self.mark(&what);
+        // A trace that is shown to others need not say where it was.
+        self.mark(&in_trace);
         self.written.trouble.get_or_insert(what);
     }
 

@@ -69,8 +69,16 @@ fn put_image(len: usize) -> Vec<u8> {
 fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> Written {
     let (tap, drain) = tap(1 << 20, full);
     let file = TraceFile::open(path).unwrap();
-    let recorder =
-        Recorder::start(file, path.to_owned(), started(full), drain, None, |_| ()).unwrap();
+    let recorder = Recorder::start(
+        file,
+        path.to_owned(),
+        started(full),
+        drain,
+        None,
+        None,
+        |_| (),
+    )
+    .unwrap();
     session(&tap, |client| say(&tap, client));
     tap.close();
     recorder.join(|| false)
@@ -146,7 +154,7 @@ fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
     let path = PathBuf::from("/dev/full");
     let (_tap, drain) = tap(1 << 20, false);
     let file = TraceFile::open(&path).unwrap();
-    let begun = Recorder::start(file, path, started(false), drain, None, |_| ());
+    let begun = Recorder::start(file, path, started(false), drain, None, None, |_| ());
     assert!(matches!(begun, Err(TraceError::Write(_))));
 }
 
@@ -181,6 +189,7 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
         began: false,
         path: PathBuf::from("trace"),
         watch: None,
+        filter: None,
         tell: |what| told.lock().unwrap().push(what),
     };
     let (tap, drain) = tap(1 << 30, true);
@@ -206,4 +215,77 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
     );
     assert_eq!(told.lock().unwrap().len(), 1);
     assert!(written.trouble.unwrap().starts_with("trace: "));
+}
+
+/// Leaves out every other block, and fails at the fourth.
+#[derive(Default)]
+struct EveryOther {
+    blocks: usize,
+    ready: Option<Record>,
+}
+
+impl RecordFilter for EveryOther {
+    fn begin(&mut self, _time: Timestamp, mut started: Started) -> Started {
+        started.command.clear();
+        started
+    }
+
+    fn feed(&mut self, record: Record) {
+        self.blocks += 1;
+        assert!(self.blocks < 4, "as a defect would");
+        self.ready = (self.blocks % 2 == 1).then_some(record);
+    }
+
+    fn next(&mut self) -> Option<Record> {
+        self.ready.take()
+    }
+
+    fn finish(&mut self) {}
+}
+
+#[test]
+fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
+    for (blocks, kept, failed) in [(3, 2, false), (6, 2, true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        let (tap, drain) = tap(1 << 20, false);
+        let file = TraceFile::open(&path).unwrap();
+        let filter: Option<Box<dyn RecordFilter>> = Some(Box::new(EveryOther::default()));
+        let recorder = Recorder::start(
+            file,
+            path.clone(),
+            started(false),
+            drain,
+            None,
+            filter,
+            |_| (),
+        );
+        session(&tap, |client| {
+            client.sets_up();
+            (1..blocks).for_each(|n| client.sends(n + 1, &[127, 0, 1, 0]));
+        });
+        tap.close();
+        let written = recorder.unwrap().join(|| false);
+        assert_eq!(written.trouble.is_some(), failed, "{written:?}");
+        let mut reader = Reader::new(File::open(&path).unwrap()).unwrap();
+        assert_eq!(reader.started().command, [""; 0]);
+        let (mut found, mut troubles) = (0, 0);
+        while let Some(record) = reader.next().unwrap() {
+            match record {
+                Record::Block(_) => found += 1,
+                Record::Control(_, Control::Trouble { what }) => {
+                    assert!(!what.contains('/'), "{what}");
+                    troubles += 1;
+                }
+                _ => {}
+            }
+        }
+        // What was not flushed yet when it failed is cut off with the rest.
+        assert!(
+            if failed { found <= kept } else { found == kept },
+            "{found}"
+        );
+        assert_eq!(troubles, usize::from(failed));
+        assert_eq!(reader.is_complete(), !failed);
+    }
 }

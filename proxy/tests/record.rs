@@ -30,6 +30,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         fixes: Vec::new(),
         recorder: "test".to_owned(),
         watch: None,
+        filter: None,
         collect: None,
     }
 }

@@ -135,6 +135,9 @@ pub(crate) struct Record {
     /// Keep the bodies of images; without this, those of 4 KiB or more are left out
     #[arg(long)]
     pub(crate) full: bool,
+    /// Write nothing of what is typed or shown, as `scrub` does: nothing of it ever reaches the disk
+    #[arg(long)]
+    pub(crate) scrub: bool,
     /// Measure the connection to the server first, which takes some seconds, and keep that in the trace
     #[arg(long)]
     pub(crate) link: bool,

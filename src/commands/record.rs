@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use x11prof_proxy::{
-    DEFAULT_QUEUE_BYTES, Notice, RecordConfig, RecordError, Recorded, Target, record,
+    DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded, Target, record,
 };
 
+use super::scrub;
 use crate::args::Record;
 use crate::error::{CommandError, Outcome};
 use crate::live::Live;
@@ -43,6 +44,9 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         fixes: arguments.fixes,
         recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
         watch,
+        filter: arguments
+            .scrub
+            .then_some(scrub::while_recording as MakeFilter),
         collect: live.as_ref().and_then(Live::collect),
     };
     let recorded = record(&config, |notice| {
@@ -81,6 +85,10 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         false => {
             say!("{connections} {clients}, {relayed} relayed, {written} in {path}");
         }
+    }
+    if arguments.scrub && !left_alone {
+        say!("scrubbed before it was written: keys, text, properties, pictures, paths, hosts");
+        scrub::tell_what_stays();
     }
     for (fix, requests) in tried {
         let name = fix.name();

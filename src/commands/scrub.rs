@@ -1,9 +1,10 @@
-//! `x11prof scrub`: a copy of a recording that can be shown to others.
+//! `x11prof scrub`: a copy of a recording that can be shown to others, and `record --scrub`: a recording that can.
 
 use std::process::ExitCode;
 
 use x11prof_analyzer::{Scrubbed, Scrubber};
-use x11prof_trace::{Control, Record, TraceError, Writer};
+use x11prof_proxy::RecordFilter;
+use x11prof_trace::{Control, Record, Started, Timestamp, TraceError, Writer};
 
 use crate::args::Scrub;
 use crate::error::{CommandError, Outcome};
@@ -71,7 +72,7 @@ impl Copy {
     }
 }
 
-/// Says what is gone and what is still there.
+/// Says what is gone, and what stays.
 fn tell(scrubbed: Scrubbed) {
     let Scrubbed {
         messages,
@@ -84,10 +85,40 @@ fn tell(scrubbed: Scrubbed) {
     if lost_bytes > 0 {
         say!("{lost_bytes} bytes in which no messages were found became zeros");
     }
+    tell_what_stays();
+}
+
+/// Says what is still there.
+pub(super) fn tell_what_stays() {
     say!(
         "kept: times, sizes and places; the pointer; colours; widths of glyphs; numbers and lists of"
     );
     say!(
         "  atoms; names of programs, of extensions, of X.Org's fonts and of usual atoms; the processor"
     );
+}
+
+/// Scrubs the records of a recording before they reach its file.
+pub(super) fn while_recording() -> Box<dyn RecordFilter> {
+    Box::new(WhileRecording(Scrubber::new()))
+}
+
+struct WhileRecording(Scrubber);
+
+impl RecordFilter for WhileRecording {
+    fn begin(&mut self, time: Timestamp, started: Started) -> Started {
+        self.0.begin(time, started)
+    }
+
+    fn feed(&mut self, record: Record) {
+        self.0.feed(record);
+    }
+
+    fn next(&mut self) -> Option<Record> {
+        self.0.next()
+    }
+
+    fn finish(&mut self) {
+        self.0.finish();
+    }
 }

@@ -1,7 +1,7 @@
 //! What of control records goes: arguments, folders, hosts, marks. Names of programs, the machine's processor and
 //! all numbers stay.
 
-use x11prof_trace::Control;
+use x11prof_trace::{Control, Started};
 
 use super::secrets::Secrets;
 
@@ -11,10 +11,7 @@ const GONE: &str = "…";
 /// Scrubs a control record.
 pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
     match control {
-        Control::Started(mut started) => {
-            started.command = program_only(started.command);
-            Control::Started(started)
-        }
+        Control::Started(before) => Control::Started(started(before)),
         Control::Server(mut server) => {
             server.display = display(&server.display);
             server.executable = server.executable.map(|path| file_name(&path).to_owned());
@@ -57,6 +54,12 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
         },
         other => other,
     }
+}
+
+/// Scrubs the first record.
+pub(super) fn started(mut started: Started) -> Started {
+    started.command = program_only(started.command);
+    started
 }
 
 /// A command without its arguments and its folder.

@@ -19,7 +19,7 @@ mod tests;
 mod well_known;
 
 use x11prof_protocol::{Malformed, Message};
-use x11prof_trace::{Control, Direction, Record};
+use x11prof_trace::{Control, Direction, Record, Started, Timestamp};
 
 use crate::pipeline::{Observation, Pipeline, Seen};
 use bytes::from;
@@ -80,6 +80,14 @@ impl Scrubber {
                 scrubbed: Scrubbed::default(),
             },
         }
+    }
+
+    /// Takes the first record of a trace and gives it as it is to be; for who begins a file with it.
+    pub fn begin(&mut self, time: Timestamp, started: Started) -> Started {
+        let record = Record::Control(time, Control::Started(started.clone()));
+        self.pipeline.feed(&record, |_| {});
+        self.held.push(Record::Control(time, Control::Scrubbed {}));
+        control::started(started)
     }
 
     /// Takes the next record of the trace.
