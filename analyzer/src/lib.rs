@@ -15,6 +15,7 @@ mod grabs;
 mod link;
 mod live;
 mod measured;
+mod middle;
 mod pattern;
 mod pipeline;
 mod profile;

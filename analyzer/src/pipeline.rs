@@ -8,9 +8,11 @@ use x11prof_cost_model::FastMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
 use x11prof_session::{Change, ClientId, Observed, Operation, Session, Target};
 use x11prof_trace::{
-    Block, ConnectionId, Control, Direction, Part, Reader, Record, Switch, Timestamp, TraceError,
+    Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Switch, Timestamp,
+    TraceError,
 };
 
+use crate::middle;
 use crate::switches_first::switches_first;
 
 /// Connections followed at once, at most. An X server takes 2048 clients at most
@@ -67,8 +69,10 @@ pub struct Seen<'a> {
 /// A client in the pass.
 struct Client {
     connection: Connection,
-    /// Bytes seen to the server and to the client.
-    seen: [u64; 2],
+    /// Bytes seen to the server and to the client; `None` where it was joined and none has come.
+    seen: [Option<u64>; 2],
+    /// Bytes that come first and are passed over: the rest of messages that began before.
+    passed: [u64; 2],
     /// Bytes are missing in the trace: what follows cannot be framed.
     lost: bool,
 }
@@ -77,7 +81,8 @@ impl Client {
     fn new() -> Client {
         Client {
             connection: Connection::new(),
-            seen: [0, 0],
+            seen: [Some(0), Some(0)],
+            passed: [0, 0],
             lost: false,
         }
     }
@@ -203,6 +208,8 @@ impl Pipeline {
                 }
             }
             Control::Opened(opened) => self.open(opened.connection),
+            Control::Joined(joined) => self.join(joined),
+            Control::Existing(existing) => middle::tell(&mut self.session, existing),
             _ => {}
         }
     }
@@ -211,6 +218,41 @@ impl Pipeline {
         if self.clients.len() < MAX_CONNECTIONS {
             self.clients.insert(connection, Client::new());
         }
+    }
+
+    fn join(&mut self, joined: &Joined) {
+        if !self.clients.contains_key(&joined.connection) {
+            self.open(joined.connection);
+        }
+        if let Some(client) = self.clients.get_mut(&joined.connection) {
+            let joint = middle::joint(joined);
+            client.connection.join(&joint, &self.extensions);
+            client.seen = [None, None];
+            client.passed = joined.under_way;
+            client.lost = false;
+        }
+    }
+
+    /// How another pass can go on from here: what exists, then how each connection continues.
+    /// The number of connections of which that cannot be told now is beside it.
+    pub fn middle(&self) -> (Vec<Control>, usize) {
+        let mut records: Vec<Control> = middle::existing(&self.session)
+            .into_iter()
+            .map(Control::Existing)
+            .collect();
+        let mut clients: Vec<_> = self.clients.iter().collect();
+        clients.sort_unstable_by_key(|(id, _)| **id);
+        let mut untold = 0;
+        for (id, client) in clients {
+            match client.connection.joint(&self.extensions) {
+                Some((joint, rest)) if !client.lost => {
+                    let rest = [rest[0] + client.passed[0], rest[1] + client.passed[1]];
+                    records.push(Control::Joined(middle::joined(*id, &joint, rest)));
+                }
+                _ => untold += 1,
+            }
+        }
+        (records, untold)
     }
 
     fn block(&mut self, block: &Block, on: &mut impl FnMut(&Observation<'_>)) {
@@ -225,20 +267,29 @@ impl Pipeline {
             Direction::ToServer => (Side::Client, 0),
             Direction::ToClient => (Side::Server, 1),
         };
-        client.lost |= client.seen[way] != block.offset;
+        client.lost |= client.seen[way].is_some_and(|seen| seen != block.offset);
         if client.lost {
             on(&Observation::Lost(block));
             return;
         }
-        client.seen[way] = block.offset.saturating_add(u64::from(block.wire_len));
+        client.seen[way] = Some(block.offset.saturating_add(u64::from(block.wire_len)));
 
         on(&Observation::BlockStart(block));
         let (session, follows) = (&mut self.session, self.follows_changes);
         let id = ClientId(block.connection.0);
         for part in block.parts() {
+            let passed = &mut client.passed[way];
             let input = match part {
-                Part::Kept(bytes) => Input::Bytes(bytes),
-                Part::Left(bytes) => Input::Omitted(bytes),
+                Part::Kept(bytes) => {
+                    let n = usize::try_from(*passed).map_or(bytes.len(), |n| n.min(bytes.len()));
+                    *passed -= n as u64;
+                    Input::Bytes(&bytes[n..])
+                }
+                Part::Left(bytes) => {
+                    let n = bytes.min(*passed);
+                    *passed -= n;
+                    Input::Omitted(bytes - n)
+                }
             };
             client.connection.feed_in(
                 &mut self.room,

@@ -49,6 +49,20 @@ impl Answers {
         self.sent
     }
 
+    /// Goes on after the request of this number: those before it that are not known are not there.
+    pub(crate) fn go_on_after(&mut self, last: SequenceNumber) {
+        self.sent = self.sent.max(last);
+        if self.pending.is_empty() {
+            self.reached = self.reached.max(last);
+        }
+    }
+
+    /// The requests that wait for a reply: number, major and minor opcode.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = (SequenceNumber, u8, u8)> + '_ {
+        let certain = self.pending.iter().filter(|one| one.certain);
+        certain.map(|one| (one.sequence, one.major, one.minor))
+    }
+
     pub(crate) fn last_sequence(&self) -> SequenceNumber {
         self.sent
     }

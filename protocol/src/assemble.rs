@@ -35,8 +35,13 @@ pub(crate) struct Assembler {
 
 impl Assembler {
     pub(crate) fn new(side: Side) -> Assembler {
+        Assembler::with(Walker::new(side))
+    }
+
+    /// One that goes on where `walker` is.
+    pub(crate) fn with(walker: Walker) -> Assembler {
         Assembler {
-            walker: Walker::new(side),
+            walker,
             held: Vec::new(),
             cut: false,
             head: None,

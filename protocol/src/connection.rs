@@ -6,6 +6,7 @@ use crate::header::GENERIC_EVENT;
 use crate::header::{Head, HeadKind, Side};
 use crate::names::{error_name, event_name};
 use crate::opcode::Replies;
+use crate::walk::Walker;
 use crate::{
     ByteOrder, ClientSetup, ErrorMessage, Event, Extension, Extensions, Malformed, Message, Reply,
     Request, SequenceNumber, ServerSetup, SetupStatus, Symbol, request_name,
@@ -24,6 +25,19 @@ pub enum Input<'a> {
     Bytes(&'a [u8]),
     /// This many bytes of a message's body, which the recorder left out.
     Omitted(u64),
+}
+
+/// What is known of a connection in its middle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joint {
+    /// The byte order that the client chose.
+    pub order: ByteOrder,
+    /// The number of the last request so far, one that is under way included.
+    pub last_request: SequenceNumber,
+    /// The answer to the setup is still to come.
+    pub setup: bool,
+    /// Requests so far whose replies are still to come: number, major and minor opcode, in order.
+    pub awaited: Vec<(SequenceNumber, u8, u8)>,
 }
 
 /// One connection's protocol state. Feed it both directions in the order in which a relay
@@ -45,6 +59,58 @@ impl Connection {
             order: None,
             answers: Answers::default(),
         }
+    }
+
+    /// Goes on in the middle of a connection, at the start of a message in both directions: the
+    /// next request has the number after `joint.last_request`.
+    pub fn join(&mut self, joint: &Joint, extensions: &Extensions) {
+        let order = joint.order;
+        self.order = Some(order);
+        self.client = Assembler::with(Walker::joined(Side::Client, order));
+        self.server = match joint.setup {
+            true => Assembler::new(Side::Server),
+            false => Assembler::with(Walker::joined(Side::Server, order)),
+        };
+        for &(sequence, major, minor) in &joint.awaited {
+            let opcode = extensions.opcode(major, minor);
+            self.answers.expect(Pending {
+                certain: opcode.has_reply(),
+                sequence,
+                name: opcode.name,
+                major,
+                minor,
+                last: last_reply(major, opcode.name),
+                asks_for: None,
+            });
+        }
+        self.answers.go_on_after(joint.last_request);
+    }
+
+    /// How another [`Connection`] could go on from here, and how many bytes of messages under way
+    /// are still to come in each direction. `None` before the setup, in the first bytes of a message,
+    /// and where a direction has no messages.
+    pub fn joint(&self, extensions: &Extensions) -> Option<(Joint, [u64; 2])> {
+        let (client, server) = (&self.client.walker, &self.server.walker);
+        let under_way = [client.under_way()?, server.under_way()?];
+        let setup = !server.is_set_up();
+        // What is under way must not be the setup itself.
+        if !client.is_set_up() || setup && under_way[1] > 0 {
+            return None;
+        }
+        let mut joint = Joint {
+            order: self.order?,
+            last_request: self.last_sequence(),
+            setup,
+            awaited: self.answers.awaited().collect(),
+        };
+        if let Some(head) = client.head() {
+            joint.last_request = joint.last_request.next();
+            if extensions.opcode(head.code, head.data).has_reply() {
+                let request = (joint.last_request, head.code, head.data);
+                joint.awaited.push(request);
+            }
+        }
+        Some((joint, under_way))
     }
 
     /// Gives the next part of one direction; `on` gets the messages that it completes, in order.
@@ -193,7 +259,7 @@ fn request<'a>(
             name: opcode.name,
             major: head.code,
             minor: head.data,
-            last: last_reply(head, opcode.name),
+            last: last_reply(head.code, opcode.name),
             asks_for: queried_extension(head, bytes, order),
         });
     }
@@ -212,10 +278,10 @@ fn request<'a>(
 
 /// Two requests have several replies. The last one has a second byte of its own: a name of length
 /// 0 (section "ListFontsWithInfo"), the category EndOfData, 5 (RECORD, section "EnableContext").
-fn last_reply(head: Head, name: Symbol) -> Last {
-    if head.code == LIST_FONTS_WITH_INFO {
+fn last_reply(major: u8, name: Symbol) -> Last {
+    if major == LIST_FONTS_WITH_INFO {
         Last::Data(0)
-    } else if head.code >= 128 && name.as_str() == "RECORD:EnableContext" {
+    } else if major >= 128 && name.as_str() == "RECORD:EnableContext" {
         Last::Data(5)
     } else {
         Last::First

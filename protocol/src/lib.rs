@@ -32,7 +32,7 @@ mod walk;
 pub use assemble::Room;
 pub use body::Body;
 pub use byte_order::ByteOrder;
-pub use connection::{Connection, Input};
+pub use connection::{Connection, Input, Joint};
 pub use decode::DecodeError;
 pub use extension::Extension;
 pub use extensions::Extensions;

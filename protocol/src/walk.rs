@@ -50,6 +50,15 @@ impl Walker {
         }
     }
 
+    /// A walker at the start of a message, in the middle of a connection of this byte order.
+    pub fn joined(side: Side, order: ByteOrder) -> Walker {
+        Walker {
+            order: Some(order),
+            phase: Phase::Messages,
+            ..Walker::new(side)
+        }
+    }
+
     /// Tells a server side walker the byte order that the client chose. Call it before feeding.
     pub fn set_order(&mut self, order: ByteOrder) {
         self.order = Some(order);
@@ -60,6 +69,26 @@ impl Walker {
     /// length always follows.
     pub fn set_big_requests(&mut self, major: u8) {
         self.big_after = Some(major);
+    }
+
+    /// How many bytes of the message under way are still to come: 0 between messages. `None` where
+    /// too little of it has come to tell, and where there are no messages to be found.
+    pub fn under_way(&self) -> Option<u64> {
+        match (self.phase, self.head) {
+            (Phase::Lost(_), _) => None,
+            (_, Some(head)) => Some(head.len - self.offset),
+            (_, None) => (self.offset == 0).then_some(0),
+        }
+    }
+
+    /// The head of the message under way, once its length is known.
+    pub fn head(&self) -> Option<Head> {
+        self.head
+    }
+
+    /// Whether the connection's setup has gone by in this direction.
+    pub fn is_set_up(&self) -> bool {
+        self.phase == Phase::Messages
     }
 
     /// The byte order, once known.

@@ -11,6 +11,7 @@
 
 mod awaited;
 mod definitions;
+mod existing;
 mod extension_kind;
 mod extension_requests;
 mod geometry;
@@ -28,6 +29,7 @@ mod windows;
 
 pub use definitions::DefinitionError;
 pub use definitions::Definitions;
+pub use existing::ExistingWindow;
 pub use geometry::placement::Geometry;
 pub use geometry::target::Effect;
 pub use ids::{ClientId, IdRange};
@@ -42,6 +44,6 @@ pub use resources::fonts::FontMetrics;
 pub use resources::resource::{Resource, ResourceChange, ResourceKind};
 pub use session::{Observed, Session};
 pub use setup::PixmapFormat;
-pub use windows::drawables::{Drawable, DrawableKind};
+pub use windows::drawables::{Drawable, DrawableKind, ExistingDrawable};
 pub use windows::names::WindowNames;
 pub use windows::window_change::Surroundings;

@@ -42,7 +42,7 @@ pub enum Observed<'a> {
 /// The state of a display session, shared by its clients: any of them may use any resource.
 #[derive(Debug)]
 pub struct Session {
-    state: State,
+    pub(crate) state: State,
     names: Names,
     extensions: ExtensionKinds,
     targets: Targets,

@@ -12,6 +12,7 @@ mod format;
 mod last_words;
 mod lengths;
 mod messages;
+mod middle;
 mod parts;
 mod reader;
 mod record;
@@ -25,6 +26,10 @@ pub use block::BlockHead;
 pub use error::TraceError;
 pub use format::FORMAT;
 pub use last_words::last_words;
+pub use middle::{
+    AwaitedReply, Endian, Existing, ExistingAtom, ExistingClient, ExistingFormat, ExistingPixmap,
+    ExistingRoot, ExistingWindow, Joined,
+};
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::{Existing, Joined, Timestamp};
 
 /// The number of a client connection in a trace, from 1 in the order of acceptance.
 #[derive(
@@ -161,6 +161,12 @@ pub enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         requests: Option<u64>,
     },
+    /// The bytes are what the server's RECORD extension tells of clients that already run.
+    Attached {},
+    /// What was there before the trace begins.
+    Existing(Existing),
+    /// The trace has a connection from here on, not from its beginning.
+    Joined(Joined),
     /// The trace is a copy without what was typed or shown.
     Scrubbed {},
     /// Something went wrong with the recording itself.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::Message;
 use x11prof_trace::{
-    ConnectionId, Control, CpuTime, Link, Opened, Reader, Record, Server, Started, Timestamp,
-    TraceError,
+    ConnectionId, Control, CpuTime, Joined, Link, Opened, Reader, Record, Server, Started,
+    Timestamp, TraceError,
 };
 
 use crate::activity::figures::{Activity, ActivityFigures};
@@ -36,6 +36,8 @@ pub struct ConnectionFacts {
     pub command: Vec<String>,
     /// Requests seen.
     pub requests: u64,
+    /// Requests that are known to be missing: those before the connection was joined.
+    pub before: u64,
     /// The number of the last request that the server mentioned, counted up from the 16 bits of
     /// the replies, events and errors themselves.
     pub last_sequence: u64,
@@ -84,6 +86,7 @@ pub struct Facts {
     /// What the recorder tried, with how many requests it changed.
     tried: BTreeMap<String, u64>,
     ended: bool,
+    attached: bool,
     activity: Activity,
 }
 
@@ -135,6 +138,8 @@ impl Facts {
                 self.acted(time);
                 self.opened(opened);
             }
+            Control::Joined(joined) => self.joined(joined),
+            Control::Attached {} => self.attached = true,
             Control::Closed { connection, .. } => {
                 self.acted(time);
                 self.open.remove(connection);
@@ -168,6 +173,14 @@ impl Facts {
                 command: opened.command.clone(),
                 ..ConnectionFacts::default()
             });
+        }
+    }
+
+    fn joined(&mut self, joined: &Joined) {
+        let connection = self.open.get(&joined.connection);
+        if let Some(connection) = connection.and_then(|at| self.connections.get_mut(*at)) {
+            connection.before = joined.last_request.saturating_sub(connection.requests);
+            connection.last_sequence = connection.last_sequence.max(joined.last_request);
         }
     }
 
@@ -279,6 +292,11 @@ impl Facts {
         self.ended
     }
 
+    /// Whether the recording is of clients that already ran, as the server's RECORD extension tells.
+    pub fn is_attached(&self) -> bool {
+        self.attached
+    }
+
     /// The connections, in the order of their opening; the first 10,000 of them.
     pub fn connections(&self) -> &[ConnectionFacts] {
         &self.connections
@@ -341,7 +359,10 @@ impl Facts {
         let missing = self
             .connections
             .iter()
-            .map(|connection| connection.last_sequence.saturating_sub(connection.requests))
+            .map(|connection| {
+                let known = connection.before.saturating_add(connection.requests);
+                connection.last_sequence.saturating_sub(known)
+            })
             .fold(0, u64::saturating_add);
         let counts = [
             (WarningKind::UnpairedReply, self.unpaired_replies()),

@@ -4,6 +4,7 @@
 use x11prof_trace::{Control, Started};
 
 use super::secrets::Secrets;
+use super::well_known::is_atom;
 
 /// In the place of words that went.
 const GONE: &str = "…";
@@ -38,16 +39,26 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
             capture,
             why: why.map(|why| without_paths(&why)),
         },
-        Control::Mark { text } => {
-            let mut text = text.into_bytes();
-            secrets.word(&mut text);
-            Control::Mark {
-                text: String::from_utf8_lossy(&text).into_owned(),
-            }
-        }
+        Control::Mark { text } => Control::Mark {
+            text: letters(text, secrets),
+        },
         Control::Link(mut link) => {
             link.display = display(&link.display);
             Control::Link(link)
+        }
+        Control::Existing(mut existing) => {
+            for window in &mut existing.windows {
+                let names = [&mut window.instance, &mut window.class, &mut window.title];
+                for name in names.into_iter().flatten() {
+                    *name = letters(std::mem::take(name), secrets);
+                }
+            }
+            for atom in &mut existing.atoms {
+                if !is_atom(atom.name.as_bytes()) {
+                    atom.name = letters(std::mem::take(&mut atom.name), secrets);
+                }
+            }
+            Control::Existing(existing)
         }
         Control::Trouble { what } => Control::Trouble {
             what: without_paths(&what),
@@ -60,6 +71,13 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
 pub(super) fn started(mut started: Started) -> Started {
     started.command = program_only(started.command);
     started
+}
+
+/// Letters in the place of a text.
+fn letters(text: String, secrets: &Secrets) -> String {
+    let mut text = text.into_bytes();
+    secrets.word(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// A command without its arguments and its folder.

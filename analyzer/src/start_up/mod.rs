@@ -145,6 +145,10 @@ impl StartUps {
                 self.starting
                     .insert(opened.connection, Client::new(time, opened));
             }
+            // It began before the recording.
+            Control::Joined(joined) if !joined.setup => {
+                self.starting.remove(&joined.connection);
+            }
             Control::Closed { connection, .. } => self.end(*connection),
             _ => {}
         }

@@ -1,6 +1,7 @@
 use super::{Connection, Input};
 use crate::{Extension, Extensions, Message, Side, Symbol};
 
+mod joining;
 mod splitting;
 
 const SETUP: [u8; 12] = [b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -47,6 +47,19 @@ impl Atoms {
         Some(())
     }
 
+    /// Somebody who knows tells the name of an atom.
+    pub(crate) fn told(&mut self, atom: u32, text: &str) {
+        if predefined_atom(atom).is_none() {
+            let kept = text.chars().take(LONGEST).collect::<String>();
+            self.keep(atom, kept.into_boxed_str());
+        }
+    }
+
+    /// All that are known beside those that every server has.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.names.iter().map(|(atom, name)| (*atom, &**name))
+    }
+
     fn keep(&mut self, atom: u32, name: Box<str>) {
         if self.names.len() < ATOMS_LIMIT || self.names.contains_key(&atom) {
             self.names.insert(atom, name);

@@ -80,6 +80,11 @@ impl Clients {
         self.ranges.get(id & !self.mask).copied()
     }
 
+    /// The ids of the clients that are there, and of those that are gone whose resources are kept.
+    pub(crate) fn connected(&self) -> impl Iterator<Item = IdRange> + '_ {
+        self.known.iter().filter_map(|(_, client)| client.ids)
+    }
+
     /// The ids of a client.
     pub(crate) fn ids_of(&self, client: ClientId) -> Option<IdRange> {
         self.known.get(client.0)?.ids

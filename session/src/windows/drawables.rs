@@ -40,6 +40,17 @@ pub struct Drawable {
     pub has_background_pixmap: bool,
 }
 
+/// A pixmap or a root window that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExistingDrawable {
+    /// Its id.
+    pub id: u32,
+    /// Width and height in pixels.
+    pub size: (u16, u16),
+    /// Bits of a pixel; 0 where that is not known.
+    pub depth: u8,
+}
+
 /// The windows and pixmaps of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Drawables {
@@ -148,6 +159,15 @@ impl Drawables {
 
     pub(crate) fn pixmap(&self, id: u32) -> Option<&Pixmap> {
         self.pixmaps.get(id)
+    }
+
+    /// All pixmaps.
+    pub(crate) fn pixmaps(&self) -> impl Iterator<Item = ExistingDrawable> + '_ {
+        self.pixmaps.iter().map(|(id, pixmap)| ExistingDrawable {
+            id,
+            size: (pixmap.width, pixmap.height),
+            depth: pixmap.depth.unwrap_or(0),
+        })
     }
 
     pub(crate) fn is_pixmap(&self, id: u32) -> bool {

@@ -232,6 +232,7 @@ fn connection_of(control: &Control) -> Option<ConnectionId> {
     match control {
         Control::Opened(opened) => Some(opened.connection),
         Control::Closed { connection, .. } => Some(*connection),
+        Control::Joined(joined) => Some(joined.connection),
         _ => None,
     }
 }

@@ -1,0 +1,55 @@
+use x11prof_trace::{Control, Record, Timestamp};
+
+use crate::pipeline::{Observation, Pipeline};
+use crate::testing::*;
+
+/// The words for all messages that a pass sees in records.
+fn seen(pipeline: &mut Pipeline, records: &[Record]) -> Vec<String> {
+    let mut said = Vec::new();
+    for record in records {
+        pipeline.feed(record, |observation| match observation {
+            Observation::Message(seen) => said.push(format!(
+                "{:?} {:?}",
+                seen.message,
+                seen.operation.map(|operation| operation.request)
+            )),
+            Observation::Lost(_) => said.push("lost".to_owned()),
+            _ => {}
+        });
+    }
+    said
+}
+
+#[test]
+fn a_pass_goes_on_from_the_middle_of_another() {
+    let mut trace = Synthetic::new();
+    for _ in 0..20 {
+        trace.wait(10).client_sends(&[no_operation(1)]);
+    }
+    // Half of a request.
+    trace.block(x11prof_trace::Direction::ToServer, &no_operation(3)[..8]);
+    let first = trace.records.len();
+    trace.block(x11prof_trace::Direction::ToServer, &no_operation(3)[8..]);
+    trace.wait(10).client_sends(&[no_operation(2)]);
+    trace.end();
+
+    let mut whole = Pipeline::new();
+    seen(&mut whole, &trace.records[..first]);
+    let (middle, untold) = whole.middle();
+    assert_eq!(untold, 0);
+    let after = seen(&mut whole, &trace.records[first..]);
+    let mut part = Pipeline::new();
+    let middle: Vec<Record> = middle
+        .into_iter()
+        .map(|control| Record::Control(Timestamp::default(), control))
+        .collect();
+    assert!(matches!(
+        middle[0],
+        Record::Control(_, Control::Existing(_))
+    ));
+    assert!(seen(&mut part, &middle).is_empty());
+    // The request under way ended in the whole alone.
+    let rest = seen(&mut part, &trace.records[first..]);
+    assert_eq!(after[1..], rest[..]);
+    assert_eq!(rest.len(), 1);
+}

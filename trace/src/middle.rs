@@ -1,0 +1,261 @@
+//! What is known where a trace, or a connection, begins in the middle (docs/FORMAT.md).
+
+use serde::{Deserialize, Serialize};
+
+use crate::ConnectionId;
+
+/// The trace has this connection from here on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Joined {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The byte order that the client chose.
+    pub byte_order: Endian,
+    /// The number of the last request before.
+    pub last_request: u64,
+    /// The server's direction begins with the answer to the setup.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub setup: bool,
+    /// How many bytes of a message that began before come first, to the server and to the client.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub under_way: [u64; 2],
+    /// Requests before whose replies are still to come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub awaited: Vec<AwaitedReply>,
+}
+
+/// A byte order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Endian {
+    /// Least significant byte first.
+    #[default]
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+/// A request whose reply is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AwaitedReply {
+    /// Its number.
+    pub request: u64,
+    /// Its major opcode.
+    pub major: u8,
+    /// Its minor opcode.
+    pub minor: u8,
+}
+
+/// What was there before the trace begins.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Existing {
+    /// Who told: `server`, which was asked, or `recording`, an earlier part of it.
+    pub from: String,
+    /// Which resource ids clients were given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ExistingClient>,
+    /// The root windows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<ExistingRoot>,
+    /// How pixels are packed, by depth.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub formats: Vec<ExistingFormat>,
+    /// Windows, parents before children, siblings from the lowest to the highest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<ExistingWindow>,
+    /// Pixmaps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pixmaps: Vec<ExistingPixmap>,
+    /// Names of atoms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub atoms: Vec<ExistingAtom>,
+}
+
+/// The resource ids of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ExistingClient {
+    /// The client.
+    pub connection: ConnectionId,
+    /// Its first id.
+    pub first: u32,
+    /// The bits that differ among its ids.
+    pub mask: u32,
+}
+
+/// A root window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ExistingRoot {
+    /// Its id.
+    pub id: u32,
+    /// Pixels.
+    pub width: u16,
+    /// Pixels.
+    pub height: u16,
+    /// Bits of a pixel.
+    pub depth: u8,
+}
+
+/// A pixmap format of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ExistingFormat {
+    /// The depth.
+    pub depth: u8,
+    /// Bits of a pixel.
+    pub bits: u8,
+    /// Bits that a row is padded to.
+    pub pad: u8,
+}
+
+/// A window.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExistingWindow {
+    /// Its id.
+    pub id: u32,
+    /// Its parent's.
+    pub parent: u32,
+    /// Its place in its parent.
+    pub x: i16,
+    /// Likewise.
+    pub y: i16,
+    /// Pixels, without the border.
+    pub width: u16,
+    /// Likewise.
+    pub height: u16,
+    /// The border's width.
+    pub border: u16,
+    /// Bits of a pixel; 0 where it has none or that is not known.
+    pub depth: u8,
+    /// It is of class InputOnly.
+    #[serde(skip_serializing_if = "is_false")]
+    pub input_only: bool,
+    /// It is mapped, whether or not its ancestors are.
+    #[serde(skip_serializing_if = "is_false")]
+    pub mapped: bool,
+    /// Window managers leave it alone.
+    #[serde(skip_serializing_if = "is_false")]
+    pub override_redirect: bool,
+    /// The instance in its WM_CLASS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// The class there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// A pixmap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ExistingPixmap {
+    /// Its id.
+    pub id: u32,
+    /// Pixels.
+    pub width: u16,
+    /// Pixels.
+    pub height: u16,
+    /// Bits of a pixel.
+    pub depth: u8,
+}
+
+/// The name of an atom.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ExistingAtom {
+    /// The atom.
+    pub atom: u32,
+    /// Its name.
+    pub name: String,
+}
+
+impl Existing {
+    /// Entries of a record at most, so that no record comes near the longest message.
+    const ENTRIES: usize = 4096;
+
+    /// The same in several records, none of them too long to be written.
+    pub fn split(mut self) -> Vec<Existing> {
+        let empty = || Existing {
+            from: self.from.clone(),
+            ..Existing::default()
+        };
+        let mut parts = Vec::new();
+        let heads = self.clients.len().max(self.roots.len());
+        if heads.max(self.formats.len()) > 0 {
+            parts.push(Existing {
+                clients: std::mem::take(&mut self.clients),
+                roots: std::mem::take(&mut self.roots),
+                formats: std::mem::take(&mut self.formats),
+                ..empty()
+            });
+        }
+        for windows in self.windows.chunks(Existing::ENTRIES) {
+            parts.push(Existing {
+                windows: windows.to_vec(),
+                ..empty()
+            });
+        }
+        for pixmaps in self.pixmaps.chunks(Existing::ENTRIES) {
+            parts.push(Existing {
+                pixmaps: pixmaps.to_vec(),
+                ..empty()
+            });
+        }
+        for atoms in self.atoms.chunks(Existing::ENTRIES) {
+            parts.push(Existing {
+                atoms: atoms.to_vec(),
+                ..empty()
+            });
+        }
+        parts
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn is_nothing(bytes: &[u64; 2]) -> bool {
+    *bytes == [0, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Existing, ExistingAtom, ExistingRoot, ExistingWindow, Joined};
+    use crate::Control;
+
+    #[test]
+    fn what_exists_comes_in_records_of_bounded_length() {
+        let existing = Existing {
+            from: "server".to_owned(),
+            roots: vec![ExistingRoot::default()],
+            windows: vec![ExistingWindow::default(); Existing::ENTRIES + 1],
+            atoms: vec![ExistingAtom::default()],
+            ..Existing::default()
+        };
+        let parts = existing.split();
+        let counts = parts
+            .iter()
+            .map(|part| (part.roots.len(), part.windows.len(), part.atoms.len()));
+        assert_eq!(
+            counts.collect::<Vec<_>>(),
+            [(1, 0, 0), (0, Existing::ENTRIES, 0), (0, 1, 0), (0, 0, 1)]
+        );
+        assert!(parts.iter().all(|part| part.from == "server"));
+    }
+
+    #[test]
+    fn a_connection_is_joined_with_little_said() {
+        let text = r#"{"kind":"joined","connection":3,"byte_order":"big","last_request":70000}"#;
+        let read: Control = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        let Control::Joined(Joined { last_request, .. }) = read else {
+            panic!("{read:?}");
+        };
+        assert_eq!(last_request, 70_000);
+    }
+}
