@@ -10,7 +10,7 @@ use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, ServerKind, Target, recor
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut words = std::env::args_os().skip(1);
     let config = RecordConfig {
-        output: words.next().ok_or("usage: record TRACE COMMAND…")?.into(),
+        output: Some(words.next().ok_or("usage: record TRACE COMMAND…")?.into()),
         target: Target::Private(ServerKind::Xvfb),
         listen: None,
         tcp: None,

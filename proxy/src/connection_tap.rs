@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use x11prof_trace::{Block, ConnectionId, Direction, Gap, Timestamp};
+use x11prof_protocol::ByteOrder;
+use x11prof_trace::{Block, ConnectionId, Direction, Endian, Gap, Joined, Timestamp};
 
 use crate::images::ImageRequests;
 use crate::kept_bytes::KeptBytes;
@@ -70,25 +71,67 @@ impl<'a> ConnectionTap<'a> {
             let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
             self.tap.left_out_under_pressure(left);
         }
-        let kept = lock(self.kept).keep(bytes, gaps);
-        let gaps = gaps.clone();
+        self.push(&mut state, time, direction, bytes, fds);
+    }
+
+    /// Goes on in the middle of the connection, at the start of a message in both directions.
+    pub(crate) fn join(&self, images: ImageRequests, joined: &Joined) {
+        let order = match joined.byte_order {
+            Endian::Little => ByteOrder::Little,
+            Endian::Big => ByteOrder::Big,
+        };
+        lock(&self.state).omission =
+            Omission::joined(images, order, joined.last_request, joined.setup);
+    }
+
+    /// Adds what RECORD told at `time`: whole messages, of the last of which `missing` bytes at the
+    /// end were not told.
+    pub(crate) fn told(&self, time: Timestamp, direction: Direction, bytes: &[u8], missing: u32) {
+        let mut state = lock(&self.state);
+        let State { omission, gaps, .. } = &mut *state;
+        let pressed = omission.gaps(direction, bytes, &(0..0), self.tap.level(time), gaps);
+        if pressed {
+            let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
+            self.tap.left_out_under_pressure(left);
+        }
+        if missing > 0 {
+            omission.missing(bytes.len(), missing, gaps);
+        }
+        self.push(&mut state, time, direction, bytes, 0);
+    }
+
+    /// Pushes a block of `bytes` without the gaps in `state`, of which one may be after them.
+    fn push(
+        &self,
+        state: &mut State,
+        time: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        fds: usize,
+    ) {
+        let kept = lock(self.kept).keep(bytes, &state.gaps);
+        let gaps = state.gaps.clone();
         let [to_server, to_client] = &mut state.offsets;
         let offset = match direction {
             Direction::ToServer => to_server,
             Direction::ToClient => to_client,
         };
+        let after = gaps
+            .last()
+            .map_or(0, |gap| gap.at as usize + gap.len as usize);
+        let wire_len = bytes.len().max(after);
         let block = Block {
             time,
             connection: self.connection,
             direction,
             offset: *offset,
             // A read is far below 4 GiB.
-            wire_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+            wire_len: u32::try_from(wire_len).unwrap_or(u32::MAX),
             fds: u16::try_from(fds).unwrap_or(u16::MAX),
             gaps,
             bytes: kept,
         };
-        *offset += bytes.len() as u64;
+        *offset += wire_len as u64;
         self.tap.push(Entry::Block(block));
     }
 }

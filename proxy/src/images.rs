@@ -109,6 +109,15 @@ pub(crate) struct ImageReplies {
 const MAX_AWAITED_IMAGES: usize = 1 << 16;
 
 impl ImageReplies {
+    /// After the request of this number, of which nothing is awaited.
+    pub(crate) fn after(request: u64) -> ImageReplies {
+        ImageReplies {
+            requests: request,
+            answered: request,
+            awaited: VecDeque::new(),
+        }
+    }
+
     /// Counts a request, and what its answer carries.
     #[inline]
     pub(crate) fn requested(&mut self, answer: Option<Body>) {

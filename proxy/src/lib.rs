@@ -5,6 +5,7 @@
 //! It does not decode the protocol: it reads the connection's setup, for the cookie, and walks
 //! the rest by message lengths. It computes nothing from what it records.
 
+mod attach;
 mod authority;
 mod buffer;
 mod child;
@@ -53,6 +54,7 @@ mod viewer;
 mod viewers;
 mod watch;
 
+pub use attach::{AttachConfig, attach};
 pub use authority::Cookie;
 pub use display_name::{DisplayName, DisplayNameError, Endpoint};
 pub use fixes::Fix;

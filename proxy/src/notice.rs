@@ -17,6 +17,13 @@ pub enum Notice {
         /// Where it is served by TCP, if anywhere.
         tcp: Vec<SocketAddr>,
     },
+    /// The clients that already run are recorded from now on.
+    Attached {
+        /// The display.
+        display: String,
+        /// How many there are.
+        clients: u32,
+    },
     /// A client connected.
     Connected {
         /// Its number.

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use x11prof_protocol::{Head, HeadKind, Piece, Side, Walker};
+use x11prof_protocol::{ByteOrder, Head, HeadKind, Piece, Side, Walker};
 use x11prof_trace::{Direction, Gap};
 
 use crate::images::{Body, ImageReplies, ImageRequests, START};
@@ -62,6 +62,30 @@ impl Omission {
             requests,
             replies: ImageReplies::default(),
         }
+    }
+
+    /// The same in the middle of a connection of this byte order, after the request of this number;
+    /// with `setup` the server's side begins with its answer to that.
+    pub(crate) fn joined(
+        requests: ImageRequests,
+        order: ByteOrder,
+        last_request: u64,
+        setup: bool,
+    ) -> Omission {
+        let mut omission = Omission::new(requests);
+        omission.to_server.walker = Walker::joined(Side::Client, order);
+        if !setup {
+            omission.to_client.walker = Walker::joined(Side::Server, order);
+        }
+        omission.replies = ImageReplies::after(last_request);
+        omission
+    }
+
+    /// The next bytes of the server's message under way are not there: a gap after `at` bytes.
+    pub(crate) fn missing(&mut self, at: usize, len: u32, gaps: &mut Vec<Gap>) {
+        self.to_client.walker.skip(u64::from(len));
+        self.to_client.leaving = false;
+        push(gaps, at as u64, u64::from(len));
     }
 
     /// The gaps of the next block of a direction, into `gaps`; `secret` is one in any case. True

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -50,8 +50,9 @@ pub enum Target {
 /// What to record, and where to.
 #[derive(Debug, Clone)]
 pub struct RecordConfig {
-    /// The trace file. What is there is kept as `FILE.old` once a client has said something.
-    pub output: PathBuf,
+    /// The trace file. What is there is kept as `FILE.old` once a client has said something. Without one
+    /// only `watch` has the records.
+    pub output: Option<PathBuf>,
     /// The display server.
     pub target: Target,
     /// The display number to serve; any free one where `None`.
@@ -136,7 +137,19 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         .map_err(system("an event loop"))?;
     let (notices, heard) = mpsc::unbounded_channel();
     let (tap, drain) = tap(config.queue_bytes, config.full);
-    let recorder = begin(config, drain, notices.clone())?;
+    let beginning = Beginning {
+        output: config.output.as_deref(),
+        recorder: &config.recorder,
+        command: &config.command,
+        full: config.full,
+        watch: config.watch.clone(),
+        filter: config.filter,
+    };
+    let told = notices.clone();
+    let recorder = begin(&beginning, drain, move |what| {
+        // Nobody listens any more while the recording is being closed.
+        let _ = told.send(Notice::Trouble(what));
+    })?;
     // From here on the recorder's thread runs, so that the queue must be closed on every way out.
     let closing = Closing(tap.clone());
     let server_pid = about.pid;
@@ -239,7 +252,7 @@ fn note_tried(tap: &Tap, tried: &Tried, requests: impl Fn(u64) -> Option<u64>) {
 }
 
 /// Closes the queue on drop, without which the recorder's thread would wait for ever.
-struct Closing(Tap);
+pub(crate) struct Closing(pub(crate) Tap);
 
 impl Drop for Closing {
     fn drop(&mut self) {
@@ -247,7 +260,7 @@ impl Drop for Closing {
     }
 }
 
-fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServer>), RecordError> {
+pub(crate) fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServer>), RecordError> {
     let name = match target {
         Target::Private(kind) => {
             let server = PrivateServer::start(*kind)?;
@@ -264,21 +277,34 @@ fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServer>), Record
     Ok((ServerLink::new(DisplayName::parse(&name)?, None), None))
 }
 
+/// What a recorder is to begin with.
+pub(crate) struct Beginning<'a> {
+    /// The trace file; without one only the watch has the records.
+    pub(crate) output: Option<&'a Path>,
+    pub(crate) recorder: &'a str,
+    pub(crate) command: &'a [OsString],
+    pub(crate) full: bool,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) filter: Option<MakeFilter>,
+}
+
 /// Opens the trace and starts its thread.
-fn begin(
-    config: &RecordConfig,
+pub(crate) fn begin(
+    beginning: &Beginning<'_>,
     drain: crate::tap::Drain,
-    notices: mpsc::UnboundedSender<Notice>,
+    tell: impl Fn(String) + Send + 'static,
 ) -> Result<Recorder, RecordError> {
-    let file = TraceFile::open(&config.output).map_err(|source| RecordError::Output {
-        path: config.output.clone(),
+    let path = beginning.output.map_or_else(PathBuf::new, Path::to_owned);
+    let file = beginning.output.map(TraceFile::open).transpose();
+    let file = file.map_err(|source| RecordError::Output {
+        path: path.clone(),
         source,
     })?;
     let started = Started {
-        format: 0,
-        recorder: config.recorder.clone(),
+        format: x11prof_trace::FORMAT,
+        recorder: beginning.recorder.to_owned(),
         wall_clock_ns: clock::wall_clock_ns(),
-        command: config
+        command: beginning
             .command
             .iter()
             .map(|word| word.to_string_lossy().into_owned())
@@ -286,25 +312,12 @@ fn begin(
         cpu_model: process_info::cpu_model(),
         cpus: process_info::cpus(),
         kernel: process_info::kernel(),
-        full: config.full,
+        full: beginning.full,
     };
-    let tell = move |what| {
-        // Nobody listens any more while the recording is being closed.
-        let _ = notices.send(Notice::Trouble(what));
-    };
-    Recorder::start(
-        file,
-        config.output.clone(),
-        started,
-        drain,
-        config.watch.clone(),
-        config.filter.map(|make| make()),
-        tell,
-    )
-    .map_err(|source| RecordError::Trace {
-        path: config.output.clone(),
-        source,
-    })
+    let watch = beginning.watch.clone();
+    let filter = beginning.filter.map(|make| make());
+    Recorder::start(file, path.clone(), started, drain, watch, filter, tell)
+        .map_err(|source| RecordError::Trace { path, source })
 }
 
 /// The display's name for clients, with the screen that the real one's name has.

@@ -56,6 +56,15 @@ pub enum RecordError {
         /// What the system said.
         source: io::Error,
     },
+    /// The server cannot tell what its clients say.
+    #[error(
+        "display {display} has no RECORD extension, so that clients that already run cannot be recorded; \
+         start the program through x11prof instead: x11prof record --display {display} -- COMMAND"
+    )]
+    NoRecord {
+        /// The display.
+        display: String,
+    },
     /// A fix that this server cannot do.
     #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Fix::CurrentResources.name())]
     NoFix {

@@ -71,10 +71,10 @@ impl Disk {
 }
 
 impl Recorder {
-    /// Starts the thread on a trace in `place`, of which `path` is the name for messages.
-    /// `tell` hears of trouble when it happens.
+    /// Starts the thread on a trace in `place`, of which `path` is the name for messages; without a place only
+    /// `watch` has the records. `tell` hears of trouble when it happens.
     pub(crate) fn start(
-        place: TraceFile,
+        place: Option<TraceFile>,
         path: PathBuf,
         started: Started,
         drain: Drain,
@@ -91,17 +91,21 @@ impl Recorder {
             Some(filter) => filter.begin(now, started),
             None => started,
         };
-        let again = || place.file().try_clone().map_err(TraceError::Write);
-        let same = again()?;
         let disk = Disk::default();
-        let sink = BufWriter::new(UntilFailure::new(again()?, disk.clone()));
-        let writer = Writer::new(sink, started, now)?;
+        let (writer, same) = match &place {
+            Some(place) => {
+                let again = || place.file().try_clone().map_err(TraceError::Write);
+                let sink = BufWriter::new(UntilFailure::new(again()?, disk.clone()));
+                (Some(Writer::new(sink, started, now)?), Some(again()?))
+            }
+            None => (None, None),
+        };
         let mut trace = Trace {
             safe: Safe::default(),
-            writer: Some(writer),
-            file: Some(same),
+            writer,
+            file: same,
             written: Written::default(),
-            place: Some(place),
+            place,
             began: false,
             path: path.clone(),
             watch,
@@ -163,7 +167,7 @@ impl Recorder {
 }
 
 struct Trace<W: Write, F: Fn(String)> {
-    /// None once writing has failed: then entries are only taken off the queue.
+    /// None without a file, and once writing has failed: then entries are only taken off the queue.
     writer: Option<Writer<W>>,
     /// The trace's file, to mark a failure in; none where it is no file.
     file: Option<File>,

@@ -70,7 +70,7 @@ fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> Wri
     let (tap, drain) = tap(1 << 20, full);
     let file = TraceFile::open(path).unwrap();
     let recorder = Recorder::start(
-        file,
+        Some(file),
         path.to_owned(),
         started(full),
         drain,
@@ -154,7 +154,7 @@ fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
     let path = PathBuf::from("/dev/full");
     let (_tap, drain) = tap(1 << 20, false);
     let file = TraceFile::open(&path).unwrap();
-    let begun = Recorder::start(file, path, started(false), drain, None, None, |_| ());
+    let begun = Recorder::start(Some(file), path, started(false), drain, None, None, |_| ());
     assert!(matches!(begun, Err(TraceError::Write(_))));
 }
 
@@ -252,7 +252,7 @@ fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
         let file = TraceFile::open(&path).unwrap();
         let filter: Option<Box<dyn RecordFilter>> = Some(Box::new(EveryOther::default()));
         let recorder = Recorder::start(
-            file,
+            Some(file),
             path.clone(),
             started(false),
             drain,

@@ -268,24 +268,41 @@ impl Talk {
     /// The next reply; events before it are passed over.
     pub(crate) fn reply(&mut self) -> Result<Vec<u8>, String> {
         loop {
-            let mut message = self.hear(32)?;
-            let (&[kind, ..], Some(&[a, b, c, d])) = (message.as_slice(), message.get(4..8)) else {
-                return Err("it sent too little".to_owned());
-            };
-            let more = match kind & 0x7F {
-                0 => return Err("it answered with an error".to_owned()),
-                // A reply, and the one event that can be longer (Generic Event Extension).
-                1 | 35 => u32::from_ne_bytes([a, b, c, d]),
-                _ => 0,
-            };
-            let more = usize::try_from(more)
-                .unwrap_or(usize::MAX)
-                .saturating_mul(4);
-            message.extend(self.hear(more)?);
-            if kind == 1 {
-                return Ok(message);
+            let message = self.message()?;
+            match message.first() {
+                Some(0) => return Err("it answered with an error".to_owned()),
+                Some(1) => return Ok(message),
+                _ => {}
             }
         }
+    }
+
+    /// The next reply, error or event.
+    pub(crate) fn message(&mut self) -> Result<Vec<u8>, String> {
+        let mut message = self.hear(32)?;
+        let (&[kind, ..], Some(&[a, b, c, d])) = (message.as_slice(), message.get(4..8)) else {
+            return Err("it sent too little".to_owned());
+        };
+        let more = match kind & 0x7F {
+            // A reply, and the one event that can be longer (Generic Event Extension).
+            1 | 35 => u32::from_ne_bytes([a, b, c, d]),
+            _ => 0,
+        };
+        let more = usize::try_from(more)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(4);
+        message.extend(self.hear(more)?);
+        Ok(message)
+    }
+
+    /// From now on it may last so long.
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
+        self.until = Instant::now() + patience;
+    }
+
+    /// The connection alone.
+    pub(crate) fn into_socket(self) -> Socket {
+        self.socket
     }
 
     pub(crate) fn say(&self, mut bytes: &[u8]) -> Result<(), String> {

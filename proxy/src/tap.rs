@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use x11prof_trace::{Block, Control, Gap, Switch, Timestamp};
+use x11prof_trace::{Block, Control, ExistingPixmap, ExistingWindow, Gap, Switch, Timestamp};
 
 use crate::omission::Level;
 
@@ -22,6 +22,8 @@ const WAKE_AT: usize = 1 << 20;
 const CALM_NS: u64 = 1_000_000_000;
 /// What an entry costs beside its bytes.
 const ENTRY_COST: usize = 128;
+/// What the name of an atom takes, about.
+const ATOM_COST: usize = 64;
 
 /// What the recorder is told.
 #[derive(Debug)]
@@ -55,6 +57,11 @@ fn held_by(control: &Control) -> usize {
         Control::Opened(opened) => words(&opened.command),
         Control::Closed { why: Some(why), .. } => why.len(),
         Control::Trouble { what } => what.len(),
+        Control::Existing(existing) => {
+            size_of::<ExistingWindow>() * existing.windows.len()
+                + size_of::<ExistingPixmap>() * existing.pixmaps.len()
+                + ATOM_COST * existing.atoms.len()
+        }
         _ => 0,
     }
 }

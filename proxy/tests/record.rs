@@ -18,7 +18,7 @@ const QUIET: &[&str] = &["sh", "-c", "exec xdpyinfo > /dev/null"];
 
 fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
     RecordConfig {
-        output: output.to_owned(),
+        output: Some(output.to_owned()),
         target: Target::Private(ServerKind::Xvfb),
         listen: Some(listen),
         tcp: None,

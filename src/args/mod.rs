@@ -111,6 +111,13 @@ pub(crate) struct Record {
     /// Start a private headless server of this kind, and stop it afterwards
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
+    /// Record the clients that already run on the display, through its RECORD extension, without a restart and as
+    /// an ordinary user; until Ctrl-C. When bytes were read and what was passed beside them is not known then
+    #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "fixes", "command"])]
+    pub(crate) attach: bool,
+    /// End the recording after N seconds
+    #[arg(long, value_name = "N", requires = "attach", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seconds: Option<u64>,
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,

@@ -2,10 +2,13 @@
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use x11prof_proxy::{
-    DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded, Target, record,
+    AttachConfig, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
+    Target, attach, record,
 };
 
 use super::scrub;
@@ -13,12 +16,15 @@ use crate::args::Record;
 use crate::error::{CommandError, Outcome};
 use crate::live::Live;
 
+/// The program that records, for the trace.
+const RECORDER: &str = concat!("x11prof ", env!("CARGO_PKG_VERSION"));
+
 /// Records until the command, or the user, ends it.
 pub(crate) fn run(arguments: Record) -> Outcome {
     let serves = arguments.command.is_empty();
-    let target = match (arguments.server, arguments.display) {
+    let target = match (arguments.server, &arguments.display) {
         (Some(kind), _) => Target::Private(kind),
-        (None, Some(display)) => Target::Display(display),
+        (None, Some(display)) => Target::Display(display.clone()),
         (None, None) => Target::Environment,
     };
     let (live, watch) = if arguments.live {
@@ -29,34 +35,42 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         [SIGUSR1, SIGUSR2].into_iter().for_each(crate::ignore);
         (None, None)
     };
+    let queue_bytes = queue_bytes(arguments.queue);
+    let filter = arguments
+        .scrub
+        .then_some(scrub::while_recording as MakeFilter);
+    if arguments.attach {
+        let config = AttachConfig {
+            output: Some(arguments.output),
+            target,
+            time: arguments.seconds.map(Duration::from_secs),
+            stop: Arc::default(),
+            full: arguments.full,
+            queue_bytes,
+            recorder: RECORDER.to_owned(),
+            watch,
+            filter,
+        };
+        return attached(config, live);
+    }
+    let path = arguments.output.clone();
     let mut config = RecordConfig {
-        output: arguments.output,
+        output: Some(arguments.output),
         target,
         listen: arguments.listen.map(u32::from),
         tcp: arguments.tcp,
         any_user: arguments.any_user,
         command: arguments.command,
         full: arguments.full,
-        queue_bytes: arguments.queue.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
-            mebibytes as usize * (1 << 20)
-        }),
+        queue_bytes,
         link: arguments.link,
         fixes: arguments.fixes,
-        recorder: concat!("x11prof ", env!("CARGO_PKG_VERSION")).to_owned(),
+        recorder: RECORDER.to_owned(),
         watch,
-        filter: arguments
-            .scrub
-            .then_some(scrub::while_recording as MakeFilter),
+        filter,
         collect: live.as_ref().and_then(Live::collect),
     };
-    let recorded = record(&config, |notice| {
-        let said = words(&notice, serves);
-        match (&live, said) {
-            (_, None) => {}
-            (Some(live), Some(said)) => live.tell(said),
-            (None, Some(said)) => say!("{said}"),
-        }
-    });
+    let recorded = record(&config, |notice| tell(live.as_ref(), &notice, serves));
     // The view ends with its watch, and gives the terminal back before anything is said there.
     config.watch = None;
     if let Some(live) = live {
@@ -74,7 +88,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         ..
     } = recorded;
     let (relayed, written) = (size(bytes_relayed), size(trace_bytes));
-    let path = config.output.display();
+    let path = path.display();
     let clients = if connections == 1 {
         "connection"
     } else {
@@ -87,8 +101,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         }
     }
     if arguments.scrub && !left_alone {
-        say!("scrubbed before it was written: keys, text, properties, pictures, paths, hosts");
-        scrub::tell_what_stays();
+        tell_scrubbed();
     }
     for (fix, requests) in tried {
         let name = fix.name();
@@ -107,6 +120,58 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         None => Ok(ExitCode::SUCCESS),
         Some(status) => Ok(u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)),
     }
+}
+
+/// Records clients that already run.
+fn attached(mut config: AttachConfig, live: Option<Live>) -> Outcome {
+    let scrubs = config.filter.is_some();
+    let recorded = attach(&config, |notice| tell(live.as_ref(), &notice, true));
+    config.watch = None;
+    if let Some(live) = live {
+        live.finish();
+    }
+    let recorded = recorded.map_err(why)?;
+    let path = config.output.unwrap_or_default();
+    let path = path.display();
+    let (told, written) = (size(recorded.bytes_relayed), size(recorded.trace_bytes));
+    match recorded.left_alone {
+        true => say!("nobody said anything; {path} is left as it was"),
+        false => say!(
+            "{} clients, {told} told, {written} in {path}",
+            recorded.connections
+        ),
+    }
+    if scrubs && !recorded.left_alone {
+        tell_scrubbed();
+    }
+    if recorded.trouble.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let trouble = recorded.trouble.join("; ");
+    Err(CommandError::failed(format_args!(
+        "{path}: the recording is not whole: {trouble}"
+    )))
+}
+
+fn tell_scrubbed() {
+    say!("scrubbed before it was written: keys, text, properties, pictures, paths, hosts");
+    scrub::tell_what_stays();
+}
+
+/// Says what there is to say of a notice, in the view where there is one.
+fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
+    match (live, words(notice, serves)) {
+        (_, None) => {}
+        (Some(live), Some(said)) => live.tell(said),
+        (None, Some(said)) => say!("{said}"),
+    }
+}
+
+/// How many bytes may wait, of so many MiB.
+fn queue_bytes(mebibytes: Option<u32>) -> usize {
+    mebibytes.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
+        mebibytes as usize * (1 << 20)
+    })
 }
 
 /// Why there was no recording; a command that cannot be run has the status that shells give it.
@@ -136,6 +201,9 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             }
             said
         }),
+        Notice::Attached { display, clients } => Some(format!(
+            "recording the {clients} clients of display {display}, until Ctrl-C"
+        )),
         Notice::Connected {
             connection,
             pid,

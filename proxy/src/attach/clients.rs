@@ -1,0 +1,245 @@
+//! The clients of a server that is attached to, and what of them goes into the trace.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use x11prof_protocol::ByteOrder;
+use x11prof_trace::{ConnectionId, Control, Direction, Endian, Joined, Opened, Timestamp};
+
+use super::elements::{self, Category, Head};
+use crate::clock;
+use crate::connection_tap::ConnectionTap;
+use crate::images::ImageRequests;
+use crate::kept_bytes::KeptBytes;
+use crate::process_info::ProcessInfo;
+use crate::scheduling::Scheduling;
+use crate::tap::Tap;
+
+/// What the trace says of how a client came: RECORD does not tell.
+const TRANSPORT: &str = "unknown";
+
+/// The clients by their first resource ids.
+pub(super) struct Clients<'a> {
+    known: HashMap<u32, Client<'a>>,
+    /// How many there have been.
+    pub(super) count: u32,
+    /// Our own connections.
+    ours: [u32; 2],
+    /// Bytes that clients and server said.
+    pub(super) bytes: u64,
+    to: Recording<'a>,
+    /// The messages of one block, kept so that no block allocates.
+    room: Vec<u8>,
+}
+
+/// Where it all goes.
+#[derive(Clone, Copy)]
+pub(super) struct Recording<'a> {
+    pub(super) tap: &'a Tap,
+    pub(super) kept: &'a Mutex<KeptBytes>,
+    pub(super) images: ImageRequests,
+    pub(super) scheduling: &'a Scheduling,
+}
+
+struct Client<'a> {
+    tap: ConnectionTap<'a>,
+    pid: Option<u32>,
+    /// The number of its last request that is in the trace; `None` before it was joined.
+    last_request: Option<u64>,
+}
+
+impl<'a> Clients<'a> {
+    /// None yet; `ours` are our own connections.
+    pub(super) fn new(to: Recording<'a>, ours: [u32; 2]) -> Clients<'a> {
+        Clients {
+            known: HashMap::new(),
+            count: 0,
+            ours,
+            bytes: 0,
+            to,
+            room: Vec::new(),
+        }
+    }
+
+    /// Whether a client is one of our own connections.
+    pub(super) fn is_ours(&self, client: u32) -> bool {
+        self.ours.contains(&client)
+    }
+
+    /// A client with this first resource id, whose process is `pid`. Its number.
+    pub(super) fn open(&mut self, time: Timestamp, client: u32, pid: Option<u32>) -> ConnectionId {
+        self.close(time, client);
+        self.count = self.count.saturating_add(1);
+        let connection = ConnectionId(self.count);
+        let process = pid.map(ProcessInfo::of).unwrap_or_default();
+        let Recording {
+            tap,
+            kept,
+            images,
+            scheduling,
+        } = self.to;
+        tap.control(
+            time,
+            Control::Opened(Opened {
+                connection,
+                transport: TRANSPORT.to_owned(),
+                pid,
+                name: process.name,
+                command: process.command,
+                started_ns: process.started_ns,
+            }),
+        );
+        if let Some(pid) = pid {
+            scheduling.watch(pid);
+        }
+        let known = Client {
+            tap: ConnectionTap::new(connection, tap, kept, images),
+            pid,
+            last_request: None,
+        };
+        self.known.insert(client, known);
+        connection
+    }
+
+    /// A client is gone.
+    fn close(&mut self, time: Timestamp, client: u32) {
+        let Some(known) = self.known.remove(&client) else {
+            return;
+        };
+        let Recording {
+            tap, scheduling, ..
+        } = self.to;
+        if let Some(pid) = known.pid {
+            scheduling.note_cpu_time(pid);
+            scheduling.leave(pid);
+        }
+        let closed = Control::Closed {
+            connection: known.tap.connection(),
+            by: "client".to_owned(),
+            why: None,
+        };
+        tap.control(time, closed);
+    }
+
+    /// The recording ends, the clients go on.
+    pub(super) fn end(&mut self) {
+        for pid in self.known.values().filter_map(|client| client.pid) {
+            self.to.scheduling.note_cpu_time(pid);
+        }
+    }
+
+    /// Takes one answer that was read at `time`; `process_of` finds the process of a client that has
+    /// come since.
+    pub(super) fn told(
+        &mut self,
+        time: Timestamp,
+        head: &Head,
+        data: &[u8],
+        process_of: impl FnOnce(u32) -> Option<u32>,
+    ) {
+        let client = head.client;
+        if client == 0 || self.is_ours(client) {
+            return;
+        }
+        let starts = head.category == Category::Started;
+        match head.category {
+            Category::Died => return self.close(time, client),
+            Category::Begins | Category::Ends => return,
+            // The first that is heard of one that X-Resource did not name.
+            _ if starts || !self.known.contains_key(&client) => {
+                let pid = process_of(client);
+                self.open(time, client, pid);
+            }
+            _ => {}
+        }
+        let Some(known) = self.known.get_mut(&client) else {
+            return;
+        };
+        match head.category {
+            Category::FromClient => known.requests(time, head, data, &mut self.room, self.to),
+            _ => {
+                let last = known.number(head.request);
+                if known.last_request.is_none_or(|known| known < last) {
+                    known.join(head.order, last, starts, self.to);
+                }
+                match starts {
+                    true => known.tap.told(time, Direction::ToClient, data, 0),
+                    false => known.messages(time, head.order, data, &mut self.room),
+                }
+            }
+        }
+        self.bytes = self.bytes.saturating_add(data.len() as u64);
+    }
+}
+
+impl Client<'_> {
+    /// A request's number, of which 32 bits are told.
+    fn number(&self, low: u32) -> u64 {
+        let last = self.last_request.unwrap_or_else(|| u64::from(low));
+        let ahead = low.wrapping_sub(last as u32).cast_signed();
+        last.saturating_add_signed(i64::from(ahead))
+    }
+
+    /// The trace has the connection from after this request on.
+    fn join(&mut self, order: ByteOrder, last_request: u64, setup: bool, to: Recording<'_>) {
+        let joined = Joined {
+            connection: self.tap.connection(),
+            byte_order: match order {
+                ByteOrder::Little => Endian::Little,
+                ByteOrder::Big => Endian::Big,
+            },
+            last_request,
+            setup,
+            ..Joined::default()
+        };
+        self.tap.join(to.images, &joined);
+        to.tap.control(clock::now(), Control::Joined(joined));
+        self.last_request = Some(last_request);
+    }
+
+    fn requests(
+        &mut self,
+        time: Timestamp,
+        head: &Head,
+        data: &[u8],
+        room: &mut Vec<u8>,
+        to: Recording<'_>,
+    ) {
+        room.clear();
+        for (number, request) in elements::requests(data, head.order) {
+            let number = self.number(number);
+            let before = number.saturating_sub(1);
+            match self.last_request {
+                // The server has put it off, and begins it again.
+                Some(last) if number <= last => continue,
+                Some(last) if last == before => {}
+                _ => {
+                    self.flush(time, Direction::ToServer, room);
+                    self.join(head.order, before, false, to);
+                }
+            }
+            self.last_request = Some(number);
+            room.extend_from_slice(request);
+        }
+        self.flush(time, Direction::ToServer, room);
+    }
+
+    fn messages(&self, time: Timestamp, order: ByteOrder, data: &[u8], room: &mut Vec<u8>) {
+        room.clear();
+        for (message, missing) in elements::messages(data, order) {
+            room.extend_from_slice(message);
+            if missing > 0 {
+                self.tap.told(time, Direction::ToClient, room, missing);
+                room.clear();
+            }
+        }
+        self.flush(time, Direction::ToClient, room);
+    }
+
+    fn flush(&self, time: Timestamp, direction: Direction, room: &mut Vec<u8>) {
+        if !room.is_empty() {
+            self.tap.told(time, direction, room, 0);
+            room.clear();
+        }
+    }
+}

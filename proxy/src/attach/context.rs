@@ -1,0 +1,89 @@
+//! The RECORD extension (Record Extension Protocol Specification 1.13): a context that has the server
+//! tell all that its clients and it say to each other.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use x11rb_protocol::protocol::record::{
+    self, CS, CreateContextRequest, DisableContextRequest, EnableContextRequest, ExtRange,
+    FreeContextRequest, HType, Range, Range8, Range16,
+};
+use x11rb_protocol::x11_utils::Request;
+
+use super::conversation::Conversation;
+use crate::server_info::{No, Talk};
+use crate::server_link::ServerLink;
+use crate::socket::Socket;
+
+/// The extension's name.
+pub(crate) const NAME: &str = record::X11_EXTENSION_NAME;
+/// How long the server may take to begin.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Sets up the context `id` over one connection, and has the server tell on another. That one, and the
+/// ids that the server gave it, are the result.
+pub(crate) fn enable(
+    conversation: &mut Conversation,
+    link: &ServerLink,
+    id: u32,
+) -> Result<(Socket, u32), String> {
+    let version = record::QueryVersionRequest {
+        major_version: 1,
+        minor_version: 13,
+    };
+    conversation
+        .ask_one(version)?
+        .ok_or("it does not answer RECORD QueryVersion")?;
+    let all = CreateContextRequest {
+        context: id,
+        element_header: HType::FROM_CLIENT_SEQUENCE.into(),
+        client_specs: Cow::Owned(vec![CS::ALL_CLIENTS.into()]),
+        ranges: Cow::Owned(vec![everything()]),
+    };
+    conversation.send(all)?;
+    if !conversation.settle()? {
+        return Err("it refused a RECORD context".to_owned());
+    }
+    let talk = Talk::begin(link, PATIENCE);
+    let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
+    let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
+        No::Refused(why) | No::Failed(why) => why,
+    })?;
+    let major = conversation.major(NAME).unwrap_or_default();
+    let enable = EnableContextRequest { context: id };
+    talk.say(&Request::serialize(enable, major).0)?;
+    // It says that it begins (section "EnableContext", StartOfData).
+    talk.reply()?;
+    Ok((talk.into_socket(), setup.resource_id_base))
+}
+
+/// Has the server tell no more. It says so on the other connection.
+pub(crate) fn disable(conversation: &mut Conversation, id: u32) -> Result<(), String> {
+    conversation.send(DisableContextRequest { context: id })?;
+    conversation.send(FreeContextRequest { context: id })?;
+    Ok(())
+}
+
+/// All requests, replies, events that were delivered and errors, and the clients that come and go. Events
+/// of devices before they are delivered are nobody's.
+fn everything() -> Range {
+    let bytes = |first, last| Range8 { first, last };
+    let extensions = ExtRange {
+        major: bytes(128, 255),
+        minor: Range16 {
+            first: 0,
+            last: u16::MAX,
+        },
+    };
+    Range {
+        core_requests: bytes(0, 127),
+        core_replies: bytes(0, 127),
+        ext_requests: extensions,
+        ext_replies: extensions,
+        delivered_events: bytes(2, 127),
+        device_events: bytes(0, 0),
+        errors: bytes(1, 255),
+        client_started: true,
+        client_died: true,
+    }
+}

@@ -1,0 +1,156 @@
+//! Questions to the server over a connection of our own, many at a time. What it does not answer, or
+//! answers with an error, is not known: windows go away while they are asked about.
+
+use std::time::Duration;
+
+use x11prof_trace::ExtensionOpcodes;
+use x11rb_protocol::protocol::xproto::{GetInputFocusRequest, Setup};
+use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
+
+use crate::server_info::{No, Talk};
+use crate::server_link::ServerLink;
+
+/// Questions under way at a time: their answers fit the server's buffers.
+const AT_A_TIME: usize = 256;
+
+/// A connection for questions.
+pub(crate) struct Conversation {
+    talk: Talk,
+    setup: Setup,
+    extensions: Vec<ExtensionOpcodes>,
+    /// The number of the last request, as the wire has it.
+    sent: u16,
+}
+
+impl Conversation {
+    /// Connects to a server with these extensions.
+    pub(crate) fn begin(
+        link: &ServerLink,
+        patience: Duration,
+        extensions: Vec<ExtensionOpcodes>,
+    ) -> Result<Conversation, String> {
+        let talk = Talk::begin(link, patience);
+        let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
+        let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
+            No::Refused(why) | No::Failed(why) => why,
+        })?;
+        Ok(Conversation {
+            talk,
+            setup,
+            extensions,
+            sent: 0,
+        })
+    }
+
+    /// What the server said to our setup.
+    pub(crate) fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// The major opcode of an extension; `None` where the server has none of that name.
+    pub(crate) fn major(&self, name: &str) -> Option<u8> {
+        let mut all = self.extensions.iter();
+        all.find(|one| one.name == name).map(|one| one.major)
+    }
+
+    /// From now on the server may take so long for all its answers.
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
+        self.talk.set_patience(patience);
+    }
+
+    /// Sends a request. `None` where the server does not have its extension.
+    pub(crate) fn send<R: Request>(&mut self, request: R) -> Result<Option<()>, String> {
+        let Some(bytes) = self.bytes(request) else {
+            return Ok(None);
+        };
+        self.talk.say(&bytes)?;
+        self.sent = self.sent.wrapping_add(1);
+        Ok(Some(()))
+    }
+
+    /// Waits until the server has dealt with all requests so far. True where it has answered none of
+    /// them with an error meanwhile.
+    pub(crate) fn settle(&mut self) -> Result<bool, String> {
+        self.send(GetInputFocusRequest)?;
+        let mut fine = true;
+        loop {
+            let message = self.talk.message()?;
+            fine &= message.first() != Some(&0);
+            if message.first() == Some(&1) && number(&message) == self.sent {
+                return Ok(fine);
+            }
+        }
+    }
+
+    /// Asks all `questions`; the answers are in their order.
+    pub(crate) fn ask<R: ReplyRequest + Clone>(
+        &mut self,
+        questions: &[R],
+    ) -> Result<Vec<Option<R::Reply>>, String> {
+        let mut answers = Vec::with_capacity(questions.len());
+        for some in questions.chunks(AT_A_TIME) {
+            self.ask_some(some, &mut answers)?;
+        }
+        Ok(answers)
+    }
+
+    /// Asks one question.
+    pub(crate) fn ask_one<R: ReplyRequest + Clone>(
+        &mut self,
+        question: R,
+    ) -> Result<Option<R::Reply>, String> {
+        Ok(self.ask(&[question])?.pop().flatten())
+    }
+
+    fn ask_some<R: ReplyRequest + Clone>(
+        &mut self,
+        questions: &[R],
+        answers: &mut Vec<Option<R::Reply>>,
+    ) -> Result<(), String> {
+        let from = answers.len();
+        answers.extend(questions.iter().map(|_| None));
+        let mut bytes = Vec::new();
+        for question in questions {
+            let Some(question) = self.bytes(question.clone()) else {
+                return Ok(());
+            };
+            bytes.extend(question);
+        }
+        let first = self.sent.wrapping_add(1);
+        self.talk.say(&bytes)?;
+        self.sent = self.sent.wrapping_add(questions.len() as u16);
+        let mut left = questions.len();
+        while left > 0 {
+            let message = self.talk.message()?;
+            let kind = message.first().copied().unwrap_or(0);
+            // Answers to earlier questions, which came too late, have other numbers.
+            let at = usize::from(number(&message).wrapping_sub(first));
+            if kind > 1 || at >= questions.len() {
+                continue;
+            }
+            left -= 1;
+            if kind == 1
+                && let Some(answer) = answers.get_mut(from + at)
+            {
+                *answer = R::Reply::try_parse(&message).ok().map(|(reply, _)| reply);
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes<R: Request>(&self, request: R) -> Option<Vec<u8>> {
+        let major = match R::EXTENSION_NAME {
+            None => 0,
+            Some(name) => self.major(name)?,
+        };
+        Some(request.serialize(major).0)
+    }
+}
+
+/// The sequence number of an answer.
+fn number(message: &[u8]) -> u16 {
+    match message.get(2..4) {
+        Some(&[a, b]) => u16::from_ne_bytes([a, b]),
+        _ => 0,
+    }
+}

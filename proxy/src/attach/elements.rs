@@ -1,0 +1,179 @@
+//! What the server tells in one answer to EnableContext: of one client and direction, message after
+//! message (Record Extension Protocol Specification, sections 1.3 and "EnableContext").
+
+use x11prof_protocol::ByteOrder;
+
+/// Bytes of an answer before its data.
+pub(super) const HEADER: usize = 32;
+
+/// What an answer is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Category {
+    /// Replies, events and errors.
+    FromServer,
+    /// Requests.
+    FromClient,
+    /// A client has been accepted.
+    Started,
+    /// A client is gone.
+    Died,
+    /// Recording begins.
+    Begins,
+    /// It ends.
+    Ends,
+}
+
+/// The head of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) category: Category,
+    /// The client's first resource id.
+    pub(super) client: u32,
+    /// The client's byte order.
+    pub(super) order: ByteOrder,
+    /// The number of the request that the server had come to.
+    pub(super) request: u32,
+}
+
+/// How long the answer that begins with `bytes` is; `None` where they are too few to tell.
+pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    let units = ByteOrder::native().u32(bytes, 4)?;
+    match bytes.first()? {
+        1 => usize::try_from(units)
+            .ok()?
+            .checked_mul(4)?
+            .checked_add(HEADER),
+        _ => Some(HEADER),
+    }
+}
+
+/// The head of an answer. `None` for what is none, such as an error.
+pub(super) fn head(answer: &[u8]) -> Option<Head> {
+    let native = ByteOrder::native();
+    let category = match answer.get(..2)? {
+        [1, 0] => Category::FromServer,
+        [1, 1] => Category::FromClient,
+        [1, 2] => Category::Started,
+        [1, 3] => Category::Died,
+        [1, 4] => Category::Begins,
+        [1, 5] => Category::Ends,
+        _ => return None,
+    };
+    let swapped = *answer.get(9)? != 0;
+    Some(Head {
+        category,
+        client: native.u32(answer, 12)?,
+        order: match (swapped, native) {
+            (false, order) => order,
+            (true, ByteOrder::Little) => ByteOrder::Big,
+            (true, ByteOrder::Big) => ByteOrder::Little,
+        },
+        request: native.u32(answer, 20)?,
+    })
+}
+
+/// The requests in an answer's data, each with its number.
+pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, &[u8])> {
+    let mut rest = data;
+    std::iter::from_fn(move || {
+        let number = ByteOrder::native().u32(rest, 0)?;
+        let bytes = rest.get(4..)?;
+        let units = match order.u16(bytes, 2)? {
+            // The length of a long request (Big Requests Extension).
+            0 => order.u32(bytes, 4)?,
+            units => u32::from(units),
+        };
+        let len = usize::try_from(units).ok()?.checked_mul(4)?.max(4);
+        let request = bytes.get(..len)?;
+        rest = bytes.get(len..)?;
+        Some((number, request))
+    })
+}
+
+/// The messages of a server in an answer's data, each with how many bytes at its end RECORD left
+/// out: it tells the first 32 of every event.
+pub(super) fn messages(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (&[u8], u32)> {
+    const REPLY: u8 = 1;
+    const GENERIC_EVENT: u8 = 35;
+    let mut rest = data;
+    std::iter::from_fn(move || {
+        let code = *rest.first()?;
+        let more = order.u32(rest, 4)?.saturating_mul(4);
+        let (told, missing) = match code & 0x7F {
+            REPLY if code == REPLY => (more, 0),
+            GENERIC_EVENT => (0, more),
+            _ => (0, 0),
+        };
+        let len = usize::try_from(told).ok()?.checked_add(HEADER)?;
+        let message = rest.get(..len)?;
+        rest = rest.get(len..)?;
+        Some((message, missing))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use x11prof_protocol::ByteOrder;
+
+    use super::{Category, head, length, messages, requests};
+
+    #[test]
+    fn an_answer_is_taken_apart() {
+        let mut answer = vec![0; 32];
+        answer[..2].copy_from_slice(&[1, 1]);
+        answer[4..8].copy_from_slice(&7_u32.to_ne_bytes());
+        answer[9] = 1;
+        answer[12..16].copy_from_slice(&0x40_0000_u32.to_ne_bytes());
+        answer[20..24].copy_from_slice(&5_u32.to_ne_bytes());
+        assert_eq!(length(&answer), Some(60));
+        let read = head(&answer).unwrap();
+        assert_eq!(
+            (read.category, read.client),
+            (Category::FromClient, 0x40_0000)
+        );
+        assert_ne!(read.order, ByteOrder::native());
+        assert_eq!(read.request, 5);
+        assert_eq!(length(&[0, 1, 2, 3, 9, 9, 9, 9]), Some(32));
+        assert_eq!((length(&[1]), head(&[])), (None, None));
+    }
+
+    #[test]
+    fn requests_have_their_numbers_and_long_ones_their_lengths() {
+        let mut data = 7_u32.to_ne_bytes().to_vec();
+        data.extend([127, 0, 0, 2, 1, 2, 3, 4]);
+        data.extend(8_u32.to_ne_bytes());
+        data.extend([72, 0, 0, 0, 0, 0, 0, 3, 9, 9, 9, 9]);
+        let read: Vec<_> = requests(&data, ByteOrder::Big)
+            .map(|(number, bytes)| (number, bytes[0], bytes.len()))
+            .collect();
+        assert_eq!(read, [(7, 127, 8), (8, 72, 12)]);
+    }
+
+    #[test]
+    fn events_come_without_what_is_after_their_first_32_bytes() {
+        let mut reply = vec![0; 36];
+        (reply[0], reply[4]) = (1, 1);
+        let mut event = vec![0; 32];
+        (event[0], event[4]) = (35, 3);
+        let mut error = vec![0; 32];
+        error[4] = 200;
+        let data = [reply, event, error].concat();
+        let read: Vec<_> = messages(&data, ByteOrder::Little)
+            .map(|(bytes, missing)| (bytes.len(), missing))
+            .collect();
+        assert_eq!(read, [(36, 0), (32, 12), (32, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                let told: usize = requests(&bytes, order).map(|(_, one)| one.len()).sum();
+                prop_assert!(told <= bytes.len());
+                let told: usize = messages(&bytes, order).map(|(one, _)| one.len()).sum();
+                prop_assert!(told <= bytes.len());
+            }
+        }
+    }
+}

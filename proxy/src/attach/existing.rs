@@ -1,0 +1,292 @@
+//! What is there when a recording attaches, as the server tells it when it is asked: clients, windows,
+//! pixmaps, atoms. What it does not tell stays unknown.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use x11prof_trace::{
+    Existing, ExistingAtom, ExistingFormat, ExistingPixmap, ExistingRoot, ExistingWindow,
+};
+use x11rb_protocol::protocol::res::{
+    ClientIdMask, ClientIdSpec, QueryClientIdsRequest, QueryClientsRequest,
+    QueryResourceBytesRequest, QueryVersionRequest, ResourceIdSpec,
+};
+use x11rb_protocol::protocol::xproto::{
+    AtomEnum, GetAtomNameRequest, GetGeometryRequest, GetPropertyRequest,
+    GetWindowAttributesRequest, InternAtomRequest, MapState, QueryTreeRequest, WindowClass,
+};
+
+use super::conversation::Conversation;
+
+/// Windows, pixmaps and atoms asked for at most: more would hold up who starts the recording.
+const WINDOWS: usize = 20_000;
+const PIXMAPS: usize = 20_000;
+const ATOMS: u32 = 20_000;
+/// Atoms asked for at a time, and the first that not every server has (protocol, "Predefined Atoms").
+const ATOMS_AT_A_TIME: u32 = 256;
+const FIRST_ATOM: u32 = 69;
+/// The longest title or class that is asked for, in units of 4 bytes.
+const TITLE: u32 = 64;
+
+/// A client that is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FoundClient {
+    /// Its first resource id.
+    pub(super) first: u32,
+    /// Its process, where it is on the server's machine.
+    pub(super) pid: Option<u32>,
+}
+
+/// The clients, in the order of their ids; none where the server has no X-Resource.
+pub(super) fn clients(conversation: &mut Conversation) -> Result<Vec<FoundClient>, String> {
+    let version = QueryVersionRequest {
+        client_major: 1,
+        client_minor: 2,
+    };
+    conversation.ask_one(version)?;
+    let Some(reply) = conversation.ask_one(QueryClientsRequest)? else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for client in reply.clients {
+        let first = client.resource_base;
+        let pid = process(conversation, first)?;
+        found.push(FoundClient { first, pid });
+    }
+    found.sort_unstable_by_key(|client| client.first);
+    Ok(found)
+}
+
+/// The process of a client (X-Resource 1.2, QueryClientIds).
+pub(super) fn process(conversation: &mut Conversation, client: u32) -> Result<Option<u32>, String> {
+    let spec = ClientIdSpec {
+        client,
+        mask: ClientIdMask::LOCAL_CLIENT_PID,
+    };
+    let question = QueryClientIdsRequest {
+        specs: Cow::Owned(vec![spec]),
+    };
+    let Some(reply) = conversation.ask_one(question)? else {
+        return Ok(None);
+    };
+    let mut pids = reply.ids.iter().filter_map(|one| one.value.first());
+    Ok(pids.next().copied().filter(|pid| *pid != 0))
+}
+
+/// All but the clients. `owners` are those whose pixmaps are asked for.
+pub(super) fn resources(
+    conversation: &mut Conversation,
+    owners: &[FoundClient],
+) -> Result<Existing, String> {
+    let atoms = atoms(conversation)?;
+    let utf8_title = atoms.iter().find(|one| one.name == "_NET_WM_NAME");
+    let utf8_title = utf8_title.map(|one| one.atom);
+    let setup = conversation.setup();
+    let roots: Vec<ExistingRoot> = setup
+        .roots
+        .iter()
+        .map(|screen| ExistingRoot {
+            id: screen.root,
+            width: screen.width_in_pixels,
+            height: screen.height_in_pixels,
+            depth: screen.root_depth,
+        })
+        .collect();
+    let formats = setup
+        .pixmap_formats
+        .iter()
+        .map(|format| ExistingFormat {
+            depth: format.depth,
+            bits: format.bits_per_pixel,
+            pad: format.scanline_pad,
+        })
+        .collect();
+    let windows = windows(conversation, &roots, utf8_title)?;
+    let pixmaps = pixmaps(conversation, owners)?;
+    Ok(Existing {
+        from: "server".to_owned(),
+        clients: Vec::new(),
+        roots,
+        formats,
+        windows,
+        pixmaps,
+        atoms,
+    })
+}
+
+/// Atoms are numbered one after the other, so that the first that is none ends them.
+fn atoms(conversation: &mut Conversation) -> Result<Vec<ExistingAtom>, String> {
+    let mut found = Vec::new();
+    let mut first = FIRST_ATOM;
+    while first < ATOMS {
+        let questions: Vec<_> = (first..first + ATOMS_AT_A_TIME)
+            .map(|atom| GetAtomNameRequest { atom })
+            .collect();
+        let answers = conversation.ask(&questions)?;
+        let last = answers.iter().any(Option::is_none);
+        for (question, answer) in questions.iter().zip(answers) {
+            let name = answer.map(|reply| reply.name.iter().copied().map(char::from).collect());
+            found.extend(name.map(|name| ExistingAtom {
+                atom: question.atom,
+                name,
+            }));
+        }
+        if last {
+            break;
+        }
+        first += ATOMS_AT_A_TIME;
+    }
+    Ok(found)
+}
+
+/// The windows below the roots, level by level.
+fn windows(
+    conversation: &mut Conversation,
+    roots: &[ExistingRoot],
+    utf8_title: Option<u32>,
+) -> Result<Vec<ExistingWindow>, String> {
+    let mut found: Vec<ExistingWindow> = Vec::new();
+    let mut level: VecDeque<u32> = roots.iter().map(|root| root.id).collect();
+    while !level.is_empty() && found.len() < WINDOWS {
+        let parents: Vec<_> = level.drain(..).collect();
+        let trees: Vec<_> = parents
+            .iter()
+            .map(|&window| QueryTreeRequest { window })
+            .collect();
+        let trees = conversation.ask(&trees)?;
+        let mut below: Vec<(u32, u32)> = Vec::new();
+        for (parent, tree) in parents.into_iter().zip(trees) {
+            // From the lowest to the highest (protocol, QueryTree).
+            let children = tree.map(|tree| tree.children).unwrap_or_default();
+            below.extend(children.into_iter().map(|child| (child, parent)));
+        }
+        below.truncate(WINDOWS - found.len());
+        let new = described(conversation, &below, utf8_title)?;
+        level.extend(new.iter().map(|window| window.id));
+        found.extend(new);
+    }
+    Ok(found)
+}
+
+/// What there is to say of windows, each with its parent.
+fn described(
+    conversation: &mut Conversation,
+    windows: &[(u32, u32)],
+    utf8_title: Option<u32>,
+) -> Result<Vec<ExistingWindow>, String> {
+    let attributes: Vec<_> = windows
+        .iter()
+        .map(|&(window, _)| GetWindowAttributesRequest { window })
+        .collect();
+    let geometries: Vec<_> = windows
+        .iter()
+        .map(|&(drawable, _)| GetGeometryRequest { drawable })
+        .collect();
+    let attributes = conversation.ask(&attributes)?;
+    let geometries = conversation.ask(&geometries)?;
+    let classes = texts(conversation, windows, AtomEnum::WM_CLASS.into())?;
+    let titles = texts(conversation, windows, AtomEnum::WM_NAME.into())?;
+    let better = match utf8_title {
+        Some(property) => texts(conversation, windows, property)?,
+        None => vec![None; windows.len()],
+    };
+    let mut found = Vec::new();
+    let asked = windows.iter().zip(attributes).zip(geometries);
+    let named = classes.into_iter().zip(titles.into_iter().zip(better));
+    for (((&(id, parent), attributes), geometry), (class, (title, better))) in asked.zip(named) {
+        // One that is gone by now says so in what is recorded.
+        let (Some(attributes), Some(geometry)) = (attributes, geometry) else {
+            continue;
+        };
+        let class = class.unwrap_or_default();
+        let mut words = class.split('\0').map(str::to_owned);
+        found.push(ExistingWindow {
+            id,
+            parent,
+            x: geometry.x,
+            y: geometry.y,
+            width: geometry.width,
+            height: geometry.height,
+            border: geometry.border_width,
+            depth: geometry.depth,
+            input_only: attributes.class == WindowClass::INPUT_ONLY,
+            mapped: attributes.map_state != MapState::UNMAPPED,
+            override_redirect: attributes.override_redirect,
+            instance: words.next().filter(|word| !word.is_empty()),
+            class: words.next().filter(|word| !word.is_empty()),
+            title: better.or(title),
+        });
+    }
+    Ok(found)
+}
+
+/// A property of windows as text.
+fn texts(
+    conversation: &mut Conversation,
+    windows: &[(u32, u32)],
+    property: u32,
+) -> Result<Vec<Option<String>>, String> {
+    let questions: Vec<_> = windows
+        .iter()
+        .map(|&(window, _)| GetPropertyRequest {
+            delete: false,
+            window,
+            property,
+            type_: AtomEnum::ANY.into(),
+            long_offset: 0,
+            long_length: TITLE,
+        })
+        .collect();
+    let answers = conversation.ask(&questions)?;
+    let text = |value: Vec<u8>| String::from_utf8_lossy(&value).into_owned();
+    Ok(answers
+        .into_iter()
+        .map(|answer| answer.filter(|reply| reply.format == 8 && !reply.value.is_empty()))
+        .map(|answer| answer.map(|reply| text(reply.value)))
+        .collect())
+}
+
+/// The pixmaps of clients: X-Resource names them, and they have geometries.
+fn pixmaps(
+    conversation: &mut Conversation,
+    owners: &[FoundClient],
+) -> Result<Vec<ExistingPixmap>, String> {
+    let name = InternAtomRequest {
+        only_if_exists: true,
+        name: Cow::Borrowed(b"PIXMAP"),
+    };
+    let kind = conversation.ask_one(name)?.map_or(0, |reply| reply.atom);
+    if kind == 0 {
+        return Ok(Vec::new());
+    }
+    let questions: Vec<_> = owners
+        .iter()
+        .map(|owner| QueryResourceBytesRequest {
+            client: owner.first,
+            specs: Cow::Owned(vec![ResourceIdSpec {
+                resource: 0,
+                type_: kind,
+            }]),
+        })
+        .collect();
+    let answers = conversation.ask(&questions)?;
+    let questions: Vec<_> = answers
+        .into_iter()
+        .flatten()
+        .flat_map(|reply| reply.sizes)
+        .map(|size| size.size.spec.resource)
+        .take(PIXMAPS)
+        .map(|drawable| GetGeometryRequest { drawable })
+        .collect();
+    let answers = conversation.ask(&questions)?;
+    let found = questions.iter().zip(answers).filter_map(|(asked, answer)| {
+        let geometry = answer?;
+        Some(ExistingPixmap {
+            id: asked.drawable,
+            width: geometry.width,
+            height: geometry.height,
+            depth: geometry.depth,
+        })
+    });
+    Ok(found.collect())
+}

@@ -1,0 +1,294 @@
+//! Recording clients that already run: the server's RECORD extension tells what they and it say to each
+//! other, as an ordinary user and without a restart (docs/FORMAT.md, "Attached").
+
+mod clients;
+mod context;
+mod conversation;
+mod elements;
+mod existing;
+mod reader;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use x11prof_trace::{Control, Existing, ExistingClient};
+
+use crate::clock;
+use crate::images::ImageRequests;
+use crate::kept_bytes::KeptBytes;
+use crate::notice::Notice;
+use crate::record::{self, Beginning, Closing, Recorded, Target};
+use crate::record_error::RecordError;
+use crate::record_filter::MakeFilter;
+use crate::scheduling::Scheduling;
+use crate::server_info::{self, DisplayError};
+use crate::tap::tap;
+use crate::watch::Watch;
+use clients::{Clients, Recording};
+use conversation::Conversation;
+use elements::{Category, HEADER};
+use existing::FoundClient;
+use reader::{Next, Reader};
+
+/// How long the server may take for all that is asked at the start.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long it may take to say whose a new client is. What clients say meanwhile waits in memory.
+const CLIENT_PATIENCE: Duration = Duration::from_millis(250);
+/// How often it is looked whether the recording is to end.
+const BEAT: Duration = Duration::from_millis(50);
+/// How long the server may take to say that it tells no more.
+const END_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What to attach to, and where what comes goes.
+#[derive(Debug, Clone)]
+pub struct AttachConfig {
+    /// The display server.
+    pub target: Target,
+    /// The trace file; without one only `watch` has the records.
+    pub output: Option<PathBuf>,
+    /// How long to record; until SIGINT, SIGTERM or `stop` where `None`.
+    pub time: Option<Duration>,
+    /// Ends the recording once it is true.
+    pub stop: Arc<AtomicBool>,
+    /// Keep the bodies of images.
+    pub full: bool,
+    /// How many bytes may wait: those that were read, and those for the disk.
+    pub queue_bytes: usize,
+    /// The recording program with its version, for the trace.
+    pub recorder: String,
+    /// Who else is given the records.
+    pub watch: Option<Watch>,
+    /// What changes the records before they are written.
+    pub filter: Option<MakeFilter>,
+}
+
+/// Records the clients of a display that already run, and those that come, as `config` says. Blocks the
+/// calling thread, on which `on` is called as well.
+///
+/// # Errors
+/// Where nothing could be recorded, such as from a server without the RECORD extension. A recording that
+/// began and then met with trouble is `Ok`, and says so in [`Recorded::trouble`].
+pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recorded, RecordError> {
+    let (link, _server) = record::target(&config.target)?;
+    let (about, extensions) = server_info::ask(&link)?;
+    let display = link.name().to_string();
+    if !extensions.iter().any(|one| one.name == context::NAME) {
+        return Err(RecordError::NoRecord { display });
+    }
+    let failed = |reason: String| {
+        RecordError::Display(DisplayError::Failed {
+            display: display.clone(),
+            reason,
+        })
+    };
+    let conversation = Conversation::begin(&link, PATIENCE, extensions.clone());
+    let mut conversation = conversation.map_err(failed)?;
+    let id = conversation.setup().resource_id_base;
+    let mask = conversation.setup().resource_id_mask;
+    let (socket, listener) = context::enable(&mut conversation, &link, id).map_err(failed)?;
+    // From here on the server tells. What exists is asked for afterwards, so that nothing is missed.
+    let reader = Reader::start(socket, config.queue_bytes).map_err(|source| {
+        let what = "a thread";
+        RecordError::System { what, source }
+    })?;
+    let found = existing::clients(&mut conversation).map_err(failed)?;
+    let resources = existing::resources(&mut conversation, &found).map_err(failed)?;
+
+    let (tap, drain) = tap(config.queue_bytes, config.full);
+    let beginning = Beginning {
+        output: config.output.as_deref(),
+        recorder: &config.recorder,
+        command: &[],
+        full: config.full,
+        watch: config.watch.clone(),
+        filter: config.filter,
+    };
+    let (tell, trouble) = std::sync::mpsc::channel();
+    let recorder = record::begin(&beginning, drain, move |what| {
+        // Nobody listens any more while the recording is being closed.
+        let _ = tell.send(what);
+    })?;
+    // From here on the recorder's thread runs, so that the queue must be closed on every way out.
+    let closing = Closing(tap.clone());
+    let server_pid = about.pid;
+    tap.control(clock::now(), Control::Server(about));
+    tap.control(clock::now(), Control::Attached {});
+    let images = ImageRequests::of(&extensions);
+    tap.control(clock::now(), Control::Extensions { extensions });
+    let scheduling = Scheduling::start(tap.clone());
+    if let Some(pid) = server_pid {
+        scheduling.watch(pid);
+    }
+    let kept = Mutex::new(KeptBytes::default());
+    let recording = Recording {
+        tap: &tap,
+        kept: &kept,
+        images,
+        scheduling: &scheduling,
+    };
+    let mut clients = Clients::new(recording, [id, listener]);
+    let existing = open(&mut clients, &found, mask, resources);
+    for part in existing.split() {
+        tap.control(clock::now(), Control::Existing(part));
+    }
+    on(Notice::Attached {
+        display: display.clone(),
+        clients: clients.count,
+    });
+
+    conversation.set_patience(CLIENT_PATIENCE);
+    let ending = Ending::new(config);
+    let mut said_behind = false;
+    let ended = loop {
+        let behind = reader.left_out() > 0;
+        if behind && !std::mem::replace(&mut said_behind, true) {
+            on(Notice::Trouble(fell_behind(reader.left_out())));
+        }
+        trouble
+            .try_iter()
+            .for_each(|what| on(Notice::Trouble(what)));
+        match reader.next(BEAT) {
+            Next::Heard(heard) => {
+                take(&heard, &mut clients, &mut conversation);
+            }
+            Next::Nothing => {}
+            Next::End => break Some(format!("display {display} closed the connection")),
+        }
+        if ending.has_come() {
+            break None;
+        }
+    };
+    if ended.is_none() {
+        finish(&reader, &mut clients, &mut conversation, id);
+    }
+    clients.end();
+    if let Some(pid) = server_pid {
+        scheduling.note_cpu_time(pid);
+    }
+    scheduling.end();
+    let behind = Some(reader.left_out()).filter(|bytes| *bytes > 0);
+    let toll = [ended, behind.map(fell_behind), tap.toll()];
+    let toll: Vec<String> = toll.into_iter().flatten().collect();
+    for what in &toll {
+        tap.control(clock::now(), Control::Trouble { what: what.clone() });
+    }
+    tap.control(clock::now(), Control::Ended { exit_status: None });
+    drop(closing);
+    let written = recorder.join(|| false);
+    Ok(Recorded {
+        exit_status: None,
+        records: written.records,
+        bytes_relayed: clients.bytes,
+        connections: clients.count,
+        trace_bytes: written.file.len,
+        left_alone: written.file.left_alone,
+        tried: Vec::new(),
+        trouble: [written.trouble, written.file.trouble]
+            .into_iter()
+            .flatten()
+            .chain(toll)
+            .collect(),
+    })
+}
+
+/// Opens the connections that were found; what exists, with whose ids are whose.
+fn open(
+    clients: &mut Clients<'_>,
+    found: &[FoundClient],
+    mask: u32,
+    mut existing: Existing,
+) -> Existing {
+    for client in found {
+        if !clients.is_ours(client.first) {
+            let connection = clients.open(clock::now(), client.first, client.pid);
+            existing.clients.push(ExistingClient {
+                connection,
+                first: client.first,
+                mask,
+            });
+        }
+    }
+    existing
+}
+
+/// Takes what was read. False where the server says that it tells no more.
+fn take(heard: &reader::Heard, clients: &mut Clients<'_>, conversation: &mut Conversation) -> bool {
+    let mut rest = &heard.answers[..];
+    while let Some(len) = elements::length(rest) {
+        let (Some(answer), Some(after)) = (rest.get(..len), rest.get(len..)) else {
+            break;
+        };
+        rest = after;
+        let Some(head) = elements::head(answer) else {
+            continue;
+        };
+        if head.category == Category::Ends {
+            return false;
+        }
+        let data = answer.get(HEADER..).unwrap_or_default();
+        clients.told(heard.time, &head, data, |client| {
+            conversation.set_patience(CLIENT_PATIENCE);
+            // A server that is grabbed answers nobody else.
+            existing::process(conversation, client).ok().flatten()
+        });
+    }
+    true
+}
+
+/// Has the server tell no more, and takes what it has told by then.
+fn finish(
+    reader: &Reader,
+    clients: &mut Clients<'_>,
+    conversation: &mut Conversation,
+    context: u32,
+) {
+    conversation.set_patience(END_PATIENCE);
+    // Without it, the end of our connections ends the context.
+    let _ = context::disable(conversation, context);
+    let until = Instant::now() + END_PATIENCE;
+    while let Some(left) = until.checked_duration_since(Instant::now()) {
+        match reader.next(left) {
+            Next::Heard(heard) if take(&heard, clients, conversation) => {}
+            _ => return,
+        }
+    }
+}
+
+fn fell_behind(bytes: u64) -> String {
+    format!(
+        "the recorder fell behind: {:.1} MB of what clients said are not in the trace",
+        bytes as f64 / 1e6
+    )
+}
+
+/// When a recording ends.
+struct Ending {
+    until: Option<Instant>,
+    stop: Arc<AtomicBool>,
+    signalled: Arc<AtomicBool>,
+}
+
+impl Ending {
+    fn new(config: &AttachConfig) -> Ending {
+        let signalled = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // Where that fails, the signal ends the process as always, and the trace is whole
+            // up to its last flush.
+            let _ = signal_hook::flag::register(signal, Arc::clone(&signalled));
+        }
+        Ending {
+            until: config.time.map(|time| Instant::now() + time),
+            stop: Arc::clone(&config.stop),
+            signalled,
+        }
+    }
+
+    fn has_come(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+            || self.signalled.load(Ordering::Relaxed)
+            || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}
