@@ -45,6 +45,11 @@ pub enum WarningKind {
     Tried,
     /// No parameters of the recorded server are known; those of another one, `to`, stand in.
     OtherServer,
+    /// The recording is what the server's RECORD extension told (`record --attach`): what was read when, and
+    /// descriptors, are not known.
+    Attached,
+    /// Connections that began before the recording: what they had set up by then is known in part.
+    Joined,
     /// The recorder reported trouble; `from` says what.
     Trouble,
 }

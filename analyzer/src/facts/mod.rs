@@ -87,6 +87,8 @@ pub struct Facts {
     tried: BTreeMap<String, u64>,
     ended: bool,
     attached: bool,
+    /// Connections that began before the recording.
+    joined: u64,
     activity: Activity,
 }
 
@@ -179,6 +181,8 @@ impl Facts {
     fn joined(&mut self, joined: &Joined) {
         let connection = self.open.get(&joined.connection);
         if let Some(connection) = connection.and_then(|at| self.connections.get_mut(*at)) {
+            let first = connection.requests == 0 && connection.before == 0;
+            self.joined += u64::from(first && joined.last_request > 0);
             connection.before = joined.last_request.saturating_sub(connection.requests);
             connection.last_sequence = connection.last_sequence.max(joined.last_request);
         }
@@ -369,6 +373,8 @@ impl Facts {
             (WarningKind::MissingRequest, missing),
             (WarningKind::Malformed, self.malformed),
             (WarningKind::LostBytes, self.lost_bytes),
+            (WarningKind::Attached, u64::from(self.attached)),
+            (WarningKind::Joined, self.joined),
             (WarningKind::Incomplete, u64::from(!self.ended)),
         ];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);

@@ -104,6 +104,14 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             format!("{} changed by the recorder (--try)", of("request")),
             "this is not the program as it is",
         ),
+        WarningKind::Attached => (
+            "recorded by attaching, from the server's own words".to_owned(),
+            "short waits read as none, descriptors are not known",
+        ),
+        WarningKind::Joined => (
+            format!("{} from before the recording", of("connection")),
+            "GCs, pictures and fonts of then are not known",
+        ),
         WarningKind::Trouble => ("trouble while recording".to_owned(), "the recorder said"),
     }
 }
