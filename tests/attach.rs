@@ -147,7 +147,16 @@ fn what_ran_before_is_known_by_name_window_and_size() {
         go.display()
     );
     let mut xterm = server.client("xterm");
-    let xterm = xterm.args(["-e", "sh", "-c", &script]);
+    let xterm = xterm.args([
+        "-fn",
+        "fixed",
+        "-geometry",
+        "80x24",
+        "-e",
+        "sh",
+        "-c",
+        &script,
+    ]);
     let mut xterm = xterm
         .current_dir(place.path("."))
         .spawn()
@@ -190,7 +199,7 @@ fn what_ran_before_is_known_by_name_window_and_size() {
     });
     assert!(by_name, "{dumped}");
     let by_window = place.ok(["report", "--by", "window", trace]);
-    assert!(by_window.contains("XTerm"), "{by_window}");
+    assert!(by_window.contains("window 484x316x24"), "{by_window}");
     // Its window's size is known: no request is said to miss it.
     let report = place.json(["report", "--format", "json", trace]);
     let warnings: Vec<_> = report["warnings"]

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::{
-    ClientId, IdRange, ResourceChange, ResourceKind, Session, Target, event_window,
+    ClientId, DrawableKind, IdRange, ResourceChange, ResourceKind, Session, Target, event_window,
 };
 use x11prof_trace::{ConnectionId, Control};
 
@@ -229,8 +229,9 @@ impl Groups {
         drawable.map_or(GroupKey::None, |id| self.of_drawable(seen.session, id))
     }
 
-    fn of_drawable(&self, session: &Session, id: u32) -> GroupKey {
+    fn of_drawable(&mut self, session: &Session, id: u32) -> GroupKey {
         let key = key(session, id);
+        self.describe_existing(session, id, key);
         let pixmap = self
             .descriptions
             .get(&key)
@@ -293,6 +294,40 @@ impl Groups {
             _ => {}
         }
         Some(())
+    }
+
+    /// Takes down what labels say of a drawable from before the recording.
+    fn describe_existing(&mut self, session: &Session, id: u32, key: DrawableKey) {
+        if self.descriptions.contains_key(&key) || self.descriptions.len() >= MAX_DRAWABLES {
+            return;
+        }
+        let Some(drawable) = session.drawable(id) else {
+            return;
+        };
+        let pixmap = match drawable.kind {
+            DrawableKind::Window => false,
+            DrawableKind::Pixmap => true,
+            // Which of both it is, the trace does not say.
+            DrawableKind::Unknown => return,
+            DrawableKind::Root => {
+                if !self.roots.contains(&id) {
+                    self.roots.push(id);
+                }
+                return;
+            }
+        };
+        let names = session.window_names(id);
+        let title = names.and_then(|names| names.title.as_ref().or(names.class.as_ref()));
+        let description = Description {
+            pixmap,
+            size: (drawable.geometry.width, drawable.geometry.height),
+            depth: drawable.depth.unwrap_or(0),
+            title: title.map(ToString::to_string),
+        };
+        if self.by == By::Window && pixmap {
+            self.copies.created(key);
+        }
+        self.descriptions.insert(key, description);
     }
 
     /// All groups, in no order.
