@@ -13,6 +13,9 @@ use crate::activity::share::{Rate, Share};
 /// What the recorder read off a client's socket less than this before a run ended may belong to the next run: the
 /// recorder takes that long to hand it to the server. In nanoseconds.
 const ON_THE_WAY: u64 = 200_000;
+/// What the server tells of its own work (RECORD), it tells in the run that does it. The recorder may be this late to
+/// read it. In nanoseconds.
+const TOLD_LATE: u64 = 2_000_000;
 /// How much work waits for its run. Beyond that, all that waits belongs to the next run.
 const WAITING_LIMIT: usize = 1 << 16;
 
@@ -69,6 +72,8 @@ pub(crate) struct Uncalled {
 #[derive(Debug)]
 pub(crate) struct Division<K> {
     source: Source,
+    /// The server itself tells what it did (docs/FORMAT.md, "Attached").
+    told: bool,
     runs: Runs,
     /// What belongs to no run yet, in the order of time.
     waiting: VecDeque<Work<K>>,
@@ -99,6 +104,7 @@ impl<K: Divided> Division<K> {
     pub(crate) fn of(server: u32) -> Division<K> {
         Division {
             source: Source::None,
+            told: false,
             runs: Runs::of(server),
             waiting: VecDeque::new(),
             sure: FastMap::default(),
@@ -128,6 +134,16 @@ impl<K: Divided> Division<K> {
             true => Source::Switches,
             false => Source::Clock,
         };
+    }
+
+    /// The server itself tells what it did, once it has.
+    pub(crate) fn told_by_server(&mut self) {
+        self.told = true;
+    }
+
+    /// How long after a run ended its work may be seen.
+    fn late(&self) -> u64 {
+        if self.told { TOLD_LATE } else { ON_THE_WAY }
     }
 
     /// The kernel's clock of the server was read.
@@ -201,7 +217,7 @@ impl<K: Divided> Division<K> {
         }
         while let Some((run, next)) = self.runs.front() {
             let (run, next) = (*run, next);
-            let over = run.to.filter(|to| to.saturating_add(ON_THE_WAY) < now);
+            let over = run.to.filter(|to| to.saturating_add(self.late()) < now);
             // What came before the run began, and well before it ended, belongs to it for sure.
             let end = run.to.unwrap_or(now).min(now);
             let sure = run.from.max(end.saturating_sub(ON_THE_WAY));
@@ -227,11 +243,11 @@ impl<K: Divided> Division<K> {
         let came = |work: &&Work<K>| work.came == Came::In;
         let explained = self.waiting.iter().filter(came).any(explains);
         let keep_in = soon.is_some() && !explained && self.called;
-        let until = next.unwrap_or(u64::MAX).min(to + ON_THE_WAY);
+        let until = next.unwrap_or(u64::MAX).min(to.saturating_add(self.late()));
         let mut kept = VecDeque::new();
         while let Some(work) = self.waiting.pop_front_if(|work| work.at <= until) {
             let own = match work.came {
-                Came::In => work.at <= to && !keep_in,
+                Came::In => self.told || work.at <= to && !keep_in,
                 Came::Answer | Came::Event => true,
             };
             if own {

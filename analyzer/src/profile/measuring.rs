@@ -202,6 +202,11 @@ impl Measuring {
                     division.clock(time, reading.cpu_ns);
                 }
             }
+            Control::Attached {} => {
+                if let Some(division) = &mut self.division {
+                    division.told_by_server();
+                }
+            }
             Control::Opened(_) => self.connection(time, None),
             Control::Closed { connection, .. } => {
                 if let Some(division) = &mut self.division {

@@ -184,3 +184,15 @@ fn a_clock_alone_is_divided_as_one_run() {
     };
     assert_eq!(rate.time(b), Micros(60.0));
 }
+
+#[test]
+fn what_the_server_tells_belongs_to_the_run_that_tells_it() {
+    let mut division = with(&[(100, 400), (2000, 2300)]);
+    division.told_by_server();
+    // It told of one as it was ending, and the recorder read of the other late.
+    division.request(395, 'a', 5.0);
+    division.request(1900, 'b', 5.0);
+    let settled = division.settled(10_000);
+    assert_eq!((settled[&'a'], settled[&'b']), (100.0, 100.0));
+    assert_eq!(division.uncalled().runs, 1);
+}
