@@ -129,6 +129,16 @@ pub(crate) fn recorded_prices(
     }))
 }
 
+/// The parameters that fit the trace at `path` best, as they were measured: to tell expensive requests from cheap ones.
+pub(crate) fn likely_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
+    let mut reader = trace(path)?;
+    let host = recorded_host(reader.started());
+    let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
+    let server = server.as_ref().map(recorded_server).unwrap_or_default();
+    let best = best_match(machine::known(), &server, &host);
+    Ok(best.map_or_else(ServerParameters::default, |best| best.parameters.clone()))
+}
+
 /// The parameters `name`, or those that fit, for a recording that goes on.
 pub(crate) fn live_prices(
     name: Option<&str>,

@@ -11,7 +11,6 @@ mod comparison;
 mod difference;
 mod episodes;
 mod facts;
-mod grabs;
 mod link;
 mod live;
 mod measured;
@@ -23,6 +22,7 @@ mod recorded_server;
 mod resources;
 mod roundtrips;
 mod scrub;
+mod stalls;
 mod start_up;
 mod statistics;
 mod switches_first;
@@ -42,13 +42,12 @@ pub use difference::{
 pub use episodes::{
     ApartReport, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
     CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
-    EpisodesReport, ExclusiveReport, Figure, Findings, LandmarkReport, LocationReport, Owner,
-    Parts, PartsReport, PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport,
-    SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
-    TriggerReport, Unmatched, Unsure,
+    EpisodesReport, ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport,
+    LocationReport, Owner, Parts, PartsReport, PatternReport, PhasesReport, RepeatedLandmark,
+    RepeatedReport, SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError,
+    Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
 };
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
-pub use grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
 pub use measured::Basis;
@@ -78,6 +77,9 @@ pub use roundtrips::report::{
 };
 pub use roundtrips::{RoundTripOptions, RoundTrips};
 pub use scrub::{Scrubbed, Scrubber};
+pub use stalls::grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
+pub use stalls::report::{StallLine, StallWaiter, StallingClient, StallsReport};
+pub use stalls::{FRAME_MS, Stalls};
 pub use start_up::{StartUpParts, StartUpReport, StartUps};
 pub use statistics::distribution::Distribution;
 pub use statistics::histogram::Cell;

@@ -5,12 +5,14 @@ use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::Record;
 
 use crate::facts::Facts;
-use crate::grabs::{GrabReport, Grabs};
 use crate::pipeline::Pipeline;
 use crate::profile::Profile;
 use crate::profile::report::ProfileReport;
 use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
+use crate::stalls::grabs::GrabReport;
+use crate::stalls::report::StallsReport;
+use crate::stalls::{FRAME_MS, Stalls};
 use crate::switches_first::SwitchesFirst;
 use x11prof_server_model::Blocking;
 
@@ -21,7 +23,7 @@ pub struct LiveProfile {
     facts: Facts,
     profile: Profile,
     resources: Resources,
-    grabs: Grabs,
+    stalls: Stalls,
 }
 
 impl LiveProfile {
@@ -36,7 +38,7 @@ impl LiveProfile {
             facts: Facts::default(),
             profile,
             resources: Resources::default(),
-            grabs: Grabs::default(),
+            stalls: Stalls::new(parameters, substitutions, FRAME_MS),
         }
     }
 
@@ -60,14 +62,14 @@ impl LiveProfile {
             facts,
             profile,
             resources,
-            grabs,
+            stalls,
             ..
         } = self;
         pipeline.feed(record, |observation| {
             facts.observe(observation);
             profile.observe(observation);
             resources.observe(observation);
-            grabs.observe(observation);
+            stalls.observe(observation);
         });
     }
 
@@ -80,7 +82,7 @@ impl LiveProfile {
         self.pipeline.follow_changes(self.profile.knows_updates());
         self.facts.start_afresh();
         self.resources.start_afresh();
-        self.grabs.start_afresh();
+        self.stalls.start_afresh();
     }
 
     /// What came so far; `path` names the trace, and with `held` it has resources and grabs.
@@ -94,9 +96,10 @@ impl LiveProfile {
             .warnings
             .retain(|warning| warning.kind != crate::warnings::WarningKind::Incomplete);
         report.trace.complete = true;
+        report.stalls = Some(StallsReport::new(&self.stalls, &self.facts));
         if held {
             report.resources = Some(ResourceReport::new(&self.resources, &self.facts));
-            report.grabs = Some(GrabReport::new(&self.grabs, &self.facts));
+            report.grabs = Some(GrabReport::new(self.stalls.grabs(), &self.facts));
         }
         report
     }

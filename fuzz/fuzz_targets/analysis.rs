@@ -6,9 +6,9 @@
 use std::sync::LazyLock;
 
 use x11prof_analyzer::{
-    Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, Facts, GrabReport, Grabs,
-    HistogramOptions, Pipeline, Profile, ProfileReport, ResourceReport, Resources, Statistics,
-    StatisticsReport,
+    Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS, Facts, GrabReport,
+    HistogramOptions, Pipeline, Profile, ProfileReport, ResourceReport, Resources, Stalls,
+    StallsReport, Statistics, StatisticsReport,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 use x11prof_trace::{
@@ -82,12 +82,12 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
     let mut statistics = Statistics::new(Vec::new());
     let mut resources = Resources::default();
-    let mut grabs = Grabs::default();
+    let mut stalls = Stalls::new(&PARAMETERS[0], &Substitutions::default(), FRAME_MS);
     let mut episodes = Episodes::new(&EpisodeOptions::default());
     observed(&records, Pipeline::new(), |observation| {
         statistics.observe(observation);
         resources.observe(observation);
-        grabs.observe(observation);
+        stalls.observe(observation);
         episodes.observe(observation);
     });
     drop(StatisticsReport::new(
@@ -96,7 +96,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         &HistogramOptions::default(),
     ));
     drop(ResourceReport::new(&resources, &facts));
-    drop(x11prof_views::grabs::text(&GrabReport::new(&grabs, &facts), &x11prof_views::Page::default()));
+    let page = x11prof_views::Page::default();
+    drop(x11prof_views::stalls::grabs(&GrabReport::new(stalls.grabs(), &facts), &page));
+    drop(x11prof_views::stalls::text(&StallsReport::new(&stalls, &facts), &page));
     drop(EpisodesReport::new("fuzz", &facts, &episodes.finish()));
 });
 

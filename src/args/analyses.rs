@@ -53,6 +53,9 @@ pub(crate) struct Report {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) span: SpanArguments,
+    /// How long one client may hold the server unnoticed: a frame [default: 16.67, which is 60 a second]
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    pub(crate) frame_budget: Option<f64>,
     /// What if: multiply the server's time for REQUEST (`*` stands for any text) by FACTOR;
     /// 0 leaves it out. May be repeated: 'MIT-SHM:*=0'
     #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]

@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
-use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, RepeatedReport};
+use x11prof_analyzer::{
+    EpisodeOptions, Episodes, EpisodesReport, Facts, RepeatedReport, Stalls, StallsReport,
+};
+use x11prof_cost_model::Substitutions;
 use x11prof_views::episodes::{self as views, Show, Timeline};
 
 use crate::args::{Episodes as Arguments, TableFormat};
 use crate::error::{CommandError, Outcome};
+use crate::input;
 use crate::names;
 use crate::output::{Access, page, refuse_input, write_json, write_text};
 use crate::pass::Pass;
@@ -79,9 +83,12 @@ fn report(
     };
     let mut facts = Facts::default();
     let mut episodes = Episodes::new(&options);
+    let prices = input::likely_parameters(path)?;
+    let mut stalls = Stalls::new(&prices, &Substitutions::default(), options.frame_ms);
     Pass::open(path, None)?.run(|observation| {
         facts.observe(observation);
         episodes.observe(observation);
+        stalls.observe(observation);
     })?;
     let findings = episodes.finish();
     if let Some(missing) = findings.unmatched() {
@@ -96,6 +103,7 @@ fn report(
         )));
     }
     let mut report = EpisodesReport::new(&path.to_string_lossy(), &facts, &findings);
+    StallsReport::new(&stalls, &facts).name_in(&mut report);
     let messages = match arguments.format {
         TableFormat::Text => arguments.all,
         TableFormat::Json => true,

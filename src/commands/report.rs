@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, Facts, GrabReport, Grabs, Profile, ProfileReport, ResourceReport, Resources,
-    Scales, StartUps,
+    Basis, Blocking, FRAME_MS, Facts, GrabReport, Profile, ProfileReport, ResourceReport,
+    Resources, Scales, Stalls, StallsReport, StartUps,
 };
 use x11prof_cost_model::{Micros, Network};
 use x11prof_views::html::Sweep;
@@ -60,7 +60,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let wanted =
         arguments.resources || arguments.all || is_html || arguments.format == ReportFormat::Json;
     let mut starts = span.is_all().then(StartUps::default);
-    let mut held = wanted.then(|| (Resources::default(), Grabs::default()));
+    let mut held = wanted.then(Resources::default);
+    let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
+    let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
     pass.follow_changes(profile.knows_updates());
     pass.run_span(span, |step| {
         let observation = match step {
@@ -68,10 +70,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                 facts.start_afresh();
                 profile.start_afresh();
                 here.iter_mut().for_each(Profile::start_afresh);
-                if let Some((resources, grabs)) = &mut held {
-                    resources.start_afresh();
-                    grabs.start_afresh();
-                }
+                held.iter_mut().for_each(Resources::start_afresh);
+                stalls.start_afresh();
                 return;
             }
             Step::Before(observation) | Step::Within(observation) => observation,
@@ -81,10 +81,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         if let Some(here) = &mut here {
             here.observe(observation);
         }
-        if let Some((resources, grabs)) = &mut held {
+        if let Some(resources) = &mut held {
             resources.observe(observation);
-            grabs.observe(observation);
         }
+        stalls.observe(observation);
         if let Some(starts) = &mut starts {
             starts.observe(observation);
         }
@@ -109,9 +109,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     report
         .warnings
         .extend(prices.doubts(profile.basis() == Basis::Measured));
-    if let Some((resources, grabs)) = &held {
+    report.stalls = Some(StallsReport::new(&stalls, &facts));
+    if let Some(resources) = &held {
         report.resources = Some(ResourceReport::new(resources, &facts));
-        report.grabs = Some(GrabReport::new(grabs, &facts));
+        report.grabs = Some(GrabReport::new(stalls.grabs(), &facts));
     }
     names::unmatched(
         report

@@ -11,7 +11,6 @@ pub mod difference;
 pub mod dump;
 pub mod episodes;
 pub mod export;
-pub mod grabs;
 pub mod html;
 pub mod link;
 mod page;
@@ -22,6 +21,7 @@ pub mod prices;
 pub mod profile;
 pub mod resources;
 pub mod roundtrips;
+pub mod stalls;
 pub mod statistics;
 mod table;
 #[cfg(test)]

@@ -206,6 +206,14 @@ impl Runs {
         told
     }
 
+    /// How long its threads ran from one time to another, as far as that is remembered.
+    pub(crate) fn ran_between(&self, from: u64, to: u64) -> u64 {
+        let running = self.threads.running().map(|since| (since, to));
+        let all = self.stretches.iter().copied().chain(running);
+        all.map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
+            .sum()
+    }
+
     /// What the clock says beside the switches, between its first reading and its last.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let (first, last) = (self.first?, self.last?);

@@ -55,8 +55,9 @@ pub use findings::{Findings, Unmatched};
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     ApartReport, BurstReport, CausesReport, ChildReport, CumulativeReport, DurationReport,
-    EpisodeReport, EpisodesReport, ExclusiveReport, LandmarkReport, LocationReport, PartsReport,
-    PatternReport, PhasesReport, SeriesReport, SummaryReport, ThinkReport, TriggerReport,
+    EpisodeReport, EpisodesReport, ExclusiveReport, HeldUpReport, LandmarkReport, LocationReport,
+    PartsReport, PatternReport, PhasesReport, SeriesReport, SummaryReport, ThinkReport,
+    TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::findings::Findings;
 use crate::facts::Facts;
 
-pub use episode::{ChildReport, EpisodeReport};
+pub use episode::{ChildReport, EpisodeReport, HeldUpReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};
 pub use over_time::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use parts::{CausesReport, PartsReport, TriggerReport};

@@ -75,8 +75,8 @@ pub struct Facts {
     records: u64,
     connections: Vec<ConnectionFacts>,
     connected: u64,
-    /// Where each open connection is in the list.
-    open: FastMap<ConnectionId, usize>,
+    /// Where each connection is in the list: those that connect at the same time open in any order.
+    places: FastMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
     cpu: HashMap<u32, CpuMeter>,
@@ -142,10 +142,7 @@ impl Facts {
             }
             Control::Joined(joined) => self.joined(joined),
             Control::Attached {} => self.attached = true,
-            Control::Closed { connection, .. } => {
-                self.acted(time);
-                self.open.remove(connection);
-            }
+            Control::Closed { .. } => self.acted(time),
             Control::CpuTime(reading) => self.cpu_time(reading),
             Control::Trouble { what } if self.troubles.len() < MAX_TROUBLES => {
                 self.troubles.push(what.clone());
@@ -167,7 +164,8 @@ impl Facts {
             meter.client = true;
         }
         if self.connections.len() < MAX_CONNECTIONS {
-            self.open.insert(opened.connection, self.connections.len());
+            self.places
+                .insert(opened.connection, self.connections.len());
             self.connections.push(ConnectionFacts {
                 id: opened.connection,
                 pid: opened.pid,
@@ -211,7 +209,7 @@ impl Facts {
 
     fn message(&mut self, seen: &Seen<'_>) {
         let connection = self
-            .open
+            .places
             .get(&seen.connection)
             .and_then(|at| self.connections.get_mut(*at));
         if let Message::Malformed(_) = seen.message {
@@ -306,12 +304,14 @@ impl Facts {
         &self.connections
     }
 
+    /// A connection by its number.
+    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&ConnectionFacts> {
+        self.connections.get(*self.places.get(&id)?)
+    }
+
     /// A client's name for people: its process's, and the number of its connection.
     pub fn client_name(&self, id: ConnectionId) -> String {
-        // They are in the order of their numbers, as they opened.
-        let at = self.connections.binary_search_by_key(&id, |one| one.id);
-        let name = at.ok().and_then(|at| self.connections.get(at));
-        match name.and_then(|one| one.name.as_deref()) {
+        match self.connection(id).and_then(|one| one.name.as_deref()) {
             Some(name) => format!("{name} (client {})", id.0),
             None => format!("client {}", id.0),
         }

@@ -4,13 +4,14 @@
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
 
-use crate::grabs::GrabReport;
 use crate::link::LinkReport;
 use crate::measured::Basis;
 use crate::profile::partition::PartitionReport;
 use crate::profile::scales::ScaleReport;
 use crate::profile::total::TotalReport;
 use crate::resources::report::ResourceReport;
+use crate::stalls::grabs::GrabReport;
+use crate::stalls::report::StallsReport;
 use crate::start_up::StartUpReport;
 use crate::warnings::Warning;
 
@@ -52,6 +53,9 @@ pub struct ProfileReport {
     /// Who kept the server, the pointer or the keyboard for himself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grabs: Option<GrabReport>,
+    /// Who held the server for longer than a frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<StallsReport>,
     /// Reasons to doubt the figures.
     pub warnings: Vec<Warning>,
 }

@@ -46,6 +46,7 @@ impl ProfileReport {
             start_up: Vec::new(),
             resources: None,
             grabs: None,
+            stalls: None,
             warnings: warnings(profile, facts, network),
             transport,
             total,

@@ -1,6 +1,6 @@
 //! The longest episodes, two lines each: when and what, then where the time went.
 
-use x11prof_analyzer::{ChildReport, EpisodeReport, EpisodesReport};
+use x11prof_analyzer::{ChildReport, EpisodeReport, EpisodesReport, HeldUpReport};
 
 use super::words::{brief, causes, fit, location};
 use crate::page::Page;
@@ -21,6 +21,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         // Of which request, in which window.
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
         let mostly = mostly.map(|of| format!("; mostly {}", location(of)));
+        let mostly = of.held_up.as_ref().map(held_up).or(mostly);
         let shares = causes(&of.parts, &of.causes);
         let line = format!("{shares}{}", mostly.unwrap_or_default());
         let indent = " ".repeat(14);
@@ -44,6 +45,12 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         }
     }
     text
+}
+
+/// Who held the server meanwhile.
+fn held_up(of: &HeldUpReport) -> String {
+    let by = of.request.as_deref().unwrap_or("requests");
+    format!("; held up {} ms by {by} of {}", brief(of.waited_ms), of.by)
 }
 
 /// A landmark names its window; what has none is named by its client.

@@ -11,7 +11,7 @@ use super::verdict::{has_network, verdict};
 use crate::page::{Page, Style};
 use crate::table::Table;
 use crate::units::{decimals, duration, share};
-use crate::{grabs, resources};
+use crate::{resources, stalls};
 
 /// The report for people.
 pub fn text(report: &ProfileReport, page: &Page) -> String {
@@ -25,8 +25,11 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
     if let Some(held) = &report.resources {
         text.push_str(&resources::text(held, page));
     }
+    if let Some(held) = report.stalls.as_ref().filter(|_| page.all) {
+        text.push_str(&stalls::text(held, page));
+    }
     if let Some(kept) = &report.grabs {
-        text.push_str(&grabs::text(kept, page));
+        text.push_str(&stalls::grabs(kept, page));
     }
     text.push_str(&doubts(report, page));
     text

@@ -7,6 +7,7 @@ use super::scales::scaled_text;
 use crate::link;
 use crate::page::{Page, Style};
 use crate::plain::plain;
+use crate::stalls;
 use crate::units::{bytes, counted, duration, share};
 
 /// The network that a start-up is shown for where the user named none.
@@ -19,6 +20,9 @@ pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     lines.extend(start_up(report));
     lines.push(who(report));
     lines.extend(over(report));
+    // Over a network, the question is another one.
+    let stalls = report.stalls.as_ref().filter(|_| !has_network(report));
+    lines.extend(stalls.and_then(stalls::sentence));
     lines.push(basis(report));
     let mut text = String::new();
     for (number, line) in lines.iter().take(5).enumerate() {

@@ -58,11 +58,26 @@ pub struct EpisodeReport {
     pub basis: &'static str,
     /// Why it may have ended elsewhere; null where nothing speaks for it.
     pub unsure: Option<&'static str>,
+    /// The stall of the server that held it up longest; null where none did, or that was not looked at.
+    pub held_up: Option<HeldUpReport>,
     /// What it had to handle of its own doing.
     pub children: Vec<ChildReport>,
     /// Its messages, where the worst are wanted: a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
+}
+
+/// Another client held the server, and an episode waited for that.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HeldUpReport {
+    /// Who held it.
+    pub by: String,
+    /// `busy` with the client's work, or `grabbed`.
+    pub how: String,
+    /// By which request.
+    pub request: Option<String>,
+    /// How long of the episode.
+    pub waited_ms: f64,
 }
 
 /// An event of an episode's own doing.
@@ -106,6 +121,7 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         events: of.events,
         basis: if of.scheduled { "switches" } else { "silence" },
         unsure: of.unsure.map(Unsure::why),
+        held_up: None,
         children: children(&of.children, first),
         messages: Vec::new(),
     }

@@ -3,8 +3,8 @@
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Record};
 
 use crate::facts::Facts;
-use crate::grabs::{GrabReport, Grabs};
 use crate::pipeline::Pipeline;
+use crate::stalls::grabs::{GrabReport, Grabs};
 use crate::testing::*;
 
 fn run(records: &[Record]) -> GrabReport {

@@ -12,11 +12,12 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
-use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber};
+use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Seen};
+use crate::stalls::stall::{How, Stall, Waited};
 use crate::units::duration_ms;
 
 /// Grabs listed at most, the first ones.
@@ -63,6 +64,8 @@ pub struct Grabs {
     open: HashMap<What, Open>,
     asked: HashMap<(ConnectionId, SequenceNumber), What>,
     done: Vec<Done>,
+    /// The grab of the server that ended last, until it is taken.
+    ended: Option<Stall>,
     count: u64,
     refused: u64,
     start: Option<Timestamp>,
@@ -86,6 +89,32 @@ impl Grabs {
             }
             _ => {}
         }
+    }
+
+    /// The trace's first record.
+    pub(crate) fn start(&self) -> Timestamp {
+        self.start.unwrap_or_default()
+    }
+
+    /// When something was last seen.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Whether the server is grabbed now.
+    pub(crate) fn has_server(&self) -> bool {
+        self.open.contains_key(&What::Server)
+    }
+
+    /// The grab of the server that ended since this was asked last.
+    pub(crate) fn take_server_grab(&mut self) -> Option<Stall> {
+        self.ended.take()
+    }
+
+    /// The grab of the server that goes on at `now`.
+    pub(crate) fn server_grab(&self, now: Timestamp) -> Option<Stall> {
+        let open = self.open.get(&What::Server)?;
+        Some(stall(open, now))
     }
 
     /// Starts the counts afresh: of those before, only the grabs that last count.
@@ -190,6 +219,9 @@ impl Grabs {
         let Some(open) = self.open.remove(&what) else {
             return;
         };
+        if what == What::Server {
+            self.ended = Some(stall(&open, until));
+        }
         if self.done.len() < MAX_GRABS {
             self.done.push(Done {
                 what,
@@ -212,6 +244,24 @@ impl Grabs {
         held.into_iter()
             .for_each(|what| self.end(what, time, "closed"));
         self.asked.retain(|(of, _), _| *of != connection);
+    }
+}
+
+/// A grab of the server as a stall until `until`.
+fn stall(grab: &Open, until: Timestamp) -> Stall {
+    let waited = grab.waiters.iter().map(|(client, waiter)| Waited {
+        client: *client,
+        requests: waiter.requests,
+        nanos: until.since(waiter.first).as_nanos() as u64,
+    });
+    Stall {
+        how: How::Grabbed,
+        client: grab.by,
+        request: Some(Symbol::new("GrabServer")),
+        from: grab.since.as_nanos(),
+        to: until.as_nanos(),
+        ran: None,
+        waited: waited.collect(),
     }
 }
 
@@ -258,7 +308,7 @@ pub struct GrabWaiter {
 impl GrabReport {
     /// The report of a pass that `grabs` and `facts` took part in.
     pub fn new(grabs: &Grabs, facts: &Facts) -> GrabReport {
-        let start = grabs.start.unwrap_or_default();
+        let start = grabs.start();
         let line = |what: What, by, since: Timestamp, until: Timestamp, end: &str, waiters| {
             let waiters: &BTreeMap<ConnectionId, Waiter> = waiters;
             GrabLine {

@@ -1,0 +1,36 @@
+//! Episodes that waited while another client held the server.
+
+use super::report::{StallLine, StallsReport};
+use crate::episodes::{EpisodeReport, EpisodesReport, HeldUpReport};
+
+impl StallsReport {
+    /// Names in each episode the stall that held it up longest, where it lasted for longer than a frame of it.
+    pub fn name_in(&self, episodes: &mut EpisodesReport) {
+        for episode in &mut episodes.episodes {
+            let held_up = self
+                .stalls
+                .iter()
+                .filter_map(|stall| held_up(episode, stall));
+            let longest = held_up.max_by(|a, b| a.waited_ms.total_cmp(&b.waited_ms));
+            episode.held_up = longest.filter(|one| one.waited_ms > self.frame_ms);
+        }
+    }
+}
+
+/// How long a stall held up an episode of a client that waited in it.
+fn held_up(episode: &EpisodeReport, stall: &StallLine) -> Option<HeldUpReport> {
+    let waiter = stall
+        .waited
+        .iter()
+        .find(|one| one.connection == episode.client)?;
+    let stall_ends = stall.since_ms + stall.held_ms;
+    // A client waits from its first request on until the stall ends.
+    let from = (stall_ends - waiter.waited_ms).max(episode.start_ms);
+    let to = stall_ends.min(episode.start_ms + episode.latency_ms);
+    (to > from).then(|| HeldUpReport {
+        by: stall.client.clone(),
+        how: stall.how.clone(),
+        request: stall.request.clone(),
+        waited_ms: to - from,
+    })
+}

@@ -1,0 +1,297 @@
+//! Who held the server: stretches longer than a frame in which it was grabbed, or did the work of one client without a
+//! pause, with who caused each, by which request, and which other clients waited for answers meanwhile.
+//!
+//! A server does one thing at a time. An answer tells that it was busy with that client until then, and with what
+//! clients had sent before that needs no answer; whose share of that has the highest price is who held it. Where the
+//! context switches of the server may be read, they tell when its work began and ended; else a stretch begins when
+//! the request came that is answered at its end.
+
+mod episodes;
+pub(crate) mod grabs;
+mod queue;
+pub(crate) mod report;
+pub(crate) mod stall;
+#[cfg(test)]
+mod tests;
+
+use x11prof_cost_model::{CostTable, Price, ServerParameters, Substitutions};
+use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_trace::{Control, Timestamp};
+
+use crate::activity::server_runs::Runs;
+use crate::pipeline::{Observation, Seen};
+use grabs::Grabs;
+use queue::{Queue, Waiting};
+use stall::{How, Stall, Waited};
+
+/// The longest frame that nobody sees as a delay: at 60 a second, in milliseconds.
+pub const FRAME_MS: f64 = 1000.0 / 60.0;
+/// Stalls kept: when there are twice as many, the shorter half is dropped.
+const KEPT: usize = 10_000;
+/// What the recorder read off the server later than this after a run ended belongs to the next run. In nanoseconds.
+const ON_THE_WAY: u64 = 200_000;
+
+/// Requests that their client may wait for while the server rests: for a frame of the screen, for other clients, or for
+/// data that are read elsewhere (DRI2, "WaitMSC" and "GetBuffers"; RECORD, "EnableContext"; fonts of a font server).
+const WAITS_BY_ITSELF: [&str; 7] = [
+    "DRI2:WaitMSC",
+    "DRI2:WaitSBC",
+    "DRI2:GetBuffers",
+    "DRI2:GetBuffersWithFormat",
+    "DRI2:SwapBuffers",
+    "RECORD:EnableContext",
+    "ListFontsWithInfo",
+];
+
+/// The stalls and the grabs of a trace.
+pub struct Stalls {
+    frame: u64,
+    prices: CostTable,
+    price: Price,
+    grabs: Grabs,
+    queue: Queue,
+    runs: Option<Runs>,
+    /// Whether the server's switches are recorded.
+    switches: bool,
+    /// When the server was last seen to turn to other work.
+    turned: u64,
+    stalls: Vec<Stall>,
+    /// How many there were, and how long they were together.
+    count: u64,
+    nanos: u64,
+}
+
+impl Stalls {
+    /// Nothing observed yet. Prices of the server that `parameters` describe tell the expensive of several requests; a
+    /// stall is longer than `frame_ms`.
+    pub fn new(
+        parameters: &ServerParameters,
+        substitutions: &Substitutions,
+        frame_ms: f64,
+    ) -> Stalls {
+        Stalls {
+            frame: (frame_ms.clamp(0.1, 1e6) * 1e6) as u64,
+            prices: CostTable::new(parameters, substitutions),
+            price: Price::default(),
+            grabs: Grabs::default(),
+            queue: Queue::default(),
+            runs: None,
+            switches: false,
+            turned: 0,
+            stalls: Vec::new(),
+            count: 0,
+            nanos: 0,
+        }
+    }
+
+    /// Who grabbed what.
+    pub fn grabs(&self) -> &Grabs {
+        &self.grabs
+    }
+
+    pub(crate) fn list(&self) -> &[Stall] {
+        &self.stalls
+    }
+
+    /// The grab of the server that goes on, where that is a stall by now.
+    pub(crate) fn open_grab(&self) -> Option<Stall> {
+        let grab = self.grabs.server_grab(self.grabs.now())?;
+        (grab.held() > self.frame).then_some(grab)
+    }
+
+    /// Takes the next observation of a pass, with context switches before what happened meanwhile.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::BlockStart(block) => self.settle(block.time.as_nanos()),
+            Observation::Message(seen) => self.message(seen),
+            Observation::Switches(switches) => {
+                if let Some(runs) = &mut self.runs {
+                    switches.iter().for_each(|switch| runs.switch(switch));
+                }
+            }
+            Observation::Control(time, control) => self.control(*time, control),
+            _ => {}
+        }
+        self.grabs.observe(observation);
+        if let Some(grab) = self.grabs.take_server_grab() {
+            self.turned = self.turned.max(grab.to);
+            self.add(grab);
+        }
+    }
+
+    /// Starts counts afresh; who waits stays known.
+    pub fn start_afresh(&mut self) {
+        self.stalls.clear();
+        (self.count, self.nanos) = (0, 0);
+        self.grabs.start_afresh();
+    }
+
+    fn control(&mut self, time: Timestamp, control: &Control) {
+        match control {
+            Control::Server(server) => self.runs = server.pid.map(Runs::of),
+            Control::Capture { pid, capture, .. } => {
+                if self.runs.as_ref().is_some_and(|runs| runs.server() == *pid) {
+                    self.switches = capture == "switches";
+                }
+            }
+            Control::Closed { connection, .. } => self.queue.closed(*connection),
+            Control::Ended { .. } => self.settle(time.as_nanos()),
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        match seen.message {
+            Message::Request(request) => self.request(seen, request),
+            Message::Reply(reply) if reply.last => self.answered(seen, reply.sequence),
+            Message::Error(error) => self.answered(seen, error.sequence),
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+        let price = match seen.operation {
+            Some(operation) => {
+                self.prices.price_into(operation, &mut self.price);
+                self.price.server.time.0
+            }
+            None => 0.0,
+        };
+        self.queue.sent(
+            seen.connection,
+            (request.name, request.sequence),
+            price.max(1.0),
+            seen.time.as_nanos(),
+            request.has_reply,
+        );
+    }
+
+    /// The server has done what this request asked.
+    fn answered(&mut self, seen: &Seen<'_>, sequence: SequenceNumber) {
+        let time = seen.time.as_nanos();
+        let Some(question) = self.queue.answered(seen.connection, sequence) else {
+            return;
+        };
+        // A server that sleeps over a question waits for a disk or another machine: it is busy.
+        let ran_since = self.running_since();
+        let since = match ran_since {
+            Some(since) if waits_by_itself(question.request) => since,
+            Some(since) => since.min(question.asked),
+            None => question.asked,
+        };
+        let asker = Waiting {
+            client: seen.connection,
+            since: question.asked,
+            requests: 1,
+        };
+        self.turns(since, time, Some(asker));
+    }
+
+    /// Since when the server runs, as far as its switches tell.
+    fn running_since(&self) -> Option<u64> {
+        let runs = self.runs.as_ref().filter(|_| self.switches)?;
+        runs.front().map(|(run, _)| run.from)
+    }
+
+    /// Ends the stretches of the server's runs that were over at `now`.
+    fn settle(&mut self, now: u64) {
+        while let Some((run, over)) = self.run_over(now) {
+            if let Some(runs) = &mut self.runs {
+                runs.pop();
+            }
+            let waiting = self.queue.waiting(|request| !waits_by_itself(request));
+            // It goes on with a question that it slept over.
+            let owes = waiting.iter().any(|one| one.since < run);
+            if !owes || self.grabs.has_server() {
+                self.turns(run, over, None);
+            }
+        }
+    }
+
+    /// The first run, where it was over well before `now`: from when to when.
+    fn run_over(&self, now: u64) -> Option<(u64, u64)> {
+        let runs = self.runs.as_ref().filter(|_| self.switches)?;
+        let (run, _) = runs.front()?;
+        let to = run.to.filter(|to| to.saturating_add(ON_THE_WAY) < now)?;
+        Some((run.from, to))
+    }
+
+    /// At `to` the server turned to other work, or to rest; what it did since `from` was the same work, as far as it had not
+    /// turned since. `asker` has just been answered.
+    fn turns(&mut self, from: u64, to: u64, asker: Option<Waiting>) {
+        let from = from.max(self.turned);
+        let frame = self.frame;
+        // Without switches it is not known when what needs no answer was done: what came long before was.
+        let since = match self.switches {
+            true => 0,
+            false => from.saturating_sub(frame),
+        };
+        // What came after the question had its turn after it.
+        let until = asker.map_or(to, |asker| asker.since);
+        self.queue.done(since, until);
+        self.turned = self.turned.max(to);
+        // Nobody else's work is done while it is grabbed: that is a stall of another kind.
+        if to.saturating_sub(from) > frame && !self.grabs.has_server() {
+            self.stretch(from, to, asker);
+        }
+        self.queue.forget_done();
+    }
+
+    fn stretch(&mut self, from: u64, to: u64, asker: Option<Waiting>) {
+        let Some(blamed) = self.queue.blamed() else {
+            return;
+        };
+        let waiting = self.queue.waiting(|request| !waits_by_itself(request));
+        let mut waited: Vec<Waited> = Vec::new();
+        for one in asker.into_iter().chain(waiting) {
+            let nanos = to.saturating_sub(one.since.max(from));
+            if one.client == blamed.client || nanos == 0 {
+                continue;
+            }
+            match waited.iter_mut().find(|of| of.client == one.client) {
+                Some(of) => of.requests += one.requests,
+                None => waited.push(Waited {
+                    client: one.client,
+                    requests: one.requests,
+                    nanos,
+                }),
+            }
+        }
+        let runs = self.runs.as_ref().filter(|_| self.switches);
+        let ran = runs.map(|runs| runs.ran_between(from, to));
+        // Where nobody else waited, nothing tells that several clients' work was not done in turn, or that a server which
+        // slept was busy.
+        let ran_long = ran.is_none_or(|ran| ran > self.frame);
+        if waited.is_empty() && !(blamed.alone && ran_long) {
+            return;
+        }
+        self.add(Stall {
+            how: How::Busy,
+            client: blamed.client,
+            request: blamed.request,
+            from,
+            to,
+            ran,
+            waited,
+        });
+    }
+
+    fn add(&mut self, stall: Stall) {
+        let held = stall.held();
+        if held <= self.frame {
+            return;
+        }
+        self.count += 1;
+        self.nanos = self.nanos.saturating_add(held);
+        if self.stalls.len() >= 2 * KEPT {
+            self.stalls.sort_by_key(|one| std::cmp::Reverse(one.held()));
+            self.stalls.truncate(KEPT);
+            self.stalls.sort_by_key(|one| one.from);
+        }
+        self.stalls.push(stall);
+    }
+}
+
+fn waits_by_itself(request: Symbol) -> bool {
+    WAITS_BY_ITSELF.contains(&request.as_str())
+}

@@ -1,0 +1,268 @@
+//! What each client has sent that the server may not have done yet.
+//!
+//! A server takes the requests of a client in their order. So a reply says that all which the client sent before
+//! that request is done, and a client that waits for one has nothing done that it sent after it.
+
+use std::collections::VecDeque;
+
+use x11prof_cost_model::FastMap;
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_trace::ConnectionId;
+
+/// Clients followed at most.
+const CLIENTS: usize = 4096;
+/// Open questions of a client at most; older ones are given up.
+const QUESTIONS: usize = 4096;
+/// Kinds of requests told apart in what a client sent between two questions.
+const KINDS: usize = 64;
+
+/// Requests of one kind: their price, or 1 µs each where they have none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct OfKind {
+    request: Symbol,
+    price: f64,
+}
+
+/// Requests of one client that came one after the other.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Work {
+    kinds: Vec<OfKind>,
+    /// When the first of them came, and the last.
+    first: u64,
+    last: u64,
+}
+
+impl Work {
+    fn add(&mut self, request: Symbol, price: f64, time: u64) {
+        if self.kinds.is_empty() {
+            self.first = time;
+        }
+        self.last = time;
+        let full = self.kinds.len() >= KINDS;
+        match self.kinds.iter_mut().find(|of| of.request == request) {
+            Some(of) => of.price += price,
+            None if full => {}
+            None => self.kinds.push(OfKind { request, price }),
+        }
+    }
+
+    fn join(&mut self, other: &Work) {
+        for of in &other.kinds {
+            self.add(of.request, of.price, other.last.max(self.last));
+        }
+    }
+
+    fn price(&self) -> f64 {
+        self.kinds.iter().map(|of| of.price).sum()
+    }
+
+    fn most_expensive(&self) -> Option<Symbol> {
+        let most = self.kinds.iter().max_by(|a, b| a.price.total_cmp(&b.price));
+        most.map(|of| of.request)
+    }
+}
+
+/// A request that the protocol answers, with what its client sent before it and after the question before.
+#[derive(Debug)]
+struct Question {
+    sequence: SequenceNumber,
+    asked: u64,
+    request: Symbol,
+    work: Work,
+}
+
+#[derive(Debug, Default)]
+struct Client {
+    questions: VecDeque<Question>,
+    /// What came after the last question.
+    rest: Work,
+}
+
+/// A question that was answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Answered {
+    pub(super) asked: u64,
+    pub(super) request: Symbol,
+}
+
+/// A client that waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Waiting {
+    pub(super) client: ConnectionId,
+    /// When its first question was asked.
+    pub(super) since: u64,
+    pub(super) requests: u64,
+}
+
+/// Whose work the server did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Blamed {
+    pub(super) client: ConnectionId,
+    pub(super) request: Option<Symbol>,
+    /// Whether the server did nothing for others.
+    pub(super) alone: bool,
+}
+
+/// The requests that may not be done yet, of all clients.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    clients: FastMap<ConnectionId, Client>,
+    /// What is known to be done since the last [`Queue::forget_done`].
+    done: FastMap<ConnectionId, Work>,
+}
+
+impl Queue {
+    /// A request came; `answered` is whether the protocol answers it.
+    pub(super) fn sent(
+        &mut self,
+        client: ConnectionId,
+        (request, sequence): (Symbol, SequenceNumber),
+        price: f64,
+        time: u64,
+        answered: bool,
+    ) {
+        if self.clients.len() >= CLIENTS && !self.clients.contains_key(&client) {
+            return;
+        }
+        let of = self.clients.entry(client).or_default();
+        of.rest.add(request, price, time);
+        if answered {
+            if of.questions.len() >= QUESTIONS {
+                of.questions.pop_front();
+            }
+            of.questions.push_back(Question {
+                sequence,
+                asked: time,
+                request,
+                work: std::mem::take(&mut of.rest),
+            });
+        }
+    }
+
+    /// A question of a client was answered; what was sent up to it is done.
+    pub(super) fn answered(
+        &mut self,
+        client: ConnectionId,
+        sequence: SequenceNumber,
+    ) -> Option<Answered> {
+        let of = self.clients.get_mut(&client)?;
+        let found = of
+            .questions
+            .binary_search_by_key(&sequence, |one| one.sequence);
+        let at = found.ok()?;
+        let done = self.done.entry(client).or_default();
+        let mut answered = None;
+        for question in of.questions.drain(..=at) {
+            done.join(&question.work);
+            answered = Some(Answered {
+                asked: question.asked,
+                request: question.request,
+            });
+        }
+        answered
+    }
+
+    /// The server has done what came until `until`, or rests: what needs no answer counts as done, but what clients sent before
+    /// `since` was done long ago.
+    pub(super) fn done(&mut self, since: u64, until: u64) {
+        for (id, client) in &mut self.clients {
+            let came = !client.rest.kinds.is_empty() && client.rest.first <= until;
+            if client.questions.is_empty() && came {
+                let work = std::mem::take(&mut client.rest);
+                if work.last >= since {
+                    self.done.entry(*id).or_default().join(&work);
+                }
+            }
+        }
+    }
+
+    /// Whose work most of what is done was, by price.
+    pub(super) fn blamed(&self) -> Option<Blamed> {
+        let done = self.done.iter().filter(|(_, work)| !work.kinds.is_empty());
+        let by_price = done.clone().map(|(id, work)| (work.price(), *id, work));
+        let most = by_price.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        most.map(|(_, client, work)| Blamed {
+            client,
+            request: work.most_expensive(),
+            alone: done.count() == 1,
+        })
+    }
+
+    /// What is done is of no more interest.
+    pub(super) fn forget_done(&mut self) {
+        self.done.clear();
+    }
+
+    /// Who waits for an answer, in the order of their connecting.
+    pub(super) fn waiting(&self, counts: impl Fn(Symbol) -> bool) -> Vec<Waiting> {
+        let waits = |(client, of): (&ConnectionId, &Client)| {
+            let mut questions = of.questions.iter().filter(|one| counts(one.request));
+            let since = questions.next()?.asked;
+            Some(Waiting {
+                client: *client,
+                since,
+                requests: 1 + questions.count() as u64,
+            })
+        };
+        let mut waiting: Vec<Waiting> = self.clients.iter().filter_map(waits).collect();
+        waiting.sort_by_key(|one| one.client);
+        waiting
+    }
+
+    /// A client is gone.
+    pub(super) fn closed(&mut self, client: ConnectionId) {
+        if let Some(mut of) = self.clients.remove(&client) {
+            let done = self.done.entry(client).or_default();
+            of.questions.drain(..).for_each(|one| done.join(&one.work));
+            done.join(&of.rest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::{SequenceNumber, Symbol};
+    use x11prof_trace::ConnectionId;
+
+    use super::Queue;
+
+    const A: ConnectionId = ConnectionId(1);
+    const B: ConnectionId = ConnectionId(2);
+
+    #[test]
+    fn an_answer_tells_what_is_done() {
+        let mut queue = Queue::default();
+        let mut sent = |client, name: &str, number, price, time, asks| {
+            let request = (Symbol::new(name), SequenceNumber(number));
+            queue.sent(client, request, price, time, asks);
+        };
+        sent(A, "PutImage", 1, 50.0, 10, false);
+        sent(A, "GetImage", 2, 20.0, 11, true);
+        sent(A, "PolyPoint", 3, 99.0, 12, false);
+        sent(B, "GetInputFocus", 1, 1.0, 13, true);
+        assert_eq!(queue.waiting(|_| true).len(), 2);
+        let answered = queue.answered(A, SequenceNumber(2)).unwrap();
+        assert_eq!(
+            (answered.asked, answered.request.as_str()),
+            (11, "GetImage")
+        );
+        let blamed = queue.blamed().unwrap();
+        assert_eq!((blamed.client, blamed.alone), (A, true));
+        assert_eq!(blamed.request.unwrap().as_str(), "PutImage");
+        let waiting = queue.waiting(|_| true);
+        assert_eq!(
+            (waiting.len(), waiting[0].client, waiting[0].since),
+            (1, B, 13)
+        );
+
+        // What is not answered counts once the server has turned to others.
+        queue.forget_done();
+        queue.answered(B, SequenceNumber(1)).unwrap();
+        assert_eq!(queue.blamed().unwrap().client, B);
+        queue.done(0, 100);
+        let blamed = queue.blamed().unwrap();
+        assert_eq!((blamed.client, blamed.alone), (A, false));
+        queue.forget_done();
+        assert_eq!(queue.blamed(), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! The stalls as a document: the section `stalls` of a report's JSON (docs/JSON.md).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::Stalls;
+use super::stall::{How, Stall};
+use crate::facts::Facts;
+use crate::units::nanos_ms;
+
+/// Stalls listed at most: the longest.
+const LISTED: usize = 1000;
+
+/// Who held the server for longer than a frame. Times are milliseconds from the trace's first record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StallsReport {
+    /// How long a frame is.
+    pub frame_ms: f64,
+    /// How many stalls there were.
+    pub count: u64,
+    /// How long they were together.
+    pub held_ms: f64,
+    /// Who caused those that are known, the one that others waited for longest first.
+    pub clients: Vec<StallingClient>,
+    /// The stalls, in the order of time; the longest 1000 of them.
+    pub stalls: Vec<StallLine>,
+}
+
+/// A client that held the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StallingClient {
+    /// Who.
+    pub client: String,
+    /// How often.
+    pub count: u64,
+    /// How long in all.
+    pub held_ms: f64,
+    /// The longest.
+    pub worst_ms: f64,
+    /// By which request the longest was.
+    pub request: Option<String>,
+    /// How many other clients waited.
+    pub waiters: u64,
+    /// How long they did together.
+    pub waited_ms: f64,
+}
+
+/// One stall.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StallLine {
+    /// `busy` with the client's work, or `grabbed`.
+    pub how: String,
+    /// Who caused it.
+    pub client: String,
+    /// Its connection.
+    pub connection: u32,
+    /// The request that cost most of what was done.
+    pub request: Option<String>,
+    /// Since when.
+    pub since_ms: f64,
+    /// How long.
+    pub held_ms: f64,
+    /// How long of that the server ran, where context switches tell.
+    pub ran_ms: Option<f64>,
+    /// Who waited meanwhile for an answer, or, where it was grabbed, with any request.
+    pub waited: Vec<StallWaiter>,
+}
+
+/// A client that waited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StallWaiter {
+    /// Who.
+    pub client: String,
+    /// Its connection.
+    pub connection: u32,
+    /// With how many requests.
+    pub requests: u64,
+    /// How long, as a part of the stall.
+    pub waited_ms: f64,
+}
+
+impl StallLine {
+    pub(crate) fn new(stall: &Stall, facts: &Facts, start: Timestamp) -> StallLine {
+        StallLine {
+            how: match stall.how {
+                How::Busy => "busy",
+                How::Grabbed => "grabbed",
+            }
+            .to_owned(),
+            client: facts.client_name(stall.client),
+            connection: stall.client.0,
+            request: stall.request.map(|request| request.to_string()),
+            since_ms: nanos_ms(stall.from.saturating_sub(start.as_nanos())),
+            held_ms: nanos_ms(stall.held()),
+            ran_ms: stall.ran.map(nanos_ms),
+            waited: stall
+                .waited
+                .iter()
+                .map(|one| StallWaiter {
+                    client: facts.client_name(one.client),
+                    connection: one.client.0,
+                    requests: one.requests,
+                    waited_ms: nanos_ms(one.nanos),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl StallsReport {
+    /// The report of a pass that `stalls` and `facts` took part in.
+    pub fn new(stalls: &Stalls, facts: &Facts) -> StallsReport {
+        let start = stalls.grabs.start();
+        let open = stalls.open_grab();
+        let all: Vec<&Stall> = stalls.list().iter().chain(&open).collect();
+        let open_nanos = open.as_ref().map_or(0, Stall::held);
+        let mut listed = all.clone();
+        listed.sort_by_key(|one| std::cmp::Reverse(one.held()));
+        listed.truncate(LISTED);
+        listed.sort_by_key(|one| one.from);
+        let line = |one: &&Stall| StallLine::new(one, facts, start);
+        StallsReport {
+            frame_ms: nanos_ms(stalls.frame),
+            count: stalls.count + u64::from(open.is_some()),
+            held_ms: nanos_ms(stalls.nanos.saturating_add(open_nanos)),
+            clients: clients(&all, facts),
+            stalls: listed.iter().map(line).collect(),
+        }
+    }
+}
+
+/// Who caused `stalls`.
+fn clients(stalls: &[&Stall], facts: &Facts) -> Vec<StallingClient> {
+    let mut by_client: BTreeMap<ConnectionId, Vec<&Stall>> = BTreeMap::new();
+    for stall in stalls {
+        by_client.entry(stall.client).or_default().push(stall);
+    }
+    let of = |(client, stalls): (ConnectionId, Vec<&Stall>)| {
+        let waits = || stalls.iter().flat_map(|one| &one.waited);
+        let mut waiters: Vec<ConnectionId> = waits().map(|one| one.client).collect();
+        waiters.sort_unstable();
+        waiters.dedup();
+        let worst = stalls.iter().max_by_key(|one| one.held());
+        StallingClient {
+            client: facts.client_name(client),
+            count: stalls.len() as u64,
+            held_ms: nanos_ms(stalls.iter().map(|one| one.held()).sum()),
+            worst_ms: nanos_ms(worst.map_or(0, |one| one.held())),
+            request: worst.and_then(|one| Some(one.request?.to_string())),
+            waiters: waiters.len() as u64,
+            waited_ms: nanos_ms(waits().map(|one| one.nanos).sum()),
+        }
+    };
+    let mut clients: Vec<StallingClient> = by_client.into_iter().map(of).collect();
+    clients.sort_by(|a, b| {
+        let by_wait = b.waited_ms.total_cmp(&a.waited_ms);
+        by_wait.then(b.held_ms.total_cmp(&a.held_ms))
+    });
+    clients
+}

@@ -1,0 +1,40 @@
+//! What a stall is.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
+
+/// How the server was held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It did one client's work.
+    Busy,
+    /// It was grabbed.
+    Grabbed,
+}
+
+/// Another client that waited during a stall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waited {
+    pub(crate) client: ConnectionId,
+    pub(crate) requests: u64,
+    pub(crate) nanos: u64,
+}
+
+/// One stall, in the trace's nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stall {
+    pub(crate) how: How,
+    pub(crate) client: ConnectionId,
+    pub(crate) request: Option<Symbol>,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// How long of that the server ran; `None` where context switches do not tell.
+    pub(crate) ran: Option<u64>,
+    pub(crate) waited: Vec<Waited>,
+}
+
+impl Stall {
+    pub(crate) fn held(&self) -> u64 {
+        self.to.saturating_sub(self.from)
+    }
+}

@@ -1,0 +1,278 @@
+//! Stalls over synthetic traces of several clients.
+
+use x11prof_cost_model::{ServerParameters, Substitutions};
+use x11prof_trace::{
+    Block, ConnectionId, Control, Direction, Opened, Record, Switch, SwitchKind, Timestamp,
+};
+
+use crate::facts::Facts;
+use crate::pipeline::Pipeline;
+use crate::stalls::report::StallsReport;
+use crate::stalls::{FRAME_MS, Stalls};
+use crate::testing::*;
+
+/// The record of a second in the trace's time.
+const START: u64 = 1_000_000_000;
+
+/// A trace of several clients, in milliseconds after its start.
+struct Display {
+    records: Vec<Record>,
+    offsets: [[u64; 2]; 4],
+}
+
+impl Display {
+    /// With the clients 1, 2 and 3, which are connected.
+    fn new() -> Display {
+        let mut display = Display {
+            records: Synthetic::new().records,
+            offsets: [[0; 2]; 4],
+        };
+        let setups: Vec<(Direction, Vec<u8>)> = display
+            .records
+            .iter()
+            .filter_map(|record| match record {
+                Record::Block(block) => Some((block.direction, block.bytes.to_vec())),
+                _ => None,
+            })
+            .collect();
+        for (direction, bytes) in &setups {
+            display.offsets[1][way(*direction)] = bytes.len() as u64;
+        }
+        for (client, name) in [(2, "panel"), (3, "editor")] {
+            display.control(
+                0.0,
+                Control::Opened(Opened {
+                    connection: ConnectionId(client),
+                    transport: "unix".to_owned(),
+                    pid: None,
+                    name: Some(name.to_owned()),
+                    command: Vec::new(),
+                    started_ns: None,
+                }),
+            );
+            for (direction, bytes) in &setups {
+                display.block(client, 0.0, *direction, bytes);
+            }
+        }
+        display
+    }
+
+    fn control(&mut self, ms: f64, control: Control) {
+        self.records.push(Record::Control(at(ms), control));
+    }
+
+    fn block(&mut self, client: u32, ms: f64, direction: Direction, bytes: &[u8]) {
+        let offset = &mut self.offsets[client as usize][way(direction)];
+        self.records.push(Record::Block(Block {
+            time: at(ms),
+            connection: ConnectionId(client),
+            direction,
+            offset: *offset,
+            wire_len: bytes.len() as u32,
+            fds: 0,
+            gaps: Vec::new(),
+            bytes: bytes.to_vec().into(),
+        }));
+        *offset += bytes.len() as u64;
+    }
+
+    fn sends(&mut self, client: u32, ms: f64, message: Vec<u8>) {
+        self.block(client, ms, Direction::ToServer, &message);
+    }
+
+    fn gets(&mut self, client: u32, ms: f64, message: Vec<u8>) {
+        self.block(client, ms, Direction::ToClient, &message);
+    }
+
+    /// The server's switches are recorded: it runs from one time to the next.
+    fn runs(&mut self, runs: &[(f64, f64)]) {
+        self.control(
+            0.0,
+            Control::Capture {
+                pid: SERVER_PID,
+                capture: "switches".to_owned(),
+                why: None,
+            },
+        );
+        let switch = |ms, kind| Switch {
+            time: at(ms),
+            pid: SERVER_PID,
+            tid: SERVER_PID,
+            cpu: 0,
+            kind,
+        };
+        let switches = runs.iter().flat_map(|(from, to)| {
+            [
+                switch(*from, SwitchKind::In),
+                switch(*to, SwitchKind::Blocked),
+            ]
+        });
+        self.records.push(Record::Schedule(switches.collect()));
+    }
+
+    fn report(&self) -> StallsReport {
+        let parameters = ServerParameters::from_toml(
+            "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"PolyFillRectangle\"\n\
+             points = [{ size = 100.0, cpu_us = 9000.0 }]\n",
+        );
+        let rules = Substitutions::default();
+        let mut stalls = Stalls::new(&parameters.unwrap(), &rules, FRAME_MS);
+        let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+        for record in &self.records {
+            pipeline.feed(record, |observation| {
+                facts.observe(observation);
+                stalls.observe(observation);
+            });
+        }
+        StallsReport::new(&stalls, &facts)
+    }
+}
+
+fn way(direction: Direction) -> usize {
+    usize::from(direction == Direction::ToClient)
+}
+
+fn at(ms: f64) -> Timestamp {
+    Timestamp::from_nanos(START + (ms * 1e6) as u64)
+}
+
+/// Who, by which request, since when, how long, who waited how long.
+type Line<'a> = (&'a str, &'a str, f64, f64, Vec<(&'a str, f64)>);
+
+fn lines(report: &StallsReport) -> Vec<Line<'_>> {
+    let line = |one| {
+        let one: &crate::StallLine = one;
+        let waited = one.waited.iter();
+        (
+            one.client.as_str(),
+            one.request.as_deref().unwrap_or(""),
+            one.since_ms,
+            one.held_ms,
+            waited
+                .map(|of| (of.client.as_str(), of.waited_ms))
+                .collect(),
+        )
+    };
+    report.stalls.iter().map(line).collect()
+}
+
+#[test]
+fn a_slow_question_holds_up_the_others() {
+    let mut display = Display::new();
+    display.sends(2, 10.0, query_font());
+    display.sends(3, 30.0, get_input_focus());
+    display.sends(1, 100.0, no_operation(1));
+    display.gets(2, 150.0, reply(1));
+    display.gets(3, 150.5, reply(1));
+    // Afterwards each has its answer at once.
+    for n in 2..9 {
+        let ms = f64::from(n) * 100.0;
+        display.sends(3, ms, get_input_focus());
+        display.gets(3, ms + 1.0, reply(n));
+    }
+    let report = display.report();
+    let expected = (
+        "panel (client 2)",
+        "QueryFont",
+        10.0,
+        140.0,
+        vec![("editor (client 3)", 120.0)],
+    );
+    assert_eq!(lines(&report), [expected]);
+    let by = &report.clients[0];
+    assert_eq!((by.count, by.waiters, by.waited_ms), (1, 1, 120.0));
+    assert_eq!(report.stalls[0].ran_ms, None);
+}
+
+#[test]
+fn who_draws_much_holds_up_who_asks() {
+    let mut display = Display::new();
+    display.runs(&[(10.0, 60.0), (99.0, 99.5)]);
+    display.sends(2, 9.9, poly_fill_rectangle(5));
+    display.sends(3, 20.0, get_input_focus());
+    display.gets(3, 59.9, reply(1));
+    display.sends(3, 99.0, get_input_focus());
+    display.gets(3, 99.4, reply(2));
+    let report = display.report();
+    let expected = (
+        "panel (client 2)",
+        "PolyFillRectangle",
+        10.0,
+        49.9,
+        vec![("editor (client 3)", 39.9)],
+    );
+    assert_eq!(lines(&report), [expected]);
+    assert_eq!(report.stalls[0].ran_ms, Some(49.9));
+}
+
+#[test]
+fn a_server_that_serves_all_in_turn_stalls_nobody() {
+    let mut display = Display::new();
+    display.runs(&[(10.0, 481.0)]);
+    display.sends(2, 9.9, poly_fill_rectangle(50));
+    for n in 1..40 {
+        let ms = f64::from(n) * 12.0;
+        display.sends(3, ms, get_input_focus());
+        display.gets(3, ms + 8.0, reply(n));
+        display.sends(2, ms + 8.5, poly_fill_rectangle(50));
+    }
+    display.sends(3, 600.0, get_input_focus());
+    assert_eq!(lines(&display.report()), []);
+}
+
+#[test]
+fn a_run_of_one_client_alone_is_a_stall_for_which_nobody_waited() {
+    let mut display = Display::new();
+    display.runs(&[(10.0, 60.0), (100.0, 101.0)]);
+    display.sends(2, 9.9, poly_fill_rectangle(5));
+    display.sends(3, 99.9, no_operation(1));
+    display.sends(3, 200.0, no_operation(1));
+    let report = display.report();
+    let expected = ("panel (client 2)", "PolyFillRectangle", 10.0, 50.0, vec![]);
+    assert_eq!(lines(&report), [expected]);
+}
+
+#[test]
+fn who_waits_for_what_is_not_the_servers_work_is_not_stalled() {
+    let mut display = Display::new();
+    display.control(
+        0.0,
+        Control::Extensions {
+            extensions: vec![x11prof_trace::ExtensionOpcodes {
+                name: "DRI2".to_owned(),
+                major: 140,
+                first_event: 100,
+                first_error: 200,
+            }],
+        },
+    );
+    display.runs(&[(10.0, 10.2), (30.0, 30.2), (50.0, 50.2)]);
+    // DRI2:WaitMSC, for a frame of the screen.
+    display.sends(2, 9.9, request(140, 10, &[ROOT, 0, 0, 0, 0, 0, 0]));
+    display.sends(3, 29.9, get_input_focus());
+    display.gets(3, 30.1, reply(1));
+    display.gets(2, 50.1, reply(1));
+    display.sends(3, 90.0, no_operation(1));
+    assert_eq!(lines(&display.report()), []);
+}
+
+#[test]
+fn a_grab_of_the_server_is_a_stall() {
+    let mut display = Display::new();
+    display.sends(2, 10.0, request(36, 0, &[]));
+    display.sends(3, 15.0, get_input_focus());
+    display.sends(2, 60.0, request(37, 0, &[]));
+    display.gets(3, 60.2, reply(1));
+    let report = display.report();
+    let waited = vec![("editor (client 3)", 45.0)];
+    let expected = ("panel (client 2)", "GrabServer", 10.0, 50.0, waited);
+    assert_eq!(lines(&report), [expected]);
+    assert_eq!(report.stalls[0].how, "grabbed");
+    // One that goes on counts up to the last that is known.
+    display.sends(1, 70.0, request(36, 0, &[]));
+    display.sends(3, 80.0, get_input_focus());
+    display.sends(2, 100.0, get_input_focus());
+    let report = display.report();
+    assert_eq!((report.count, report.stalls[1].held_ms), (2, 30.0));
+    assert_eq!(report.stalls[1].waited.len(), 2);
+}

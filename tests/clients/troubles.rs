@@ -1,0 +1,71 @@
+//! Programs that trouble a desktop, for a minute at most: `troubles poll | grab | leak | redraw`.
+#![allow(clippy::print_stdout, reason = "a program for tests")]
+
+use std::error::Error;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{
+    ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, ImageFormat, WindowClass,
+};
+use x11rb::rust_connection::RustConnection;
+use x11rb::wrapper::ConnectionExt as _;
+
+/// The side of the picture that is redrawn, and of the pixmaps that are leaked.
+const SIDE: u16 = 100;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let what = std::env::args().nth(1).unwrap_or_default();
+    let (x, number) = x11rb::connect(None)?;
+    let screen = x.setup().roots.get(number).ok_or("no such screen")?;
+    let (root, depth) = (screen.root, screen.root_depth);
+    let window = x.generate_id()?;
+    let wants = CreateWindowAux::new().event_mask(EventMask::EXPOSURE);
+    let class = WindowClass::INPUT_OUTPUT;
+    x.create_window(0, window, root, 0, 0, 400, 300, 0, class, 0, &wants)?;
+    x.map_window(window)?;
+    x.sync()?;
+    println!("ready");
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(60) {
+        match what.as_str() {
+            "poll" => {
+                x.query_pointer(root)?.reply()?;
+                sleep(Duration::from_millis(15));
+            }
+            "grab" => {
+                x.grab_server()?;
+                x.sync()?;
+                sleep(Duration::from_millis(300));
+                x.ungrab_server()?;
+                x.sync()?;
+                sleep(Duration::from_millis(700));
+            }
+            "leak" => {
+                x.create_pixmap(depth, x.generate_id()?, window, SIDE, SIDE)?;
+                x.flush()?;
+                sleep(Duration::from_millis(15));
+            }
+            "redraw" => redraw(&x, window, depth)?,
+            _ => return Err("which trouble?".into()),
+        }
+        while x.poll_for_event()?.is_some() {}
+    }
+    Ok(())
+}
+
+/// Draws the same picture again and again, and lets others have a turn in between.
+fn redraw(x: &RustConnection, window: u32, depth: u8) -> Result<(), Box<dyn Error>> {
+    let gc = x.generate_id()?;
+    x.create_gc(gc, window, &CreateGCAux::new())?;
+    let picture = vec![0x55; usize::from(SIDE) * usize::from(SIDE) * 4];
+    for _ in 0..10 {
+        let to = ImageFormat::Z_PIXMAP;
+        x.put_image(to, window, gc, SIDE, SIDE, 0, 0, 0, depth, &picture)?;
+    }
+    x.free_gc(gc)?;
+    x.flush()?;
+    sleep(Duration::from_millis(5));
+    Ok(())
+}
