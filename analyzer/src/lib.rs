@@ -40,12 +40,12 @@ pub use difference::{
     Difference, DifferenceRow, Figures, FiguresOfRun, Quantity, SideReport, ValuesReport,
 };
 pub use episodes::{
-    ApartReport, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
+    ApartReport, BlameReport, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
     CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
     EpisodesReport, ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport,
-    LocationReport, Owner, Parts, PartsReport, PatternReport, PhasesReport, RepeatedLandmark,
-    RepeatedReport, SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError,
-    Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
+    LocationReport, Owner, Parts, PartsReport, PathReport, PatternReport, PhasesReport,
+    RepeatedLandmark, RepeatedReport, SeriesReport, ServerCause, SummaryReport, ThinkReport,
+    ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
 };
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};

@@ -9,11 +9,12 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{Control, Direction, Timestamp};
 
+use super::across::signs::{Watched, server_time};
 use super::keyboard::Keyboard;
 use super::kinds::Kinds;
-use super::occurrence::{About, Delivery, Occurrence, Place, Sent};
+use super::occurrence::{About, Arrival, Delivery, Occurrence, Place, Sent};
 use super::stimulus::{Detail, Shape, Stimulus};
-use super::windows;
+use super::{present, windows};
 use crate::pipeline::{Observation, Seen};
 
 /// How late switches may be, in nanoseconds.
@@ -28,6 +29,7 @@ pub(crate) struct Collector {
     number: u64,
     newest: u64,
     keyboard: Keyboard,
+    watched: Watched,
     delivery: Delivery,
     sent: Sent,
     /// The window that was drawn on last since a block began, and its name.
@@ -155,21 +157,36 @@ impl Collector {
                     "UngrabServer" => sent.grabs = Some(false),
                     _ => {}
                 }
+                self.watched.request(seen, request, &mut sent.acts);
+                present::request(request, sent);
                 sent.kinds.add(Kinds::of(request.name));
                 if windows::shows(seen, request) {
                     sent.draws = true;
                     self.drew_on(seen);
                 }
             }
-            Message::Reply(reply) if reply.last => self.delivery.answered.push(reply.sequence),
-            Message::Error(error) => self.delivery.answered.push(error.sequence),
+            Message::Reply(reply) if reply.last => {
+                self.delivery.answered.push(reply.sequence);
+                self.delivery.handled = Some(reply.sequence);
+            }
+            Message::Error(error) => {
+                self.delivery.answered.push(error.sequence);
+                self.delivery.handled = Some(error.sequence);
+            }
             Message::Event(event) => {
+                self.delivery.handled = event.sequence.or(self.delivery.handled);
+                self.delivery.landed.extend(present::landed(event));
                 let stimulus = Stimulus::of(event);
                 let about = About {
                     landmark: self.landmark(seen.session, &stimulus),
                     group: self.group(seen.session, &stimulus),
                 };
-                self.delivery.events.push((stimulus, about));
+                self.delivery.events.push(Arrival {
+                    stimulus,
+                    about,
+                    signs: self.watched.event(seen.session, event),
+                    millis: server_time(event),
+                });
             }
             _ => {}
         }

@@ -4,6 +4,9 @@ use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use super::across::link::{EpisodeId, Link};
+use super::across::path::PathStep;
+use super::across::steps::Steps;
 use super::cause::{Cause, ServerCause};
 use super::states::Busy;
 use super::tree::Tree;
@@ -147,17 +150,35 @@ impl Parts {
     }
 }
 
-/// A part of an episode's handling that an event of its own doing began.
+/// Shorter children are their parent's: they would print as 0.0 ms.
+pub(crate) const SHORTEST_CHILD: u64 = 1_000_000;
+
+/// What an episode led to: a part of its handling that an event of its own doing began, or an episode of
+/// another client.
 #[derive(Debug, Clone)]
 pub struct Child {
+    /// The client, of an episode of another one.
+    pub client: Option<ConnectionId>,
+    /// The request that led to it, of an episode of another client.
+    pub request: Option<Symbol>,
     /// The event and its window.
     pub landmark: Symbol,
     /// When it was delivered.
     pub start: Timestamp,
-    /// From there to the next event that is not within it, or to the last request of the episode, in nanoseconds.
+    /// From there to the next event that is not within it, or to the last request of the episode; of an episode
+    /// of another client, to the end of all that it led to. In nanoseconds.
     pub latency: u64,
-    /// Events that its own requests led to.
+    /// The same without its children.
+    pub exclusive: u64,
+    /// What its own requests led to.
     pub children: Vec<Child>,
+}
+
+impl Child {
+    /// When it was over.
+    pub(crate) fn end(&self) -> Timestamp {
+        Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.latency))
+    }
 }
 
 /// What is left of a latency without these children of it, in nanoseconds.
@@ -197,6 +218,7 @@ impl Unsure {
 /// The handling of one stimulus by one client.
 #[derive(Debug, Clone)]
 pub struct Episode {
+    pub(crate) id: EpisodeId,
     /// The client.
     pub client: ConnectionId,
     /// What it was about: the trigger, the window, the key or button.
@@ -226,8 +248,20 @@ pub struct Episode {
     /// Why it may have ended elsewhere.
     pub unsure: Option<Unsure>,
     /// What it had to handle of its own doing before its response was complete, such as the
-    /// Expose of a window that it mapped.
+    /// Expose of a window that it mapped; and the episodes of other clients that it led to.
     pub children: Vec<Child>,
+    /// Nanoseconds of its latency that are its children's.
+    pub(crate) of_children: u64,
+    /// Nanoseconds from its beginning to the end of all that it led to; 0 where that is not known yet.
+    pub(crate) inclusive: u64,
+    /// The request of another client that led to it.
+    pub(crate) link: Option<Link>,
+    /// Events of other clients that came while it was handled.
+    pub(crate) fed: Vec<Link>,
+    /// Who owned its time, until its path is known.
+    pub(crate) steps: Steps,
+    /// The chain of waits from its beginning to its end.
+    pub(crate) path: Vec<PathStep>,
     /// Its intervals without their times: what its pattern is told by.
     pub(crate) tree: Tree,
     /// The number of its pattern, from 1; `None` before it has one, and where there are too many.
@@ -248,7 +282,12 @@ impl Episode {
 
     /// Its latency without that of its children.
     pub fn exclusive(&self) -> u64 {
-        without(self.latency(), &self.children)
+        self.latency().saturating_sub(self.of_children)
+    }
+
+    /// From its beginning to the end of all that it led to, in nanoseconds.
+    pub fn inclusive(&self) -> u64 {
+        self.inclusive.max(self.latency())
     }
 
     /// The same over a network: its requests' bytes, and the latency for each of its round trips
@@ -257,7 +296,16 @@ impl Episode {
         let mut episode = self.clone();
         let time = network.time(self.bytes, self.round_trips);
         // As a cast does it: what does not fit is the largest that does.
-        episode.parts.add(Owner::Network, (time.0 * 1000.0) as u64);
+        let nanos = (time.0 * 1000.0) as u64;
+        if nanos == 0 {
+            return episode;
+        }
+        episode.inclusive = episode.inclusive().saturating_add(nanos);
+        episode.parts.add(Owner::Network, nanos);
+        let end = self.end().as_nanos();
+        episode
+            .path
+            .push(PathStep::network(self.client, end, nanos));
         episode
     }
 

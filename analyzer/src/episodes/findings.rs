@@ -53,9 +53,11 @@ pub struct Unmatched {
 pub struct Findings {
     pub(crate) options: EpisodeOptions,
     names: BTreeMap<ConnectionId, String>,
+    /// The same without the numbers.
+    programs: BTreeMap<ConnectionId, String>,
     /// The recording's first record.
     pub(crate) first: Option<Timestamp>,
-    /// The longest, by latency and number.
+    /// The longest with all that they led to, by latency and number.
     kept: BTreeMap<(u64, Reverse<u64>), Episode>,
     number: u64,
     pub(crate) omitted: u64,
@@ -100,6 +102,7 @@ impl Findings {
         Findings {
             options: options.clone(),
             names: BTreeMap::new(),
+            programs: BTreeMap::new(),
             first: None,
             kept: BTreeMap::new(),
             number: 0,
@@ -138,6 +141,9 @@ impl Findings {
                 None => format!("client {}", opened.connection.0),
             };
             self.names.insert(opened.connection, name);
+            if let Some(name) = &opened.name {
+                self.programs.insert(opened.connection, name.clone());
+            }
         }
         self.series.begin(time.as_nanos());
         if let Some(pid) = opened.pid
@@ -195,6 +201,12 @@ impl Findings {
         name.unwrap_or_else(|| format!("client {}", client.0))
     }
 
+    /// A client's program, or its number where that is not known.
+    pub(crate) fn program(&self, client: ConnectionId) -> String {
+        let name = self.programs.get(&client).cloned();
+        name.unwrap_or_else(|| format!("client {}", client.0))
+    }
+
     /// What was asked for and is not there; where nothing at all was recorded, nothing is missing.
     pub fn unmatched(&self) -> Option<Unmatched> {
         if let Some(wanted) = &self.options.client
@@ -248,7 +260,7 @@ impl Findings {
             .options
             .thresholds
             .of(episode.trigger, episode.landmark.as_str());
-        episode.latency() as f64 >= threshold * 1e6
+        episode.inclusive() as f64 >= threshold * 1e6
     }
 
     pub(crate) fn add(&mut self, episode: &Episode) {
@@ -275,6 +287,9 @@ impl Findings {
         episode.pattern = self.patterns.add(&episode, perceptible);
         // Its pattern has it; of thousands of episodes it would take much memory.
         episode.tree = Tree::new(episode.group);
+        if !perceptible {
+            episode.path = Vec::new();
+        }
         let episode = &episode;
         self.series.episode(start, latency);
         self.number += 1;
@@ -304,7 +319,7 @@ impl Findings {
         let long = latency as f64 > self.options.thresholds.general * 1e6;
         self.long.add(start, latency, long, perceptible);
         self.kept
-            .insert((latency, Reverse(self.number)), episode.clone());
+            .insert((episode.inclusive(), Reverse(self.number)), episode.clone());
         if self.kept.len() > self.options.worst.unwrap_or(MAX_EPISODES).min(MAX_EPISODES) {
             self.kept.pop_first();
             self.omitted += 1;

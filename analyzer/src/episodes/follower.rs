@@ -1,14 +1,17 @@
 //! All clients of a trace at once: occurrences go to the state machines that they concern.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use x11prof_cost_model::FastMap;
-use x11prof_trace::{ConnectionId, Switch};
+use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
 
+use super::across::causes::Causes;
+use super::across::link::{EpisodeId, Link};
+use super::across::nest::Nest;
 use super::clock::ServerTime;
 use super::episode::Episode;
 use super::machine::{Done, Machine, Spans};
-use super::occurrence::Occurrence;
+use super::occurrence::{Delivery, Occurrence, Sent};
 use super::server::ServerActivity;
 use crate::activity::runnable::Runnable;
 
@@ -34,6 +37,8 @@ pub(crate) struct Follower {
     processes: HashMap<u32, Vec<ConnectionId>>,
     captured: HashMap<u32, bool>,
     around: Around,
+    causes: Causes,
+    nest: Nest,
 }
 
 /// What is around the clients.
@@ -50,6 +55,8 @@ struct Around {
 #[derive(Debug, Default)]
 struct Grab {
     by: Option<ConnectionId>,
+    /// Who had it last.
+    last: Option<ConnectionId>,
     since: u64,
     before: u64,
 }
@@ -64,6 +71,7 @@ impl Grab {
     fn change(&mut self, time: u64, by: Option<ConnectionId>) {
         self.before = self.total(time);
         (self.by, self.since) = (by, time);
+        self.last = by.or(self.last);
     }
 }
 
@@ -84,7 +92,7 @@ impl Around {
         };
         client.grabbed = total;
         let runnable = self.runnable.of(client.machine.pid);
-        client.machine.pass(time, grabbed, runnable);
+        client.machine.pass(time, grabbed, self.grab.last, runnable);
         let server = &mut self.server;
         what(&mut client.machine, &mut self.clock, &mut |episode, end| {
             server.finish(episode, end);
@@ -100,6 +108,8 @@ impl Follower {
             processes: HashMap::new(),
             captured: HashMap::new(),
             around: Around::default(),
+            causes: Causes::default(),
+            nest: Nest::default(),
         }
     }
 
@@ -108,11 +118,13 @@ impl Follower {
         self.around.server.pid = pid;
     }
 
-    /// Takes the next occurrence and hands out the episodes that are complete with it.
+    /// Takes the next occurrence. Hands out the episodes that are complete with it, each by itself (`alone`), and
+    /// those that with all that they led to are.
     pub(crate) fn happened(
         &mut self,
         time: u64,
         occurrence: &Occurrence,
+        alone: &mut impl FnMut(&Episode),
         on: &mut impl FnMut(Episode),
     ) {
         let around = &mut self.around;
@@ -135,6 +147,7 @@ impl Follower {
                 if around.grab.by == Some(*id) {
                     around.grab.change(time, None);
                 }
+                around.server.closed(*id);
             }
             Occurrence::Captured { pid, switches } => {
                 if self.captured.len() < MAX_PROCESSES {
@@ -158,18 +171,17 @@ impl Follower {
             }),
             Occurrence::Switch(switch) => self.switch(time, switch),
             Occurrence::Delivered(id, delivery) => {
+                let links = self.links(time, *id, delivery);
                 if let Some(client) = self.clients.get_mut(id) {
-                    around.step(time, *id, client, |machine, clock, done| {
-                        machine.delivered(time, delivery, clock, done);
+                    self.around.step(time, *id, client, |machine, clock, done| {
+                        machine.delivered(time, delivery, &links, clock, done);
                     });
+                    self.around.server.landed(time, *id, &delivery.landed);
                 }
             }
             Occurrence::Sent(id, sent) => {
-                if let Some(client) = self.clients.get_mut(id) {
-                    around.step(time, *id, client, |machine, _, done| {
-                        machine.sent(time, sent, done);
-                    });
-                }
+                self.sent(time, *id, sent);
+                let around = &mut self.around;
                 if let Some(grabs) = sent.grabs {
                     // Until now it was as it was for the one that had it.
                     if let Some(by) = around.grab.by
@@ -181,7 +193,70 @@ impl Follower {
                 }
             }
         }
-        self.around.server.settle(time, on);
+        self.settle(time, alone, on);
+    }
+
+    /// What other clients did that the events of a delivery come of.
+    fn links(&mut self, time: u64, id: ConnectionId, delivery: &Delivery) -> Vec<Option<Link>> {
+        let Follower {
+            causes,
+            nest,
+            around,
+            ..
+        } = self;
+        let delivered = Timestamp::from_nanos(time);
+        let links = delivery.events.iter().map(|event| {
+            let millis = event.millis.filter(|_| !event.signs.is_empty());
+            let by = millis.map(|millis| around.clock.happened(millis, delivered));
+            let by = by.map(Timestamp::as_nanos);
+            let link = causes.find(time, by, id, &event.signs)?;
+            nest.link(link)
+        });
+        let links = links.collect();
+        if let Some(handled) = delivery.handled {
+            causes.answered(time, id, handled);
+        }
+        links
+    }
+
+    fn sent(&mut self, time: u64, id: ConnectionId, sent: &Sent) {
+        // Alone a client makes nobody act.
+        let others = self.clients.len() > 1;
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
+        };
+        let around = &mut self.around;
+        around.server.shows(time, id, sent.shown, sent.is_told);
+        let mut standing = None;
+        around.step(time, id, client, |machine, _, done| {
+            standing = Some(machine.sent(time, sent, done));
+        });
+        if let Some(standing) = standing.filter(|_| others && !sent.acts.is_empty()) {
+            self.causes.sent(time, &sent.acts, standing);
+        }
+    }
+
+    /// Hands out what is complete at `time`.
+    fn settle(
+        &mut self,
+        time: u64,
+        alone: &mut impl FnMut(&Episode),
+        on: &mut impl FnMut(Episode),
+    ) {
+        let nest = &mut self.nest;
+        self.around.server.settle(time, &mut |episode| {
+            alone(&episode);
+            nest.add(episode);
+        });
+        if self.nest.is_due(time) {
+            let machines = self.clients.values();
+            let live: HashSet<EpisodeId> = machines
+                .flat_map(|client| client.machine.roots())
+                .chain(self.around.server.roots())
+                .chain(self.causes.roots(time))
+                .collect();
+            self.nest.release(time, &live, on);
+        }
     }
 
     fn opened(&mut self, time: u64, id: ConnectionId, pid: Option<u32>) {
@@ -215,6 +290,9 @@ impl Follower {
     fn switch(&mut self, time: u64, switch: &Switch) {
         if Some(switch.pid) == self.around.server.pid {
             self.around.server.switch(switch);
+            if switch.kind == SwitchKind::Blocked {
+                self.causes.rests(time, self.around.grab.by);
+            }
             return;
         }
         self.of_process(time, switch.pid, |machine, done| {
@@ -247,6 +325,10 @@ impl Follower {
                 machine.closed(done);
             });
         }
-        self.around.server.settle(u64::MAX, on);
+        let nest = &mut self.nest;
+        self.around
+            .server
+            .settle(u64::MAX, &mut |episode| nest.add(episode));
+        self.nest.release(time, &HashSet::new(), on);
     }
 }

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Switch};
 
+use super::across::link::{EpisodeId, Standing};
 use super::cause::{Cause, ServerCause};
 use super::client_threads::{ClientThreads, Joint, Together, Woken};
 use super::episode::{Episode, Owner, Unsure};
@@ -49,6 +50,8 @@ impl Spans {
 #[derive(Debug)]
 pub(crate) struct Machine {
     client: ConnectionId,
+    /// Episodes that it has ended.
+    ended: u64,
     /// Its process.
     pub(crate) pid: Option<u32>,
     threads: ClientThreads,
@@ -100,6 +103,7 @@ impl Machine {
         };
         Machine {
             client,
+            ended: 0,
             pid,
             threads: ClientThreads::default(),
             thread: Thread::Unknown,
@@ -145,9 +149,34 @@ impl Machine {
         };
     }
 
-    /// Time passes until `time`, in `grabbed` nanoseconds of which another client had grabbed the
-    /// server.
-    pub(crate) fn pass(&mut self, time: u64, grabbed: u64, runnable: u64) {
+    /// What it does now, as an episode.
+    fn id(&self) -> EpisodeId {
+        EpisodeId {
+            client: self.client,
+            number: self.ended,
+        }
+    }
+
+    /// Where the episode that goes on stands among those that led to each other.
+    pub(crate) fn standing(&self) -> Option<Standing> {
+        self.open.as_ref().map(|open| open.standing(self.id()))
+    }
+
+    /// The trees that what goes on and what waits belongs to.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
+        let waiting = self.waiting.links().map(|link| link.root);
+        waiting.chain(self.standing().map(|open| open.root))
+    }
+
+    /// Time passes until `time`, in `grabbed` nanoseconds of which another client, the last of them `by`, had
+    /// grabbed the server.
+    pub(crate) fn pass(
+        &mut self,
+        time: u64,
+        grabbed: u64,
+        by: Option<ConnectionId>,
+        runnable: u64,
+    ) {
         let asks = !self.outstanding.is_empty();
         let owner = self.thread.owner(asks);
         let state = BusyState {
@@ -160,7 +189,7 @@ impl Machine {
             open.scheduled |= self.thread != Thread::Unknown;
             open.pass(time, owner, runnable, state, first.or(self.answered));
             if asks && grabbed > 0 {
-                open.grabbed(grabbed);
+                open.grabbed(grabbed, by);
             }
         }
     }
@@ -290,9 +319,10 @@ impl Machine {
 
     /// What was delivered `margin` before `time` has been read and handled with what is open.
     fn has_read(&mut self, time: u64, margin: u64) {
-        let (events, input) = self.waiting.delivered_by(time.saturating_sub(margin));
+        let (events, links, input) = self.waiting.delivered_by(time.saturating_sub(margin));
         if let Some(open) = &mut self.open {
             open.events += events;
+            links.into_iter().for_each(|link| open.fed(link));
             if let Some(input) = &input {
                 open.is_of(input);
             }
@@ -384,18 +414,21 @@ impl Machine {
             let mut open = Open::new(stimulus, first.about, first.start, time);
             open.waited_idle = time.saturating_sub(first.start.max(self.last_end));
             open.events = first.events;
+            open.link = first.link;
             self.open = Some(open);
         }
     }
 
     fn close(&mut self, done: &mut Done<'_>) {
+        let id = self.id();
+        self.ended += 1;
         if let Some(mut open) = self.open.take()
             && open.counts()
         {
             if open.scheduled && open.never_waits() {
                 open.unsure.get_or_insert(Unsure::NeverWaits);
             }
-            let (episode, end) = open.finish(self.client);
+            let (episode, end) = open.finish(id);
             self.last_end = end;
             done(episode, end);
         }

@@ -3,9 +3,10 @@
 //! An episode is the handling of one stimulus by one client (LiLa; the thesis, chapter 4). This is
 //! the way of the data: [`collect`] puts what the pipeline sees into the order of time,
 //! [`follower`] hands it to a [`machine`] for each client, which opens and closes episodes;
-//! [`server`] adds the time of the last drawing; [`findings`] adds finished ones up, in bounded
-//! memory.
+//! [`server`] adds the time of the last drawing; [`across`] puts those of several clients that led to each
+//! other together; [`findings`] adds finished ones up, in bounded memory.
 
+mod across;
 mod bursts;
 mod cause;
 mod client_threads;
@@ -27,6 +28,7 @@ mod occurrence;
 mod open;
 mod outline;
 mod patterns;
+mod present;
 mod queue;
 mod repeated;
 mod report;
@@ -54,10 +56,10 @@ pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::{Findings, Unmatched};
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
-    ApartReport, BurstReport, CausesReport, ChildReport, CumulativeReport, DurationReport,
-    EpisodeReport, EpisodesReport, ExclusiveReport, HeldUpReport, LandmarkReport, LocationReport,
-    PartsReport, PatternReport, PhasesReport, SeriesReport, SummaryReport, ThinkReport,
-    TriggerReport,
+    ApartReport, BlameReport, BurstReport, CausesReport, ChildReport, CumulativeReport,
+    DurationReport, EpisodeReport, EpisodesReport, ExclusiveReport, HeldUpReport, LandmarkReport,
+    LocationReport, PartsReport, PathReport, PatternReport, PhasesReport, SeriesReport,
+    SummaryReport, ThinkReport, TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
 
@@ -133,7 +135,7 @@ impl Episodes {
         self.observe_with(observation, |_| {});
     }
 
-    /// The same; hands out each episode that is complete.
+    /// The same; hands out each episode that is complete, before it is known what it made others do.
     pub(crate) fn observe_with(
         &mut self,
         observation: &Observation<'_>,
@@ -160,9 +162,8 @@ impl Episodes {
             switches.iter().for_each(|switch| findings.switch(switch));
         }
         collector.observe(observation, |time, occurrence| {
-            follower.happened(time, &occurrence, &mut |episode| {
-                on(&episode);
-                findings.add(&episode);
+            follower.happened(time, &occurrence, &mut on, &mut |episode| {
+                findings.add(&episode)
             });
         });
     }
@@ -175,7 +176,10 @@ impl Episodes {
             findings,
         } = &mut self;
         collector.finish(|time, occurrence| {
-            follower.happened(time, &occurrence, &mut |episode| findings.add(&episode));
+            let findings = &mut *findings;
+            follower.happened(time, &occurrence, &mut |_| {}, &mut |episode| {
+                findings.add(&episode);
+            });
         });
         let end = collector.newest();
         follower.finish(end, &mut |episode| findings.add(&episode));

@@ -3,6 +3,7 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Switch, Waiting};
 
+use super::across::signs::{Act, Sign};
 use super::kinds::Kinds;
 use super::stimulus::Stimulus;
 
@@ -171,13 +172,31 @@ impl About {
     }
 }
 
+/// An event that came for a client.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrival {
+    pub(crate) stimulus: Stimulus,
+    pub(crate) about: About,
+    /// What a request of another client bears that led to it.
+    pub(crate) signs: Vec<Sign>,
+    /// When it happened by the server's clock, in milliseconds, of those whose stimulus does not tell.
+    pub(crate) millis: Option<u32>,
+}
+
+/// A picture that a client has shown with Present: its window and its number.
+pub(crate) type Shown = (u32, u32);
+
 /// The messages that came for a client in one piece.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delivery {
     /// The requests that were answered.
     pub(crate) answered: Vec<SequenceNumber>,
-    /// The events, with what they are about.
-    pub(crate) events: Vec<(Stimulus, About)>,
+    /// The events.
+    pub(crate) events: Vec<Arrival>,
+    /// The last request that the server had handled.
+    pub(crate) handled: Option<SequenceNumber>,
+    /// Pictures that are on the screen now.
+    pub(crate) landed: Vec<Shown>,
 }
 
 /// The requests that came from a client in one piece.
@@ -196,4 +215,10 @@ pub(crate) struct Sent {
     pub(crate) draws: bool,
     /// The server was grabbed (true) or let go.
     pub(crate) grabs: Option<bool>,
+    /// What other clients may get events for.
+    pub(crate) acts: Vec<Act>,
+    /// The last picture shown with Present.
+    pub(crate) shown: Option<Shown>,
+    /// It wants to be told when such pictures are on the screen.
+    pub(crate) is_told: bool,
 }

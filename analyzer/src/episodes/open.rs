@@ -3,8 +3,10 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use super::across::link::{EpisodeId, Link, Standing};
+use super::across::steps::Steps;
 use super::cause::{Cause, ServerCause};
-use super::episode::{Episode, Owner, Parts, Trigger, Unsure};
+use super::episode::{Episode, Owner, Parts, Trigger, Unsure, without};
 use super::occurrence::{About, Sent};
 use super::outline::Outline;
 use super::queue::Waiting;
@@ -13,6 +15,9 @@ use super::stimulus::{Shape, Stimulus};
 
 /// As many frames as make a burst, in the middle of a handling.
 const MANY_FRAMES: u64 = 5;
+
+/// Events of other clients that are known of one episode, at most.
+const MAX_FED: usize = 64;
 
 /// Time added up, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,6 +76,11 @@ pub(crate) struct Open {
     /// Why it may have ended elsewhere.
     pub(crate) unsure: Option<Unsure>,
     outline: Outline,
+    /// The request of another client that led to it.
+    pub(crate) link: Option<Link>,
+    /// Events of other clients that came meanwhile.
+    fed: Vec<Link>,
+    steps: Steps,
     /// The window that was drawn on last.
     drawn: Option<Symbol>,
 }
@@ -81,6 +91,8 @@ impl Open {
         let mut until_sent = Tally::default();
         let waited = handled.saturating_sub(start);
         until_sent.parts.add(Owner::Waiting, waited);
+        let mut steps = Steps::default();
+        steps.add(start, handled, Owner::Waiting, None);
         Open {
             trigger: stimulus.map_or(Trigger::Asynchronous, |stimulus| stimulus.trigger),
             about,
@@ -107,7 +119,22 @@ impl Open {
             waited_idle: 0,
             unsure: None,
             outline: Outline::new(),
+            link: None,
+            fed: Vec::new(),
+            steps,
             drawn: None,
+        }
+    }
+
+    /// Where it stands among those that led to each other, with this number among those of its client.
+    pub(crate) fn standing(&self, id: EpisodeId) -> Standing {
+        Standing::of(id, self.link.as_ref())
+    }
+
+    /// An event came that another client's request led to, while this was handled.
+    pub(crate) fn fed(&mut self, link: Link) {
+        if self.fed.len() < MAX_FED {
+            self.fed.push(link);
         }
     }
 
@@ -131,6 +158,7 @@ impl Open {
     ) {
         let passed = time.saturating_sub(self.since);
         self.outline.pass(owner, asks, passed);
+        self.steps.add(self.since, time, owner, asks);
         let tally = &mut self.since_sent;
         tally.parts.add(owner, passed);
         let threads = passed.saturating_mul(runnable);
@@ -140,17 +168,20 @@ impl Open {
     }
 
     /// While it waited for a reply another client had grabbed the server for so long.
-    pub(crate) fn grabbed(&mut self, nanos: u64) {
+    pub(crate) fn grabbed(&mut self, nanos: u64, by: Option<ConnectionId>) {
         let asked = Owner::Server(ServerCause::Reply);
         let grabbed = Owner::Server(ServerCause::Grabbed);
         self.since_sent.parts.shift(asked, grabbed, nanos);
+        self.steps.change_last(nanos, &[asked], grabbed, by);
     }
 
     /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
     /// are this owner's.
     pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner) {
         let mut left = nanos;
-        for waited in [Cause::Poll, Cause::Elsewhere].map(Owner::OffCpu) {
+        let idle = [Cause::Poll, Cause::Elsewhere].map(Owner::OffCpu);
+        self.steps.change_last(nanos, &idle, owner, None);
+        for waited in idle {
             let parts = &mut self.since_sent.parts;
             let of_these = left.min(parts.of(waited));
             parts.shift(waited, owner, of_these);
@@ -189,6 +220,7 @@ impl Open {
         let mut next = Open::new(None, self.about, start, start);
         next.since_sent = std::mem::take(&mut self.since_sent);
         next.since = self.since;
+        next.steps = self.steps.split_off(start);
         next.scheduled = self.scheduled;
         next.trigger = Trigger::Output;
         next
@@ -218,6 +250,7 @@ impl Open {
         }
         self.stimulus = Some(waiting.stimulus);
         (self.trigger, self.about) = (waiting.stimulus.trigger, waiting.about);
+        self.link = waiting.link;
     }
 
     /// It has to handle something of its own doing, which answers the request of this number.
@@ -273,7 +306,7 @@ impl Open {
     }
 
     /// The episode, as far as the client goes, and when it ended.
-    pub(crate) fn finish(mut self, client: ConnectionId) -> (Episode, u64) {
+    pub(crate) fn finish(mut self, id: EpisodeId) -> (Episode, u64) {
         // Without a request there is no response but the client's falling quiet.
         let end = match (self.last_sent, self.at_quiet) {
             (Some(sent), _) => sent,
@@ -288,8 +321,11 @@ impl Open {
             }
         };
         let done = self.outline.finish(self.about.group, end);
+        self.steps.cut(end);
+        let latency = self.until_sent.parts.total();
         let episode = Episode {
-            client,
+            id,
+            client: id.client,
             landmark: self.about.landmark,
             group: self.about.group,
             trigger: self.trigger,
@@ -303,6 +339,12 @@ impl Open {
             busy: self.until_sent.states,
             waited_idle: self.waited_idle,
             unsure: self.unsure,
+            of_children: latency.saturating_sub(without(latency, &done.children)),
+            inclusive: 0,
+            link: self.link,
+            fed: self.fed,
+            steps: self.steps,
+            path: Vec::new(),
             children: done.children,
             tree: done.tree,
             pattern: None,

@@ -7,7 +7,7 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
 
 use super::cause::{Cause, ServerCause};
-use super::episode::{Child, Owner};
+use super::episode::{Child, Owner, SHORTEST_CHILD, without};
 use super::kinds::Kinds;
 use super::occurrence::About;
 use super::tree::Tree;
@@ -16,8 +16,6 @@ use super::tree::Tree;
 const MAX_CHILDREN: usize = 64;
 /// Children within children; deeper ones count as this deep.
 const DEEPEST: usize = 8;
-/// Shorter children are their parent's: they would print as 0.0 ms.
-const SHORTEST_CHILD: u64 = 1_000_000;
 /// Shorter waits are none: LiLa's filter, 3 ms.
 const SHORTEST_WAIT: u64 = 3_000_000;
 /// Requests whose round trips are told apart in an episode.
@@ -184,9 +182,12 @@ impl Outline {
                 *one = node.start.min(end);
             }
             let mut child = Child {
+                client: None,
+                request: None,
                 landmark: node.landmark,
                 start: Timestamp::from_nanos(node.start),
                 latency: until - node.start,
+                exclusive: 0,
                 children: Vec::new(),
             };
             let mut tree = node.tree;
@@ -198,6 +199,7 @@ impl Outline {
                     tree.child(of_below);
                 }
             }
+            child.exclusive = without(child.latency, &child.children);
             open.push((node.depth, child, tree));
         }
         let (children, mut tree) = open.pop().map_or_else(

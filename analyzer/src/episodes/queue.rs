@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::across::link::Link;
 use super::episode::Trigger;
 use super::occurrence::About;
 use super::stimulus::{Shape, Stimulus};
@@ -19,6 +20,8 @@ pub(crate) struct Waiting {
     pub(crate) delivered: u64,
     /// Events that it stands for.
     pub(crate) events: u64,
+    /// The request of another client that led to it.
+    pub(crate) link: Option<Link>,
 }
 
 /// The stimuli of one client that wait, the first to come first.
@@ -41,20 +44,26 @@ impl Queue {
         self.0.pop_front()
     }
 
-    /// Takes those off that were delivered by `time`; gives the events that they stand for, and the first that
-    /// the user did.
-    pub(crate) fn delivered_by(&mut self, time: u64) -> (u64, Option<Waiting>) {
-        let (mut events, mut input) = (0, None);
+    /// The requests of other clients that led to what waits.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
+        self.0.iter().filter_map(|one| one.link.as_ref())
+    }
+
+    /// Takes those off that were delivered by `time`; gives the events that they stand for, what led to them,
+    /// and the first that the user did.
+    pub(crate) fn delivered_by(&mut self, time: u64) -> (u64, Vec<Link>, Option<Waiting>) {
+        let (mut events, mut links, mut input) = (0, Vec::new(), None);
         while let Some(first) = self.0.front()
             && first.delivered <= time
         {
             events += first.events;
+            links.extend(first.link);
             if first.stimulus.trigger == Trigger::Input {
                 input.get_or_insert(*first);
             }
             self.0.pop_front();
         }
-        (events, input)
+        (events, links, input)
     }
 
     /// Whether what `stimulus` releases waits.
@@ -75,7 +84,7 @@ impl Queue {
     }
 
     /// Whether `stimulus` is one with another that waits, the last or what it releases; it is then counted there.
-    pub(crate) fn takes(&mut self, stimulus: &Stimulus) -> bool {
+    pub(crate) fn takes(&mut self, stimulus: &Stimulus, link: Option<Link>) -> bool {
         let full = self.0.len() >= MAX_STIMULI;
         let press = self
             .0
@@ -84,7 +93,11 @@ impl Queue {
         let at = press.or_else(|| self.0.len().checked_sub(1));
         let other = at.and_then(|at| self.0.get_mut(at));
         let same = other.filter(|other| stimulus.continues(&other.stimulus) || full);
-        same.map(|other| other.events += 1).is_some()
+        same.map(|other| {
+            other.events += 1;
+            other.link = other.link.or(link);
+        })
+        .is_some()
     }
 
     /// Adds one that is not.

@@ -1,5 +1,6 @@
 //! The report on episodes as data (docs/JSON.md).
 
+mod blame;
 mod episode;
 mod landmark;
 mod over_time;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use super::findings::Findings;
 use crate::facts::Facts;
 
+pub use blame::{BlameReport, PathReport};
 pub use episode::{ChildReport, EpisodeReport, HeldUpReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};
 pub use over_time::{ApartReport, BurstReport, DurationReport, ThinkReport};

@@ -1,11 +1,13 @@
 //! When the server ran, and how long it went on after a client's last request.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use x11prof_trace::{Switch, SwitchKind};
+use x11prof_trace::{ConnectionId, Switch, SwitchKind};
 
+use super::across::link::EpisodeId;
 use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
+use super::occurrence::Shown;
 
 /// Stretches kept to look back at.
 const KEPT: usize = 256;
@@ -15,6 +17,30 @@ const WAKES_WITHIN: u64 = 10_000_000;
 const ON_THE_WAY: u64 = 100_000;
 /// Episodes that wait for the server at most.
 const MAX_WAITING: usize = 4096;
+/// A picture that is shown with Present has landed by then, or is not told of.
+const LANDS_WITHIN: u64 = 1_000_000_000;
+/// Clients that are told when their pictures have landed, at most.
+const MAX_PRESENTING: usize = 4096;
+
+/// An episode that its client has ended.
+#[derive(Debug)]
+struct Ended {
+    episode: Episode,
+    /// When its client did.
+    at: u64,
+    /// The picture that has to land; and when it had.
+    shown: Option<Shown>,
+    landed: Option<u64>,
+}
+
+/// The pictures of a client that is told when they have landed.
+#[derive(Debug, Default)]
+struct Presenting {
+    /// The latest ones, and when they were sent.
+    sent: VecDeque<(u64, Shown)>,
+    /// Some that have landed, the latest last.
+    landed: VecDeque<(u64, Shown)>,
+}
 
 /// The server's processor, and episodes whose last drawing it may be busy with.
 #[derive(Debug, Default)]
@@ -23,7 +49,8 @@ pub(crate) struct ServerActivity {
     /// Stretches of work: from waking until waiting again.
     stretches: VecDeque<(u64, u64)>,
     running_since: Option<u64>,
-    waiting: VecDeque<(Episode, u64)>,
+    waiting: VecDeque<Ended>,
+    presenting: HashMap<ConnectionId, Presenting>,
     switches: bool,
 }
 
@@ -54,21 +81,103 @@ impl ServerActivity {
         if self.waiting.len() == MAX_WAITING {
             self.waiting.pop_front();
         }
-        self.waiting.push_back((episode, end));
+        // The picture that it sent last.
+        let since = episode.start.as_nanos();
+        let presenting = self.presenting.get(&episode.client);
+        let sent = presenting
+            .map(|of| of.sent.iter().rev())
+            .into_iter()
+            .flatten();
+        let mut sent = sent.filter(|(sent, _)| (since..=end).contains(sent));
+        let shown = sent.next().map(|(_, shown)| *shown);
+        let of = presenting.map(|of| of.landed.iter()).into_iter().flatten();
+        let mut landed = of.filter(|(_, one)| Some(*one) == shown);
+        let landed = landed.next().map(|(time, _)| *time);
+        self.waiting.push_back(Ended {
+            episode,
+            at: end,
+            shown,
+            landed,
+        });
+    }
+
+    /// A client shows a picture with Present; whether it is told when it has landed.
+    pub(crate) fn shows(
+        &mut self,
+        time: u64,
+        client: ConnectionId,
+        shown: Option<Shown>,
+        is_told: bool,
+    ) {
+        if is_told && self.presenting.len() < MAX_PRESENTING {
+            self.presenting.entry(client).or_default();
+        }
+        if let Some(shown) = shown
+            && let Some(of) = self.presenting.get_mut(&client)
+        {
+            of.sent.push_back((time, shown));
+            if of.sent.len() > KEPT {
+                of.sent.pop_front();
+            }
+        }
+    }
+
+    /// A client is told that these pictures have landed.
+    pub(crate) fn landed(&mut self, time: u64, client: ConnectionId, pictures: &[Shown]) {
+        let Some(of) = self.presenting.get_mut(&client) else {
+            return;
+        };
+        for shown in pictures {
+            of.landed.push_back((time, *shown));
+            if of.landed.len() > KEPT {
+                of.landed.pop_front();
+            }
+            let mut waiting = self.waiting.iter_mut();
+            let waits = waiting.find(|one| {
+                one.episode.client == client && one.shown == Some(*shown) && one.landed.is_none()
+            });
+            if let Some(waits) = waits {
+                waits.landed = Some(time);
+            }
+        }
+    }
+
+    /// A client is gone.
+    pub(crate) fn closed(&mut self, client: ConnectionId) {
+        self.presenting.remove(&client);
+        let of = self
+            .waiting
+            .iter_mut()
+            .filter(|one| one.episode.client == client);
+        of.for_each(|one| one.shown = None);
+    }
+
+    /// The trees of the episodes that wait.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
+        let all = self.waiting.iter().map(|one| &one.episode);
+        all.map(|episode| episode.link.as_ref().map_or(episode.id, |link| link.root))
     }
 
     /// Hands out the episodes that the server is done with at `now`.
     pub(crate) fn settle(&mut self, now: u64, on: &mut impl FnMut(Episode)) {
         let waiting = std::mem::take(&mut self.waiting);
-        for (mut episode, end) in waiting {
-            match self.tail(end, now) {
-                Some(tail) => {
+        for mut ended in waiting {
+            let lands = ended.shown.is_some()
+                && ended.landed.is_none()
+                && now < ended.at.saturating_add(LANDS_WITHIN);
+            match self.tail(ended.at, now) {
+                Some(tail) if !lands => {
+                    let landed = ended.landed.map_or(0, |time| time.saturating_sub(ended.at));
+                    let (tail, episode) = (tail.max(landed), &mut ended.episode);
                     if episode.requests > 0 {
-                        episode.parts.add(Owner::Server(ServerCause::Drawing), tail);
+                        let drawing = Owner::Server(ServerCause::Drawing);
+                        episode.parts.add(drawing, tail);
+                        let end = ended.at.saturating_add(tail);
+                        episode.steps.add(ended.at, end, drawing, None);
                     }
-                    on(episode);
+                    on(ended.episode);
                 }
-                None => self.waiting.push_back((episode, end)),
+                _ => self.waiting.push_back(ended),
             }
         }
     }

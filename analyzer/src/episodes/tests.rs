@@ -352,7 +352,9 @@ fn a_reply_that_another_clients_grab_holds_up() {
         ),
         at(35, Occurrence::Sent(one, sent(None, None))),
     ] {
-        follower.happened(time, &occurrence, &mut |episode| found.push(episode));
+        follower.happened(time, &occurrence, &mut |_| {}, &mut |episode| {
+            found.push(episode)
+        });
     }
     follower.finish(2_000_000_000, &mut |episode| found.push(episode));
     let of: Vec<_> = found

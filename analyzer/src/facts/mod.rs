@@ -177,7 +177,7 @@ impl Facts {
     }
 
     fn joined(&mut self, joined: &Joined) {
-        let connection = self.open.get(&joined.connection);
+        let connection = self.places.get(&joined.connection);
         if let Some(connection) = connection.and_then(|at| self.connections.get_mut(*at)) {
             let first = connection.requests == 0 && connection.before == 0;
             self.joined += u64::from(first && joined.last_request > 0);

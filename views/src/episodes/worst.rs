@@ -1,6 +1,9 @@
-//! The longest episodes, two lines each: when and what, then where the time went.
+//! The longest episodes: when and what, where the time went, and of those over their threshold the chain of waits
+//! and whom to look at first.
 
-use x11prof_analyzer::{ChildReport, EpisodeReport, EpisodesReport, HeldUpReport};
+use x11prof_analyzer::{
+    BlameReport, ChildReport, EpisodeReport, EpisodesReport, HeldUpReport, PathReport,
+};
 
 use super::words::{brief, causes, fit, location};
 use crate::page::Page;
@@ -9,10 +12,10 @@ use crate::plain::plain;
 /// The worst, the longest first; on a page of all also what is nested in them and their messages.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let mut longest: Vec<&EpisodeReport> = report.episodes.iter().collect();
-    longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
+    longest.sort_by(|a, b| b.inclusive_ms.total_cmp(&a.inclusive_ms));
     let mut text = String::new();
     for of in longest {
-        let latency = format!("{:>9} ms", brief(of.latency_ms));
+        let latency = format!("{:>9} ms", brief(of.inclusive_ms));
         let at = format!("at {:.3} s", of.start_ms / 1000.0);
         let room = page.columns().saturating_sub(latency.len() + at.len() + 4);
         let unsure = if of.unsure.is_some() { "?" } else { "" };
@@ -29,6 +32,9 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
             "{indent}{}\n",
             fit(&plain(&line), page.columns() - indent.len())
         ));
+        if let Some(blame) = &of.blame {
+            chain(blame, page, &mut text);
+        }
         if page.all {
             let line = format!(
                 "{indent}{}, {} requests, {} round trips, pattern {}",
@@ -61,6 +67,35 @@ fn named(of: &EpisodeReport) -> String {
     }
 }
 
+/// Links of a chain that are shown: the longest.
+const LINKS: usize = 6;
+
+/// The longest links of the chain of waits in the order of time, and whom to look at first.
+fn chain(blame: &BlameReport, page: &Page, text: &mut String) {
+    let indent = " ".repeat(14);
+    let mut links: Vec<&PathReport> = blame.path.iter().filter(|link| link.ms >= 1.0).collect();
+    links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+    links.truncate(LINKS);
+    // One says no more than the line above.
+    if links.len() > 1 {
+        links.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
+        for link in links {
+            let request = link.request.as_ref().map(|name| format!(", {name}"));
+            let line = format!(
+                "{indent}{:>9} ms  {}: {}{}",
+                brief(link.ms),
+                link.client,
+                link.location,
+                request.unwrap_or_default(),
+            );
+            text.push_str(&fit(&plain(&line), page.columns()));
+            text.push('\n');
+        }
+    }
+    let line = format!("{indent}{}", plain(&blame.sentence));
+    text.push_str(&page.wrap(&line, indent.len()));
+}
+
 /// What an episode led to, inclusive and exclusive.
 fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String) {
     for child in children {
@@ -70,11 +105,19 @@ fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String
             false => format!(", {} ms of it its own", brief(child.exclusive_ms)),
         };
         let line = format!(
-            "{indent}{} ms{own}: {}",
+            "{indent}{} ms{own}: {}{}",
             brief(child.latency_ms),
-            plain(&child.landmark)
+            plain(&child.landmark),
+            plain(&led_to(child)),
         );
         text.push_str(&page.wrap(&line, indent.len() + 2));
         nested(&child.children, depth + 1, page, text);
     }
+}
+
+/// Of another client: which, and the request that made it act.
+fn led_to(child: &ChildReport) -> String {
+    let name = child.client_name.as_deref();
+    let request = child.request.as_deref().unwrap_or_default();
+    name.map_or_else(String::new, |name| format!(", {name}, by {request}"))
 }

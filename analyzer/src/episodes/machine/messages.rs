@@ -3,6 +3,7 @@
 use x11prof_trace::Timestamp;
 
 use super::{Done, Machine, PASSED_ON};
+use crate::episodes::across::link::{Link, Standing};
 use crate::episodes::clock::ServerTime;
 use crate::episodes::episode::{Trigger, Unsure};
 use crate::episodes::occurrence::{About, Delivery, Sent, Wait};
@@ -15,17 +16,18 @@ use crate::episodes::thread::Thread;
 const MAX_OUTSTANDING: usize = 4096;
 
 impl Machine {
-    /// Messages came for the client.
+    /// Messages came for the client; `links` are what other clients did that its events come of.
     pub(crate) fn delivered(
         &mut self,
         time: u64,
         delivery: &Delivery,
+        links: &[Option<Link>],
         clock: &mut ServerTime,
         done: &mut Done<'_>,
     ) {
         let asked = !self.outstanding.is_empty();
         let mut events = delivery.events.iter();
-        let device = events.any(|(stimulus, _)| stimulus.trigger == Trigger::Input);
+        let device = events.any(|event| event.stimulus.trigger == Trigger::Input);
         let asks = asked || !self.set_up;
         let any = !delivery.events.is_empty();
         self.threads.delivered(time, device, any, asks);
@@ -46,8 +48,9 @@ impl Machine {
         if self.thread == Thread::Unknown {
             self.silence(time, done);
         }
-        for (stimulus, about) in &delivery.events {
-            self.stimulated(time, stimulus, *about, clock);
+        let links = links.iter().copied().chain(std::iter::repeat(None));
+        for (event, link) in delivery.events.iter().zip(links) {
+            self.stimulated(time, &event.stimulus, event.about, link, clock);
         }
         if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
@@ -70,7 +73,15 @@ impl Machine {
         }
     }
 
-    fn stimulated(&mut self, time: u64, stimulus: &Stimulus, about: About, clock: &mut ServerTime) {
+    fn stimulated(
+        &mut self,
+        time: u64,
+        stimulus: &Stimulus,
+        about: About,
+        link: Option<Link>,
+        clock: &mut ServerTime,
+    ) {
+        let id = self.id();
         let lingers = self
             .open
             .as_ref()
@@ -79,7 +90,9 @@ impl Machine {
             let own = stimulus.trigger != Trigger::Input
                 && stimulus.shape != Shape::Frame
                 && self.busy_from.is_some()
-                && stimulus.sequence >= self.busy_from;
+                && stimulus.sequence >= self.busy_from
+                // What another client does of its own accord is not.
+                && link.is_none_or(|link| link.root == open.standing(id).root);
             // What goes up in the middle of a handling, or before the response has begun to show, does not
             // take the action over.
             let goes_on = open.quiet_since().is_none() || (lingers && !open.draws);
@@ -89,6 +102,9 @@ impl Machine {
                 && !self.waiting.holds_press_of(stimulus);
             if (own && lingers) || release {
                 open.events += 1;
+                if let Some(link) = link {
+                    open.fed(link);
+                }
                 open.released |= release && open.quiet_since().is_some();
                 if own && stimulus.trigger == Trigger::Output {
                     open.child(about, time, stimulus.sequence);
@@ -96,7 +112,7 @@ impl Machine {
                 return;
             }
         }
-        if self.waiting.takes(stimulus) {
+        if self.waiting.takes(stimulus, link) {
             return;
         }
         let delivered = Timestamp::from_nanos(time);
@@ -109,6 +125,7 @@ impl Machine {
             start: start.as_nanos(),
             delivered: time,
             events: 1,
+            link,
         });
     }
 
@@ -127,8 +144,8 @@ impl Machine {
         }
     }
 
-    /// Messages came from the client.
-    pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) {
+    /// Messages came from the client; where the episode stands that they belong to.
+    pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) -> Standing {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.thread == Thread::Unknown {
             self.silence(time, done);
@@ -144,6 +161,7 @@ impl Machine {
             self.close(done);
             self.open = Some(next);
         }
+        let id = self.id();
         let open = self
             .open
             .get_or_insert_with(|| Open::new(None, self.names.timer, time, time));
@@ -184,6 +202,7 @@ impl Machine {
         open.requests += sent.requests;
         open.bytes = open.bytes.saturating_add(sent.bytes);
         open.draws |= sent.draws;
+        let standing = open.standing(id);
         if self.busy_from.is_none() {
             self.busy_from = sent.first;
         }
@@ -193,7 +212,7 @@ impl Machine {
             }
         }
         if !self.outstanding.is_empty() {
-            return;
+            return standing;
         }
         if let Thread::Blocked { wait, .. } = self.thread {
             // It wrote before it blocked, and the relay read it afterwards.
@@ -202,7 +221,7 @@ impl Machine {
             {
                 open.maybe_quiet(time);
             }
-            return;
+            return standing;
         }
         if self.open.as_ref().is_some_and(Open::is_press) {
             let events = self.waiting.take_releases();
@@ -215,5 +234,6 @@ impl Machine {
             self.close(done);
             self.begin(time);
         }
+        standing
     }
 }

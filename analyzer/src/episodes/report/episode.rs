@@ -3,10 +3,11 @@
 use serde::Serialize;
 use x11prof_trace::Timestamp;
 
+use super::blame::BlameReport;
 use super::landmark::{PhasesReport, phase_report};
 use super::parts::{CausesReport, PartsReport, causes, parts};
 use super::pattern::LocationReport;
-use crate::episodes::episode::{Child, Episode, Unsure, without};
+use crate::episodes::episode::{Child, Episode, Unsure};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
 use crate::episodes::location::Location;
@@ -30,8 +31,12 @@ pub struct EpisodeReport {
     pub latency_ms: f64,
     /// The same without its children.
     pub exclusive_ms: f64,
-    /// Over its threshold.
+    /// From its beginning to the end of all that it led to, other clients' doing as well.
+    pub inclusive_ms: f64,
+    /// That is over its threshold.
     pub perceptible: bool,
+    /// Who has the most of it; null where it is not perceptible.
+    pub blame: Option<BlameReport>,
     /// The number of its pattern.
     pub pattern: Option<u64>,
     /// Its parts.
@@ -60,7 +65,7 @@ pub struct EpisodeReport {
     pub unsure: Option<&'static str>,
     /// The stall of the server that held it up longest; null where none did, or that was not looked at.
     pub held_up: Option<HeldUpReport>,
-    /// What it had to handle of its own doing.
+    /// What it had to handle of its own doing, and what it made other clients do.
     pub children: Vec<ChildReport>,
     /// Its messages, where the worst are wanted: a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -80,14 +85,21 @@ pub struct HeldUpReport {
     pub waited_ms: f64,
 }
 
-/// An event of an episode's own doing.
+/// An event of an episode's own doing, or an episode of another client that it led to.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChildReport {
+    /// The connection's number, of an episode of another client; else null.
+    pub client: Option<u32>,
+    /// That client's name.
+    pub client_name: Option<String>,
+    /// The request that made it act.
+    pub request: Option<String>,
     /// The event and its window.
     pub landmark: String,
     /// Since the trace's first record.
     pub start_ms: f64,
-    /// Until the next event that is not within it, or the last request.
+    /// Until the next event that is not within it, or the last request; of another client's episode, to the end of
+    /// all that it led to.
     pub latency_ms: f64,
     /// The same without its children.
     pub exclusive_ms: f64,
@@ -104,7 +116,9 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         start_ms: duration_ms(of.start.since(first)),
         latency_ms: nanos_ms(of.latency()),
         exclusive_ms: nanos_ms(of.exclusive()),
+        inclusive_ms: nanos_ms(of.inclusive()),
         perceptible: findings.is_perceptible(of),
+        blame: BlameReport::of(of, findings, first),
         pattern: of.pattern,
         parts: parts(&of.parts),
         causes: causes(&of.parts),
@@ -122,18 +136,21 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         basis: if of.scheduled { "switches" } else { "silence" },
         unsure: of.unsure.map(Unsure::why),
         held_up: None,
-        children: children(&of.children, first),
+        children: children(&of.children, findings, first),
         messages: Vec::new(),
     }
 }
 
-fn children(of: &[Child], first: Timestamp) -> Vec<ChildReport> {
+fn children(of: &[Child], findings: &Findings, first: Timestamp) -> Vec<ChildReport> {
     let one = |child: &Child| ChildReport {
+        client: child.client.map(|client| client.0),
+        client_name: child.client.map(|client| findings.client(client)),
+        request: child.request.map(|name| name.to_string()),
         landmark: child.landmark.to_string(),
         start_ms: duration_ms(child.start.since(first)),
         latency_ms: nanos_ms(child.latency),
-        exclusive_ms: nanos_ms(without(child.latency, &child.children)),
-        children: children(&child.children, first),
+        exclusive_ms: nanos_ms(child.exclusive),
+        children: children(&child.children, findings, first),
     };
     of.iter().map(one).collect()
 }

@@ -1,0 +1,272 @@
+//! Which request led to an event of another client: the latest that bears the same sign, if the server can have
+//! handled it when it sent the event.
+//!
+//! The protocol does not name the request that an event comes of. The server sends the event as it handles the
+//! request (protocol, section 9: replies and events are in the order of the requests), so it is delivered right
+//! after: before the server rests, and before the requester gets anything that the server sent later.
+
+use std::collections::{HashMap, VecDeque};
+
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_trace::ConnectionId;
+
+use super::link::{EpisodeId, Link, Standing};
+use super::signs::{Act, Sign};
+
+/// Requests kept at most, the latest.
+const MAX_CAUSES: usize = 4096;
+/// A server that nothing shows to have handled a request has done so by then, in nanoseconds.
+const HANDLED_WITHIN: u64 = 1_000_000_000;
+/// What the server sent has been delivered by then: the relay may have to wait for a processor.
+const DELIVERED_WITHIN: u64 = 50_000_000;
+/// A server that rests this soon after a request was sent may not have got it yet.
+const ON_THE_WAY: u64 = 100_000;
+/// The server's clock counts milliseconds.
+const TICK: u64 = 1_000_000;
+/// Episodes below each other; deeper ones count as this deep.
+const DEEPEST: usize = 8;
+
+#[derive(Debug)]
+struct Cause {
+    sign: Sign,
+    request: Symbol,
+    sequence: SequenceNumber,
+    sent: u64,
+    by: Standing,
+    /// By when the server had handled it, as far as that is known.
+    handled: Option<u64>,
+}
+
+impl Cause {
+    /// Until when what it led to may be delivered.
+    fn until(&self) -> u64 {
+        let handled = self.handled.unwrap_or(self.sent + HANDLED_WITHIN);
+        handled.saturating_add(DELIVERED_WITHIN)
+    }
+}
+
+/// The latest requests that other clients may get events for.
+#[derive(Debug, Default)]
+pub(crate) struct Causes {
+    /// In the order of time; the first has the number `first`.
+    all: VecDeque<Cause>,
+    first: u64,
+    /// Their numbers by sign.
+    signs: HashMap<Sign, VecDeque<u64>>,
+    /// Those that the server may not have handled, by client.
+    unhandled: HashMap<ConnectionId, VecDeque<u64>>,
+}
+
+impl Causes {
+    /// A client sent these at `time`, in the episode that stands there.
+    pub(crate) fn sent(&mut self, time: u64, acts: &[Act], by: Standing) {
+        for act in acts {
+            let number = self.first + self.all.len() as u64;
+            self.signs.entry(act.sign).or_default().push_back(number);
+            let unhandled = self.unhandled.entry(by.id.client).or_default();
+            unhandled.push_back(number);
+            self.all.push_back(Cause {
+                sign: act.sign,
+                request: act.request,
+                sequence: act.sequence,
+                sent: time,
+                by,
+                handled: None,
+            });
+        }
+        while self.all.len() > MAX_CAUSES
+            || self.all.front().is_some_and(|first| first.until() < time)
+        {
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some(cause) = self.all.pop_front() {
+            remove_first(&mut self.signs, &cause.sign, self.first);
+            remove_first(&mut self.unhandled, &cause.by.id.client, self.first);
+            self.first += 1;
+        }
+    }
+
+    fn get(&self, number: u64) -> Option<&Cause> {
+        let at = number.checked_sub(self.first)?;
+        self.all.get(usize::try_from(at).ok()?)
+    }
+
+    /// A client got a message at `time` that the server sent after it had handled the request of this number.
+    pub(crate) fn answered(&mut self, time: u64, client: ConnectionId, until: SequenceNumber) {
+        self.handle(time, client, |cause| cause.sequence <= until);
+    }
+
+    /// The server rests since `time`; `grab` is who has it for himself.
+    pub(crate) fn rests(&mut self, time: u64, grab: Option<ConnectionId>) {
+        let clients: Vec<ConnectionId> = self.unhandled.keys().copied().collect();
+        for client in clients {
+            if grab.is_none_or(|by| by == client) {
+                let came = |cause: &Cause| cause.sent.saturating_add(ON_THE_WAY) <= time;
+                self.handle(time, client, came);
+            }
+        }
+    }
+
+    fn handle(&mut self, time: u64, client: ConnectionId, done: impl Fn(&Cause) -> bool) {
+        let Some(unhandled) = self.unhandled.get_mut(&client) else {
+            return;
+        };
+        while let Some(number) = unhandled.front() {
+            let at = number.checked_sub(self.first);
+            let at = at.and_then(|at| usize::try_from(at).ok());
+            match at.and_then(|at| self.all.get_mut(at)) {
+                Some(cause) if !done(cause) => break,
+                Some(cause) => cause.handled = Some(time),
+                None => {}
+            }
+            unhandled.pop_front();
+        }
+        if unhandled.is_empty() {
+            self.unhandled.remove(&client);
+        }
+    }
+
+    /// What led to an event with one of these signs that `client` got at `time`, and that happened by `by` as the
+    /// server's clock has it; `None` where nothing that is known did, or the client itself.
+    pub(crate) fn find(
+        &self,
+        time: u64,
+        by: Option<u64>,
+        client: ConnectionId,
+        signs: &[Sign],
+    ) -> Option<Link> {
+        let until = by.map_or(time, |by| by.saturating_add(TICK).min(time));
+        let valid = |number: &u64| {
+            self.get(*number)
+                .is_some_and(|cause| cause.sent <= until && time <= cause.until())
+        };
+        let of_sign = |sign: &Sign| self.signs.get(sign)?.iter().rev().copied().find(valid);
+        let cause = self.get(signs.iter().filter_map(of_sign).max()?)?;
+        let by = cause.by;
+        (by.id.client != client).then(|| Link {
+            from: if by.depth < DEEPEST { by.id } else { by.parent },
+            root: by.root,
+            depth: (by.depth + 1).min(DEEPEST),
+            request: cause.request,
+            sent: cause.sent,
+            delivered: time,
+        })
+    }
+
+    /// The trees that may still grow at `time`.
+    pub(crate) fn roots(&self, time: u64) -> impl Iterator<Item = EpisodeId> {
+        let live = self.all.iter().filter(move |cause| cause.until() >= time);
+        live.map(|cause| cause.by.root)
+    }
+}
+
+/// Takes `number` off the list of a key, where it is the first.
+fn remove_first<K: std::hash::Hash + Eq>(of: &mut HashMap<K, VecDeque<u64>>, key: &K, number: u64) {
+    if let Some(list) = of.get_mut(key) {
+        list.pop_front_if(|first| *first == number);
+        if list.is_empty() {
+            of.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Act, Causes, EpisodeId, Standing};
+    use crate::episodes::across::signs::{Happening, Sign};
+    use x11prof_protocol::{SequenceNumber, Symbol};
+    use x11prof_trace::ConnectionId;
+
+    const MS: u64 = 1_000_000;
+    const SIGN: Sign = Sign {
+        kind: Happening::Property,
+        window: 5,
+        detail: 7,
+    };
+
+    fn act(sequence: u64, sign: Sign) -> Act {
+        Act {
+            sequence: SequenceNumber(sequence),
+            request: Symbol::new("ChangeProperty"),
+            sign,
+        }
+    }
+
+    fn standing(client: u32, number: u64) -> Standing {
+        let client = ConnectionId(client);
+        Standing::of(EpisodeId { client, number }, None)
+    }
+
+    fn found(causes: &Causes, time: u64, client: u32, signs: &[Sign]) -> Option<(u32, u64)> {
+        let link = causes.find(time, None, ConnectionId(client), signs)?;
+        Some((link.from.client.0, link.from.number))
+    }
+
+    #[test]
+    fn the_latest_request_of_the_same_sign_led_to_it() {
+        let mut causes = Causes::default();
+        causes.sent(10 * MS, &[act(1, SIGN)], standing(1, 4));
+        let other = Sign { window: 6, ..SIGN };
+        causes.sent(12 * MS, &[act(2, SIGN), act(3, other)], standing(2, 9));
+        assert_eq!(found(&causes, 13 * MS, 3, &[SIGN]), Some((2, 9)));
+        // It is its own doing.
+        assert_eq!(found(&causes, 13 * MS, 2, &[SIGN]), None);
+        // No window, no atom, no kind but the same.
+        let atom = Sign { detail: 8, ..SIGN };
+        let kind = Sign {
+            kind: Happening::Map,
+            ..SIGN
+        };
+        assert_eq!(found(&causes, 13 * MS, 3, &[atom, kind]), None);
+        // By the server's clock the second one came after it.
+        let by = Some(10 * MS + MS / 2);
+        let link = causes.find(13 * MS, by, ConnectionId(3), &[SIGN]).unwrap();
+        assert_eq!((link.from.client.0, link.sent), (1, 10 * MS));
+    }
+
+    #[test]
+    fn only_while_the_server_can_have_sent_it() {
+        let mut causes = Causes::default();
+        causes.sent(10 * MS, &[act(1, SIGN)], standing(1, 0));
+        assert!(found(&causes, 900 * MS, 3, &[SIGN]).is_some());
+        assert!(found(&causes, 2000 * MS, 3, &[SIGN]).is_none());
+        // A reply to a later request: it was handled before that.
+        causes.answered(20 * MS, ConnectionId(1), SequenceNumber(2));
+        assert!(found(&causes, 60 * MS, 3, &[SIGN]).is_some());
+        assert!(found(&causes, 80 * MS, 3, &[SIGN]).is_none());
+        // A server that another client has for itself has not handled it when it rests.
+        causes.sent(100 * MS, &[act(3, SIGN)], standing(1, 1));
+        causes.rests(110 * MS, Some(ConnectionId(2)));
+        assert!(found(&causes, 300 * MS, 3, &[SIGN]).is_some());
+        causes.rests(310 * MS, None);
+        assert!(found(&causes, 400 * MS, 3, &[SIGN]).is_none());
+    }
+
+    #[test]
+    fn chains_and_the_table_are_bounded() {
+        let mut causes = Causes::default();
+        let deep = Standing {
+            depth: 8,
+            parent: standing(4, 4).id,
+            ..standing(1, 0)
+        };
+        for n in 0..10_000 {
+            let sign = Sign { window: n, ..SIGN };
+            causes.sent(MS, &[act(u64::from(n), sign)], deep);
+        }
+        assert_eq!((causes.all.len(), causes.signs.len()), (4096, 4096));
+        let last = Sign {
+            window: 9999,
+            ..SIGN
+        };
+        let link = causes.find(2 * MS, None, ConnectionId(3), &[last]).unwrap();
+        assert_eq!((link.depth, link.from), (8, deep.parent));
+        causes.answered(2 * MS, ConnectionId(1), SequenceNumber(20_000));
+        assert!(causes.unhandled.is_empty());
+        causes.sent(3000 * MS, &[], deep);
+        assert_eq!((causes.all.len(), causes.signs.len()), (0, 0));
+    }
+}

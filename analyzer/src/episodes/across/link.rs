@@ -1,0 +1,51 @@
+//! Which request of which episode led to an event of another client.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
+
+/// An episode of a trace: the client, and how many it had ended before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct EpisodeId {
+    pub(crate) client: ConnectionId,
+    pub(crate) number: u64,
+}
+
+/// Where an episode stands in the tree of those that led to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) id: EpisodeId,
+    /// The one that all of the tree began with.
+    pub(crate) root: EpisodeId,
+    /// The one that led to it; itself where it is the root.
+    pub(crate) parent: EpisodeId,
+    /// How many are above it.
+    pub(crate) depth: usize,
+}
+
+impl Standing {
+    /// By what led to it.
+    pub(crate) fn of(id: EpisodeId, link: Option<&Link>) -> Standing {
+        Standing {
+            id,
+            root: link.map_or(id, |link| link.root),
+            parent: link.map_or(id, |link| link.from),
+            depth: link.map_or(0, |link| link.depth),
+        }
+    }
+}
+
+/// A request of one client's episode, and the event of another client that the server sent for it. Times in
+/// nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Link {
+    /// The episode that sent the request.
+    pub(crate) from: EpisodeId,
+    pub(crate) root: EpisodeId,
+    /// Episodes above the one that the event begins.
+    pub(crate) depth: usize,
+    pub(crate) request: Symbol,
+    /// When the request was sent.
+    pub(crate) sent: u64,
+    /// When the event was delivered.
+    pub(crate) delivered: u64,
+}

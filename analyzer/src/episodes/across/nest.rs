@@ -1,0 +1,177 @@
+//! Episodes that led to each other as trees: held until no part of a tree can still come.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::link::{EpisodeId, Link};
+use super::path::path;
+use crate::episodes::cause::Cause;
+use crate::episodes::covered::Covered;
+use crate::episodes::episode::{Child, Episode, Owner, SHORTEST_CHILD};
+
+/// Episodes held at most; where there are more, all trees are taken to be complete.
+const MAX_HELD: usize = 4096;
+/// Episodes of a tree, beyond which what is led to begins a tree of its own.
+const MAX_EPISODES: usize = 64;
+/// How often it is looked which trees are complete, in nanoseconds of the trace.
+const LOOK_EVERY: u64 = 10_000_000;
+
+#[derive(Debug, Default)]
+struct Tree {
+    links: usize,
+    episodes: HashMap<EpisodeId, Episode>,
+}
+
+/// The trees that may still grow.
+#[derive(Debug, Default)]
+pub(crate) struct Nest {
+    trees: BTreeMap<EpisodeId, Tree>,
+    held: usize,
+    looked: u64,
+}
+
+impl Nest {
+    /// An event was led to by an episode of a tree: the link, unless the tree is full.
+    pub(crate) fn link(&mut self, link: Link) -> Option<Link> {
+        let tree = self.trees.entry(link.root).or_default();
+        (tree.links < MAX_EPISODES).then(|| {
+            tree.links += 1;
+            link
+        })
+    }
+
+    /// Takes a finished episode.
+    pub(crate) fn add(&mut self, episode: Episode) {
+        let root = episode.link.as_ref().map_or(episode.id, |link| link.root);
+        let tree = self.trees.entry(root).or_default();
+        tree.episodes.insert(episode.id, episode);
+        self.held += 1;
+    }
+
+    /// Whether it is time to look at `time` which trees are complete.
+    pub(crate) fn is_due(&self, time: u64) -> bool {
+        self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY || self.held > MAX_HELD
+    }
+
+    /// Hands out the episodes of trees that are complete at `time`: all but those that begin with one of `live`.
+    pub(crate) fn release(
+        &mut self,
+        time: u64,
+        live: &HashSet<EpisodeId>,
+        on: &mut impl FnMut(Episode),
+    ) {
+        self.looked = time;
+        let all = self.held > MAX_HELD;
+        let complete = self.trees.keys().copied();
+        let complete: Vec<EpisodeId> = complete
+            .filter(|root| all || !live.contains(root))
+            .collect();
+        let mut episodes = Vec::new();
+        for root in complete {
+            if let Some(tree) = self.trees.remove(&root) {
+                self.held = self.held.saturating_sub(tree.episodes.len());
+                episodes.extend(assembled(tree.episodes));
+            }
+        }
+        episodes.sort_by_key(|episode| (episode.start, episode.client));
+        episodes.into_iter().for_each(on);
+    }
+}
+
+/// The episodes of a tree, each with those of other clients that it led to.
+fn assembled(all: HashMap<EpisodeId, Episode>) -> Vec<Episode> {
+    let mut below: HashMap<EpisodeId, Vec<EpisodeId>> = HashMap::new();
+    for episode in all.values() {
+        if let Some(link) = &episode.link
+            && all.contains_key(&link.from)
+        {
+            below.entry(link.from).or_default().push(episode.id);
+        }
+    }
+    let mut whole = HashMap::new();
+    let ids: Vec<EpisodeId> = all.keys().copied().collect();
+    for id in ids {
+        if let Some(node) = Node::of(id, &all, &below, 0) {
+            let path = path(&all, id, node.last);
+            whole.insert(id, (node, path));
+        }
+    }
+    let done = all.into_values().map(|mut episode| {
+        if let Some((node, path)) = whole.remove(&episode.id) {
+            episode.inclusive = node.child.latency;
+            episode.of_children = episode.latency().saturating_sub(node.child.exclusive);
+            episode.children = node.child.children;
+            episode.path = path;
+        }
+        without_steps(episode)
+    });
+    done.collect()
+}
+
+/// What is known of an episode has gone into its path.
+fn without_steps(mut episode: Episode) -> Episode {
+    episode.steps = Default::default();
+    episode.fed = Vec::new();
+    episode
+}
+
+/// An episode with all below it.
+struct Node {
+    child: Child,
+    /// The one that ends last.
+    last: EpisodeId,
+}
+
+impl Node {
+    fn of(
+        id: EpisodeId,
+        all: &HashMap<EpisodeId, Episode>,
+        below: &HashMap<EpisodeId, Vec<EpisodeId>>,
+        depth: usize,
+    ) -> Option<Node> {
+        let episode = all.get(&id)?;
+        let (mut last, mut end) = (id, episode.end());
+        let mut children = episode.children.clone();
+        let mut elsewhere = Covered::default();
+        let led_to = below.get(&id).into_iter().flatten();
+        let led_to = led_to.filter(|_| depth < MAX_EPISODES);
+        for node in led_to.filter_map(|id| Node::of(*id, all, below, depth + 1)) {
+            let until = node.child.end();
+            elsewhere.add(node.child.start.as_nanos(), until.as_nanos());
+            if until > end {
+                (last, end) = (node.last, until);
+            }
+            if node.child.latency >= SHORTEST_CHILD {
+                children.push(node.child);
+            }
+        }
+        children.sort_by_key(|child| child.start);
+        let waited = waited(episode, &elsewhere);
+        let latency = end.since(episode.start).as_nanos();
+        Some(Node {
+            child: Child {
+                client: Some(id.client),
+                request: episode.link.as_ref().map(|link| link.request),
+                landmark: episode.landmark,
+                start: episode.start,
+                latency: u64::try_from(latency).unwrap_or(u64::MAX),
+                exclusive: episode.exclusive().saturating_sub(waited),
+                children,
+            },
+            last,
+        })
+    }
+}
+
+/// Nanoseconds in which an episode waited while others did what it had led to.
+fn waited(episode: &Episode, elsewhere: &Covered) -> u64 {
+    let waits = episode.steps.list().iter();
+    let waits = waits.filter(|step| step.owner == Owner::OffCpu(Cause::Poll));
+    let waited = waits.map(|step| {
+        let of_others = elsewhere.longest().into_iter().map(|stretch| {
+            let (from, to) = (stretch.start, stretch.start + stretch.length);
+            to.min(step.end).saturating_sub(from.max(step.start))
+        });
+        of_others.sum::<u64>()
+    });
+    waited.sum()
+}

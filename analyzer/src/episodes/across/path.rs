@@ -1,0 +1,199 @@
+//! The chain of waits that an episode's time is made of: walked back from its end, through whoever ended each
+//! wait, to its beginning.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
+
+use super::link::{EpisodeId, Link};
+use crate::episodes::cause::{Cause, ServerCause};
+use crate::episodes::episode::{Episode, Owner};
+
+/// Links of a chain kept at most.
+const MAX_LINKS: usize = 64;
+/// Steps looked at on the way back.
+const MAX_STEPS: usize = 4096;
+/// A thread that an event wakes runs within this of its delivery, in nanoseconds.
+const WOKEN_WITHIN: u64 = 3_000_000;
+
+/// A link of the chain: time of one client with one owner, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PathStep {
+    pub(crate) client: ConnectionId,
+    pub(crate) owner: Owner,
+    /// The request whose reply it waited for, or that the server took so long to tell of.
+    pub(crate) request: Option<Symbol>,
+    /// The request of another client that made it act.
+    pub(crate) asked: Option<Symbol>,
+    /// Who had grabbed the server, or whose event ended the wait.
+    pub(crate) by: Option<ConnectionId>,
+    pub(crate) start: u64,
+    pub(crate) nanos: u64,
+}
+
+/// The walk back.
+struct Walk<'a> {
+    all: &'a HashMap<EpisodeId, Episode>,
+    /// The last link first.
+    path: Vec<PathStep>,
+}
+
+/// The chain from the beginning of `root` to the end of `last`, which it led to, in the order of time.
+pub(crate) fn path(
+    all: &HashMap<EpisodeId, Episode>,
+    root: EpisodeId,
+    last: EpisodeId,
+) -> Vec<PathStep> {
+    let mut walk = Walk {
+        all,
+        path: Vec::new(),
+    };
+    let Some(episode) = all.get(&last) else {
+        return Vec::new();
+    };
+    let (mut at, mut time) = (last, episode.end().as_nanos());
+    for _ in 0..MAX_STEPS {
+        match walk.back(at, time, at == root) {
+            Some(next) if next.1 < time || next.0 != at => (at, time) = next,
+            _ => break,
+        }
+    }
+    walk.path.reverse();
+    shortened(walk.path)
+}
+
+impl Walk<'_> {
+    /// Goes back from `time` in an episode: where it goes on.
+    fn back(&mut self, at: EpisodeId, time: u64, is_root: bool) -> Option<(EpisodeId, u64)> {
+        let episode = self.all.get(&at)?;
+        let asked = episode.link.as_ref().map(|link| link.request);
+        let own = |owner, start, end: u64| PathStep {
+            client: at.client,
+            owner,
+            request: None,
+            asked: asked.filter(|_| !is_root),
+            by: None,
+            start,
+            nanos: end.saturating_sub(start),
+        };
+        let steps = episode.steps.list().iter().rev();
+        let step = steps.into_iter().find(|step| step.start < time);
+        let Some(step) = step else {
+            // Its beginning: what led to it.
+            let link = episode.link.as_ref().filter(|_| !is_root)?;
+            return self.sender(link, at, time);
+        };
+        // After its last step nothing is known of it.
+        let end = time.min(step.end);
+        if let Some(link) = ended_by(episode, step.start, end)
+            && (waits(step.owner) || !episode.scheduled)
+        {
+            self.add(own(
+                Owner::OffCpu(Cause::Processor),
+                link.delivered.min(end),
+                end,
+            ));
+            let until = link.delivered.min(end);
+            if self.all.contains_key(&link.from) && link.sent > step.start {
+                return self.sender(link, at, until);
+            }
+            // It acts of its own, or did so before: all that is known is who.
+            self.add(PathStep {
+                by: Some(link.from.client),
+                request: Some(link.request),
+                ..own(step.owner, step.start, until)
+            });
+            return Some((at, step.start));
+        }
+        self.add(PathStep {
+            request: step.request,
+            by: step.by,
+            ..own(step.owner, step.start, end)
+        });
+        Some((at, step.start))
+    }
+
+    /// The way of an event, from the request that led to it until `time`.
+    fn sender(&mut self, link: &Link, to: EpisodeId, time: u64) -> Option<(EpisodeId, u64)> {
+        self.all.get(&link.from)?;
+        self.add(PathStep {
+            client: to.client,
+            owner: Owner::Server(ServerCause::Reply),
+            request: Some(link.request),
+            asked: None,
+            by: None,
+            start: link.sent,
+            nanos: time.saturating_sub(link.sent),
+        });
+        Some((link.from, link.sent.min(time)))
+    }
+
+    fn add(&mut self, step: PathStep) {
+        match self.path.last_mut() {
+            _ if step.nanos == 0 => {}
+            Some(later) if later.is_like(&step) => later.join(&step),
+            _ => self.path.push(step),
+        }
+    }
+}
+
+impl PathStep {
+    /// Time on the way of a client's requests.
+    pub(crate) fn network(client: ConnectionId, start: u64, nanos: u64) -> PathStep {
+        PathStep {
+            client,
+            owner: Owner::Network,
+            request: None,
+            asked: None,
+            by: None,
+            start,
+            nanos,
+        }
+    }
+
+    fn is_like(&self, other: &PathStep) -> bool {
+        let key = |of: &PathStep| (of.client, of.owner, of.request, of.asked, of.by);
+        key(self) == key(other)
+    }
+
+    fn join(&mut self, other: &PathStep) {
+        self.start = self.start.min(other.start);
+        self.nanos = self.nanos.saturating_add(other.nanos);
+    }
+}
+
+/// At most `MAX_LINKS` of them: the time of the shortest goes to the ones before them.
+fn shortened(path: Vec<PathStep>) -> Vec<PathStep> {
+    if path.len() <= MAX_LINKS {
+        return path;
+    }
+    let mut lengths: Vec<u64> = path.iter().map(|step| step.nanos).collect();
+    lengths.sort_unstable();
+    let least = lengths[path.len() - MAX_LINKS];
+    let mut kept: Vec<PathStep> = Vec::with_capacity(MAX_LINKS);
+    for step in path {
+        match kept.last_mut() {
+            Some(before) if before.is_like(&step) || step.nanos <= least => before.join(&step),
+            _ => kept.push(step),
+        }
+    }
+    kept
+}
+
+/// Whether a client that does this may be waiting for another one.
+fn waits(owner: Owner) -> bool {
+    matches!(
+        owner,
+        Owner::OffCpu(Cause::Poll | Cause::Elsewhere | Cause::Processor) | Owner::Waiting
+    )
+}
+
+/// The event of another client that ended a wait of an episode.
+fn ended_by(episode: &Episode, start: u64, end: u64) -> Option<&Link> {
+    let fed = episode.fed.iter();
+    let ends = |link: &&Link| {
+        start < link.delivered && link.delivered <= end && end - link.delivered <= WOKEN_WITHIN
+    };
+    fed.filter(ends).max_by_key(|link| link.delivered)
+}

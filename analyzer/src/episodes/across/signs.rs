@@ -1,0 +1,258 @@
+//! Signs by which a request is known to lead to an event of another client: what happens, the window, and the
+//! atom or the like.
+//!
+//! Offsets are those of the protocol's and the extensions' encodings: of events from their first byte on, of
+//! requests from the first byte after the header.
+
+use std::collections::{HashMap, HashSet};
+
+use x11prof_protocol::{Body, Event, Request, SequenceNumber, Symbol};
+use x11prof_session::Session;
+
+use crate::episodes::windows;
+use crate::pipeline::Seen;
+
+/// Ancestors of a window that are looked at.
+const MAX_ANCESTORS: usize = 8;
+/// Alarms, and windows whose damage is reported, known at most.
+const MAX_WATCHED: usize = 4096;
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Happening {
+    /// A window is mapped.
+    Map,
+    /// All children of a window are.
+    MapChildren,
+    Unmap,
+    Configure,
+    Reparent,
+    Circulate,
+    Create,
+    Destroy,
+    /// A window is cleared.
+    Clear,
+    Shape,
+    /// A property gets a value; the detail is its atom.
+    Property,
+    /// A property is deleted.
+    Deleted,
+    /// A selection is asked for; the detail is selection and target, the window who asks.
+    Convert,
+    /// A selection gets another owner.
+    Own,
+    /// An event of this code is sent by a client.
+    Send(u8),
+    /// A window gets the focus; window 0: another one loses it.
+    Focus,
+    /// A window is drawn on.
+    Draw,
+    /// A counter of SYNC changes.
+    Counter,
+}
+
+/// What request and event have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Sign {
+    pub(crate) kind: Happening,
+    pub(crate) window: u32,
+    /// An atom or two.
+    pub(crate) detail: u64,
+}
+
+fn sign(kind: Happening, window: u32, detail: u64) -> Sign {
+    Sign {
+        kind,
+        window,
+        detail,
+    }
+}
+
+fn pair(first: u32, second: u32) -> u64 {
+    u64::from(first) << 32 | u64::from(second)
+}
+
+/// A request that may lead to an event of another client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Act {
+    pub(crate) sequence: SequenceNumber,
+    pub(crate) request: Symbol,
+    pub(crate) sign: Sign,
+}
+
+/// What the signs of some events depend on: the counters of alarms, the windows whose damage is reported.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    alarms: HashMap<u32, u32>,
+    damaged: HashSet<u32>,
+}
+
+/// The bit of a counter in the values of SYNC's CreateAlarm.
+const ALARM_COUNTER: u32 = 1;
+
+impl Watched {
+    /// Adds the signs of a request to `acts`.
+    pub(crate) fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>, acts: &mut Vec<Act>) {
+        let mut add = |sign: Sign| {
+            // What a block of requests repeats leads to the same.
+            let known = acts.iter().rev().take(4).any(|act| act.sign == sign);
+            if !known {
+                acts.push(Act {
+                    sequence: request.sequence,
+                    request: request.name,
+                    sign,
+                });
+            }
+        };
+        let body = Body::of(request);
+        if let Some(sign) = self.of_request(request, &body) {
+            if sign.kind == Happening::Focus {
+                add(Sign { window: 0, ..sign });
+            }
+            add(sign);
+        }
+        if !self.damaged.is_empty()
+            && windows::shows(seen, request)
+            && let Some(target) = windows::target(seen)
+        {
+            let ancestry = seen.session.ancestry(target).take(MAX_ANCESTORS);
+            for window in ancestry.filter(|window| self.damaged.contains(window)) {
+                add(sign(Happening::Draw, window, 0));
+            }
+        }
+    }
+
+    fn of_request(&mut self, request: &Request<'_>, body: &Body<'_>) -> Option<Sign> {
+        use Happening::*;
+        let first = body.u32(0);
+        Some(match request.name.as_str() {
+            "MapWindow" => sign(Map, first?, 0),
+            "MapSubwindows" => sign(MapChildren, first?, 0),
+            "UnmapWindow" => sign(Unmap, first?, 0),
+            "ConfigureWindow" => sign(Configure, first?, 0),
+            "ReparentWindow" => sign(Reparent, first?, 0),
+            "CirculateWindow" => sign(Circulate, first?, 0),
+            "CreateWindow" => sign(Create, first?, 0),
+            "DestroyWindow" => sign(Destroy, first?, 0),
+            "ClearArea" if request.minor != 0 => sign(Clear, first?, 0),
+            "ChangeProperty" => sign(Property, first?, body.u32(4)?.into()),
+            "DeleteProperty" => sign(Deleted, first?, body.u32(4)?.into()),
+            // It deletes what it has read to the end.
+            "GetProperty" if request.minor != 0 => sign(Deleted, first?, body.u32(4)?.into()),
+            "ConvertSelection" => sign(Convert, first?, pair(body.u32(4)?, body.u32(8)?)),
+            "SetSelectionOwner" => sign(Own, 0, body.u32(4)?.into()),
+            // The event comes after the destination and the mask.
+            "SendEvent" => sent(body.u8(8)?, |at| body.u32(8 + at))?,
+            "SetInputFocus" => sign(Focus, first?, 0),
+            "SYNC:SetCounter" | "SYNC:ChangeCounter" => sign(Counter, first?, 0),
+            "SHAPE:Rectangles" | "SHAPE:Mask" | "SHAPE:Combine" => sign(Shape, body.u32(4)?, 0),
+            "SYNC:CreateAlarm" => {
+                let (alarm, mask) = (first?, body.u32(4)?);
+                let counter = body.value(8, mask, ALARM_COUNTER)?;
+                if self.alarms.len() < MAX_WATCHED {
+                    self.alarms.insert(alarm, counter);
+                }
+                return None;
+            }
+            "SYNC:DestroyAlarm" => {
+                self.alarms.remove(&first?);
+                return None;
+            }
+            "DAMAGE:Create" => {
+                if self.damaged.len() < MAX_WATCHED {
+                    self.damaged.insert(body.u32(4)?);
+                }
+                return None;
+            }
+            _ => return None,
+        })
+    }
+
+    /// The signs that a request may bear that led to an event.
+    pub(crate) fn event(&self, session: &Session, event: &Event<'_>) -> Vec<Sign> {
+        let word = |at: usize| event.order.u32(event.bytes, at);
+        let signs = if event.sent {
+            sent(event.code, word).map(|sign| vec![sign])
+        } else {
+            self.of_event(session, event, word)
+        };
+        signs.unwrap_or_default()
+    }
+
+    fn of_event(
+        &self,
+        session: &Session,
+        event: &Event<'_>,
+        word: impl Fn(usize) -> Option<u32>,
+    ) -> Option<Vec<Sign>> {
+        use Happening::*;
+        let of = |kinds: &[Happening], window: Option<u32>| {
+            let window = window?;
+            Some(kinds.iter().map(|kind| sign(*kind, window, 0)).collect())
+        };
+        match event.name.as_str() {
+            "MapRequest" => Some(vec![sign(Map, word(8)?, 0), sign(MapChildren, word(4)?, 0)]),
+            "ConfigureRequest" => of(&[Configure], word(8)),
+            "ResizeRequest" => of(&[Configure], word(4)),
+            "CirculateRequest" => of(&[Circulate], word(4)),
+            "CreateNotify" => of(&[Create], word(8)),
+            "DestroyNotify" => of(&[Destroy], word(8)),
+            "UnmapNotify" => of(&[Unmap, Destroy, Reparent], word(8)),
+            "MapNotify" => of(&[Map, Reparent], word(8)),
+            "ReparentNotify" => of(&[Reparent], word(8)),
+            "ConfigureNotify" => of(&[Configure], word(8)),
+            "Expose" | "VisibilityNotify" => {
+                let window = word(4)?;
+                let ancestry = session.ancestry(window).take(MAX_ANCESTORS);
+                let shown = ancestry
+                    .flat_map(|one| [Map, Configure, Reparent].map(|kind| sign(kind, one, 0)));
+                Some(shown.chain([sign(Clear, window, 0)]).collect())
+            }
+            "FocusIn" => of(&[Focus], word(4)),
+            "FocusOut" => of(&[Focus], Some(0)),
+            "SelectionClear" | "XFIXES:SelectionNotify" => {
+                Some(vec![sign(Own, 0, word(12)?.into())])
+            }
+            "SelectionRequest" => {
+                let of = pair(word(16)?, word(20)?);
+                Some(vec![sign(Convert, word(12)?, of)])
+            }
+            "PropertyNotify" => {
+                let deleted = event.bytes.get(16).is_some_and(|state| *state != 0);
+                let kind = if deleted { Deleted } else { Property };
+                Some(vec![sign(kind, word(4)?, word(8)?.into())])
+            }
+            "SHAPE:Notify" => of(&[Shape], word(4)),
+            "DAMAGE:Notify" => of(&[Draw], word(4)),
+            "SYNC:AlarmNotify" => {
+                let counter = self.alarms.get(&word(4)?)?;
+                Some(vec![sign(Counter, *counter, 0)])
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The sign of an event that a client sends: its window, and what tells two of them apart.
+fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<Sign> {
+    /// The protocol's codes; the highest bit says that it was sent.
+    const SELECTION_NOTIFY: u8 = 31;
+    const CLIENT_MESSAGE: u8 = 33;
+    let code = code & 0x7F;
+    let (window, detail) = match code {
+        2..=8 => (word(12)?, 0),
+        // Selection and target.
+        SELECTION_NOTIFY => (word(8)?, pair(word(12)?, word(16)?)),
+        // Type, and the first word of what it says: the protocol, of WM_PROTOCOLS.
+        CLIENT_MESSAGE => (word(4)?, pair(word(8)?, word(12)?)),
+        28 => (word(4)?, word(8)?.into()),
+        _ => (word(4)?, 0),
+    };
+    Some(sign(Happening::Send(code), window, detail))
+}
+
+/// When the server says that an event happened which tells: a property's change.
+pub(crate) fn server_time(event: &Event<'_>) -> Option<u32> {
+    let told = event.name.as_str() == "PropertyNotify" && !event.sent;
+    told.then(|| event.order.u32(event.bytes, 12)).flatten()
+}

@@ -1,0 +1,196 @@
+//! The time of an episode as a line: who owned it, from when to when.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
+
+use crate::episodes::cause::ServerCause;
+use crate::episodes::episode::Owner;
+
+/// Steps kept of an episode. Where there are more, the shortest go to the ones before them.
+const MAX_STEPS: usize = 128;
+
+/// A stretch of an episode with one owner, times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) owner: Owner,
+    /// The request whose reply it waited for.
+    pub(crate) request: Option<Symbol>,
+    /// Who had grabbed the server.
+    pub(crate) by: Option<ConnectionId>,
+}
+
+impl Step {
+    pub(crate) fn length(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    fn is_like(&self, other: &Step) -> bool {
+        (self.owner, self.request, self.by) == (other.owner, other.request, other.by)
+    }
+}
+
+/// The steps of an episode, one after the other.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Steps(Vec<Step>);
+
+impl Steps {
+    pub(crate) fn list(&self) -> &[Step] {
+        &self.0
+    }
+
+    /// The time from `start` to `end` has this owner; `request` is the one whose reply is outstanding.
+    pub(crate) fn add(&mut self, start: u64, end: u64, owner: Owner, request: Option<Symbol>) {
+        let request = request.filter(|_| owner == Owner::Server(ServerCause::Reply));
+        self.push(Step {
+            start,
+            end,
+            owner,
+            request,
+            by: None,
+        });
+    }
+
+    fn push(&mut self, step: Step) {
+        if step.length() == 0 {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(last) if last.is_like(&step) && last.end == step.start => last.end = step.end,
+            _ => self.0.push(step),
+        }
+        if self.0.len() > MAX_STEPS {
+            self.shorten();
+        }
+    }
+
+    /// Halves the number of steps: the shorter ones take the owner of their neighbours.
+    fn shorten(&mut self) {
+        let mut lengths: Vec<u64> = self.0.iter().map(Step::length).collect();
+        lengths.sort_unstable();
+        let least = lengths.get(MAX_STEPS / 2).copied().unwrap_or(0);
+        let mut kept: Vec<Step> = Vec::with_capacity(MAX_STEPS);
+        for step in self.0.drain(..) {
+            match kept.last_mut() {
+                Some(last) if last.is_like(&step) || step.length() <= least => last.end = step.end,
+                _ => kept.push(step),
+            }
+        }
+        self.0 = kept;
+    }
+
+    /// The last `nanos`, as far as their owner is one of `from`, are `to`'s.
+    pub(crate) fn change_last(
+        &mut self,
+        nanos: u64,
+        from: &[Owner],
+        to: Owner,
+        by: Option<ConnectionId>,
+    ) {
+        let Some(end) = self.0.last().map(|last| last.end) else {
+            return;
+        };
+        let since = end.saturating_sub(nanos);
+        let mut changed = Vec::new();
+        while let Some(last) = self.0.pop_if(|last| last.end > since) {
+            let of_these = from.contains(&last.owner);
+            if last.start < since {
+                self.0.push(Step { end: since, ..last });
+            }
+            let start = last.start.max(since);
+            let (owner, by) = if of_these {
+                (to, by)
+            } else {
+                (last.owner, last.by)
+            };
+            changed.push(Step {
+                start,
+                owner,
+                by,
+                ..last
+            });
+        }
+        changed.into_iter().rev().for_each(|step| self.push(step));
+    }
+
+    /// Nothing of it is after `end`.
+    pub(crate) fn cut(&mut self, end: u64) {
+        while self.0.pop_if(|last| last.start >= end).is_some() {}
+        if let Some(last) = self.0.last_mut() {
+            last.end = last.end.min(end);
+        }
+    }
+
+    /// Takes off what is after `start`.
+    pub(crate) fn split_off(&mut self, start: u64) -> Steps {
+        let after = self.0.iter().filter(|step| step.end > start);
+        let after = after.map(|step| Step {
+            start: step.start.max(start),
+            ..*step
+        });
+        let after = Steps(after.collect());
+        self.cut(start);
+        after
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_STEPS, Steps};
+    use crate::episodes::cause::{Cause, ServerCause};
+    use crate::episodes::episode::Owner;
+
+    const POLL: Owner = Owner::OffCpu(Cause::Poll);
+    const REPLY: Owner = Owner::Server(ServerCause::Reply);
+    const GRABBED: Owner = Owner::Server(ServerCause::Grabbed);
+
+    fn of(steps: &Steps) -> Vec<(u64, u64, Owner)> {
+        let list = steps.list().iter();
+        list.map(|one| (one.start, one.end, one.owner)).collect()
+    }
+
+    #[test]
+    fn steps_follow_each_other_and_can_change_afterwards() {
+        let mut steps = Steps::default();
+        steps.add(10, 20, Owner::Client, None);
+        steps.add(20, 25, Owner::Client, None);
+        steps.add(25, 60, REPLY, None);
+        steps.add(60, 60, POLL, None);
+        steps.add(60, 70, POLL, None);
+        steps.change_last(30, &[REPLY], GRABBED, None);
+        let expected = [
+            (10, 25, Owner::Client),
+            (25, 40, REPLY),
+            (40, 60, GRABBED),
+            (60, 70, POLL),
+        ];
+        assert_eq!(of(&steps), expected);
+        assert_eq!(
+            of(&steps.split_off(50)),
+            [(50, 60, GRABBED), (60, 70, POLL)]
+        );
+        steps.cut(30);
+        assert_eq!(of(&steps), [(10, 25, Owner::Client), (25, 30, REPLY)]);
+    }
+
+    #[test]
+    fn many_are_shortened_and_nothing_is_lost() {
+        let mut steps = Steps::default();
+        for n in 0..10_000_u64 {
+            let owner = if n % 2 == 0 { Owner::Client } else { POLL };
+            let length = if n == 5000 { 50 } else { 1 };
+            let start = 100 * n;
+            steps.add(start, start + length, owner, None);
+            steps.add(start + length, start + 100, REPLY, None);
+        }
+        assert!(steps.list().len() <= MAX_STEPS);
+        let pairs = steps.list().windows(2);
+        assert!(
+            pairs
+                .into_iter()
+                .all(|pair| pair[0].end <= pair[1].start + 100)
+        );
+        assert_eq!(steps.list().last().unwrap().end, 1_000_000);
+    }
+}

@@ -1,0 +1,138 @@
+//! Whom to look at first in an episode over its threshold, and the chain of waits that says so.
+
+use serde::Serialize;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::episodes::across::blame::{Blame, BlameKind};
+use crate::episodes::across::path::PathStep;
+use crate::episodes::episode::Episode;
+use crate::episodes::findings::Findings;
+use crate::episodes::location::Location;
+use crate::units::{duration_ms, nanos_ms};
+
+/// Who has the most of the chain of waits from an episode's beginning to the end of all that it led to.
+#[derive(Debug, Clone, Serialize)]
+pub struct BlameReport {
+    /// `client` (whose episode it is), `other_client`, `server`, `network`, `grab`, `disk`, `sleep`, `processor`.
+    pub kind: &'static str,
+    /// The program: the one that worked or waited, of `grab` the one that grabbed.
+    pub client: String,
+    /// Its connection's number.
+    pub connection: u32,
+    /// The request that was waited for, or that made another client act; null where there is none.
+    pub request: Option<String>,
+    /// How much of the chain it is.
+    pub ms: f64,
+    /// The same for people, with what to do.
+    pub sentence: String,
+    /// The chain, in the order of time; it adds up to the inclusive latency where nothing overlaps.
+    pub path: Vec<PathReport>,
+}
+
+/// A link of the chain.
+#[derive(Debug, Clone, Serialize)]
+pub struct PathReport {
+    /// As in the blame.
+    pub kind: &'static str,
+    /// As in the blame.
+    pub client: String,
+    /// As in the blame.
+    pub connection: u32,
+    /// As in the blame.
+    pub request: Option<String>,
+    /// What was done, as the locations of patterns name it: `client`, `sleeping`, `round_trips` …
+    pub what: &'static str,
+    /// The same for people.
+    #[serde(skip)]
+    pub location: String,
+    /// Since the trace's first record.
+    pub start_ms: f64,
+    /// How long.
+    pub ms: f64,
+}
+
+impl BlameReport {
+    /// The blame of an episode over its threshold; `None` of others.
+    pub(super) fn of(
+        episode: &Episode,
+        findings: &Findings,
+        first: Timestamp,
+    ) -> Option<BlameReport> {
+        let blame = Blame::most(&episode.path, episode.client)?;
+        let link = |step: &PathStep| PathReport::of(step, episode.client, findings, first);
+        Some(BlameReport {
+            kind: blame.kind.name(),
+            client: findings.program(blame.client),
+            connection: blame.client.0,
+            request: blame.request.map(|name| name.to_string()),
+            ms: nanos_ms(blame.nanos),
+            sentence: sentence(&blame, episode, findings),
+            path: episode.path.iter().map(link).collect(),
+        })
+    }
+}
+
+impl PathReport {
+    fn of(
+        step: &PathStep,
+        whose: ConnectionId,
+        findings: &Findings,
+        first: Timestamp,
+    ) -> PathReport {
+        let blame = Blame::of(step, whose);
+        let location = Location::Of(step.owner);
+        PathReport {
+            kind: blame.kind.name(),
+            client: findings.program(blame.client),
+            connection: blame.client.0,
+            request: blame.request.map(|name| name.to_string()),
+            what: location.kind(),
+            location: location.to_string(),
+            start_ms: duration_ms(Timestamp::from_nanos(step.start).since(first)),
+            ms: nanos_ms(step.nanos),
+        }
+    }
+}
+
+/// For a person who does not know X.
+fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
+    let own = findings.program(episode.client);
+    let who = findings.program(blame.client);
+    let ms = |nanos: u64| match nanos_ms(nanos) {
+        ms if ms >= 10.0 => format!("{ms:.0}"),
+        ms => format!("{ms:.1}"),
+    };
+    let part = format!("{} of {} ms", ms(blame.nanos), ms(episode.inclusive()));
+    match (blame.kind, blame.request) {
+        (BlameKind::Client, _) => {
+            format!("{own} itself took {part}: look at what its code does then.")
+        }
+        (BlameKind::OtherClient, Some(request)) => format!(
+            "{own} had to wait for {who}, which took {part} over {request}: look at {who} first."
+        ),
+        (BlameKind::OtherClient, None) => {
+            format!("{own} had to wait for {who}, which took {part}: look at {who} first.")
+        }
+        (BlameKind::Server, Some(request)) => format!(
+            "The display server took {part} over {request} of {who}: look at that request first."
+        ),
+        (BlameKind::Server, None) => format!(
+            "The display server took {part} to draw what {who} had sent: look at what it draws."
+        ),
+        (BlameKind::Network, _) => {
+            format!("The network took {part}: fewer round trips of {who} and less data help most.")
+        }
+        (BlameKind::Grab, _) => format!(
+            "{who} kept the display server to itself (GrabServer) for {part}: look at {who} first."
+        ),
+        (BlameKind::Disk, _) => {
+            format!("{own} waited for a file for {part}: look at what it reads or writes then.")
+        }
+        (BlameKind::Sleep, _) => format!(
+            "{own} did nothing for {part} until a time that it had set: look at its sleeps and timers."
+        ),
+        (BlameKind::Processor, _) => format!(
+            "{who} could have gone on for {part}, but no processor was free: look at what else runs."
+        ),
+    }
+}
