@@ -270,11 +270,13 @@ impl Findings {
         let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
         let recorded = episode.latency();
         let mut episode = episode.over(&self.options.net);
-        let latency = episode.latency();
+        let (latency, inclusive) = (episode.latency(), episode.inclusive());
         let added = latency - recorded;
         self.covered.add(start, end);
         self.added[0] = self.added[0].saturating_add(added);
         if episode.trigger == Trigger::Input {
+            // Until all is there that it led to.
+            let end = start.saturating_add(inclusive).saturating_sub(added);
             if let Some(stretch) = self.waits.add(start, end) {
                 let end = stretch.start + stretch.length;
                 self.series.waited(stretch.start, end);
@@ -291,9 +293,9 @@ impl Findings {
             episode.path = Vec::new();
         }
         let episode = &episode;
-        self.series.episode(start, latency);
+        self.series.episode(start, inclusive);
         self.number += 1;
-        self.latencies.add(latency);
+        self.latencies.add(inclusive);
         self.total = self.total.saturating_add(latency);
         self.under_3 += u64::from(latency < 3_000_000);
         self.perceptible += u64::from(perceptible);
@@ -301,7 +303,7 @@ impl Findings {
         let at = Trigger::ALL.iter().position(|one| *one == episode.trigger);
         if let Some(of) = at.and_then(|at| self.triggers.get_mut(at)) {
             of.count += 1;
-            of.latencies.add(latency);
+            of.latencies.add(inclusive);
             of.parts.merge(&episode.parts);
             if episode.scheduled {
                 of.runnable = of.runnable.saturating_add(episode.runnable);
@@ -319,7 +321,7 @@ impl Findings {
         let long = latency as f64 > self.options.thresholds.general * 1e6;
         self.long.add(start, latency, long, perceptible);
         self.kept
-            .insert((episode.inclusive(), Reverse(self.number)), episode.clone());
+            .insert((inclusive, Reverse(self.number)), episode.clone());
         if self.kept.len() > self.options.worst.unwrap_or(MAX_EPISODES).min(MAX_EPISODES) {
             self.kept.pop_first();
             self.omitted += 1;

@@ -53,7 +53,7 @@ impl Landmarks {
             parts: Parts::default(),
             exclusive: (u64::MAX, 0, 0),
         });
-        let latency = episode.latency();
+        let latency = episode.inclusive();
         landmark.latencies.add(latency);
         landmark.total = landmark.total.saturating_add(latency);
         for (sum, phase) in landmark.phases.iter_mut().zip(phases(episode)) {

@@ -130,8 +130,13 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
 
 fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     let input = report.episodes.iter().filter(|of| of.trigger == "input");
-    let worst: &EpisodeReport = input.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms))?;
-    let mostly = worst.mostly.as_ref().map(location).unwrap_or_default();
+    let worst: &EpisodeReport = input.max_by(|a, b| a.inclusive_ms.total_cmp(&b.inclusive_ms))?;
+    let blamed = worst.blame.as_ref();
+    let others = blamed.filter(|blame| matches!(blame.kind, "other_client" | "grab"));
+    let mostly = match others {
+        Some(other) => format!("waiting for {}", other.client),
+        None => worst.mostly.as_ref().map(location).unwrap_or_default(),
+    };
     // What took its time is what the line is for: the name gives way.
     let room = page.columns().saturating_sub(34 + mostly.chars().count());
     Some(format!(

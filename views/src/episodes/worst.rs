@@ -73,7 +73,15 @@ const LINKS: usize = 6;
 /// The longest links of the chain of waits in the order of time, and whom to look at first.
 fn chain(blame: &BlameReport, page: &Page, text: &mut String) {
     let indent = " ".repeat(14);
-    let mut links: Vec<&PathReport> = blame.path.iter().filter(|link| link.ms >= 1.0).collect();
+    let mut links: Vec<PathReport> = Vec::new();
+    for link in &blame.path {
+        match links.last_mut() {
+            // What lies between is too short to tell of.
+            Some(before) if link.ms < 1.0 || is_like(before, link) => before.ms += link.ms,
+            _ => links.push(link.clone()),
+        }
+    }
+    links.retain(|link| link.ms >= 1.0);
     links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
     links.truncate(LINKS);
     // One says no more than the line above.
@@ -94,6 +102,11 @@ fn chain(blame: &BlameReport, page: &Page, text: &mut String) {
     }
     let line = format!("{indent}{}", plain(&blame.sentence));
     text.push_str(&page.wrap(&line, indent.len()));
+}
+
+/// Whether two links that follow each other are one to a person.
+fn is_like(one: &PathReport, other: &PathReport) -> bool {
+    (one.kind, one.connection, &one.request) == (other.kind, other.connection, &other.request)
 }
 
 /// What an episode led to, inclusive and exclusive.

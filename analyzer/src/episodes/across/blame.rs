@@ -24,7 +24,7 @@ pub(crate) enum BlameKind {
     Disk,
     /// The client waited for time to pass.
     Sleep,
-    /// No processor was free.
+    /// No processor was free, for longer than the client ran.
     Processor,
 }
 
@@ -43,6 +43,30 @@ impl BlameKind {
     }
 }
 
+/// The clients of a chain that could run for longer than they ran: theirs is a want of processors. Else a
+/// preempted client is one that works.
+#[derive(Debug)]
+pub(crate) struct Crowded(Vec<ConnectionId>);
+
+impl Crowded {
+    pub(crate) fn of(path: &[PathStep]) -> Crowded {
+        let sum = |client: ConnectionId, owner: Owner| {
+            let of = path.iter();
+            let of = of.filter(|step| (step.client, step.owner) == (client, owner));
+            of.fold(0_u64, |sum, step| step.nanos.saturating_add(sum))
+        };
+        let crowded = |client: &ConnectionId| {
+            let ready = sum(*client, Owner::OffCpu(Cause::Processor));
+            ready > sum(*client, Owner::Client)
+        };
+        let mut clients: Vec<ConnectionId> = path.iter().map(|step| step.client).collect();
+        clients.sort_unstable();
+        clients.dedup();
+        clients.retain(crowded);
+        Crowded(clients)
+    }
+}
+
 /// Who has time of a chain, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Blame {
@@ -55,7 +79,7 @@ pub(crate) struct Blame {
 
 impl Blame {
     /// Who has the time of a link in the chain of an episode of `whose`.
-    pub(crate) fn of(step: &PathStep, whose: ConnectionId) -> Blame {
+    pub(crate) fn of(step: &PathStep, whose: ConnectionId, crowded: &Crowded) -> Blame {
         let own = |kind| {
             let other = step.client != whose;
             let kind = if other { BlameKind::OtherClient } else { kind };
@@ -69,7 +93,9 @@ impl Blame {
             (Owner::Network, _) => (BlameKind::Network, step.client, step.request),
             // It waited for one whose doing has no part in the tree.
             (_, Some(by)) => (BlameKind::OtherClient, by, step.request),
-            (Owner::OffCpu(Cause::Processor), None) => (BlameKind::Processor, step.client, None),
+            (Owner::OffCpu(Cause::Processor), None) if crowded.0.contains(&step.client) => {
+                (BlameKind::Processor, step.client, None)
+            }
             (Owner::OffCpu(Cause::File), None) => own(BlameKind::Disk),
             (Owner::OffCpu(Cause::Sleeping | Cause::Poll), None) => own(BlameKind::Sleep),
             (Owner::Waiting | Owner::Client | Owner::OffCpu(_), None) => own(BlameKind::Client),
@@ -84,9 +110,10 @@ impl Blame {
 
     /// Who has the most of a chain; `None` of an empty one.
     pub(crate) fn most(path: &[PathStep], whose: ConnectionId) -> Option<Blame> {
+        let crowded = Crowded::of(path);
         let mut all: Vec<Blame> = Vec::new();
         for step in path {
-            let one = Blame::of(step, whose);
+            let one = Blame::of(step, whose, &crowded);
             let same = |of: &&mut Blame| {
                 (of.kind, of.client, of.request) == (one.kind, one.client, one.request)
             };

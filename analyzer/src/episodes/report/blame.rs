@@ -1,9 +1,9 @@
 //! Whom to look at first in an episode over its threshold, and the chain of waits that says so.
 
 use serde::Serialize;
-use x11prof_trace::{ConnectionId, Timestamp};
+use x11prof_trace::Timestamp;
 
-use crate::episodes::across::blame::{Blame, BlameKind};
+use crate::episodes::across::blame::{Blame, BlameKind, Crowded};
 use crate::episodes::across::path::PathStep;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
@@ -59,7 +59,11 @@ impl BlameReport {
         first: Timestamp,
     ) -> Option<BlameReport> {
         let blame = Blame::most(&episode.path, episode.client)?;
-        let link = |step: &PathStep| PathReport::of(step, episode.client, findings, first);
+        let crowded = Crowded::of(&episode.path);
+        let link = |step: &PathStep| {
+            let blame = Blame::of(step, episode.client, &crowded);
+            PathReport::of(step, &blame, findings, first)
+        };
         Some(BlameReport {
             kind: blame.kind.name(),
             client: findings.program(blame.client),
@@ -73,13 +77,7 @@ impl BlameReport {
 }
 
 impl PathReport {
-    fn of(
-        step: &PathStep,
-        whose: ConnectionId,
-        findings: &Findings,
-        first: Timestamp,
-    ) -> PathReport {
-        let blame = Blame::of(step, whose);
+    fn of(step: &PathStep, blame: &Blame, findings: &Findings, first: Timestamp) -> PathReport {
         let location = Location::Of(step.owner);
         PathReport {
             kind: blame.kind.name(),
@@ -97,7 +95,11 @@ impl PathReport {
 /// For a person who does not know X.
 fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     let own = findings.program(episode.client);
-    let who = findings.program(blame.client);
+    let who = match findings.program(blame.client) {
+        // Two of one program.
+        who if who == own && blame.client != episode.client => findings.client(blame.client),
+        who => who,
+    };
     let ms = |nanos: u64| match nanos_ms(nanos) {
         ms if ms >= 10.0 => format!("{ms:.0}"),
         ms => format!("{ms:.1}"),
