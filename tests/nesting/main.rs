@@ -9,4 +9,5 @@
 mod chains;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod programs;
 mod session;

@@ -6,7 +6,7 @@ use super::link::{EpisodeId, Link};
 use super::path::path;
 use crate::episodes::cause::Cause;
 use crate::episodes::covered::Covered;
-use crate::episodes::episode::{Child, Episode, Owner, SHORTEST_CHILD};
+use crate::episodes::episode::{Child, Episode, Owner};
 
 /// Episodes held at most; where there are more, all trees are taken to be complete.
 const MAX_HELD: usize = 4096;
@@ -140,9 +140,8 @@ impl Node {
             if until > end {
                 (last, end) = (node.last, until);
             }
-            if node.child.latency >= SHORTEST_CHILD {
-                children.push(node.child);
-            }
+            // However short it is: it is an episode, and says who took part.
+            children.push(node.child);
         }
         children.sort_by_key(|child| child.start);
         let waited = waited(episode, &elsewhere);

@@ -1,0 +1,159 @@
+//! Programs that others wrote: a window manager, the clipboard, a compositor; and clients that have nothing to do with
+//! each other.
+
+use serde_json::Value;
+
+use crate::harness::needs;
+use crate::session::{Report, Session, number, of_others, text, tried};
+
+/// Whether an episode or a child is of a program.
+fn is_of(of: &Value, program: &str) -> bool {
+    text(of, "client_name").starts_with(program)
+}
+
+/// The first way down from an episode through other clients: these programs, each by this request.
+fn way<'a>(report: &'a Report, from: &str, links: &[(&str, &str)]) -> Option<Vec<&'a Value>> {
+    fn down<'a>(of: &'a Value, links: &[(&str, &str)]) -> Option<Vec<&'a Value>> {
+        let Some(((program, request), rest)) = links.split_first() else {
+            return Some(vec![of]);
+        };
+        let below = of_others(of).into_iter();
+        let mut fits = below.filter(|one| is_of(one, program) && text(one, "request") == *request);
+        fits.find_map(|one| {
+            let mut way = vec![of];
+            way.extend(down(one, rest)?);
+            Some(way)
+        })
+    }
+    let roots = report.episodes().into_iter().filter(|one| is_of(one, from));
+    roots.filter_map(|one| down(one, links)).next()
+}
+
+/// A parent begins before its child, and with all that it led to ends after it.
+fn in_order(way: &[&Value]) -> Result<(), String> {
+    let end = |of: &Value| {
+        let length = of["inclusive_ms"].as_f64();
+        number(of, "start_ms") + length.unwrap_or_else(|| number(of, "latency_ms"))
+    };
+    for pair in way.windows(2) {
+        let [parent, child] = pair else { continue };
+        if number(parent, "start_ms") > number(child, "start_ms") || end(parent) < end(child) - 0.01
+        {
+            return Err(format!("{parent:#} does not hold {child:#}"));
+        }
+    }
+    Ok(())
+}
+
+fn expect(report: &Report, from: &str, links: &[(&str, &str)]) -> Result<(), String> {
+    let way = way(report, from, links);
+    let shown = || {
+        let all = report.episodes().into_iter();
+        let children = all.filter(|one| !of_others(one).is_empty());
+        children.map(|one| format!("{one:#}")).collect::<String>()
+    };
+    let way = way.ok_or_else(|| format!("no {from} → {links:?} among {}", shown()))?;
+    let names: Vec<String> = way
+        .iter()
+        .map(|one| format!("{} {}", text(one, "client_name"), text(one, "landmark")))
+        .collect();
+    println!("{}", names.join(" → "));
+    in_order(&way)
+}
+
+#[test]
+fn clients_that_have_nothing_to_do_with_each_other_have_no_children_of_others() {
+    needs("xterm", "xterm");
+    needs("xclock", "x11-apps");
+    let mut session = Session::new(&[]);
+    let numbers = "i=0; while :; do i=$((i+1)); echo $i; sleep 0.01; done";
+    session.start("xterm", &["-e", "sh", "-c", numbers]);
+    session.start("xclock", &["-update", "1", "-geometry", "+500+0"]);
+    let ticker = session.start_example("ticker", &[]);
+    let chain = session.start_example("chain", &["0", "key", "30,20,10,25,15,30"]);
+    session.said(ticker, "ready");
+    session.said(chain, "ready");
+    session.person("mousemove 50 50");
+    for _ in 0..6 {
+        session.person("key a");
+        session.look(300);
+    }
+    let report = session.end();
+    let episodes = report.episodes();
+    assert!(episodes.len() > 50, "{} episodes", episodes.len());
+    let with: Vec<&&Value> = episodes
+        .iter()
+        .filter(|one| !of_others(one).is_empty())
+        .collect();
+    assert!(with.is_empty(), "false children: {with:#?}");
+}
+
+#[test]
+fn a_window_manager_answers_who_moves_and_resizes_a_window() {
+    needs("openbox", "openbox");
+    needs("xterm", "xterm");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        session.start("openbox", &[]);
+        session.look(500);
+        session.start("xterm", &["-geometry", "80x24+100+100"]);
+        session.look(900);
+        for words in [["windowmove", "200", "150"], ["windowsize", "600", "300"]] {
+            let mut command = session.command("xdotool");
+            command.args(["search", "--class", "xterm"]).args(words);
+            session.spawn(command);
+            session.look(500);
+        }
+        let report = session.end();
+        expect(&report, "xterm", &[("openbox", "MapWindow")])?;
+        let resize = [("openbox", "ConfigureWindow"), ("xterm", "ConfigureWindow")];
+        expect(&report, "xdotool", &resize)
+    });
+}
+
+#[test]
+fn who_pastes_has_the_owner_of_the_clipboard_as_a_child() {
+    needs("xsel", "xsel");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        let text = session.path("text");
+        std::fs::write(&text, vec![b'x'; 600_000]).expect("a file");
+        let mut owner = session.command("sh");
+        owner.args(["-c", "exec xsel -b -i -n < text"]);
+        owner.current_dir(text.parent().expect("a folder"));
+        session.spawn(owner);
+        session.look(400);
+        session.start("xsel", &["-b", "-o"]);
+        session.look(600);
+        let report = session.end();
+        expect(&report, "xsel", &[("xsel", "ConvertSelection")])
+    });
+}
+
+#[test]
+fn a_compositor_shows_what_others_draw() {
+    needs("picom", "picom");
+    needs("xterm", "xterm");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        session.start("picom", &["--backend", "xrender", "--config", "/dev/null"]);
+        session.look(600);
+        session.start("xterm", &["-geometry", "80x24+0+0"]);
+        session.look(900);
+        session.person("mousemove 50 50");
+        for key in ["a", "b", "c", "Return"] {
+            session.person(&format!("key {key}"));
+            session.look(300);
+        }
+        let report = session.end();
+        let episodes = report.episodes();
+        let keys = episodes
+            .iter()
+            .filter(|one| text(one, "landmark").starts_with("KeyPress"));
+        let with = keys.filter(|one| of_others(one).iter().any(|child| is_of(child, "picom")));
+        match with.count() {
+            0..=2 => Err(format!("{:#}", report.0["episodes"])),
+            _ => Ok(()),
+        }
+    });
+}
