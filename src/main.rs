@@ -14,6 +14,7 @@ mod machine;
 mod names;
 mod output;
 mod pass;
+mod sessions;
 mod span;
 
 use std::process::ExitCode;
@@ -42,6 +43,8 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Stats(arguments) => commands::stats::run(&arguments),
         Command::Episodes(arguments) => commands::episodes::run(&arguments),
         Command::Roundtrips(arguments) => commands::roundtrips::run(&arguments),
+        Command::Issues(arguments) => commands::issues::run(&arguments),
+        Command::Sql(arguments) => commands::sql::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Link(arguments) => commands::link::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),

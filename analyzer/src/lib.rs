@@ -37,7 +37,8 @@ pub use activity::run_times::ServerRuns;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
 pub use difference::{
-    Difference, DifferenceRow, Figures, FiguresOfRun, Quantity, SideReport, ValuesReport,
+    Difference, DifferenceRow, Figures, FiguresOfRun, LEVEL, Quantity, Sample, SideReport,
+    ValuesReport, chances,
 };
 pub use episodes::{
     ApartReport, BlameReport, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
@@ -45,7 +46,7 @@ pub use episodes::{
     EpisodesReport, ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport,
     LocationReport, Owner, Parts, PartsReport, PathReport, PatternReport, PhasesReport,
     RepeatedLandmark, RepeatedReport, SeriesReport, ServerCause, SummaryReport, ThinkReport,
-    ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
+    ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure, blame,
 };
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};

@@ -19,6 +19,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
         link: false,
+        labels: Default::default(),
         fixes: Vec::new(),
         recorder: "x11prof example".to_owned(),
         watch: None,

@@ -1,5 +1,6 @@
 //! A recording from its beginning to its end.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -72,6 +73,8 @@ pub struct RecordConfig {
     pub recorder: String,
     /// Measure the connection to the server first, and keep that in the trace.
     pub link: bool,
+    /// What the user says of the session, for the trace.
+    pub labels: BTreeMap<String, String>,
     /// Changes to be tried: what they do to the protocol.
     pub fixes: Vec<Fix>,
     /// Who else is given the records, as they are before `filter`.
@@ -154,6 +157,10 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let closing = Closing(tap.clone());
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
+    if !config.labels.is_empty() {
+        let labels = config.labels.clone();
+        tap.control(clock::now(), Control::Labels { labels });
+    }
     let images = ImageRequests::of(&extensions);
     if let Some(measured) = measured {
         tap.control(clock::now(), Control::Link(measured));

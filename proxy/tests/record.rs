@@ -27,6 +27,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
         link: false,
+        labels: Default::default(),
         fixes: Vec::new(),
         recorder: "test".to_owned(),
         watch: None,

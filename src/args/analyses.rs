@@ -252,13 +252,13 @@ pub(crate) struct Dump {
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The recording
+    /// The recording; for parquet a folder of them as well
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
     /// The format (docs/EXPORTS.md)
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: ExportFormat,
-    /// The file to write
+    /// The file to write; for parquet the folder of the tables, which is made, or added to
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }

@@ -2,6 +2,7 @@
 
 mod analyses;
 mod check;
+mod issues;
 mod roundtrips;
 mod values;
 
@@ -14,9 +15,10 @@ use x11prof_proxy::{Fix, ServerKind};
 use crate::error::CommandError;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
 pub(crate) use check::Check;
+pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use values::{BasisChoice, ExportFormat, Format, ReportFormat, TableFormat, seconds};
-use values::{DEFAULT_TRACE, ParametersParser, ServerParser, fix, pace};
+use values::{DEFAULT_TRACE, ParametersParser, ServerParser, fix, label, pace};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]
@@ -71,6 +73,10 @@ pub(crate) enum Command {
     Episodes(Episodes),
     /// Print which replies clients waited for, what each costs over a network, and what would save it
     Roundtrips(RoundTrips),
+    /// Rank what the users of many sessions suffer from: the same problem is one issue
+    Issues(Issues),
+    /// Ask the tables of many sessions, by a DuckDB that is installed
+    Sql(Sql),
     /// Hold a recording against a budget; exit status 1 where it costs more
     Check(Check),
     /// Measure what a display's connection is like, before a program is blamed
@@ -148,6 +154,10 @@ pub(crate) struct Record {
     /// Measure the connection to the server first, which takes some seconds, and keep that in the trace
     #[arg(long)]
     pub(crate) link: bool,
+    /// What to say of this session in the trace: version=1.2, user=ann, program=notes (may be repeated); `issues`
+    /// and `export --to parquet` tell sessions apart by these
+    #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
+    pub(crate) labels: Vec<(String, String)>,
     /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms answer
     /// what was asked before on the same connection, current-resources does not probe the outputs
     #[arg(long = "try", value_name = "FIX", value_parser = fix)]

@@ -30,6 +30,8 @@ pub(crate) enum ExportFormat {
     Collapsed,
     /// The server's time as a picture (SVG)
     Flamegraph,
+    /// Tables of one or many sessions for DuckDB, Spark and `issues` (docs/TABLES.md)
+    Parquet,
 }
 
 /// The form of a result that is a table.
@@ -202,6 +204,16 @@ fn server_kind(text: &str) -> Result<ServerKind, String> {
         let names: Vec<&str> = ServerKind::names().collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// A label of a session.
+pub(super) fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("expected NAME=TEXT, such as version=1.2".to_owned()),
+    }
 }
 
 pub(super) fn fix(text: &str) -> Result<Fix, String> {

@@ -64,6 +64,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         full: arguments.full,
         queue_bytes,
         link: arguments.link,
+        labels: arguments.labels.into_iter().collect(),
         fixes: arguments.fixes,
         recorder: RECORDER.to_owned(),
         watch,

@@ -73,7 +73,16 @@ impl Beside {
     }
 
     /// The file is whole: it gets its name.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.named(None)
+    }
+
+    /// The file is whole: it gets another name, on the same file system.
+    pub(crate) fn finish_as(self, path: &Path) -> io::Result<()> {
+        self.named(Some(path))
+    }
+
+    fn named(mut self, path: Option<&Path>) -> io::Result<()> {
         self.file.flush()?;
         let Some(place) = &self.place else {
             return Ok(());
@@ -84,7 +93,7 @@ impl Beside {
             let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
             linkat(CWD, unnamed, CWD, &place.before, AtFlags::SYMLINK_FOLLOW)?;
         }
-        fs::rename(&place.before, &place.path)
+        fs::rename(&place.before, path.unwrap_or(&place.path))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The records of a trace (docs/FORMAT.md).
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -169,6 +171,11 @@ pub enum Control {
     Joined(Joined),
     /// The trace is a copy without what was typed or shown.
     Scrubbed {},
+    /// What the user says of the session.
+    Labels {
+        /// By name: `version`, `user`, `program`, and names of the user's own.
+        labels: BTreeMap<String, String>,
+    },
     /// Something went wrong with the recording itself.
     Trouble {
         /// What.

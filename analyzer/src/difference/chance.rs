@@ -11,21 +11,23 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The chance at which a difference counts as real.
-pub(crate) const LEVEL: f64 = 0.05;
+pub const LEVEL: f64 = 0.05;
 /// Divisions tried at most: all of them where there are no more.
 const DIVISIONS: usize = 5000;
 
 /// The figures of one subject: the first group's runs, then the second's.
-pub(crate) struct Sample<'a> {
-    pub(crate) values: &'a [f64],
+#[derive(Debug, Clone, Copy)]
+pub struct Sample<'a> {
+    /// The values.
+    pub values: &'a [f64],
     /// The step in which the figure is told. A figure that is the same in all runs is known to that step only,
     /// and its spread is taken as that of rounding: a twelfth of the step's square (Sheppard 1898).
-    pub(crate) resolution: f64,
+    pub resolution: f64,
 }
 
 /// For each sample the chance of a t as large in any of them; `first` is the size of the first group. `None` where no
 /// division could be below [`LEVEL`].
-pub(crate) fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
+pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     let runs = samples.first()?.values.len();
     if fewest(first, runs - first) > LEVEL {
         return None;

@@ -7,5 +7,6 @@ pub(crate) mod chance;
 pub(crate) mod figures;
 mod report;
 
+pub use chance::{LEVEL, Sample, chances};
 pub use figures::{Figures, FiguresOfRun, Quantity};
 pub use report::{Difference, DifferenceRow, SideReport, ValuesReport};

@@ -290,6 +290,11 @@ impl Episode {
         self.inclusive.max(self.latency())
     }
 
+    /// What it did, without times: what patterns are told by.
+    pub fn shape(&self) -> String {
+        self.tree.to_string()
+    }
+
     /// The same over a network: its requests' bytes, and the latency for each of its round trips
     /// (Xprof's equation 7, with the blocking that was observed).
     pub(crate) fn over(&self, network: &Network) -> Episode {

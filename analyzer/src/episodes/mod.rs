@@ -54,6 +54,7 @@ use machine::Spans;
 pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::{Findings, Unmatched};
+pub use location::blame;
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     ApartReport, BlameReport, BurstReport, CausesReport, ChildReport, CumulativeReport,
@@ -135,10 +136,24 @@ impl Episodes {
         self.observe_with(observation, |_| {});
     }
 
-    /// The same; hands out each episode that is complete, before it is known what it made others do.
-    pub(crate) fn observe_with(
+    /// The same; hands out each episode once it is known what it made others do.
+    pub fn observe_with(&mut self, observation: &Observation<'_>, on: impl FnMut(&Episode)) {
+        self.take(observation, |_| {}, on);
+    }
+
+    /// The same; hands out each episode once it is complete, before it is known what it made others do.
+    pub(crate) fn observe_early(
         &mut self,
         observation: &Observation<'_>,
+        on: impl FnMut(&Episode),
+    ) {
+        self.take(observation, on, |_| {});
+    }
+
+    fn take(
+        &mut self,
+        observation: &Observation<'_>,
+        mut early: impl FnMut(&Episode),
         mut on: impl FnMut(&Episode),
     ) {
         let Episodes {
@@ -162,27 +177,34 @@ impl Episodes {
             switches.iter().for_each(|switch| findings.switch(switch));
         }
         collector.observe(observation, |time, occurrence| {
-            follower.happened(time, &occurrence, &mut on, &mut |episode| {
-                findings.add(&episode)
+            follower.happened(time, &occurrence, &mut early, &mut |episode| {
+                on(&episode);
+                findings.add(&episode);
             });
         });
     }
 
     /// The trace has ended: what was found.
-    pub fn finish(mut self) -> Findings {
+    pub fn finish(self) -> Findings {
+        self.finish_with(|_| {})
+    }
+
+    /// The same; hands out each episode that ends with the trace.
+    pub fn finish_with(mut self, mut on: impl FnMut(&Episode)) -> Findings {
         let Episodes {
             collector,
             follower,
             findings,
         } = &mut self;
+        let mut add = |episode: Episode| {
+            on(&episode);
+            findings.add(&episode);
+        };
         collector.finish(|time, occurrence| {
-            let findings = &mut *findings;
-            follower.happened(time, &occurrence, &mut |_| {}, &mut |episode| {
-                findings.add(&episode);
-            });
+            follower.happened(time, &occurrence, &mut |_| {}, &mut add);
         });
         let end = collector.newest();
-        follower.finish(end, &mut |episode| findings.add(&episode));
+        follower.finish(end, &mut add);
         findings.ended(Timestamp::from_nanos(end));
         self.findings
     }

@@ -90,7 +90,7 @@ impl RoundTrips {
         }
         let places = &mut self.places;
         self.episodes
-            .observe_with(observation, |episode| places.episode(episode));
+            .observe_early(observation, |episode| places.episode(episode));
         self.insights.observe(observation);
         let mut start_ups = std::mem::take(&mut self.start_ups);
         start_ups.observe_with(observation, |answer, starting, _| {

@@ -42,6 +42,11 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
         Control::Mark { text } => Control::Mark {
             text: letters(text, secrets),
         },
+        Control::Labels { mut labels } => {
+            // Versions and programs stay, persons and words of the user's own do not.
+            labels.retain(|name, _| name == "version" || name == "program");
+            Control::Labels { labels }
+        }
         Control::Link(mut link) => {
             link.display = display(&link.display);
             Control::Link(link)

@@ -1,5 +1,6 @@
 //! `x11prof export`: a recording in another program's format.
 
+mod parquet;
 mod stacks;
 mod timeline;
 
@@ -16,6 +17,7 @@ pub(crate) fn run(arguments: &Export) -> Outcome {
     match arguments.to {
         ExportFormat::Pcapng => pcapng(arguments),
         ExportFormat::Perfetto => timeline::perfetto(arguments),
+        ExportFormat::Parquet => parquet::export(arguments),
         ExportFormat::Firefox => timeline::firefox(arguments),
         ExportFormat::Pprof | ExportFormat::Collapsed | ExportFormat::Flamegraph => {
             stacks::export(arguments)

@@ -1,0 +1,151 @@
+//! What is new, worse or fixed between two versions, and whether that is real.
+//!
+//! The figure is time over the threshold for each action of the user, session by session, so that who works longer
+//! with a version makes it no worse. Sessions are those in which the issue's program took part; all issues of a
+//! program are tested together (`analyzer`'s permutation test corrects for their number).
+
+use std::collections::HashMap;
+
+use x11prof_analyzer::{LEVEL, Sample, chances};
+
+use crate::issues::{Issue, Issues, SessionNumber};
+
+/// Issues of a program that are tested at most: those with the most time.
+const TESTED: usize = 50;
+/// Sessions of a version that are tested at most, spread evenly over all of them.
+const SESSIONS: usize = 100;
+/// A nanosecond, in the figure's milliseconds.
+const RESOLUTION: f64 = 1e-6;
+
+/// A figure of two versions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Change {
+    /// Milliseconds over the threshold for each action, in the old version and in the new one.
+    pub(crate) per_action_ms: [f64; 2],
+    /// The chance of such a difference where the versions are the same; `None` where there are too few sessions to tell.
+    pub(crate) chance: Option<f64>,
+    /// Whether it occurs in the old version and in the new one.
+    pub(crate) occurs: [bool; 2],
+}
+
+impl Change {
+    /// `new`, `fixed`, `worse`, `better`; `None` where it may be chance.
+    pub(crate) fn word(&self) -> Option<&'static str> {
+        let [old, new] = self.per_action_ms;
+        self.chance.filter(|chance| *chance <= LEVEL)?;
+        Some(match self.occurs {
+            [false, true] => "new",
+            [true, false] => "fixed",
+            _ if new > old => "worse",
+            _ => "better",
+        })
+    }
+}
+
+/// What changed in one program.
+pub(crate) struct Changes {
+    /// Of its issues, by their places among those that were given.
+    pub(crate) of_issue: HashMap<usize, Change>,
+    /// Of all of them together.
+    pub(crate) of_program: Option<Change>,
+    /// Its sessions of the old version and of the new one.
+    pub(crate) sessions: [usize; 2],
+    /// Actions of the user in them.
+    pub(crate) actions: [u64; 2],
+}
+
+/// Compares the sessions of two versions in which `program` took part.
+pub(crate) fn changes(
+    issues: &Issues,
+    ranked: &[&Issue],
+    program: Option<&str>,
+    versions: [&str; 2],
+) -> Changes {
+    let mut sessions: [Vec<(SessionNumber, u64)>; 2] = [Vec::new(), Vec::new()];
+    for (session, actions) in issues.of_program(program) {
+        let version = issues
+            .facts(session)
+            .and_then(|facts| facts.version.as_deref());
+        let side = versions.iter().position(|of| Some(*of) == version);
+        if let Some(side) = side {
+            sessions[side].push((session, actions));
+        }
+    }
+    let actions = [0, 1].map(|side: usize| sessions[side].iter().map(|(_, actions)| actions).sum());
+    let numbers = [0, 1].map(|side: usize| sessions[side].len());
+    let tested = sessions.map(spread);
+    // Where a session's figure is among those of both versions.
+    let all = tested.iter().flatten().enumerate();
+    let places: HashMap<SessionNumber, usize> =
+        all.map(|(at, (session, _))| (*session, at)).collect();
+    let all_actions: Vec<u64> = tested
+        .iter()
+        .flatten()
+        .map(|(_, actions)| *actions)
+        .collect();
+    let own = ranked.iter().enumerate();
+    let own = own.filter(|(_, issue)| issue.program.as_deref() == program);
+    let own: Vec<(usize, &&Issue)> = own.take(TESTED).collect();
+    let mut figures: Vec<Vec<f64>> = Vec::new();
+    let mut total = vec![0.0; places.len()];
+    for (_, issue) in &own {
+        let mut figure = vec![0.0; places.len()];
+        for one in &issue.occurrences {
+            if let Some(at) = places.get(&one.session) {
+                let part = one.over as f64 / 1e6 / all_actions[*at].max(1) as f64;
+                figure[*at] += part;
+                total[*at] += part;
+            }
+        }
+        figures.push(figure);
+    }
+    figures.push(total);
+    let first = tested[0].len();
+    let samples: Vec<Sample<'_>> = figures
+        .iter()
+        .map(|values| Sample {
+            values,
+            resolution: RESOLUTION,
+        })
+        .collect();
+    let chances = match first > 0 && !tested[1].is_empty() {
+        true => chances(&samples, first),
+        false => None,
+    };
+    let change = |at: usize| {
+        let figure = &figures[at];
+        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len().max(1) as f64;
+        let occurs = |of: &[f64]| of.iter().any(|value| *value > 0.0);
+        let (old, new) = figure.split_at(first);
+        Change {
+            per_action_ms: [mean(old), mean(new)],
+            chance: chances
+                .as_ref()
+                .and_then(|chances| chances.get(at).copied()),
+            occurs: [occurs(old), occurs(new)],
+        }
+    };
+    let both = first > 0 && !tested[1].is_empty();
+    Changes {
+        of_issue: own
+            .iter()
+            .enumerate()
+            .filter(|_| both)
+            .map(|(at, (place, _))| (*place, change(at)))
+            .collect(),
+        of_program: both.then(|| change(figures.len() - 1)),
+        sessions: numbers,
+        actions,
+    }
+}
+
+/// At most so many as are tested, spread evenly.
+fn spread(of: Vec<(SessionNumber, u64)>) -> Vec<(SessionNumber, u64)> {
+    let number = of.len();
+    match number <= SESSIONS {
+        true => of,
+        false => (0..SESSIONS)
+            .filter_map(|at| of.get(at * number / SESSIONS).copied())
+            .collect(),
+    }
+}

@@ -1,0 +1,163 @@
+//! From one trace to rows: a pass over its observations.
+
+use std::collections::HashMap;
+
+use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, Thresholds};
+use x11prof_trace::{ConnectionId, Control, Timestamp};
+
+use crate::episode_row::EpisodeRow;
+use crate::hive::Partition;
+use crate::session::{Latencies, Session, date, hash};
+
+/// Client names kept at most.
+const NAMES_LIMIT: usize = 10_000;
+
+/// Takes one trace and hands out its episodes as rows.
+pub struct Gather {
+    episodes: Episodes,
+    about: About,
+}
+
+/// What is known of the session besides its episodes.
+struct About {
+    session: Session,
+    /// What the folders said, which counts before the trace's own labels.
+    folders: Partition,
+    labels: Partition,
+    /// The label `program`: it stands for that of every client.
+    program: Option<String>,
+    names: HashMap<ConnectionId, String>,
+    first: Option<Timestamp>,
+    last: Timestamp,
+    thresholds: Thresholds,
+    latencies: Latencies,
+}
+
+impl Gather {
+    /// Nothing observed yet, of the trace that the user calls `trace`.
+    pub fn new(trace: &str, thresholds: &Thresholds) -> Gather {
+        let options = EpisodeOptions {
+            thresholds: *thresholds,
+            // The report of a single session is not wanted here: one episode is the least it keeps.
+            worst: Some(1),
+            ..EpisodeOptions::default()
+        };
+        Gather {
+            episodes: Episodes::new(&options),
+            about: About {
+                session: Session {
+                    trace: trace.to_owned(),
+                    ..Session::default()
+                },
+                folders: Partition::of(trace),
+                labels: Partition::default(),
+                program: None,
+                names: HashMap::new(),
+                first: None,
+                last: Timestamp::default(),
+                thresholds: *thresholds,
+                latencies: Latencies::default(),
+            },
+        }
+    }
+
+    /// Takes the next observation of a pass, and hands out the episodes that are complete by now, with what is known
+    /// of the session: its id and its trace.
+    pub fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        mut on: impl FnMut(&Session, &EpisodeRow),
+    ) {
+        self.about.observe(observation);
+        let about = &mut self.about;
+        self.episodes.observe_with(observation, |episode| {
+            let row = about.row(episode);
+            on(&about.session, &row);
+        });
+    }
+
+    /// The session, as far as it is known: its id and its trace are, after the first observation.
+    pub fn session(&self) -> &Session {
+        &self.about.session
+    }
+
+    /// The trace is over: hands out the last episodes, and says what is known of the session.
+    pub fn finish(self, mut on: impl FnMut(&Session, &EpisodeRow)) -> (Session, Latencies) {
+        let Gather {
+            episodes,
+            mut about,
+        } = self;
+        episodes.finish_with(|episode| {
+            let row = about.row(episode);
+            on(&about.session, &row);
+        });
+        let first = about.first.unwrap_or_default();
+        about.session.duration = about.last.as_nanos().saturating_sub(first.as_nanos());
+        let day = Partition {
+            date: Some(date(about.session.started)),
+            ..Partition::default()
+        };
+        about.session.partition = about.folders.or(about.labels).or(day);
+        (about.session, about.latencies)
+    }
+}
+
+impl About {
+    fn observe(&mut self, observation: &Observation<'_>) {
+        let time = match observation {
+            Observation::BlockStart(block) | Observation::Lost(block) => block.time,
+            Observation::Control(time, control) => {
+                self.control(*time, control);
+                *time
+            }
+            _ => return,
+        };
+        self.first.get_or_insert(time);
+        self.last = self.last.max(time);
+    }
+
+    fn control(&mut self, time: Timestamp, control: &Control) {
+        match control {
+            Control::Started(started) => {
+                self.session.started = started.wall_clock_ns;
+                self.session.id = hash(&[
+                    &started.wall_clock_ns.to_be_bytes(),
+                    &time.as_nanos().to_be_bytes(),
+                    started.cpu_model.as_bytes(),
+                    started.kernel.as_bytes(),
+                ]);
+            }
+            Control::Labels { labels } => {
+                let label = |name| labels.get(name).cloned();
+                self.labels.version = label("version");
+                self.labels.user = label("user");
+                self.program = label("program");
+            }
+            Control::Opened(opened) if self.names.len() < NAMES_LIMIT => {
+                if let Some(name) = &opened.name {
+                    self.names.insert(opened.connection, name.clone());
+                }
+            }
+            Control::Ended { .. } => self.session.complete = true,
+            _ => {}
+        }
+    }
+
+    fn program(&self, client: ConnectionId) -> Option<&str> {
+        let name = self.program.as_deref();
+        name.or_else(|| self.names.get(&client).map(String::as_str))
+    }
+
+    fn row(&mut self, episode: &x11prof_analyzer::Episode) -> EpisodeRow {
+        let first = self.first.unwrap_or_default();
+        let row = EpisodeRow::of(
+            episode,
+            self.program(episode.client),
+            first,
+            &self.thresholds,
+        );
+        self.session.episodes += 1;
+        self.latencies.add(&row);
+        row
+    }
+}

@@ -1,0 +1,112 @@
+//! Hive partitions: what the names of folders say of the files in them, such as `version=1.2/user=ann/date=2026-11-22`.
+
+/// What folders or labels say of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Partition {
+    /// The version of the program.
+    pub version: Option<String>,
+    /// The user.
+    pub user: Option<String>,
+    /// The day: `2026-11-22`.
+    pub date: Option<String>,
+}
+
+/// What stands for no value in the name of a folder.
+const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
+
+impl Partition {
+    /// What the folders of a path say, the innermost of each name.
+    pub fn of(path: &str) -> Partition {
+        let mut partition = Partition::default();
+        let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+        for folder in folders.split('/') {
+            let Some((name, value)) = folder.split_once('=') else {
+                continue;
+            };
+            let value = (value != NONE && !value.is_empty()).then(|| decoded(value));
+            match name {
+                "version" => partition.version = value,
+                "user" => partition.user = value,
+                "date" => partition.date = value,
+                _ => {}
+            }
+        }
+        partition
+    }
+
+    /// The same with what `other` knows where this knows nothing.
+    pub(crate) fn or(self, other: Partition) -> Partition {
+        Partition {
+            version: self.version.or(other.version),
+            user: self.user.or(other.user),
+            date: self.date.or(other.date),
+        }
+    }
+
+    /// The folders: `version=1.2/user=ann/date=2026-11-22`.
+    pub fn folders(&self) -> String {
+        let named = [
+            ("version", &self.version),
+            ("user", &self.user),
+            ("date", &self.date),
+        ];
+        let folder = |(name, value): (&str, &Option<String>)| {
+            let value = value.as_deref().map_or_else(|| NONE.to_owned(), encoded);
+            format!("{name}={value}")
+        };
+        named.map(folder).join("/")
+    }
+}
+
+/// Bytes that are no letters, digits, `.`, `_` or `-` become `%41`: what DuckDB and Spark decode again.
+fn encoded(value: &str) -> String {
+    let mut text = String::new();
+    for (at, byte) in value.bytes().enumerate() {
+        // A leading dot or underscore hides a file from Spark.
+        let plain =
+            byte.is_ascii_alphanumeric() || byte == b'-' || (at > 0 && b"._".contains(&byte));
+        match plain {
+            true => text.push(char::from(byte)),
+            false => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+fn decoded(value: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = value.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%');
+        let code =
+            code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        (rest, _) = match code {
+            Some(code) => (&after[2..], bytes.push(code)),
+            None => (after, bytes.push(*first)),
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Partition;
+
+    #[test]
+    fn folders_there_and_back() {
+        let some = |text: &str| Some(text.to_owned());
+        let partition = Partition {
+            version: some("1.2/β=%"),
+            user: None,
+            date: some("2026-11-22"),
+        };
+        let folders = partition.folders();
+        assert_eq!(
+            folders,
+            "version=1.2%2F%CE%B2%3D%25/user=__HIVE_DEFAULT_PARTITION__/date=2026-11-22"
+        );
+        let path = format!("/data/user=ann/{folders}/x.mcap");
+        assert_eq!(Partition::of(&path), partition);
+        assert_eq!(Partition::of("version=1.mcap"), Partition::default());
+    }
+}

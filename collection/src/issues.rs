@@ -1,0 +1,308 @@
+//! Issues: episodes of equal program, landmark, tree of intervals and blame, of any number of sessions, added up in
+//! one pass.
+//!
+//! Kept are 24 bytes for each episode over its threshold, since a median to the digit needs all latencies, and a few hundred for each session and issue.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::episode_row::EpisodeRow;
+use crate::hive::Partition;
+
+/// Issues told apart at most; episodes of those after them are counted as one issue.
+const ISSUES_LIMIT: usize = 100_000;
+/// What an issue is about that stands for those that are too many.
+const OTHERS: &str = "(others)";
+
+/// Which episodes count.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Selection {
+    /// The latency in nanoseconds from which an episode counts; each episode's own threshold where `None`.
+    pub threshold: Option<u64>,
+}
+
+/// The number of a session, in the order in which they came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionNumber(u32);
+
+/// A session as far as issues need it.
+#[derive(Debug)]
+pub(crate) struct SessionFacts {
+    pub(crate) version: Option<String>,
+    pub(crate) user: Option<String>,
+    pub(crate) date: Option<String>,
+    pub(crate) trace: String,
+    /// Actions of the user (episodes that input began), by program.
+    pub(crate) actions: BTreeMap<Option<String>, u64>,
+}
+
+/// An episode over its threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Occurrence {
+    pub(crate) latency: u64,
+    /// What of it is over the threshold.
+    pub(crate) over: u64,
+    pub(crate) session: SessionNumber,
+}
+
+/// The worst of an issue's episodes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Worst {
+    pub(crate) latency: u64,
+    pub(crate) trace: String,
+    pub(crate) start: u64,
+    pub(crate) client: u32,
+}
+
+/// Episodes of one kind. Times are nanoseconds.
+#[derive(Debug, Default)]
+pub(crate) struct Issue {
+    pub(crate) program: Option<String>,
+    pub(crate) landmark: String,
+    pub(crate) pattern: String,
+    pub(crate) blame: String,
+    pub(crate) occurrences: Vec<Occurrence>,
+    pub(crate) over: u64,
+    pub(crate) parts: [u64; 12],
+    pub(crate) round_trips: u64,
+    pub(crate) requests: u64,
+    pub(crate) unsure: u64,
+    pub(crate) worst: Worst,
+}
+
+/// All that was added.
+#[derive(Debug, Default)]
+pub struct Issues {
+    selection: Selection,
+    numbers: HashMap<String, SessionNumber>,
+    pub(crate) sessions: Vec<SessionFacts>,
+    /// Where the issue of a key is.
+    keys: HashMap<String, usize>,
+    pub(crate) issues: Vec<Issue>,
+    /// All episodes by program and landmark.
+    pub(crate) of_landmark: HashMap<(Option<String>, String), u64>,
+    /// All episodes by version and step of latency.
+    pub(crate) steps: BTreeMap<Option<String>, BTreeMap<u64, u64>>,
+    pub(crate) episodes: u64,
+}
+
+impl Issues {
+    /// Nothing added yet.
+    pub fn new(selection: Selection) -> Issues {
+        Issues {
+            selection,
+            ..Issues::default()
+        }
+    }
+
+    /// The number of a session that is known by its id.
+    pub fn known(&self, id: &str) -> Option<SessionNumber> {
+        self.numbers.get(id).copied()
+    }
+
+    /// A session's number, by its id. One that is new takes what is said of it here.
+    pub fn session(&mut self, id: &str, trace: &str, partition: &Partition) -> SessionNumber {
+        if let Some(known) = self.known(id) {
+            return known;
+        }
+        let number = SessionNumber(u32::try_from(self.sessions.len()).unwrap_or(u32::MAX));
+        self.numbers.insert(id.to_owned(), number);
+        self.sessions.push(SessionFacts {
+            version: partition.version.clone(),
+            user: partition.user.clone(),
+            date: partition.date.clone(),
+            trace: trace.to_owned(),
+            actions: BTreeMap::new(),
+        });
+        number
+    }
+
+    pub(crate) fn facts(&self, session: SessionNumber) -> Option<&SessionFacts> {
+        self.sessions.get(session.0 as usize)
+    }
+
+    /// The sessions in which a program took part, with the actions of the user in it.
+    pub(crate) fn of_program(&self, program: Option<&str>) -> Vec<(SessionNumber, u64)> {
+        let program = program.map(str::to_owned);
+        let numbered = (0..).map(SessionNumber).zip(&self.sessions);
+        numbered
+            .filter_map(|(number, facts)| Some((number, *facts.actions.get(&program)?)))
+            .collect()
+    }
+
+    /// Adds an episode.
+    pub fn add(&mut self, session: SessionNumber, row: &EpisodeRow) {
+        let threshold = self.selection.threshold.unwrap_or(row.threshold);
+        if row.latency < threshold {
+            return;
+        }
+        let program = row.program.as_deref();
+        let key = [
+            // That no program is known is not the same as one without a name.
+            if program.is_some() { "+" } else { "" },
+            program.unwrap_or_default(),
+            &row.landmark,
+            &row.pattern,
+            &row.blame,
+        ]
+        .join("\0");
+        let at = match self.keys.get(&key) {
+            Some(at) => *at,
+            None => self.new_issue(key, row),
+        };
+        let Some(issue) = self.issues.get_mut(at) else {
+            return;
+        };
+        let over = row.latency - threshold;
+        issue.over = issue.over.saturating_add(over);
+        issue.occurrences.push(Occurrence {
+            latency: row.latency,
+            over,
+            session,
+        });
+        for (sum, part) in issue.parts.iter_mut().zip(row.parts) {
+            *sum = sum.saturating_add(part);
+        }
+        issue.round_trips = issue.round_trips.saturating_add(row.round_trips);
+        issue.requests = issue.requests.saturating_add(row.requests);
+        issue.unsure += u64::from(row.unsure.is_some());
+        let trace = self.sessions.get(session.0 as usize);
+        let trace = trace.map_or("", |session| session.trace.as_str());
+        let worst = &issue.worst;
+        // Of equal ones the first by name and time, whatever came first.
+        let before = (trace, row.start) < (worst.trace.as_str(), worst.start);
+        let first = issue.occurrences.len() == 1;
+        if first || row.latency > worst.latency || (row.latency == worst.latency && before) {
+            issue.worst = Worst {
+                latency: row.latency,
+                trace: trace.to_owned(),
+                start: row.start,
+                client: row.client,
+            };
+        }
+    }
+
+    fn new_issue(&mut self, key: String, row: &EpisodeRow) -> usize {
+        let full = self.issues.len() >= ISSUES_LIMIT;
+        if full && let Some(others) = self.keys.get(OTHERS) {
+            return *others;
+        }
+        let text = |text: &str| {
+            if full {
+                OTHERS.to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
+        let at = self.issues.len();
+        self.issues.push(Issue {
+            program: row.program.clone().filter(|_| !full),
+            landmark: text(&row.landmark),
+            pattern: text(&row.pattern),
+            blame: text(&row.blame),
+            ..Issue::default()
+        });
+        self.keys
+            .insert(if full { OTHERS.to_owned() } else { key }, at);
+        at
+    }
+
+    /// Adds `count` episodes of a step of latency to the distributions.
+    pub fn add_latencies(
+        &mut self,
+        session: SessionNumber,
+        (program, landmark, trigger, step, count): (Option<&str>, &str, &str, u64, u64),
+    ) {
+        let Some(facts) = self.sessions.get_mut(session.0 as usize) else {
+            return;
+        };
+        let program = program.map(str::to_owned);
+        let actions = facts.actions.entry(program.clone()).or_default();
+        *actions += if trigger == "input" { count } else { 0 };
+        let steps = match self.steps.get_mut(&facts.version) {
+            Some(steps) => steps,
+            None => self.steps.entry(facts.version.clone()).or_default(),
+        };
+        *steps.entry(step).or_default() += count;
+        self.episodes += count;
+        let key = (program, landmark.to_owned());
+        if self.of_landmark.len() < ISSUES_LIMIT || self.of_landmark.contains_key(&key) {
+            *self.of_landmark.entry(key).or_default() += count;
+        }
+    }
+
+    /// The issues, the most time over the threshold first; equal ones by their names.
+    pub(crate) fn ranked(&self) -> Vec<&Issue> {
+        let mut list: Vec<&Issue> = self.issues.iter().collect();
+        list.sort_by(|a, b| {
+            let names = |of: &Issue| {
+                (
+                    of.program.clone(),
+                    of.landmark.clone(),
+                    of.pattern.clone(),
+                    of.blame.clone(),
+                )
+            };
+            b.over.cmp(&a.over).then_with(|| names(a).cmp(&names(b)))
+        });
+        list
+    }
+}
+
+/// The latency that half of them do not exceed: of an even number the lower of the two in the middle.
+pub(crate) fn median(mut latencies: Vec<u64>) -> u64 {
+    let middle = latencies.len().saturating_sub(1) / 2;
+    match latencies.is_empty() {
+        true => 0,
+        false => *latencies.select_nth_unstable(middle).1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Issues, Selection, median};
+    use crate::episode_row::EpisodeRow;
+    use crate::hive::Partition;
+
+    #[test]
+    fn the_median_is_one_of_them() {
+        assert_eq!(median(vec![]), 0);
+        assert_eq!(median(vec![4, 1, 3, 2]), 2);
+        assert_eq!(median(vec![9, 1, 5]), 5);
+    }
+
+    #[test]
+    fn what_is_over_the_threshold_is_added_up_by_kind() {
+        let mut issues = Issues::new(Selection::default());
+        let row = |latency: u64, blame: &str| EpisodeRow {
+            landmark: "Clicks".to_owned(),
+            blame: blame.to_owned(),
+            latency,
+            threshold: 100,
+            ..EpisodeRow::default()
+        };
+        let one = issues.session("a", "a.mcap", &Partition::default());
+        let two = issues.session("b", "b.mcap", &Partition::default());
+        assert_eq!(issues.session("a", "", &Partition::default()), one);
+        for (session, latency, blame) in [
+            (one, 99, "sleeping"),
+            (one, 100, "sleeping"),
+            (two, 150, "sleeping"),
+            (one, 150, "sleeping"),
+            (one, 180, "drawing"),
+        ] {
+            issues.add(session, &row(latency, blame));
+        }
+        let ranked = issues.ranked();
+        let figures = |at: usize| {
+            let of: &super::Issue = ranked[at];
+            (
+                of.blame.as_str(),
+                of.over,
+                of.occurrences.len(),
+                of.worst.trace.as_str(),
+            )
+        };
+        assert_eq!(figures(0), ("sleeping", 100, 3, "a.mcap"));
+        assert_eq!(figures(1), ("drawing", 80, 1, "a.mcap"));
+    }
+}

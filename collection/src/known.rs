@@ -1,0 +1,147 @@
+//! A file of known issues: accepted, or in a tracker already.
+
+use serde::Deserialize;
+use x11prof_analyzer::name_matches;
+
+use crate::issues::Issue;
+
+/// The version of the file.
+const FORMAT: u32 = 1;
+
+/// Why a file of known issues cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KnownError {
+    /// It is not TOML, or has keys that it should not have.
+    #[error("no file of known issues: line {line}: {message}")]
+    Toml {
+        /// Where, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// It is of another version.
+    #[error("known issues of format {0}; this x11prof reads format {FORMAT}")]
+    Format(u32),
+    /// An entry says too little or too much.
+    #[error("known issue {number}: {why}")]
+    Entry {
+        /// Which, from 1.
+        number: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    #[serde(default)]
+    issue: Vec<Entry>,
+}
+
+/// One known issue. A `*` in a text stands for any characters.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    program: Option<String>,
+    landmark: Option<String>,
+    pattern: Option<String>,
+    blame: Option<String>,
+    pub(crate) accepted: Option<String>,
+    pub(crate) bug: Option<String>,
+}
+
+/// The known issues.
+#[derive(Debug, Clone, Default)]
+pub struct Known(Vec<Entry>);
+
+impl Known {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// Where it is no such file, or an entry says which issue it is about by nothing, or what is known of it by
+    /// nothing.
+    pub fn parse(file: &str) -> Result<Known, KnownError> {
+        let parsed: Result<File, toml::de::Error> = toml::from_str(file);
+        let parsed = parsed.map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start).min(file.len());
+            let before = file.as_bytes().get(..at).unwrap_or_default();
+            KnownError::Toml {
+                line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+                message: error.message().to_owned(),
+            }
+        })?;
+        if parsed.format != FORMAT {
+            return Err(KnownError::Format(parsed.format));
+        }
+        for (at, entry) in parsed.issue.iter().enumerate() {
+            let wrong = |why| {
+                Err(KnownError::Entry {
+                    number: at + 1,
+                    why,
+                })
+            };
+            let about = [
+                &entry.program,
+                &entry.landmark,
+                &entry.pattern,
+                &entry.blame,
+            ];
+            if about.iter().all(|text| text.is_none()) {
+                return wrong("say which by program, landmark, pattern or blame");
+            }
+            if entry.accepted.is_none() && entry.bug.is_none() {
+                return wrong("say `accepted = \"why\"` or `bug = \"its number\"`");
+            }
+        }
+        Ok(Known(parsed.issue))
+    }
+
+    /// What is known of an issue: the first entry that fits.
+    pub(crate) fn of(&self, issue: &Issue) -> Option<&Entry> {
+        let fits = |wanted: &Option<String>, text: &str| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| name_matches(wanted, text))
+        };
+        self.0.iter().find(|entry| {
+            fits(&entry.program, issue.program.as_deref().unwrap_or_default())
+                && fits(&entry.landmark, &issue.landmark)
+                && fits(&entry.pattern, &issue.pattern)
+                && fits(&entry.blame, &issue.blame)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Known;
+    use crate::issues::Issue;
+
+    #[test]
+    fn what_is_known_and_what_is_wrong() {
+        let known = Known::parse(
+            "format = 1\n[[issue]]\nlandmark = \"Clicks in *\"\nblame = \"sleeping\"\nbug = \"#12\"\n",
+        )
+        .unwrap();
+        let issue = |landmark: &str| Issue {
+            landmark: landmark.to_owned(),
+            blame: "sleeping".to_owned(),
+            ..Issue::default()
+        };
+        let bug = known.of(&issue("Clicks in Notes")).unwrap().bug.clone();
+        assert_eq!(bug.as_deref(), Some("#12"));
+        assert!(known.of(&issue("Typing in Notes")).is_none());
+        let error = |text: &str| Known::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            error("format = 1\n[[issue]]\nbug = \"1\"\n"),
+            "known issue 1: say which by program, landmark, pattern or blame"
+        );
+        assert!(
+            error("format = 1\n[[issue]]\nbugs = 1\n")
+                .starts_with("no file of known issues: line 3: ")
+        );
+        assert!(error("format = 2").contains("format 2"));
+    }
+}

@@ -1,0 +1,32 @@
+//! Many sessions together (after LagHunter: Jovic, Adamoli & Hauswirth 2011; the thesis, chapters 5 and 6): the same
+//! problem of many users, sessions and versions is one *issue*, and issues are ranked by what users suffer.
+//!
+//! [`gather`] takes one trace through the pipeline and hands out a row for each episode; [`tables`] writes such rows
+//! as Parquet and reads them again (docs/TABLES.md); [`issues`] adds the rows of any number of sessions up in one pass; [`report`] is the
+//! result (docs/JSON.md). Pure: files are opened, and named where they are damaged, by whoever calls.
+
+mod changes;
+mod curve;
+mod episode_row;
+mod gather;
+mod hive;
+mod issues;
+mod known;
+mod report;
+mod session;
+mod tables;
+mod trace_tables;
+
+pub use curve::EDGES_MS;
+pub use episode_row::{EpisodeRow, PART_NAMES};
+pub use gather::Gather;
+pub use hive::Partition;
+pub use issues::{Issues, Selection};
+pub use known::{Known, KnownError};
+pub use report::{
+    ByVersion, ChangeReport, CurveReport, Example, IssueParts, IssueReport, IssuesReport,
+    KnownReport, LeftOut, PointReport, ProgramReport,
+};
+pub use session::{Latencies, Session};
+pub use tables::{Cell, Column, Kind, Rows, Schema, TableError, TableWriter, schema};
+pub use trace_tables::TraceTables;

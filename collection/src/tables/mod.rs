@@ -1,0 +1,33 @@
+//! The tables of sessions as Parquet files (docs/TABLES.md): what is in them, writing, reading.
+
+mod columns;
+mod read;
+mod rows;
+pub mod schema;
+mod write;
+
+pub use columns::{Cell, Column, Kind, Schema};
+pub use read::Rows;
+pub use write::TableWriter;
+
+/// Why a table cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The file is no Parquet file, or a damaged one, or the disk failed.
+    #[error("{0}")]
+    Parquet(#[from] parquet::errors::ParquetError),
+    /// The file cannot be opened or written.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// It is a table of something else.
+    #[error("no table of x11prof's {table}: it has no column `{column}`")]
+    Column {
+        /// The table.
+        table: &'static str,
+        /// What it lacks.
+        column: &'static str,
+    },
+    /// It is of a later version.
+    #[error("tables of version {0}; this x11prof reads version {version}", version = schema::VERSION)]
+    Version(String),
+}

@@ -1,0 +1,155 @@
+//! Reading a table, a few thousand rows at a time: those that x11prof wrote, and those that an engine put together
+//! from them.
+
+use parquet::basic::Type as Physical;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+
+use super::TableError;
+use super::columns::{Cell, Kind, Schema};
+use super::schema::{KEY, VERSION};
+
+/// Rows read at once.
+const BATCH: usize = 4096;
+
+/// The values of a column for a batch of rows.
+enum Values {
+    Integers(Vec<Option<i64>>),
+    Texts(Vec<Option<ByteArray>>),
+    /// The file has no such column.
+    Nothing,
+}
+
+/// The rows of one file.
+pub struct Rows<R: ChunkReader + 'static> {
+    file: SerializedFileReader<R>,
+    schema: &'static Schema,
+    /// Where each column is in the file.
+    at: Vec<Option<usize>>,
+}
+
+impl<R: ChunkReader + 'static> Rows<R> {
+    /// Opens the table in `file`.
+    ///
+    /// # Errors
+    /// Where it is no such table.
+    pub fn open(schema: &'static Schema, file: R) -> Result<Rows<R>, TableError> {
+        let file = SerializedFileReader::new(file)?;
+        let about = file.metadata().file_metadata();
+        let said = about.key_value_metadata().into_iter().flatten();
+        let version = said.filter(|pair| pair.key == KEY);
+        // What an engine has put together does not say it any more.
+        if let Some(other) = version
+            .filter_map(|pair| pair.value.as_deref())
+            .find(|of| *of != VERSION)
+        {
+            return Err(TableError::Version(other.to_owned()));
+        }
+        let columns = about.schema_descr().columns();
+        let mut at = Vec::new();
+        for column in schema.columns {
+            let found = columns.iter().position(|one| one.name() == column.name);
+            if found.is_none() && !column.optional {
+                return Err(TableError::Column {
+                    table: schema.name,
+                    column: column.name,
+                });
+            }
+            at.push(found);
+        }
+        Ok(Rows { file, schema, at })
+    }
+
+    /// Hands out every row: a cell for each column of the schema, in its order.
+    ///
+    /// # Errors
+    /// Where the file is damaged. What came before has been handed out.
+    pub fn each(&self, mut on: impl FnMut(&[Cell<'_>])) -> Result<(), TableError> {
+        for number in 0..self.file.num_row_groups() {
+            let group = self.file.get_row_group(number)?;
+            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            let mut readers = Vec::new();
+            for at in &self.at {
+                readers.push(at.map(|at| group.get_column_reader(at)).transpose()?);
+            }
+            let mut left = rows;
+            while left > 0 {
+                let wanted = left.min(BATCH);
+                let mut values = Vec::new();
+                for (reader, column) in readers.iter_mut().zip(self.schema.columns) {
+                    values.push(match reader {
+                        Some(reader) => batch(reader, column.kind, wanted)?,
+                        None => Values::Nothing,
+                    });
+                }
+                for row in 0..wanted {
+                    let cells: Vec<Cell<'_>> = values.iter().map(|of| cell(of, row)).collect();
+                    on(&cells);
+                }
+                left -= wanted;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn cell(values: &Values, row: usize) -> Cell<'_> {
+    match values {
+        Values::Integers(values) => values.get(row).copied().flatten().map(Cell::Integer),
+        Values::Texts(values) => {
+            let value = values.get(row).and_then(Option::as_ref);
+            value.and_then(|text| text.as_utf8().ok()).map(Cell::Text)
+        }
+        Values::Nothing => None,
+    }
+    .unwrap_or(Cell::Null)
+}
+
+fn batch(reader: &mut ColumnReader, kind: Kind, rows: usize) -> Result<Values, TableError> {
+    Ok(match (reader, kind) {
+        (ColumnReader::Int64ColumnReader(reader), Kind::Integer) => {
+            Values::Integers(read(reader, rows)?)
+        }
+        // An engine may have found that smaller numbers do.
+        (ColumnReader::Int32ColumnReader(reader), Kind::Integer) => {
+            let values = read(reader, rows)?.into_iter();
+            Values::Integers(values.map(|value| value.map(i64::from)).collect())
+        }
+        (ColumnReader::ByteArrayColumnReader(reader), Kind::Text) => {
+            Values::Texts(read(reader, rows)?)
+        }
+        (_, kind) => {
+            let wanted = match kind {
+                Kind::Integer => Physical::INT64,
+                Kind::Text => Physical::BYTE_ARRAY,
+            };
+            let said = format!("a column is of another type than {wanted}");
+            return Err(parquet::errors::ParquetError::General(said).into());
+        }
+    })
+}
+
+fn read<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>, TableError> {
+    let (mut there, mut values) = (Vec::new(), Vec::new());
+    let mut done = 0;
+    while done < rows {
+        let (records, ..) =
+            reader.read_records(rows - done, Some(&mut there), None, &mut values)?;
+        if records == 0 {
+            let said = "it ends before its rows do".to_owned();
+            return Err(parquet::errors::ParquetError::General(said).into());
+        }
+        done += records;
+    }
+    // A column that has a value in every row has no levels.
+    if there.is_empty() {
+        return Ok(values.into_iter().map(Some).collect());
+    }
+    let mut values = values.into_iter();
+    let value = |there: i16| if there > 0 { values.next() } else { None };
+    Ok(there.into_iter().map(value).collect())
+}

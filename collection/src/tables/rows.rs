@@ -1,0 +1,92 @@
+//! Rows of the tables that issues are made of, from cells and to cells.
+
+use super::columns::Cell;
+use crate::episode_row::EpisodeRow;
+use crate::session::Session;
+
+fn number(cell: Option<&Cell<'_>>) -> u64 {
+    match cell {
+        Some(Cell::Integer(value)) => u64::try_from(*value).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn text(cell: Option<&Cell<'_>>) -> Option<String> {
+    match cell {
+        Some(Cell::Text(text)) => Some((*text).to_owned()),
+        _ => None,
+    }
+}
+
+impl EpisodeRow {
+    /// As a row of the table `episodes`.
+    pub fn cells<'a>(&'a self, session: &'a Session) -> Vec<Cell<'a>> {
+        let mut cells = vec![
+            Cell::Text(&session.id),
+            Cell::Text(&session.trace),
+            Cell::text(self.program.as_deref()),
+            Cell::number(u64::from(self.client)),
+            Cell::Text(&self.landmark),
+            Cell::Text(&self.trigger),
+            Cell::Text(&self.pattern),
+            Cell::Text(&self.blame),
+            Cell::number(self.start),
+            Cell::number(self.latency),
+            Cell::number(self.threshold),
+        ];
+        cells.extend(self.parts.map(Cell::number));
+        cells.extend([
+            Cell::number(self.round_trips),
+            Cell::number(self.requests),
+            Cell::number(self.bytes),
+            Cell::text(self.unsure.as_deref()),
+        ]);
+        cells
+    }
+
+    /// The latency and the threshold of a row of the table `episodes`.
+    pub fn latency_of(cells: &[Cell<'_>]) -> (u64, u64) {
+        (number(cells.get(9)), number(cells.get(10)))
+    }
+
+    /// A row of the table `episodes`: its session, the trace, the rest.
+    pub fn from_cells<'a>(cells: &'a [Cell<'a>]) -> (&'a str, &'a str, EpisodeRow) {
+        let of = |at: usize| cells.get(at);
+        let name = |at: usize| match of(at) {
+            Some(Cell::Text(text)) => *text,
+            _ => "",
+        };
+        let owned = |at: usize| name(at).to_owned();
+        let row = EpisodeRow {
+            program: text(of(2)),
+            client: u32::try_from(number(of(3))).unwrap_or(0),
+            landmark: owned(4),
+            trigger: owned(5),
+            pattern: owned(6),
+            blame: owned(7),
+            start: number(of(8)),
+            latency: number(of(9)),
+            threshold: number(of(10)),
+            parts: std::array::from_fn(|part| number(of(11 + part))),
+            round_trips: number(of(23)),
+            requests: number(of(24)),
+            bytes: number(of(25)),
+            unsure: text(of(26)),
+        };
+        (name(0), name(1), row)
+    }
+}
+
+impl Session {
+    /// As the row of the table `sessions`.
+    pub fn cells(&self) -> Vec<Cell<'_>> {
+        vec![
+            Cell::Text(&self.id),
+            Cell::Text(&self.trace),
+            Cell::number(self.started),
+            Cell::number(self.duration),
+            Cell::number(self.episodes),
+            Cell::number(u64::from(self.complete)),
+        ]
+    }
+}

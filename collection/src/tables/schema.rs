@@ -1,0 +1,140 @@
+//! Every table with its columns. A change of meaning is a new version; a further column or table is not.
+
+use super::columns::{Column, Schema, integer, optional, text};
+
+/// The version of the tables, which each file says in its metadata under [`KEY`].
+pub const VERSION: &str = "1";
+/// The name of the version in a file's metadata.
+pub const KEY: &str = "x11prof.tables";
+
+/// The session that a row is of.
+const SESSION: Column = text("session");
+
+/// One row a recording.
+pub const SESSIONS: Schema = Schema {
+    name: "sessions",
+    columns: &[
+        SESSION,
+        text("trace"),
+        integer("started_ns"),
+        integer("duration_ns"),
+        integer("episodes"),
+        integer("complete"),
+    ],
+};
+
+/// One row an episode; of a recording of episodes only, those over their threshold.
+pub const EPISODES: Schema = Schema {
+    name: "episodes",
+    columns: &[
+        SESSION,
+        text("trace"),
+        optional(text("program")),
+        integer("client"),
+        text("landmark"),
+        text("trigger"),
+        text("pattern"),
+        text("blame"),
+        integer("start_ns"),
+        integer("latency_ns"),
+        integer("threshold_ns"),
+        integer("waiting_ns"),
+        integer("client_ns"),
+        integer("processor_ns"),
+        integer("sleeping_ns"),
+        integer("lock_ns"),
+        integer("file_ns"),
+        integer("poll_ns"),
+        integer("elsewhere_ns"),
+        integer("reply_ns"),
+        integer("grabbed_ns"),
+        integer("drawing_ns"),
+        integer("network_ns"),
+        integer("round_trips"),
+        integer("requests"),
+        integer("bytes"),
+        optional(text("unsure")),
+    ],
+};
+
+/// How many episodes there were of each kind in each step of latency: all of them.
+pub const LATENCIES: Schema = Schema {
+    name: "latencies",
+    columns: &[
+        SESSION,
+        optional(text("program")),
+        text("landmark"),
+        text("trigger"),
+        integer("at_least_ns"),
+        integer("episodes"),
+    ],
+};
+
+/// Requests by client, window and kind, with events and parts of transport that the server's time went to.
+pub const REQUESTS: Schema = Schema {
+    name: "requests",
+    columns: &[
+        SESSION,
+        text("client"),
+        text("window"),
+        text("request"),
+        integer("count"),
+        integer("sent_bytes"),
+        integer("returned_bytes"),
+        optional(integer("server_ns")),
+        optional(text("basis")),
+    ],
+};
+
+/// Replies that were waited for, by place and request.
+pub const ROUND_TRIPS: Schema = Schema {
+    name: "round_trips",
+    columns: &[
+        SESSION,
+        text("place"),
+        text("request"),
+        integer("count"),
+        integer("waited_ns"),
+    ],
+};
+
+/// What clients held in the server, by kind.
+pub const RESOURCES: Schema = Schema {
+    name: "resources",
+    columns: &[
+        SESSION,
+        integer("client"),
+        text("name"),
+        text("kind"),
+        integer("created"),
+        integer("freed"),
+        integer("held"),
+        integer("held_bytes"),
+        integer("most"),
+        integer("most_bytes"),
+    ],
+};
+
+/// When the recorded server ran.
+pub const SERVER_RUNS: Schema = Schema {
+    name: "server_runs",
+    columns: &[SESSION, integer("start_ns"), integer("length_ns")],
+};
+
+/// The user's marks.
+pub const MARKS: Schema = Schema {
+    name: "marks",
+    columns: &[SESSION, integer("at_ns"), text("text")],
+};
+
+/// All tables.
+pub const ALL: [&Schema; 8] = [
+    &SESSIONS,
+    &EPISODES,
+    &LATENCIES,
+    &REQUESTS,
+    &ROUND_TRIPS,
+    &RESOURCES,
+    &SERVER_RUNS,
+    &MARKS,
+];

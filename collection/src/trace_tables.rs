@@ -1,0 +1,172 @@
+//! The tables of one trace beside its episodes: requests, round trips, resources, runs of the server, marks.
+
+use x11prof_analyzer::{
+    Basis, Facts, Observation, Profile, ResourceReport, Resources, RoundTripOptions, RoundTrips,
+    ServerRuns, Stack,
+};
+use x11prof_trace::{Control, Timestamp};
+
+use crate::tables::{Cell, Schema, TableError, schema};
+
+/// Where rows go.
+type Sink<'a> = dyn FnMut(&'static Schema, &[Cell<'_>]) -> Result<(), TableError> + 'a;
+
+/// Takes one trace for its tables. Server time is `profile`'s.
+pub struct TraceTables {
+    profile: Profile,
+    priced: bool,
+    facts: Facts,
+    resources: Resources,
+    round_trips: RoundTrips,
+    runs: ServerRuns,
+    first: Option<Timestamp>,
+}
+
+impl TraceTables {
+    /// Nothing observed yet; `profile` has to be a stacked one. Where its prices are not those of the recorded server,
+    /// it is not `priced`: requests are counted, and have no server time.
+    pub fn new(profile: Profile, priced: bool) -> TraceTables {
+        TraceTables {
+            profile,
+            priced,
+            facts: Facts::default(),
+            resources: Resources::default(),
+            round_trips: RoundTrips::new(&RoundTripOptions {
+                rtt_ms: 0.0,
+                client: None,
+                start_up: false,
+            }),
+            runs: ServerRuns::default(),
+            first: None,
+        }
+    }
+
+    /// Takes the next observation; rows that are known by now go to `to`.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn observe(
+        &mut self,
+        session: &str,
+        observation: &Observation<'_>,
+        to: &mut Sink<'_>,
+    ) -> Result<(), TableError> {
+        self.facts.observe(observation);
+        self.profile.observe(observation);
+        self.resources.observe(observation);
+        self.round_trips.observe(observation);
+        self.first = self.first.or(self.facts.first());
+        let first = self.first.unwrap_or_default();
+        let mut written = Ok(());
+        self.runs.observe(observation, |from, until| {
+            if written.is_ok() {
+                written = run(session, first, from, until, to);
+            }
+        });
+        written?;
+        if let Observation::Control(time, Control::Mark { text }) = observation {
+            let at = time.as_nanos().saturating_sub(first.as_nanos());
+            to(
+                &schema::MARKS,
+                &[Cell::Text(session), Cell::number(at), Cell::Text(text)],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The trace is over: the rest of the rows.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn finish(mut self, session: &str, to: &mut Sink<'_>) -> Result<(), TableError> {
+        let first = self.first.unwrap_or_default();
+        let mut written = Ok(());
+        self.runs.end(|from, until| {
+            if written.is_ok() {
+                written = run(session, first, from, until, to);
+            }
+        });
+        written?;
+        self.profile.end();
+        let basis = match self.profile.basis() {
+            _ if !self.priced => None,
+            Basis::Measured => Some("measured"),
+            _ => Some("modelled"),
+        };
+        for stack in self.profile.stacks(&self.facts) {
+            to(&schema::REQUESTS, &request(session, &stack, basis))?;
+        }
+        let report = self.round_trips.finish("");
+        for place in &report.places {
+            for one in &place.requests {
+                to(
+                    &schema::ROUND_TRIPS,
+                    &[
+                        Cell::Text(session),
+                        Cell::Text(&place.place),
+                        Cell::Text(&one.request),
+                        Cell::number(one.count),
+                        Cell::number((one.waited_ms * 1e6).round() as u64),
+                    ],
+                )?;
+            }
+        }
+        for client in &ResourceReport::new(&self.resources, &self.facts).clients {
+            for kind in &client.kinds {
+                let numbers = [
+                    kind.created,
+                    kind.freed,
+                    kind.held,
+                    kind.held_bytes,
+                    kind.most,
+                    kind.most_bytes,
+                ];
+                let mut cells = vec![
+                    Cell::Text(session),
+                    Cell::number(u64::from(client.client)),
+                    Cell::Text(&client.name),
+                    Cell::Text(&kind.kind),
+                ];
+                cells.extend(numbers.map(Cell::number));
+                to(&schema::RESOURCES, &cells)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn request<'a>(session: &'a str, stack: &'a Stack, basis: Option<&'a str>) -> [Cell<'a>; 9] {
+    [
+        Cell::Text(session),
+        Cell::Text(&stack.client),
+        Cell::Text(&stack.window),
+        Cell::Text(&stack.request),
+        Cell::number(stack.count),
+        Cell::number(stack.sent),
+        Cell::number(stack.returned),
+        match basis {
+            Some(_) => Cell::number((stack.server.0 * 1000.0).round() as u64),
+            None => Cell::Null,
+        },
+        Cell::text(basis),
+    ]
+}
+
+fn run(
+    session: &str,
+    first: Timestamp,
+    from: Timestamp,
+    until: Timestamp,
+    to: &mut Sink<'_>,
+) -> Result<(), TableError> {
+    let start = from.as_nanos().saturating_sub(first.as_nanos());
+    let length = until.as_nanos().saturating_sub(from.as_nanos());
+    to(
+        &schema::SERVER_RUNS,
+        &[
+            Cell::Text(session),
+            Cell::number(start),
+            Cell::number(length),
+        ],
+    )
+}

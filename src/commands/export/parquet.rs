@@ -1,0 +1,116 @@
+//! Export of one or many sessions as tables.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use x11prof_analyzer::{Blocking, Observation, Profile, Thresholds};
+use x11prof_collection::{Gather, TableError, TraceTables, schema};
+use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
+
+use crate::args::Export;
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::pass::Pass;
+use crate::sessions::{Tables, find, write_session};
+
+/// Writes the tables of every recording. A damaged one is named and left out, the rest goes on.
+pub(super) fn export(arguments: &Export) -> Outcome {
+    let mut found = find(std::slice::from_ref(&arguments.trace))?;
+    // What is no recording by its name is one by what the user says.
+    if arguments.trace.is_file() && found.traces.is_empty() {
+        found.traces.push(arguments.trace.clone());
+        found.left_out.clear();
+    }
+    let mut written = 0;
+    let mut last = None;
+    for trace in &found.traces {
+        match session(trace, &arguments.output) {
+            Ok(()) => written += 1,
+            Err(error) => {
+                say!("left out: {}", error.message());
+                last = Some(error);
+            }
+        }
+    }
+    for left in &found.left_out {
+        say!("left out: {}: {}", left.file, left.why);
+    }
+    if let (0, Some(error)) = (written, last) {
+        return Err(error);
+    }
+    if written == 0 {
+        return Err(CommandError::file(
+            &arguments.trace,
+            "no recording is in it",
+        ));
+    }
+    let sessions = if written == 1 { "session" } else { "sessions" };
+    say!("{written} {sessions} in {}", arguments.output.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
+    let mut pass = Pass::open(path, None)?;
+    let prices = input::recorded_prices(path, false)?;
+    let priced = prices.is_some();
+    let parameters = match prices {
+        Some(prices) => prices.parameters,
+        None => any_parameters(path)?,
+    };
+    let rules = Substitutions::default();
+    let profile = Profile::new(&parameters, &rules, Blocking::default()).stacked();
+    pass.follow_changes(profile.knows_updates());
+    let mut gather = Gather::new(&path.to_string_lossy(), &Thresholds::default());
+    let mut more = TraceTables::new(profile, priced);
+    let mut tables = Tables::new(folder)?;
+    let mut written: Result<(), TableError> = Ok(());
+    pass.run_until(|observation| {
+        written = observe(observation, &mut gather, &mut more, &mut tables);
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    let end = |written: Result<(), TableError>| {
+        written?;
+        let mut written = Ok(());
+        let (session, latencies) = gather.finish(|session, row| {
+            if written.is_ok() {
+                written = tables.row(&schema::EPISODES, &row.cells(session));
+            }
+        });
+        written?;
+        more.finish(&session.id, &mut |table, cells| tables.row(table, cells))?;
+        write_session(&mut tables, &session, &latencies)?;
+        Ok((session, tables))
+    };
+    let (session, tables) =
+        end(written).map_err(|error: TableError| CommandError::file(folder, error))?;
+    tables.finish(&session)
+}
+
+fn observe(
+    observation: &Observation<'_>,
+    gather: &mut Gather,
+    more: &mut TraceTables,
+    tables: &mut Tables,
+) -> Result<(), TableError> {
+    let mut written = Ok(());
+    gather.observe(observation, |session, row| {
+        if written.is_ok() {
+            written = tables.row(&schema::EPISODES, &row.cells(session));
+        }
+    });
+    written?;
+    let session = gather.session();
+    more.observe(&session.id, observation, &mut |table, cells| {
+        tables.row(table, cells)
+    })
+}
+
+/// Parameters to count requests with where nobody knows those of the recorded server.
+fn any_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
+    let any = built_in().first().and_then(|any| any.parameters().ok());
+    any.ok_or_else(|| CommandError::file(path, "no parameters come with this x11prof"))
+}

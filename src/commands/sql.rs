@@ -1,0 +1,86 @@
+//! `x11prof sql`: a query over the tables of many sessions, handed over to a DuckDB that is installed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use x11prof_collection::schema;
+
+use crate::args::{Sql, SqlFormat};
+use crate::error::{CommandError, Outcome};
+
+/// What Python's package runs: the views and the query are its arguments.
+const PYTHON: &str = include_str!("../../sql/query.py");
+
+/// Runs the query.
+pub(crate) fn run(arguments: &Sql) -> Outcome {
+    let query = match arguments.query.strip_prefix('@') {
+        Some(file) => {
+            fs::read_to_string(file).map_err(|error| CommandError::file(Path::new(file), error))?
+        }
+        None => arguments.query.clone(),
+    };
+    let views = views(&arguments.folder)?;
+    let (option, name) = match arguments.format {
+        SqlFormat::Text => ("-box", "text"),
+        SqlFormat::Json => ("-json", "json"),
+        SqlFormat::Csv => ("-csv", "csv"),
+    };
+    let mut command = Command::new("duckdb");
+    command.args([option, "-c", &views, "-c", &query]);
+    if let Some(done) = ran(command)? {
+        return Ok(done);
+    }
+    // As `python3` finds it; a virtual environment counts where it is active.
+    let has = Command::new("python3")
+        .args(["-c", "import duckdb"])
+        .stderr(std::process::Stdio::null())
+        .status();
+    if has.is_ok_and(|status| status.success()) {
+        let mut command = Command::new("python3");
+        command.args(["-c", PYTHON, name, &views, &query]);
+        if let Some(done) = ran(command)? {
+            return Ok(done);
+        }
+    }
+    Err(CommandError::failed(
+        "no DuckDB is installed; get its command from https://duckdb.org/install, or Python's package: pip install duckdb",
+    ))
+}
+
+/// Its exit status; `None` where there is no such program.
+fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
+    match command.status() {
+        Ok(status) => Ok(Some(match status.code() {
+            Some(0) => ExitCode::SUCCESS,
+            _ => ExitCode::FAILURE,
+        })),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CommandError::failed(format_args!("DuckDB: {error}"))),
+    }
+}
+
+/// A view for each table that the folder has.
+fn views(folder: &Path) -> Result<String, CommandError> {
+    let mut views = String::new();
+    for table in schema::ALL {
+        let files = folder.join(table.name);
+        if !files.is_dir() {
+            continue;
+        }
+        let files = files.to_string_lossy().replace('\'', "''");
+        // Versions stay text: 1.10 is not 1.1.
+        views.push_str(&format!(
+            "CREATE VIEW {} AS SELECT * FROM read_parquet('{files}/**/*.parquet', hive_partitioning = true, \
+             hive_types_autocast = false, union_by_name = true);\n",
+            table.name
+        ));
+    }
+    match views.is_empty() {
+        true => Err(CommandError::file(
+            folder,
+            "no tables are in it; write some with: x11prof export --to parquet TRACE -o FOLDER",
+        )),
+        false => Ok(views),
+    }
+}

@@ -1,0 +1,9 @@
+//! Many sessions: which files they are in, and what issues are made of from them.
+
+mod files;
+mod read;
+mod tables;
+
+pub(crate) use files::find;
+pub(crate) use read::read;
+pub(crate) use tables::{Tables, write_session};

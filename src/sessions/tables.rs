@@ -1,0 +1,85 @@
+//! Writing the tables of a session: a file for each table, in the folders of its version, user and day.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use x11prof_collection::{Cell, Latencies, Schema, Session, TableError, TableWriter, schema};
+
+use crate::error::CommandError;
+use crate::output::{Access, Beside};
+
+/// The tables of one session on their way to a folder. What a session is called by and which folders it belongs to
+/// is known at its end; until then its files have no names.
+pub(crate) struct Tables {
+    folder: PathBuf,
+    open: BTreeMap<&'static str, TableWriter<Beside>>,
+}
+
+impl Tables {
+    /// Nothing yet, for a folder, which is made.
+    pub(crate) fn new(folder: &Path) -> Result<Tables, CommandError> {
+        fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))?;
+        Ok(Tables {
+            folder: folder.to_owned(),
+            open: BTreeMap::new(),
+        })
+    }
+
+    /// Adds a row to a table.
+    pub(crate) fn row(
+        &mut self,
+        table: &'static Schema,
+        cells: &[Cell<'_>],
+    ) -> Result<(), TableError> {
+        if !self.open.contains_key(table.name) {
+            let path = self.folder.join(format!("{}.parquet", table.name));
+            let file = Beside::begin(&path, Access::Private).map_err(TableError::Io)?;
+            self.open.insert(table.name, TableWriter::new(table, file)?);
+        }
+        match self.open.get_mut(table.name) {
+            Some(writer) => writer.row(cells.iter().copied()),
+            None => Ok(()),
+        }
+    }
+
+    /// The session is over: its files get their names, that of the session itself the last.
+    pub(crate) fn finish(mut self, session: &Session) -> Result<(), CommandError> {
+        let folders = session.partition.folders();
+        let name = format!("{}.parquet", session.id);
+        let sessions = self.open.remove(schema::SESSIONS.name);
+        let rest = self.open.into_iter();
+        for (table, writer) in rest.chain(sessions.map(|of| (schema::SESSIONS.name, of))) {
+            let place = self.folder.join(table).join(&folders);
+            let path = place.join(&name);
+            fs::create_dir_all(&place).map_err(|error| CommandError::file(&place, error))?;
+            let file = writer
+                .finish()
+                .map_err(|error| CommandError::file(&path, error))?;
+            file.finish_as(&path)
+                .map_err(|error| CommandError::file(&path, error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds what is known at a session's end: its own row, and how long its episodes took.
+pub(crate) fn write_session(
+    tables: &mut Tables,
+    session: &Session,
+    latencies: &Latencies,
+) -> Result<(), TableError> {
+    tables.row(&schema::SESSIONS, &session.cells())?;
+    for (program, landmark, trigger, step, count) in latencies.rows() {
+        let cells = [
+            Cell::Text(&session.id),
+            Cell::text(program),
+            Cell::Text(landmark),
+            Cell::Text(trigger),
+            Cell::number(step),
+            Cell::number(count),
+        ];
+        tables.row(&schema::LATENCIES, &cells)?;
+    }
+    Ok(())
+}

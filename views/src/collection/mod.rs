@@ -1,0 +1,5 @@
+//! Issues of many sessions: text, pages.
+
+mod text;
+
+pub use text::text;

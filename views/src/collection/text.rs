@@ -1,0 +1,174 @@
+//! The ranked list of issues for people: what to know first, then two lines for each.
+
+use x11prof_collection::{ChangeReport, IssueReport, IssuesReport};
+
+use crate::page::{Page, Style};
+use crate::plain::plain;
+use crate::table::Table;
+use crate::units::{counted, duration};
+
+/// Issues that are shown unless all are wanted.
+const ROWS: usize = 15;
+/// The width of the blame.
+const BLAME: usize = 30;
+
+/// The list.
+pub fn text(report: &IssuesReport, page: &Page) -> String {
+    let mut text = String::new();
+    for (number, line) in verdict(report).iter().enumerate() {
+        let line = page.wrap(&plain(line), 2);
+        match number {
+            0 => text.push_str(&page.paint(Style::Bold, line.trim_end())),
+            _ => text.push_str(line.trim_end()),
+        }
+        text.push('\n');
+    }
+    let accepted = |of: &&IssueReport| {
+        of.known
+            .as_ref()
+            .is_some_and(|known| known.accepted.is_some())
+    };
+    let open: Vec<&IssueReport> = report
+        .issues
+        .iter()
+        .filter(|of| page.all || !accepted(of))
+        .collect();
+    let hidden = report.issues.len() - open.len();
+    let shown = if page.all {
+        open.len()
+    } else {
+        ROWS.min(open.len())
+    };
+    if shown > 0 {
+        text.push('\n');
+        text.push_str(&table(&open[..shown], page));
+    }
+    if shown < open.len() {
+        text.push_str(&format!("… {} more with --all\n", open.len() - shown));
+    }
+    if hidden > 0 {
+        text.push_str(&format!(
+            "{} accepted, not shown; --all shows them\n",
+            counted(hidden as u64, "issue")
+        ));
+    }
+    for line in doubts(report) {
+        let line = page.wrap(&plain(&line), 2);
+        text.push_str(&page.paint(Style::Doubt, line.trim_end()));
+        text.push('\n');
+    }
+    text
+}
+
+/// What is to be known first.
+pub(super) fn verdict(report: &IssuesReport) -> Vec<String> {
+    let users = match report.users {
+        0 => String::new(),
+        users => format!(" of {}", counted(users as u64, "user")),
+    };
+    let occurrences: usize = report.issues.iter().map(|of| of.occurrences).sum();
+    let mut lines = vec![format!(
+        "{}{users}, {}: {} over the threshold, {}.",
+        counted(report.sessions as u64, "session"),
+        counted(report.episodes, "episode"),
+        occurrences,
+        counted(report.issues.len() as u64, "issue"),
+    )];
+    if let Some(first) = report.issues.first() {
+        lines.push(format!(
+            "The worst: {}, {}: {} over the threshold in {}.",
+            first.landmark,
+            first.blame,
+            duration(first.total_over_threshold_ms),
+            counted(first.sessions as u64, "session"),
+        ));
+    }
+    if let Some([old, new]) = &report.compared {
+        let count = |word: &str| {
+            let issues = report.issues.iter().filter_map(|of| of.change?.change);
+            issues.filter(|change| *change == word).count()
+        };
+        lines.push(format!(
+            "Version {new} against {old}: {} new, {} worse, {} fixed, {} better.",
+            count("new"),
+            count("worse"),
+            count("fixed"),
+            count("better"),
+        ));
+    }
+    lines
+}
+
+fn table(issues: &[&IssueReport], page: &Page) -> String {
+    let known = issues.iter().any(|of| of.known.is_some());
+    let changes = issues.iter().any(|of| of.change.is_some());
+    let mut table = Table::new([
+        "No.", "Over", "Times", "Sessions", "Users", "Median", "Worst",
+    ]);
+    table.headings(changes.then(|| "Change".to_owned()));
+    table.headings(known.then(|| "Known".to_owned()));
+    for of in issues {
+        let mut cells = vec![
+            of.rank.to_string(),
+            duration(of.total_over_threshold_ms),
+            of.occurrences.to_string(),
+            of.sessions.to_string(),
+            of.users.to_string(),
+            duration(of.median_ms),
+            duration(of.worst_ms),
+        ];
+        if changes {
+            cells.push(change(of.change.as_ref()).to_owned());
+        }
+        if known {
+            let known = of.known.as_ref();
+            let bug = known.and_then(|known| known.bug.clone());
+            cells.push(bug.unwrap_or_else(|| known.map_or("", |_| "accepted").to_owned()));
+        }
+        table.row(cells);
+    }
+    let table = table.on(page);
+    let mut lines = table.lines();
+    let mut text = String::new();
+    text.extend(lines.next().map(|line| format!("{line}\n")));
+    for (line, of) in lines.zip(issues) {
+        let program = of.program.as_deref().unwrap_or("unknown program");
+        let about = format!(
+            "{}; {program}; {}",
+            crate::page::cut(&of.blame, BLAME),
+            of.pattern
+        );
+        let about = crate::page::cut(&plain(&about), page.columns() - 4);
+        text.push_str(&format!("{line}\n    {about}\n"));
+    }
+    text
+}
+
+/// What changed, in a word.
+pub(super) fn change(of: Option<&ChangeReport>) -> &'static str {
+    of.and_then(|of| of.change).unwrap_or("")
+}
+
+fn doubts(report: &IssuesReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    let unsure: u64 = report.issues.iter().map(|of| of.unsure).sum();
+    if unsure > 0 {
+        lines.push(format!(
+            "{} may have ended elsewhere; `x11prof episodes` says why.",
+            counted(unsure, "episode")
+        ));
+    }
+    let none = |of: &IssueReport| of.change.is_some_and(|change| change.chance.is_none());
+    if report.issues.iter().any(none) {
+        lines.push(
+            "Too few sessions of some programs to tell what changed from chance: four of each version do.".to_owned(),
+        );
+    }
+    if !report.left_out.is_empty() {
+        lines.push(format!(
+            "{} left out.",
+            counted(report.left_out.len() as u64, "file")
+        ));
+    }
+    lines
+}
