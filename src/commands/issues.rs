@@ -27,16 +27,22 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         threshold: arguments.threshold.map(|ms| (ms * 1e6).round() as u64),
     };
     let (issues, left_out) = read(found, selection);
-    for left in left_out.iter().take(NAMED) {
+    let report = IssuesReport::new(&issues, &known, arguments.compare.clone(), left_out);
+    if let (0, [left]) = (report.sessions, report.left_out.as_slice()) {
+        return Err(CommandError::failed(format_args!(
+            "{}: {}",
+            left.file, left.why
+        )));
+    }
+    for left in report.left_out.iter().take(NAMED) {
         say!("left out: {}: {}", left.file, left.why);
     }
-    if left_out.len() > NAMED {
+    if report.left_out.len() > NAMED {
         say!(
             "left out: {} more files (--format json names them)",
-            left_out.len() - NAMED
+            report.left_out.len() - NAMED
         );
     }
-    let report = IssuesReport::new(&issues, &known, arguments.compare.clone(), left_out);
     if report.sessions == 0 {
         return Err(CommandError::failed(
             "no session was found; record some with: x11prof record -o FOLDER/1.mcap -- COMMAND",

@@ -1,0 +1,100 @@
+//! `issues`: the same problem of many sessions is one issue, the worst first, from recordings and from tables.
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on says why and fails; with --nocapture it shows its figures"
+)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+mod sessions;
+mod sixty;
+
+use std::path::{Path, PathBuf};
+
+use harness::Place;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// Recordings give the same list as their tables do; a damaged and a foreign file among them are named and left out.
+#[test]
+fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
+    let place = Place::new();
+    let folder = place.path("all/version=1.2/user=ann");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["xterm.mcap", "xclock.mcap", "gtk3-widget-factory.mcap"] {
+        std::fs::copy(data(name), folder.join(name)).expect("a copy");
+    }
+    std::fs::copy(data("xterm.mcap"), place.path("all/again.mcap")).expect("a copy");
+    let whole = std::fs::read(data("xterm.mcap")).expect("a recording");
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 50].fill(0x55);
+    place.write("all/damaged.mcap", &damaged);
+    place.write("all/notes.txt", b"not a recording");
+    place.write("all/foreign.mcap", b"\x89PNG not a recording either");
+    place.write("all/episodes.parquet", b"PAR1 no table");
+
+    let list =
+        |folder: &str| place.json(["issues", folder, "--threshold", "5", "--format", "json"]);
+    let from_traces = list("all");
+    let left_out: Vec<&str> = from_traces["left_out"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|left| left["file"].as_str().expect("a name"))
+        .collect();
+    // The first of two copies by name counts.
+    let ones = [
+        "damaged",
+        "foreign",
+        "notes.txt",
+        "episodes.parquet",
+        "xterm",
+    ];
+    assert_eq!(left_out.len(), ones.len(), "{left_out:?}");
+    for one in ones {
+        assert!(
+            left_out.iter().any(|file| file.contains(one)),
+            "{one}: {left_out:?}"
+        );
+    }
+    assert_eq!(from_traces["sessions"], 3);
+
+    std::fs::remove_file(place.path("all/again.mcap")).expect("it is there");
+    let said = place.run(["export", "all", "--to", "parquet", "-o", "tables"]);
+    assert!(
+        said.stderr().contains("3 sessions in tables"),
+        "{}",
+        said.stderr()
+    );
+    let mut from_traces = list("all");
+    let mut from_tables = list("tables");
+    for report in [&mut from_traces, &mut from_tables] {
+        report["left_out"].take();
+    }
+    assert!(
+        from_traces["issues"]
+            .as_array()
+            .is_some_and(|list| list.len() > 3)
+    );
+    assert_eq!(from_traces, from_tables);
+    assert_eq!(from_traces["versions"], serde_json::json!(["1.2"]));
+    assert_eq!(
+        (&from_traces["users"], &from_traces["sessions"]),
+        (&1.into(), &3.into())
+    );
+    // Written again, a session replaces itself.
+    place.ok(["export", "all", "--to", "parquet", "-o", "tables"]);
+    let mut again = list("tables");
+    again["left_out"].take();
+    assert_eq!(again, from_tables);
+    let nothing = place
+        .run(["issues", "all/notes.txt"])
+        .failed_with_one_line(1);
+    assert!(nothing.contains("neither a recording"), "{nothing}");
+}

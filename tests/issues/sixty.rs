@@ -1,0 +1,121 @@
+//! The four problems of sixty sessions, found among them.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::harness::Place;
+use crate::sessions::{PROBLEMS, PROGRAMS, Problem, Session};
+
+/// Where the sessions are kept, for who wants to look at them (`cargo xtask validate issues`).
+fn folder(place: &Place) -> PathBuf {
+    let kept = std::env::var_os("X11PROF_VALIDATE_ISSUES");
+    let folder = kept.map_or_else(|| place.path("sessions"), PathBuf::from);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn sessions(of_each: u64, actions: usize) -> Vec<Session> {
+    let mut all = Vec::new();
+    for number in 0..of_each {
+        for program in PROGRAMS {
+            for version in ["1", "2"] {
+                all.push(Session {
+                    program,
+                    version,
+                    user: format!("user{}", number % 5 + 1),
+                    number,
+                    actions,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// Whether an issue is of a problem.
+fn is_of(issue: &Value, problem: &Problem) -> bool {
+    let text = |field: &str| issue[field].as_str().unwrap_or_default();
+    text("program") == problem.program
+        && text("landmark").contains(problem.landmark)
+        && problem
+            .blame
+            .iter()
+            .any(|blame| text("blame").contains(blame))
+        && issue["versions"] == serde_json::json!([problem.version])
+}
+
+/// Each problem is in the list, in the right version and with the right blame, and nothing else is above any of
+/// them but what `allowed` says.
+fn the_problems_are_on_top(report: &Value, allowed: impl Fn(&Value) -> bool) {
+    let issues = report["issues"].as_array().expect("a list");
+    let rank = |of: &dyn Fn(&Value) -> bool| issues.iter().position(of);
+    let mut last = 0;
+    for problem in &PROBLEMS {
+        let at = rank(&|issue| is_of(issue, problem));
+        let about = (problem.program, problem.landmark);
+        let at = at.unwrap_or_else(|| panic!("{about:?} is not in {report:#}"));
+        println!("{about:?}: number {} of {}", at + 1, issues.len());
+        last = last.max(at);
+    }
+    for issue in &issues[..last] {
+        let known = PROBLEMS.iter().any(|problem| is_of(issue, problem));
+        assert!(known || allowed(issue), "above one of the four: {issue:#}");
+    }
+}
+
+/// The problems of six sessions are above everything else but the programs' start.
+#[test]
+fn the_problems_of_six_sessions_are_on_top() {
+    let place = Place::new();
+    let folder = folder(&place);
+    for session in sessions(1, 4) {
+        session.record(&folder);
+    }
+    let name = folder.to_string_lossy().into_owned();
+    let report = place.json(["issues", &name, "--format", "json"]);
+    assert_eq!(
+        (&report["sessions"], &report["users"]),
+        (&6.into(), &1.into())
+    );
+    println!("{}", place.ok(["issues", &name]));
+    the_problems_are_on_top(&report, |issue| issue["landmark"] == "Start-up");
+    let example = &report["issues"][0]["example"];
+    let trace = example["trace"].as_str().expect("a trace");
+    let worst = place.json(["episodes", trace, "--worst", "1", "--format", "json"]);
+    let at_ms = worst["episodes"][0]["start_ms"].as_f64().expect("a time");
+    let at_s = example["at_s"].as_f64().expect("a time");
+    assert!((at_ms / 1e3 - at_s).abs() < 1e-6, "{worst:#}\n{example:#}");
+}
+
+/// Ten sessions of each program and version: the four problems are on top, and what is new or fixed is real.
+#[test]
+#[ignore = "ten minutes: cargo xtask validate issues"]
+fn the_problems_of_sixty_sessions_are_on_top() {
+    let place = Place::new();
+    let folder = folder(&place);
+    for session in sessions(10, 10) {
+        session.record(&folder);
+    }
+    let name = folder.to_string_lossy().into_owned();
+    let report = place.json(["issues", &name, "--format", "json"]);
+    println!("{}", place.ok(["issues", &name]));
+    assert_eq!(
+        (&report["sessions"], &report["users"]),
+        (&60.into(), &5.into())
+    );
+    the_problems_are_on_top(&report, |_| false);
+    let issues = report["issues"].as_array().expect("a list");
+    for problem in &PROBLEMS {
+        let first = issues
+            .iter()
+            .find(|issue| is_of(issue, problem))
+            .expect("it is there");
+        let expected = if problem.version == "2" {
+            "new"
+        } else {
+            "fixed"
+        };
+        assert_eq!(first["change"]["change"], expected, "{first:#}");
+    }
+}
