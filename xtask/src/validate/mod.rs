@@ -8,6 +8,7 @@ mod diff;
 mod division;
 mod episodes;
 mod exports;
+mod issues;
 mod killed;
 mod long_trace;
 mod measure;
@@ -34,6 +35,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("division") => division::validate(&arguments[1..]),
         Some("episodes") => episodes::validate(&arguments[1..]),
         Some("exports") => exports::validate(),
+        Some("issues") => issues::validate(&arguments[1..]),
         Some("killed") => killed::validate(),
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),

@@ -1,0 +1,40 @@
+//! `cargo xtask validate issues`: four problems found in sixty sessions, and the list of ten thousand, by x11prof, by
+//! DuckDB and by Spark.
+
+use std::process::Command;
+
+use super::told;
+use crate::packages::{DEMO, EXPORTS, TEST, ensure};
+use crate::run::{cargo, root, run, target};
+
+/// Records, writes tables, multiplies them, and holds the lists against each other. `again` takes the recordings of
+/// the last time.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    ensure(&[DEMO, TEST, EXPORTS])?;
+    run(cargo().args(["build", "--release", "--locked"]))?;
+    let place = target().join("validate/issues");
+    let sessions = place.join("sessions");
+    if arguments.first().map(String::as_str) != Some("again") {
+        // What is left of an earlier run would be counted too.
+        if sessions.exists() {
+            std::fs::remove_dir_all(&sessions).map_err(told)?;
+        }
+        std::fs::create_dir_all(&sessions).map_err(told)?;
+        run(cargo()
+            .args(["test", "--release", "--locked", "--test", "issues"])
+            .args(["--", "--ignored", "--nocapture", "sixty_sessions"])
+            .env("X11PROF_VALIDATE_ISSUES", &sessions))?;
+    }
+    let venv = place.join("venv");
+    if !venv.join("bin/python").exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+    }
+    run(Command::new(venv.join("bin/pip"))
+        .args(["install", "--quiet", "duckdb", "pyarrow", "pyspark"]))?;
+    run(Command::new(venv.join("bin/python"))
+        .arg(root().join("xtask/src/validate/issues/check.py"))
+        .arg(target().join("release/x11prof"))
+        .arg(root().join("sql/issues.sql"))
+        .arg(&sessions)
+        .arg(&place))
+}

@@ -1,0 +1,151 @@
+"""Holds the list of issues of x11prof against those of DuckDB and Spark, for the sessions of a folder and for ten
+thousand made of them; prints time and memory.
+
+    python check.py X11PROF ISSUES.SQL SESSIONS PLACE
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as parquet
+
+x11prof, query_file, sessions, place = sys.argv[1:5]
+query = Path(query_file).read_text()
+place = Path(place)
+SIZES = [2500, 5000, 10000]
+LIMIT_S, LIMIT_MB = 60, 500
+PARTS = ["waiting_ns", "client_ns", "processor_ns", "sleeping_ns", "lock_ns", "file_ns", "poll_ns", "elsewhere_ns",
+         "reply_ns", "grabbed_ns", "drawing_ns", "network_ns"]
+
+
+def issues(folder):
+    """x11prof's list, with seconds and megabytes."""
+    file = place / "issues.json"
+    begin = time.monotonic()
+    process = subprocess.Popen([x11prof, "issues", str(folder), "--format", "json", "-o", str(file)])
+    _, status, usage = os.wait4(process.pid, 0)
+    took = time.monotonic() - begin
+    if status != 0:
+        sys.exit(f"x11prof issues failed: {status}")
+    return json.loads(file.read_text()), took, usage.ru_maxrss / 1024
+
+
+def nanoseconds(ms):
+    return round(ms * 1e6)
+
+
+def ours(report):
+    """The rows of issues.sql, out of the JSON."""
+    rows = []
+    for of in report["issues"]:
+        parts = of["parts"]
+        rows.append((of["program"], of["landmark"], of["pattern"], of["blame"], of["sessions"], of["users"],
+                     of["occurrences"], nanoseconds(of["median_ms"]), nanoseconds(of["worst_ms"]),
+                     nanoseconds(of["total_over_threshold_ms"]), nanoseconds(parts["waiting_ms"]),
+                     nanoseconds(parts["client_ms"]), nanoseconds(parts["off_cpu_ms"]),
+                     nanoseconds(parts["server_ms"]), nanoseconds(parts["network_ms"]), of["round_trips"],
+                     of["requests"], of["first_version"] or "", of["last_version"] or "", of["example"]["trace"],
+                     round(of["example"]["at_s"] * 1e9)))
+    return rows
+
+
+def by_duckdb(folder):
+    connection = duckdb.connect()
+    connection.execute("CREATE VIEW episodes AS SELECT * FROM read_parquet("
+                       f"'{folder}/episodes/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)")
+    return [tuple(row) for row in connection.execute(query).fetchall()]
+
+
+def by_spark(folder):
+    from pyspark.sql import SparkSession
+
+    spark = (SparkSession.builder.master("local[2]").appName("issues")
+             .config("spark.ui.enabled", "false").config("spark.driver.memory", "2g")
+             .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+             .config("spark.sql.shuffle.partitions", "8")
+             # Versions stay text: 1.10 is not 1.1.
+             .config("spark.sql.sources.partitionColumnTypeInference.enabled", "false").getOrCreate())
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.read.parquet(f"{folder}/episodes").createOrReplaceTempView("episodes")
+    return [tuple(row) for row in spark.sql(query).collect()]
+
+
+def compare(name, expected, found):
+    if expected != found:
+        for number, (one, other) in enumerate(zip(expected, found)):
+            if one != other:
+                sys.exit(f"{name} differs in row {number + 1}:\n  {one}\n  {other}")
+        sys.exit(f"{name} has {len(found)} rows, x11prof {len(expected)}")
+    print(f"  {name}: the same {len(found)} issues, to the nanosecond")
+
+
+def multiply(source, folder, wanted):
+    """Copies of the sessions for other users and days, each slower or faster by up to a quarter."""
+    shutil.rmtree(folder, ignore_errors=True)
+    files = sorted((Path(source) / "sessions").rglob("*.parquet"))
+    tables = ["sessions", "episodes", "latencies"]
+    loaded = []
+    for file in files:
+        within = file.relative_to(Path(source) / "sessions")
+        loaded.append((within, {table: parquet.read_table(Path(source) / table / within, partitioning=None)
+                                for table in tables if (Path(source) / table / within).exists()}))
+    for number in range(wanted):
+        within, of = loaded[number % len(loaded)]
+        copy = number // len(loaded)
+        new_id = hashlib.sha256(f"{within.stem} {copy}".encode()).hexdigest()[:16]
+        percent = 75 + (number * 37) % 51
+        version = within.parts[0]
+        target_place = Path(version) / f"user=user{(number * 7919) % 400}" / f"date=2026-10-{copy % 28 + 1:02d}"
+        for table, rows in of.items():
+            columns = rows.to_pydict()
+            count = rows.num_rows
+            columns["session"] = [new_id] * count
+            if "trace" in columns:
+                columns["trace"] = [f"{copy}/{name}" for name in columns["trace"]]
+            if table == "episodes":
+                for part in PARTS:
+                    columns[part] = [value * percent // 100 for value in columns[part]]
+                columns["latency_ns"] = [sum(parts) for parts in zip(*(columns[part] for part in PARTS))]
+                columns["start_ns"] = [value + copy * 1000003 for value in columns["start_ns"]]
+            file = folder / table / target_place / f"{new_id}.parquet"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            parquet.write_table(type(rows).from_pydict(columns, schema=rows.schema), file, compression="zstd")
+
+
+tables = place / "tables"
+shutil.rmtree(tables, ignore_errors=True)
+subprocess.run([x11prof, "export", sessions, "--to", "parquet", "-o", str(tables)], check=True)
+from_traces, took, peak = issues(sessions)
+print(f"{from_traces['sessions']} recordings: {took:.1f} s, {peak:.0f} MB")
+from_tables, took, peak = issues(tables)
+print(f"their tables: {took:.2f} s, {peak:.0f} MB")
+for report in (from_traces, from_tables):
+    report.pop("left_out")
+if from_traces != from_tables:
+    sys.exit("the tables give another list than the recordings")
+expected = ours(from_tables)
+compare("DuckDB", expected, by_duckdb(tables))
+compare("Spark", expected, by_spark(tables))
+figures = []
+for size in SIZES:
+    many = place / "many"
+    multiply(tables, many, size)
+    report, took, peak = issues(many)
+    if report["sessions"] != size:
+        sys.exit(f"{report['sessions']} sessions of {size}")
+    print(f"{size} sessions, {report['episodes']} episodes: {took:.1f} s, {peak:.0f} MB")
+    figures.append((size, took, peak))
+expected = ours(report)
+compare("DuckDB", expected, by_duckdb(many))
+compare("Spark", expected, by_spark(many))
+(first, first_took, _), (last, took, peak) = figures[0], figures[-1]
+print(f"growth: {last / first:.0f} times the sessions, {took / first_took:.1f} times the time")
+if took > LIMIT_S or peak > LIMIT_MB:
+    sys.exit(f"over {LIMIT_S} s or {LIMIT_MB} MB")
