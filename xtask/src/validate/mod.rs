@@ -2,6 +2,7 @@
 //! for a test.
 
 mod ablate;
+mod attach;
 mod carried;
 mod coverage;
 mod diff;
@@ -29,6 +30,7 @@ use crate::run::target;
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("ablate") => ablate::validate(),
+        Some("attach") => attach::validate(&arguments[1..]),
         Some("carried") => carried::validate(&arguments[1..]),
         Some("coverage") => coverage::validate(),
         Some("diff") => diff::validate(&arguments[1..]),
@@ -42,6 +44,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("resources") => resources::validate(),
         Some("roundtrips") => roundtrips::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
+             cargo xtask validate attach [LOAD…|user]\n       \
              cargo xtask validate carried [half] [PROGRAM…]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate diff [N]\n       \
