@@ -157,3 +157,54 @@ fn a_compositor_shows_what_others_draw() {
         }
     });
 }
+
+/// A dialog and a menu that a handler of GTK opens are phases of its episode, and no part of its latency.
+#[test]
+fn a_modal_dialog_and_a_menu_are_phases_of_who_opens_them() {
+    needs("openbox", "openbox");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        session.start("openbox", &[]);
+        session.look(500);
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/clients/toolkits/modal.py"
+        );
+        let program = session.start("/usr/bin/python3", &[script]);
+        session.said(program, "ready");
+        session.look(800);
+        for key in ["a", "m"] {
+            session.person(&format!("key {key}"));
+            session.look(900);
+            session.person("key Escape");
+            session.look(400);
+        }
+        let report = session.end();
+        opens(&report, "KeyPress a", &["modal", "transient"])?;
+        opens(&report, "KeyPress m", &["grab"])?;
+        expect(&report, "python3", &[("openbox", "MapWindow")])
+    });
+}
+
+fn opens(report: &Report, landmark: &str, hows: &[&str]) -> Result<(), String> {
+    let all = report.episodes().into_iter();
+    let mut of = all.filter(|one| text(one, "landmark").starts_with(landmark));
+    let of = of.next().ok_or_else(|| format!("no {landmark}"))?;
+    let phases = of["modal"].as_array().into_iter().flatten();
+    let mut phases = phases.filter(|phase| hows.contains(&text(phase, "how")));
+    let phase = phases
+        .next()
+        .ok_or_else(|| format!("no {hows:?} of {of:#}"))?;
+    let (long, own) = (number(phase, "duration_ms"), number(of, "latency_ms"));
+    println!(
+        "{landmark}: {own:.1} ms, and {} for {long:.1} ms",
+        text(phase, "how")
+    );
+    // It slept 40 ms, and the person looked at what it opened for 900.
+    let right = (40.0..500.0).contains(&own) && (600.0..1500.0).contains(&long);
+    let thought = number(phase, "episodes") >= 1.0;
+    match right && thought {
+        true => Ok(()),
+        false => Err(format!("{of:#}")),
+    }
+}

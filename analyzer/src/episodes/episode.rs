@@ -285,6 +285,17 @@ impl Episode {
         self.latency().saturating_sub(self.of_children)
     }
 
+    /// The request of another client that made it act: one that waits for it to act, if there is one among those
+    /// that its parent sent, else the first.
+    pub(crate) fn asked(&self) -> Option<Symbol> {
+        let link = self.link.as_ref()?;
+        let same = self.fed.iter().filter(|fed| fed.from == link.from);
+        let mut awaited = std::iter::once(link)
+            .chain(same)
+            .filter(|one| one.is_awaited());
+        Some(awaited.next().unwrap_or(link).request)
+    }
+
     /// From its beginning to the end of all that it led to, in nanoseconds.
     pub fn inclusive(&self) -> u64 {
         self.inclusive.max(self.latency())

@@ -12,6 +12,7 @@ use super::covered::Covered;
 use super::episode::{Episode, Owner, Parts, Trigger};
 use super::landmarks::Landmarks;
 use super::long::Long;
+use super::modal::Modal;
 use super::patterns::Patterns;
 use super::series::{Series, Whose};
 use super::states::Busy;
@@ -75,6 +76,8 @@ pub struct Findings {
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
     pub(crate) long: Long,
+    /// Windows and grabs that let the user do nothing else.
+    pub(crate) modal: Modal,
     /// The time in which an episode went on.
     pub(crate) covered: Covered,
     /// The time in which one went on that the user began: he waited.
@@ -120,6 +123,7 @@ impl Findings {
             unscheduled: 0,
             bursts: Bursts::new(options.frame()),
             long: Long::default(),
+            modal: Modal::default(),
             covered: Covered::default(),
             waits: Covered::default(),
             added: [0; 2],
@@ -331,6 +335,24 @@ impl Findings {
     /// How many episodes there were.
     pub fn count(&self) -> u64 {
         self.number
+    }
+
+    /// How many of the episodes kept the user began at a client from `start` to `end`, and how long they took together.
+    pub(crate) fn input_within(
+        &self,
+        client: ConnectionId,
+        start: Timestamp,
+        end: Option<Timestamp>,
+    ) -> (u64, u64) {
+        let within = self.kept.values().filter(|one| {
+            one.client == client
+                && one.trigger == Trigger::Input
+                && one.start >= start
+                && end.is_none_or(|end| one.start < end)
+        });
+        within.fold((0, 0), |(count, sum), one| {
+            (count + 1, sum.saturating_add(one.latency()))
+        })
     }
 
     /// The episodes kept: the longest first where only the worst are wanted, else in the order

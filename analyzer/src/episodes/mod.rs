@@ -24,6 +24,7 @@ mod landmarks;
 mod location;
 mod long;
 mod machine;
+mod modal;
 mod occurrence;
 mod open;
 mod outline;
@@ -59,8 +60,8 @@ pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     ApartReport, BlameReport, BurstReport, CausesReport, ChildReport, CumulativeReport,
     DurationReport, EpisodeReport, EpisodesReport, ExclusiveReport, HeldUpReport, LandmarkReport,
-    LocationReport, PartsReport, PathReport, PatternReport, PhasesReport, SeriesReport,
-    SummaryReport, ThinkReport, TriggerReport,
+    LocationReport, ModalReport, PartsReport, PathReport, PatternReport, PhasesReport,
+    SeriesReport, SummaryReport, ThinkReport, TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
 
@@ -161,6 +162,7 @@ impl Episodes {
             follower,
             findings,
         } = self;
+        findings.modal.observe(observation);
         if let Observation::Control(time, control) = observation {
             findings.first.get_or_insert(*time);
             match control {

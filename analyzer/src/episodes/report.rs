@@ -3,6 +3,7 @@
 mod blame;
 mod episode;
 mod landmark;
+mod modal;
 mod over_time;
 mod parts;
 mod pattern;
@@ -17,6 +18,7 @@ use crate::facts::Facts;
 pub use blame::{BlameReport, PathReport};
 pub use episode::{ChildReport, EpisodeReport, HeldUpReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};
+pub use modal::ModalReport;
 pub use over_time::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use parts::{CausesReport, PartsReport, TriggerReport};
 pub use pattern::{LocationReport, PatternReport};

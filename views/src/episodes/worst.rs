@@ -2,10 +2,10 @@
 //! and whom to look at first.
 
 use x11prof_analyzer::{
-    BlameReport, ChildReport, EpisodeReport, EpisodesReport, HeldUpReport, PathReport,
+    BlameReport, ChildReport, EpisodeReport, EpisodesReport, HeldUpReport, ModalReport, PathReport,
 };
 
-use super::words::{brief, causes, fit, location};
+use super::words::{brief, causes, fit, latency, location};
 use crate::page::Page;
 use crate::plain::plain;
 
@@ -15,12 +15,12 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     longest.sort_by(|a, b| b.inclusive_ms.total_cmp(&a.inclusive_ms));
     let mut text = String::new();
     for of in longest {
-        let latency = format!("{:>9} ms", brief(of.inclusive_ms));
+        let took = format!("{:>9} ms", brief(of.inclusive_ms));
         let at = format!("at {:.3} s", of.start_ms / 1000.0);
-        let room = page.columns().saturating_sub(latency.len() + at.len() + 4);
+        let room = page.columns().saturating_sub(took.len() + at.len() + 4);
         let unsure = if of.unsure.is_some() { "?" } else { "" };
         let name = fit(&format!("{unsure}{}", plain(&named(of))), room);
-        text.push_str(&format!("{latency}  {name:<room$}  {at}\n"));
+        text.push_str(&format!("{took}  {name:<room$}  {at}\n"));
         // Of which request, in which window.
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
         let mostly = mostly.map(|of| format!("; mostly {}", location(of)));
@@ -34,6 +34,10 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         ));
         if let Some(blame) = &of.blame {
             chain(blame, page, &mut text);
+        }
+        for phase in &of.modal {
+            let line = format!("{}{}", " ".repeat(14), plain(&modal(phase)));
+            text.push_str(&page.wrap(&line, 14));
         }
         if page.all {
             let line = format!(
@@ -65,6 +69,20 @@ fn named(of: &EpisodeReport) -> String {
         true => of.landmark.clone(),
         false => format!("{}, {}", of.landmark, of.client_name),
     }
+}
+
+/// A phase that an episode began, which is no part of it.
+fn modal(phase: &ModalReport) -> String {
+    let what = match (phase.how, &phase.window) {
+        ("grab", Some(window)) => format!("a grab by {window}"),
+        ("grab", None) => "a grab".to_owned(),
+        (_, Some(window)) => format!("the {} window {window}", phase.how),
+        (_, None) => format!("a {} window", phase.how),
+    };
+    let long = phase
+        .duration_ms
+        .map_or_else(|| "to the end".to_owned(), latency);
+    format!("Not in it: {what}, {long}")
 }
 
 /// Links of a chain that are shown: the longest.

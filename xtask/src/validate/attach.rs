@@ -117,7 +117,9 @@ fn once(load: &Load, trace: Option<&Path>) -> Result<f64, String> {
     let cpus = std::thread::available_parallelism().map_err(told)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
     let before = ran(server.pid())?;
-    let recorder = trace.map(|trace| Recorder::attach(&server, trace)).transpose()?;
+    let recorder = trace
+        .map(|trace| Recorder::attach(&server, trace))
+        .transpose()?;
     // How a program that is ended ends says nothing.
     Command::new("sh")
         .args(["-c", load.shell])
@@ -214,7 +216,12 @@ fn attach_as_nobody(place: &Path) -> Result<(), String> {
     let (servers, copy) = (place.join("servers"), place.join("copy"));
     let cookie = |file: &Path, display: &str| {
         let mut xauth = Command::new("xauth");
-        done(xauth.arg("-qf").arg(file).args(["add", display, ".", COOKIE]))
+        done(
+            xauth
+                .arg("-qf")
+                .arg(file)
+                .args(["add", display, ".", COOKIE]),
+        )
     };
     // A server takes a cookie of any display.
     cookie(&servers, ":99")?;
@@ -246,7 +253,9 @@ fn attach_as_nobody(place: &Path) -> Result<(), String> {
         .current_dir(place);
     let recorder = Recorder::start(&mut command)?;
     let mut client = Command::new("xset");
-    client.args(["q", "-display", &display]).env("XAUTHORITY", &copy);
+    client
+        .args(["q", "-display", &display])
+        .env("XAUTHORITY", &copy);
     done(client.stdout(Stdio::null()))?;
     recorder.end()?;
     let report = super::report(&trace, None)?;

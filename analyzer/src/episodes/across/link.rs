@@ -49,3 +49,18 @@ pub(crate) struct Link {
     /// When the event was delivered.
     pub(crate) delivered: u64,
 }
+
+impl Link {
+    /// Whether nothing comes of the request until another client acts: it is redirected to that one, or asks it.
+    pub(crate) fn is_awaited(&self) -> bool {
+        matches!(
+            self.request.as_str(),
+            "MapWindow"
+                | "MapSubwindows"
+                | "ConfigureWindow"
+                | "CirculateWindow"
+                | "ConvertSelection"
+                | "SendEvent"
+        )
+    }
+}

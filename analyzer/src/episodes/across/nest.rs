@@ -149,7 +149,7 @@ impl Node {
         Some(Node {
             child: Child {
                 client: Some(id.client),
-                request: episode.link.as_ref().map(|link| link.request),
+                request: episode.asked(),
                 landmark: episode.landmark,
                 start: episode.start,
                 latency: u64::try_from(latency).unwrap_or(u64::MAX),

@@ -67,7 +67,7 @@ impl Walk<'_> {
     /// Goes back from `time` in an episode: where it goes on.
     fn back(&mut self, at: EpisodeId, time: u64, is_root: bool) -> Option<(EpisodeId, u64)> {
         let episode = self.all.get(&at)?;
-        let asked = episode.link.as_ref().map(|link| link.request);
+        let asked = episode.asked();
         let own = |owner, start, end: u64| PathStep {
             client: at.client,
             owner,

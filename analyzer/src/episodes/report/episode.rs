@@ -5,6 +5,7 @@ use x11prof_trace::Timestamp;
 
 use super::blame::BlameReport;
 use super::landmark::{PhasesReport, phase_report};
+use super::modal::ModalReport;
 use super::parts::{CausesReport, PartsReport, causes, parts};
 use super::pattern::LocationReport;
 use crate::episodes::episode::{Child, Episode, Unsure};
@@ -67,6 +68,8 @@ pub struct EpisodeReport {
     pub held_up: Option<HeldUpReport>,
     /// What it had to handle of its own doing, and what it made other clients do.
     pub children: Vec<ChildReport>,
+    /// The modal phases that it began, which are no part of it.
+    pub modal: Vec<ModalReport>,
     /// Its messages, where the worst are wanted: a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -137,6 +140,7 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         unsure: of.unsure.map(Unsure::why),
         held_up: None,
         children: children(&of.children, findings, first),
+        modal: ModalReport::of(of, findings, first),
         messages: Vec::new(),
     }
 }

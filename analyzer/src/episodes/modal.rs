@@ -1,0 +1,248 @@
+//! Modal phases (LiLa, section 3.3): a client shows a window that is transient for another one or modal, or grabs the
+//! pointer or the keyboard, as a menu does, until that is over. What the user does meanwhile are episodes of their
+//! own, and what he thinks is nobody's: no part of it is charged to the episode that began the phase.
+
+use std::collections::{BTreeMap, HashMap};
+
+use x11prof_protocol::{Body, Message, Request};
+use x11prof_session::ResourceChange;
+use x11prof_trace::{ConnectionId, Control, Timestamp};
+
+use super::windows;
+use crate::pipeline::{Observation, Seen};
+
+/// Windows whose properties are known, and phases that go on, at most.
+const MAX_OPEN: usize = 4096;
+/// Phases kept, the first ones.
+const MAX_PHASES: usize = 10_000;
+/// Shorter ones are none: LiLa's filter, 3 ms, in nanoseconds.
+const SHORTEST: u64 = 3_000_000;
+
+/// How a phase is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum How {
+    /// The window is transient for another one (ICCCM, WM_TRANSIENT_FOR).
+    Transient,
+    /// It says that it is modal (EWMH, _NET_WM_STATE_MODAL).
+    Modal,
+    /// The pointer or the keyboard is grabbed.
+    Grab,
+}
+
+impl How {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            How::Transient => "transient",
+            How::Modal => "modal",
+            How::Grab => "grab",
+        }
+    }
+}
+
+/// A modal phase of a client.
+#[derive(Debug, Clone)]
+pub(crate) struct Phase {
+    pub(crate) client: ConnectionId,
+    pub(crate) how: How,
+    /// What its window is called.
+    pub(crate) window: Option<String>,
+    pub(crate) start: Timestamp,
+    /// `None` while it goes on.
+    pub(crate) end: Option<Timestamp>,
+}
+
+/// What is grabbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Grabbed {
+    Pointer,
+    Keyboard,
+    Device(u16),
+}
+
+#[derive(Debug)]
+struct Grab {
+    window: u32,
+    held: Vec<Grabbed>,
+    phase: Phase,
+}
+
+/// The modal phases of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Modal {
+    /// What windows say of themselves that are not mapped.
+    hints: HashMap<u32, How>,
+    windows: BTreeMap<u32, Phase>,
+    grabs: HashMap<ConnectionId, Grab>,
+    /// By client, beginning and number.
+    done: BTreeMap<(ConnectionId, Timestamp, usize), Phase>,
+}
+
+impl Modal {
+    /// Takes the next observation of a pass.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Message(seen) => {
+                if let Message::Request(request) = seen.message {
+                    self.request(seen, request);
+                    self.freed(seen);
+                }
+            }
+            Observation::Control(time, Control::Closed { connection, .. }) => {
+                let of = self.windows.iter();
+                let of = of.filter(|(_, phase)| phase.client == *connection);
+                let of: Vec<u32> = of.map(|(window, _)| *window).collect();
+                of.into_iter()
+                    .for_each(|window| self.unmapped(window, *time));
+                if let Some(grab) = self.grabs.remove(connection) {
+                    self.over(grab.phase, *time);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+        let body = Body::of(request);
+        let first = body.u32(0).unwrap_or(0);
+        match request.name.as_str() {
+            "ChangeProperty" => self.hint(seen, first, &body),
+            "MapWindow" => self.mapped(seen, first),
+            "UnmapWindow" => self.unmapped(first, seen.time),
+            "GrabPointer" => self.grabbed(seen, first, Grabbed::Pointer),
+            "GrabKeyboard" => self.grabbed(seen, first, Grabbed::Keyboard),
+            // Window, time, cursor, device.
+            "XInputExtension:XIGrabDevice" => {
+                self.grabbed(seen, first, Grabbed::Device(body.u16(12).unwrap_or(0)));
+            }
+            "UngrabPointer" => self.ungrabbed(seen, Grabbed::Pointer),
+            "UngrabKeyboard" => self.ungrabbed(seen, Grabbed::Keyboard),
+            "XInputExtension:XIUngrabDevice" => {
+                self.ungrabbed(seen, Grabbed::Device(body.u16(4).unwrap_or(0)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Window, property, type, format, length, value.
+    fn hint(&mut self, seen: &Seen<'_>, window: u32, body: &Body<'_>) {
+        let property = body.u32(4).and_then(|atom| seen.session.atom_name(atom));
+        let mut values = body.list(20, 4).filter_map(|value| value.u32(0));
+        let how = match property {
+            Some("WM_TRANSIENT_FOR") if values.any(|of| of != 0) => How::Transient,
+            Some("_NET_WM_STATE") => {
+                let mut names = values.filter_map(|atom| seen.session.atom_name(atom));
+                match names.any(|name| name == "_NET_WM_STATE_MODAL") {
+                    true => How::Modal,
+                    false => return,
+                }
+            }
+            _ => return,
+        };
+        if let Some(phase) = self.windows.get_mut(&window) {
+            phase.how = phase.how.max(how);
+        } else if self.hints.len() < MAX_OPEN {
+            let known = self.hints.entry(window).or_insert(how);
+            *known = (*known).max(how);
+        }
+    }
+
+    fn mapped(&mut self, seen: &Seen<'_>, window: u32) {
+        if let Some(how) = self.hints.get(&window)
+            && self.windows.len() < MAX_OPEN
+            && self.is_its_own(seen, window)
+        {
+            let phase = phase(seen, *how, window);
+            self.windows.entry(window).or_insert(phase);
+        }
+    }
+
+    /// A window manager maps the windows of others.
+    fn is_its_own(&self, seen: &Seen<'_>, window: u32) -> bool {
+        let owner = seen.session.id_range(window);
+        owner.is_some_and(|range| range.client.0 == seen.connection.0)
+    }
+
+    fn unmapped(&mut self, window: u32, time: Timestamp) {
+        if let Some(phase) = self.windows.remove(&window) {
+            self.over(phase, time);
+        }
+        let of = self.grabs.iter().find(|(_, grab)| grab.window == window);
+        if let Some(client) = of.map(|(client, _)| *client)
+            && let Some(grab) = self.grabs.remove(&client)
+        {
+            self.over(grab.phase, time);
+        }
+    }
+
+    fn freed(&mut self, seen: &Seen<'_>) {
+        for change in seen.session.resource_changes() {
+            if let ResourceChange::Freed(resource) = change {
+                self.unmapped(resource.id, seen.time);
+                self.hints.remove(&resource.id);
+            }
+        }
+    }
+
+    fn grabbed(&mut self, seen: &Seen<'_>, window: u32, what: Grabbed) {
+        if self.grabs.len() >= MAX_OPEN {
+            return;
+        }
+        let grab = self.grabs.entry(seen.connection);
+        let grab = grab.or_insert_with(|| Grab {
+            window,
+            held: Vec::new(),
+            phase: phase(seen, How::Grab, window),
+        });
+        if !grab.held.contains(&what) && grab.held.len() < MAX_OPEN {
+            grab.held.push(what);
+        }
+    }
+
+    fn ungrabbed(&mut self, seen: &Seen<'_>, what: Grabbed) {
+        let Some(grab) = self.grabs.get_mut(&seen.connection) else {
+            return;
+        };
+        grab.held.retain(|one| *one != what);
+        if grab.held.is_empty()
+            && let Some(grab) = self.grabs.remove(&seen.connection)
+        {
+            self.over(grab.phase, seen.time);
+        }
+    }
+
+    fn over(&mut self, mut phase: Phase, time: Timestamp) {
+        let length = time.as_nanos().saturating_sub(phase.start.as_nanos());
+        if length >= SHORTEST && self.done.len() < MAX_PHASES {
+            phase.end = Some(time);
+            let number = self.done.len();
+            self.done.insert((phase.client, phase.start, number), phase);
+        }
+    }
+
+    /// The phases of a client that began from `start` to `end`, in the order of time.
+    pub(crate) fn begun_in(
+        &self,
+        client: ConnectionId,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Vec<&Phase> {
+        let open = self.windows.values();
+        let open = open.chain(self.grabs.values().map(|grab| &grab.phase));
+        let of = |phase: &&Phase| phase.client == client && (start..=end).contains(&phase.start);
+        let within = (client, start, 0)..=(client, end, usize::MAX);
+        let done = self.done.range(within).map(|(_, phase)| phase);
+        let mut all: Vec<&Phase> = done.chain(open.filter(of)).collect();
+        all.sort_by_key(|phase| (phase.start, phase.how));
+        all
+    }
+}
+
+fn phase(seen: &Seen<'_>, how: How, window: u32) -> Phase {
+    Phase {
+        client: seen.connection,
+        how,
+        window: windows::name(seen.session, window),
+        start: seen.time,
+        end: None,
+    }
+}
