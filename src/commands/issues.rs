@@ -2,17 +2,27 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::ExitCode;
 
-use x11prof_collection::{IssuesReport, Known, Selection};
+use x11prof_analyzer::{EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Facts};
+use x11prof_collection::{IssueReport, IssuesReport, Known, Selection};
 use x11prof_views::collection as views;
+use x11prof_views::episodes::Timeline;
 
 use crate::args::{Issues as Arguments, IssuesFormat};
 use crate::error::{CommandError, Outcome};
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{Access, emit_json, emit_text, page, refuse_input, write_text};
+use crate::pass::Pass;
 use crate::sessions::{find, read};
 
 /// Left-out files that are named one by one.
 const NAMED: usize = 10;
+/// Issues whose example is read again from its recording.
+const EXAMPLES: usize = 20;
+/// How near an episode of the same client begins that is the example, in milliseconds.
+const NEAR_MS: f64 = 0.001;
+/// Bytes of messages of an example.
+const MESSAGE_BYTES: usize = 1 << 16;
 
 /// Reads every session once and prints the list.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -68,9 +78,56 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-fn html(_report: &IssuesReport, folder: &Path) -> Outcome {
+/// Writes the pages: the list, and one for each issue.
+fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))?;
-    Ok(std::process::ExitCode::SUCCESS)
+    let shown = report.issues.iter().take(views::PAGES);
+    for (at, issue) in shown.enumerate() {
+        // A recording that cannot be read any more costs the example only.
+        let example = (at < EXAMPLES)
+            .then(|| example(issue).ok().flatten())
+            .flatten();
+        let page = views::issue(report, issue, example.as_ref());
+        // Messages of the example may have keys and titles.
+        write_text(
+            Access::Private,
+            Some(&folder.join(views::file_name(issue))),
+            &page,
+        )?;
+    }
+    let index = folder.join(views::INDEX);
+    write_text(Access::Private, Some(&index), &views::index(report))?;
+    say!("the list is {}", index.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The worst episode of an issue, read from its recording, with its messages.
+fn example(issue: &IssueReport) -> Result<Option<EpisodeReport>, CommandError> {
+    let path = Path::new(&issue.example.trace);
+    let at_ms = issue.example.at_s * 1e3;
+    let options = EpisodeOptions {
+        client: Some(issue.example.client.to_string()),
+        from_s: Some((at_ms - NEAR_MS) / 1e3),
+        to_s: Some((at_ms + NEAR_MS) / 1e3),
+        worst: Some(1),
+        ..EpisodeOptions::default()
+    };
+    let (mut facts, mut episodes) = (Facts::default(), Episodes::new(&options));
+    Pass::open(path, None)?.run(|observation| {
+        facts.observe(observation);
+        episodes.observe(observation);
+    })?;
+    let mut report = EpisodesReport::new(&issue.example.trace, &facts, &episodes.finish());
+    let mut timeline = Timeline::of_longest(&report, 1, MESSAGE_BYTES);
+    let mut read = Ok(());
+    Pass::open(path, None)?.run(|observation| {
+        if read.is_ok() {
+            read = timeline.observe(observation);
+        }
+    })?;
+    read.map_err(|error| CommandError::file(path, error))?;
+    timeline.into_report(&mut report);
+    Ok(report.episodes.into_iter().next())
 }
 
 fn known(path: &Path) -> Result<Known, CommandError> {

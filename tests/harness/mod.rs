@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says why and fails"
 )]
 
+pub(crate) mod browser;
 pub(crate) mod examples;
 pub(crate) mod raw;
 pub(crate) mod slow_relay;

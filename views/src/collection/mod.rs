@@ -1,5 +1,8 @@
 //! Issues of many sessions: text, pages.
 
+mod chart;
+mod pages;
 mod text;
 
+pub use pages::{INDEX, PAGES, file_name, index, issue};
 pub use text::text;

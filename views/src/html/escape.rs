@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 /// Text as it stands between tags.
-pub(super) fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

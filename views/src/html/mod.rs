@@ -15,7 +15,9 @@ use x11prof_analyzer::{
 
 pub use sweep::{Sweep, SweepLine};
 
-use escape::{ScriptSafe, text};
+pub(crate) use escape::text;
+
+use escape::ScriptSafe;
 
 const PAGE: &str = include_str!("../../assets/html/page.html");
 

@@ -1,0 +1,349 @@
+//! Issues as pages for a browser: the list, and one for each issue. They need no script, no network and no server; the
+//! look is that of a recording's page.
+
+use x11prof_analyzer::EpisodeReport;
+use x11prof_collection::{ByVersion, IssueReport, IssuesReport};
+
+use super::chart::{Curve, curves};
+use super::text::{change, verdict};
+use crate::html::text as safe;
+use crate::units::{counted, duration};
+
+const STYLE: &str = include_str!("../../assets/html/style.css");
+
+/// Issues that are listed, and have a page of their own, at most.
+pub const PAGES: usize = 1000;
+/// The name of the list's file.
+pub const INDEX: &str = "index.html";
+
+/// The name of an issue's file.
+pub fn file_name(issue: &IssueReport) -> String {
+    format!("issue-{}.html", issue.rank)
+}
+
+/// The list.
+pub fn index(report: &IssuesReport) -> String {
+    let verdict: String = verdict(report)
+        .iter()
+        .map(|line| format!("<li>{}</li>", safe(line)))
+        .collect();
+    let mut body = format!("<section><h2>Overview</h2><ul id=\"verdict\">{verdict}</ul></section>");
+    let heads = [
+        "No.",
+        "Landmark",
+        "Blame",
+        "Over threshold",
+        "Times",
+        "Sessions",
+        "Users",
+        "Median",
+        "Worst",
+        "Versions",
+        "Change",
+        "Known",
+        "Parts",
+    ];
+    let rows: String = report.issues.iter().take(PAGES).map(row).collect();
+    body.push_str(&format!(
+        "<section><h2>Issues</h2>{}</section>",
+        table(
+            "issues",
+            "Each is one problem, the most time over the threshold first.",
+            &heads,
+            &rows
+        )
+    ));
+    if !report.curves.is_empty() {
+        let list: Vec<Curve<'_>> = report
+            .curves
+            .iter()
+            .map(|curve| Curve {
+                name: curve.version.as_deref().unwrap_or("no version"),
+                all: curve.episodes,
+                points: &curve.points,
+            })
+            .collect();
+        body.push_str(&format!(
+            "<section><h2>Latencies by version</h2><figure><figcaption>Of all episodes, how many took at least this \
+             long</figcaption>{}</figure>{}</section>",
+            curves(&list),
+            programs(report)
+        ));
+    }
+    if !report.left_out.is_empty() {
+        let files: String = report
+            .left_out
+            .iter()
+            .map(|left| format!("<li>{}: {}</li>", safe(&left.file), safe(&left.why)))
+            .collect();
+        body.push_str(&format!(
+            "<section><h2>Left out</h2><ul id=\"left-out\">{files}</ul></section>"
+        ));
+    }
+    page("Issues", &counted(report.sessions as u64, "session"), &body)
+}
+
+fn row(of: &IssueReport) -> String {
+    let number = |value: &str| format!("<td class=\"number\">{}</td>", safe(value));
+    let name = |value: &str| format!("<td class=\"name\">{}</td>", safe(value));
+    let known = of.known.as_ref();
+    let known = known.map(|known| known.bug.as_deref().unwrap_or("accepted"));
+    [
+        format!(
+            "<tr><td class=\"number\"><a href=\"{}\">{}</a></td>",
+            file_name(of),
+            of.rank
+        ),
+        name(&of.landmark),
+        name(&of.blame),
+        number(&duration(of.total_over_threshold_ms)),
+        number(&of.occurrences.to_string()),
+        number(&of.sessions.to_string()),
+        number(&of.users.to_string()),
+        number(&duration(of.median_ms)),
+        number(&duration(of.worst_ms)),
+        name(&of.versions.join(", ")),
+        name(change(of.change.as_ref())),
+        name(known.unwrap_or_default()),
+        format!("<td>{}</td></tr>", bar(of, false)),
+    ]
+    .concat()
+}
+
+/// The page of an issue, with its worst episode where that could be read again.
+pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeReport>) -> String {
+    let program = of.program.as_deref().unwrap_or("unknown program");
+    let mut lines = vec![
+        format!("Blame: {}.", of.blame),
+        format!(
+            "{} over the threshold in {} of {}: median {}, worst {}. {} of this landmark in all.",
+            duration(of.total_over_threshold_ms),
+            counted(of.occurrences as u64, "episode"),
+            counted(of.sessions as u64, "session"),
+            duration(of.median_ms),
+            duration(of.worst_ms),
+            counted(of.of_landmark, "episode"),
+        ),
+        format!("What its episodes do: {}.", of.pattern),
+    ];
+    if let Some(known) = &of.known {
+        lines.extend(known.bug.iter().map(|bug| format!("Known: {bug}.")));
+        lines.extend(known.accepted.iter().map(|why| format!("Accepted: {why}.")));
+    }
+    let lines: String = lines
+        .iter()
+        .map(|line| format!("<li>{}</li>", safe(line)))
+        .collect();
+    let causes: Vec<String> = of
+        .causes
+        .iter()
+        .filter(|(_, ms)| **ms > 0.0)
+        .map(|(name, ms)| format!("{} {}", name.trim_end_matches("_ms"), duration(*ms)))
+        .collect();
+    let distribution = curves(&[Curve {
+        name: "episodes over the threshold",
+        all: of.occurrences as u64,
+        points: &of.distribution,
+    }]);
+    let rows: String = of.by_version.iter().map(version_row).collect();
+    let heads = [
+        "Version",
+        "Sessions",
+        "Episodes",
+        "Median",
+        "Over threshold",
+    ];
+    let about = match (&report.compared, &of.change) {
+        (Some([old, new]), Some(change)) => format!(
+            "Over the threshold for each action of the user: {} in {old}, {} in {new}{}.",
+            duration(change.old_per_action_ms),
+            duration(change.new_per_action_ms),
+            match (change.change, change.chance) {
+                (Some(word), Some(chance)) =>
+                    format!(": {word} (the chance of such a difference is {chance:.3})"),
+                (None, Some(chance)) => format!(", which may be chance ({chance:.3})"),
+                (_, None) => ", of too few sessions to tell from chance".to_owned(),
+            }
+        ),
+        _ => "By version".to_owned(),
+    };
+    let body = format!(
+        "<section><h2>Issue</h2><ul id=\"verdict\">{lines}</ul></section>\
+         <section><h2>Parts</h2><div id=\"parts\">{}</div>{}<p class=\"quiet\">{}</p></section>\
+         <section><h2>Distribution</h2><div id=\"distribution\">{distribution}</div></section>\
+         <section><h2>Versions</h2>{}</section>\
+         <section><h2>Example</h2><div id=\"example\">{}</div></section>",
+        bar(of, true),
+        key(of),
+        safe(&causes.join(", ")),
+        table("versions", &about, &heads, &rows),
+        example_of(of, example),
+    );
+    page(
+        &format!("{}. {}", of.rank, of.landmark),
+        &format!("{program} · <a href=\"{INDEX}\">all issues</a>"),
+        &body,
+    )
+}
+
+fn version_row(of: &ByVersion) -> String {
+    format!(
+        "<tr><td class=\"name\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+         <td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
+        safe(of.version.as_deref().unwrap_or("no version")),
+        of.sessions,
+        of.occurrences,
+        duration(of.median_ms),
+        duration(of.total_over_threshold_ms)
+    )
+}
+
+/// The worst episode: where it is, its children in their places, its messages.
+fn example_of(of: &IssueReport, example: Option<&EpisodeReport>) -> String {
+    let mut html = format!(
+        "<p>{} at {:.3} s, client {}: {}</p>",
+        safe(&of.example.trace),
+        of.example.at_s,
+        of.example.client,
+        duration(of.example.latency_ms)
+    );
+    let Some(example) = example else {
+        html.push_str(
+            "<p class=\"quiet\">Its recording was not read again; `x11prof episodes` shows it.</p>",
+        );
+        return html;
+    };
+    let whole = example.latency_ms.max(1e-6);
+    let mut rows = vec![(example.landmark.as_str(), 0.0, whole, "client")];
+    for child in &example.children {
+        let from = child.start_ms - example.start_ms;
+        rows.push((child.landmark.as_str(), from, child.latency_ms, "server"));
+    }
+    let height = rows.len() * 20;
+    html.push_str(&format!(
+        "<svg id=\"timeline\" width=\"100%\" height=\"{height}\" role=\"img\">"
+    ));
+    for (at, (name, from, length, colour)) in rows.iter().take(50).enumerate() {
+        let (x, width) = (100.0 * from / whole, (100.0 * length / whole).max(0.2));
+        html.push_str(&format!(
+            "<rect x=\"{x:.2}%\" y=\"{}\" width=\"{width:.2}%\" height=\"16\" style=\"fill: var(--{colour}); opacity: .45\"/>\
+             <text x=\"{x:.2}%\" y=\"{}\" dx=\"4\">{} {}</text>",
+            at * 20,
+            at * 20 + 12,
+            safe(name),
+            duration(*length)
+        ));
+    }
+    html.push_str("</svg>");
+    if !example.messages.is_empty() {
+        let lines = example.messages.join("\n");
+        html.push_str(&format!("<pre>{}</pre>", safe(&lines)));
+    }
+    html
+}
+
+/// The compared versions of each program.
+fn programs(report: &IssuesReport) -> String {
+    let Some([old, new]) = &report.compared else {
+        return String::new();
+    };
+    let rows: String = report
+        .programs
+        .iter()
+        .filter_map(|of| {
+            let of_change = of.change?;
+            Some(format!(
+                "<tr><td class=\"name\">{}</td><td class=\"number\">{} / {}</td><td class=\"number\">{}</td>\
+                 <td class=\"number\">{}</td><td class=\"name\">{}</td><td class=\"number\">{}</td></tr>",
+                safe(of.program.as_deref().unwrap_or("unknown program")),
+                of.sessions[0],
+                of.sessions[1],
+                duration(of_change.old_per_action_ms),
+                duration(of_change.new_per_action_ms),
+                change(Some(&of_change)),
+                of_change.chance.map_or_else(|| "–".to_owned(), |chance| format!("{chance:.3}")),
+            ))
+        })
+        .collect();
+    let heads = [
+        "Program",
+        "Sessions",
+        old.as_str(),
+        new.as_str(),
+        "Change",
+        "Chance",
+    ];
+    table(
+        "programs",
+        "Over the threshold for each action of the user",
+        &heads,
+        &rows,
+    )
+}
+
+fn table(id: &str, caption: &str, heads: &[&str], rows: &str) -> String {
+    let heads: String = heads
+        .iter()
+        .map(|head| format!("<th style=\"padding: .3rem .5rem\">{}</th>", safe(head)))
+        .collect();
+    format!(
+        "<div class=\"scroll\" id=\"{id}\"><table><caption>{}</caption><thead><tr>{heads}</tr></thead>\
+         <tbody>{rows}</tbody></table></div>",
+        safe(caption)
+    )
+}
+
+fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 5] {
+    let parts = &of.parts;
+    [
+        ("waiting", parts.waiting_ms, "waiting to begin"),
+        ("client", parts.client_ms, "client"),
+        ("off", parts.off_cpu_ms, "client off the processor"),
+        ("server", parts.server_ms, "server"),
+        ("network", parts.network_ms, "network"),
+    ]
+}
+
+fn bar(of: &IssueReport, tall: bool) -> String {
+    let parts = parts(of);
+    let whole: f64 = parts.iter().map(|(_, ms, _)| ms).sum();
+    let pieces: String = parts
+        .iter()
+        .filter(|(_, ms, _)| *ms > 0.0)
+        .map(|(kind, ms, _)| {
+            format!(
+                "<i class=\"{kind}\" style=\"width: {:.2}%\"></i>",
+                100.0 * ms / whole
+            )
+        })
+        .collect();
+    format!(
+        "<div class=\"bar{}\">{pieces}</div>",
+        if tall { " tall" } else { "" }
+    )
+}
+
+fn key(of: &IssueReport) -> String {
+    let pieces: String = parts(of)
+        .iter()
+        .map(|(kind, ms, name)| {
+            format!(
+                "<span><i class=\"{kind}\"></i>{name} {}</span>",
+                duration(*ms)
+            )
+        })
+        .collect();
+    format!("<div class=\"key\">{pieces}</div>")
+}
+
+/// A page; `about` is markup.
+fn page(title: &str, about: &str, body: &str) -> String {
+    let title = safe(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<link rel=\"icon\" \
+         href=\"data:,\">\n<style>{STYLE}</style>\n</head>\n<body>\n<header><div><h1>{title}</h1><p \
+         class=\"quiet\">{about}</p></div></header>\n<main>{body}</main>\n</body>\n</html>\n"
+    )
+}
