@@ -14,6 +14,7 @@ mod machine;
 mod names;
 mod output;
 mod pass;
+mod read_ahead;
 mod sessions;
 mod span;
 

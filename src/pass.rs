@@ -12,6 +12,7 @@ use x11prof_trace::{Reader, Timestamp};
 
 use crate::error::CommandError;
 use crate::input;
+use crate::read_ahead::read_ahead;
 
 /// A pass that has read nothing.
 pub(crate) struct Pass {
@@ -108,11 +109,11 @@ impl Pass {
 
     /// Hands the recording to `on` until it breaks off.
     pub(crate) fn run_until(
-        mut self,
+        self,
         on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
     ) -> Result<(), CommandError> {
-        self.pipeline
-            .run_until(&mut self.reader, on)
+        let mut pipeline = self.pipeline;
+        read_ahead(self.reader, |next| pipeline.run_until(next, on))
             .map_err(|error| CommandError::file(&self.path, error))
     }
 }

@@ -8,8 +8,8 @@
 
 mod harness;
 
-use harness::Place;
 use harness::browser::Browser;
+use harness::{Place, needs};
 use serde_json::{Value, json};
 
 fn page(place: &Place) -> std::path::PathBuf {
@@ -31,6 +31,8 @@ const ROWS: &str = "const rows = (id) => [...document.querySelectorAll(`#${id} t
 #[test]
 fn a_person_finds_their_way_on_the_page() {
     let place = Place::new();
+    needs("chromium", "chromium");
+    needs("chromedriver", "chromium-driver");
     let browser = Browser::start();
     browser.open(&page(&place));
     assert_eq!(

@@ -172,19 +172,22 @@ impl Pipeline {
         reader: &mut Reader<R>,
         mut on: impl FnMut(&Observation<'_>),
     ) -> Result<(), TraceError> {
-        self.run_until(reader, |observation| {
-            on(observation);
-            ControlFlow::Continue(())
-        })
+        self.run_until(
+            || reader.next(),
+            |observation| {
+                on(observation);
+                ControlFlow::Continue(())
+            },
+        )
     }
 
-    /// The same until `on` breaks off.
-    pub fn run_until<R: io::Read>(
+    /// The same with all records that `next` gives, until `on` breaks off.
+    pub fn run_until(
         &mut self,
-        reader: &mut Reader<R>,
+        next: impl FnMut() -> Result<Option<Record>, TraceError>,
         mut on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
     ) -> Result<(), TraceError> {
-        switches_first(reader, |record| {
+        switches_first(next, |record| {
             let mut goes_on = ControlFlow::Continue(());
             self.feed(record, |observation| {
                 if goes_on.is_continue() {

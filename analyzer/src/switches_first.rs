@@ -6,10 +6,9 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::io;
 use std::ops::ControlFlow;
 
-use x11prof_trace::{Reader, Record, TraceError};
+use x11prof_trace::{Record, TraceError};
 
 /// For how much of the trace's time records wait for switches: many times the recorder's beat of some
 /// milliseconds. The format allows them to come 250 ms late; what they tell by then of earlier
@@ -19,9 +18,9 @@ const LATE: u64 = 50_000_000;
 const MAX_BYTES: usize = 4 << 20;
 const MAX_RECORDS: usize = 1 << 14;
 
-/// Hands all that `reader` has to `on`, until that breaks off; on an error, what came before it.
-pub(crate) fn switches_first<R: io::Read>(
-    reader: &mut Reader<R>,
+/// Hands all records that `next` gives to `on`, until that breaks off; on an error, what came before it.
+pub(crate) fn switches_first(
+    mut next: impl FnMut() -> Result<Option<Record>, TraceError>,
     mut on: impl FnMut(&Record) -> ControlFlow<()>,
 ) -> Result<(), TraceError> {
     let mut held = SwitchesFirst::default();
@@ -35,7 +34,7 @@ pub(crate) fn switches_first<R: io::Read>(
         if over.get() {
             return Ok(());
         }
-        match reader.next() {
+        match next() {
             Ok(Some(record)) => held.put(record, &mut on),
             Ok(None) => break Ok(()),
             Err(error) => break Err(error),

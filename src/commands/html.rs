@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use x11prof_analyzer::{
-    Comparison, EpisodeOptions, Episodes, EpisodesReport, Facts, HistogramOptions, ProfileReport,
-    RoundTripOptions, RoundTrips, Statistics, StatisticsReport,
+    Comparison, EpisodeOptions, Episodes, EpisodesReport, Facts, HistogramOptions, Observation,
+    ProfileReport, RoundTripOptions, RoundTrips, Statistics, StatisticsReport,
 };
 use x11prof_views::episodes::Timeline;
 use x11prof_views::html::{Page, Sweep};
@@ -61,36 +61,68 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
     }
 }
 
-/// Reads the recording once more for statistics and episodes, and writes the page.
+/// What a page has beside the profile.
+pub(crate) struct Beside {
+    statistics: Statistics,
+    episodes: Episodes,
+    roundtrips: RoundTrips,
+}
+
+impl Beside {
+    pub(crate) fn new() -> Beside {
+        Beside {
+            statistics: Statistics::new(Vec::new()),
+            episodes: Episodes::new(&EpisodeOptions::default()),
+            roundtrips: RoundTrips::new(&RoundTripOptions {
+                rtt_ms: ROUND_TRIP_MS,
+                client: None,
+                start_up: false,
+            }),
+        }
+    }
+
+    /// Takes the next observation of a pass over all of the recording.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        self.statistics.observe(observation);
+        self.episodes.observe(observation);
+        self.roundtrips.observe(observation);
+    }
+
+    /// The same by a pass of its own, for a profile of a part of the recording.
+    pub(crate) fn read(arguments: &Report) -> Result<(Beside, Facts), CommandError> {
+        let mut beside = Beside::new();
+        let mut facts = Facts::default();
+        let pass = Pass::open(&arguments.trace, arguments.operations.as_deref())?;
+        pass.run(|observation| {
+            facts.observe(observation);
+            beside.observe(observation);
+        })?;
+        Ok((beside, facts))
+    }
+}
+
+/// Reads the recording once more for the messages of the longest episodes, and writes the page.
 pub(crate) fn write(
     arguments: &Report,
     report: &ProfileReport,
     compare: Option<&Comparison>,
     sweep: Sweep,
+    (beside, facts): (Beside, &Facts),
 ) -> Outcome {
     let path = &arguments.trace;
     let name = path.to_string_lossy();
-    let mut facts = Facts::default();
-    let mut statistics = Statistics::new(Vec::new());
-    let mut episodes = Episodes::new(&EpisodeOptions::default());
-    let mut roundtrips = RoundTrips::new(&RoundTripOptions {
-        rtt_ms: ROUND_TRIP_MS,
-        client: None,
-        start_up: false,
-    });
-    Pass::open(path, arguments.operations.as_deref())?.run(|observation| {
-        roundtrips.observe(observation);
-        facts.observe(observation);
-        statistics.observe(observation);
-        episodes.observe(observation);
-    })?;
+    let Beside {
+        statistics,
+        episodes,
+        roundtrips,
+    } = beside;
     let roundtrips = roundtrips.finish(&name);
     let histograms = HistogramOptions {
         wanted: true,
         ..HistogramOptions::default()
     };
     let stats = StatisticsReport::new(&name, &statistics, &histograms);
-    let mut episodes = EpisodesReport::new(&name, &facts, &episodes.finish());
+    let mut episodes = EpisodesReport::new(&name, facts, &episodes.finish());
     let mut timeline = Timeline::of_longest(&episodes, WITH_MESSAGES, MESSAGE_BYTES);
     let mut read = Ok(());
     Pass::open(path, None)?.run(|observation| {
@@ -115,6 +147,7 @@ pub(crate) fn write(
         episodes: &episodes,
         roundtrips: &roundtrips,
         sweep,
+        with_messages: WITH_MESSAGES,
     };
     let to = to(arguments);
     // Keys and titles are on it.

@@ -60,6 +60,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let wanted =
         arguments.resources || arguments.all || is_html || arguments.format == ReportFormat::Json;
     let mut starts = span.is_all().then(StartUps::default);
+    let mut beside = (is_html && span.is_all()).then(html::Beside::new);
     let mut held = wanted.then(Resources::default);
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
@@ -87,6 +88,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         stalls.observe(observation);
         if let Some(starts) = &mut starts {
             starts.observe(observation);
+        }
+        if let Some(beside) = &mut beside {
+            beside.observe(observation);
         }
     })?;
     profile.end();
@@ -143,7 +147,22 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                 0 | 1 => None,
                 _ => Some(compare::comparison(&html::compared(arguments))?),
             };
-            html::write(arguments, &report, comparison.as_ref(), sweep)
+            match beside {
+                Some(beside) => {
+                    let beside = (beside, &facts);
+                    html::write(arguments, &report, comparison.as_ref(), sweep, beside)
+                }
+                None => {
+                    let (beside, all) = html::Beside::read(arguments)?;
+                    html::write(
+                        arguments,
+                        &report,
+                        comparison.as_ref(),
+                        sweep,
+                        (beside, &all),
+                    )
+                }
+            }
         }
     }
 }

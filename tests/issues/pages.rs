@@ -1,11 +1,13 @@
 //! The pages of `issues --format html`, in a browser.
 
 use crate::data;
-use crate::harness::Place;
 use crate::harness::browser::Browser;
+use crate::harness::{Place, needs};
 
 #[test]
 fn the_list_leads_to_a_page_for_each_issue() {
+    needs("chromium", "chromium");
+    needs("chromedriver", "chromium-driver");
     let place = Place::new();
     let folder = place.path("all/version=<b>1</user=ann");
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -1,9 +1,10 @@
 //! A report as one HTML file that needs nothing else: no network, no server, no other file.
 //!
 //! The page's parts are in `assets/html`: what it shows, a style sheet, scripts, and uPlot with its
-//! licence. The results go into it as JSON, the same that `--format json` prints.
+//! licence. The results go into it as JSON, under the names that `--format json` has, as far as they are shown.
 
 mod escape;
+mod shown;
 mod sweep;
 
 use std::io::{self, Write};
@@ -34,10 +35,9 @@ const SCRIPTS: [&str; 8] = [
 ];
 
 /// What a page shows.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Page<'a> {
     /// What the page is called.
-    #[serde(skip)]
     pub title: &'a str,
     /// The version of the program that made it.
     pub made: &'a str,
@@ -57,9 +57,41 @@ pub struct Page<'a> {
     pub roundtrips: &'a RoundTripsReport,
     /// The time over other networks.
     pub sweep: Sweep,
+    /// How many episodes have their messages.
+    pub with_messages: usize,
+}
+
+/// The JSON in a page's file.
+#[derive(Debug, Serialize)]
+struct Data<'a> {
+    made: &'a str,
+    verdict: &'a [String],
+    doubts: &'a [String],
+    thinned: Vec<String>,
+    report: shown::Profile<'a>,
+    compare: Option<&'a Comparison>,
+    stats: &'a StatisticsReport,
+    episodes: shown::Episodes<'a>,
+    roundtrips: shown::RoundTrips<'a>,
+    sweep: &'a Sweep,
 }
 
 impl Page<'_> {
+    fn data(&self) -> Data<'_> {
+        Data {
+            made: self.made,
+            verdict: &self.verdict,
+            doubts: &self.doubts,
+            thinned: shown::thinned(self.report, self.episodes, self.with_messages),
+            report: shown::Profile::of(self.report),
+            compare: self.compare,
+            stats: self.stats,
+            episodes: shown::Episodes::of(self.episodes),
+            roundtrips: shown::RoundTrips::of(self.roundtrips),
+            sweep: &self.sweep,
+        }
+    }
+
     /// Writes the page.
     ///
     /// # Errors
@@ -83,7 +115,7 @@ impl Page<'_> {
                 "scripts" => SCRIPTS
                     .iter()
                     .try_for_each(|script| out.write_all(script.as_bytes()))?,
-                "data" => serde_json::to_writer(ScriptSafe(&mut out), self)?,
+                "data" => serde_json::to_writer(ScriptSafe(&mut out), &self.data())?,
                 // The page's own text: the test below knows its slots.
                 _ => {}
             }

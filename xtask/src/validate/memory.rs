@@ -12,11 +12,12 @@ use super::long_trace::LongTrace;
 use crate::run::{cargo, root, run, target};
 
 /// How long the trace is to be by default, in MB of the file.
-const LENGTH: u64 = 1074;
+pub(super) const LENGTH: u64 = 1074;
 /// The most memory that a command may take, in KiB.
-const GOAL: u64 = 200 << 10;
+pub(super) const GOAL: u64 = 200 << 10;
 /// A command is stopped after this, and after so much for each MB of the trace.
-const PATIENCE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_millis(300));
+pub(super) const PATIENCE: (Duration, Duration) =
+    (Duration::from_secs(30), Duration::from_millis(300));
 
 /// The commands that read a whole trace.
 const COMMANDS: &[&[&str]] = &[
@@ -86,7 +87,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 }
 
 /// The most memory that x11prof took for `command` on `trace`, in KiB.
-fn peak(command: &[&str], trace: &Path, patience: Duration) -> Result<u64, String> {
+pub(super) fn peak(command: &[&str], trace: &Path, patience: Duration) -> Result<u64, String> {
     let mut child = Command::new(target().join("release/x11prof"))
         .args(command)
         .arg(trace)

@@ -14,6 +14,7 @@ mod killed;
 mod long_trace;
 mod measure;
 mod memory;
+mod page;
 mod programs;
 mod rates;
 mod resources;
@@ -41,6 +42,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("killed") => killed::validate(),
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
+        Some("page") => page::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         Some("roundtrips") => roundtrips::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
@@ -54,6 +56,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate killed\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
+             cargo xtask validate page [MB]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate roundtrips [PROGRAM…]"
             .to_owned()),

@@ -1,16 +1,17 @@
 // LagAlyzer's panels: the cumulative distribution that sets the threshold, landmarks, episodes, one episode. What is chosen
 // in one narrows down the others.
 
-const chosen = { threshold: 100, landmark: null, episode: null, listeners: [] };
+const chosen = { threshold: 100, landmark: null, pattern: null, episode: null, listeners: [] };
 
 function choose(change) {
   Object.assign(chosen, change);
   chosen.listeners.forEach((listener) => listener(change));
 }
 
-/** Whether an episode is over the threshold and of the chosen landmark. */
+/** Whether an episode is over the threshold, of the chosen landmark and of the chosen pattern. */
 const passes = (episode) => episode.latency_ms >= chosen.threshold
-  && (chosen.landmark === null || episode.landmark === chosen.landmark);
+  && (chosen.landmark === null || episode.landmark === chosen.landmark)
+  && (chosen.pattern === null || episode.pattern === chosen.pattern);
 
 const PARTS = [["waiting", "waiting_ms", "waiting to begin"], ["client", "client_ms", "client"], ["off", "off_cpu_ms", "off the processor"],
   ["server", "server_ms", "server"], ["network", "network_ms", "network"]];
@@ -22,13 +23,14 @@ function episodes() {
   chosen.threshold = longest >= 100 ? 100 : 0;
   byId("episodes-about").textContent = `${whole(summary.count)} episodes, ${whole(summary.perceptible)} of them perceptible; `
     + `the user waited ${percent(DATA.episodes.think_and_wait.wait_percent)} of the time.`
-    + (DATA.episodes.omitted ? ` The ${whole(all.length)} longest are here; ${whole(DATA.episodes.omitted)} more are counted only.` : "");
+    + (summary.count > all.length ? ` The ${whole(all.length)} longest are here; ${whole(summary.count - all.length)} more are counted only.` : "");
   if (!all.length) return;
   cumulative(all, longest);
   scatter(all);
   timeline(all);
   landmarks(all);
   list(all);
+  patterns();
 }
 
 /** How many episodes took at least x; a click or drag sets the threshold. */
@@ -115,14 +117,39 @@ function list(all) {
       { name: "At", of: (row) => row.start_ms, show: (row) => (row.start_ms / 1000).toFixed(3) + " s" },
       { name: "Landmark", of: (row) => row.landmark, number: false },
       { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
-      { name: "", of: (row) => row.culprit, number: false,
+      { name: "Parts", of: (row) => row.culprit, number: false, title: "Waiting to begin, client, off the processor, server, network",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
       { name: "Culprit", of: (row) => row.culprit, number: false },
     ],
   });
   chosen.listeners.push((change) => {
-    if ("threshold" in change || "landmark" in change) view.show(all.filter(passes));
+    if ("threshold" in change || "landmark" in change || "pattern" in change) view.show(all.filter(passes));
     if ("episode" in change) one(change.episode);
+  });
+}
+
+/** Episodes of one shape (LagAlyzer's patterns): how often each is slow, and what takes its time. */
+function patterns() {
+  const rows = DATA.episodes.patterns;
+  if (!rows.length) return;
+  table(byId("pattern-table"), {
+    caption: "Patterns: episodes that do the same (choose one to see its episodes alone; again for all)",
+    search: "Find a pattern", rows, sort: 6, limit: 20,
+    pick: (row) => choose({ pattern: chosen.pattern === row.pattern ? null : row.pattern }),
+    columns: [
+      { name: "No.", of: (row) => row.pattern, show: (row) => row.pattern ?? "others" },
+      { name: "What", of: (row) => row.group, number: false },
+      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Slow", of: (row) => row.slow, number: false, title: "Whether they are perceptible: always, sometimes, once, never" },
+      { name: "Median", of: (row) => row.median_ms, show: (row) => time(row.median_ms) },
+      { name: "Worst", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
+      { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
+      { name: "Parts", of: (row) => row.mostly ?? "", number: false, title: "Waiting to begin, client, off the processor, server, network",
+        show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.total_ms) },
+      { name: "Mostly", of: (row) => row.mostly ?? "", number: false },
+      { name: "Shape", of: (row) => row.shape, number: false, show: (row) => make("div", { class: "clamp", title: row.shape }, row.shape),
+        title: "What is handled, what it does, and in brackets what that led to" },
+    ],
   });
 }
 
@@ -130,16 +157,16 @@ function list(all) {
 function one(episode) {
   const parts = PARTS.map(([kind, key, name]) => [kind, episode.parts[key], name]);
   const facts = [`${whole(episode.requests)} requests`, bytes(episode.bytes), `${whole(episode.round_trips)} round trips (${time(episode.blocked_ms)} waited)`,
-    `first look at: ${episode.culprit}`];
+    `most of it: ${episode.mostly ?? episode.culprit}`];
   const nested = (children) => make("ul", {}, children.map((child) =>
     make("li", {}, `${time(child.latency_ms)} ${child.landmark}, after ${time(child.start_ms - episode.start_ms)}`,
-      child.children?.length ? nested(child.children) : null)));
+      child.children ? nested(child.children) : null)));
   byId("episode-detail").replaceChildren(make("div", { class: "detail", tabindex: "-1" },
     make("h3", {}, `${episode.landmark}: ${time(episode.latency_ms)} at ${(episode.start_ms / 1000).toFixed(3)} s (${episode.client_name})`),
     bar(parts, episode.latency_ms, true), legend(parts.filter(([, amount]) => amount > 0)),
     make("p", {}, facts.join(", ") + "."),
     episode.unsure ? make("p", { class: "quiet" }, `Unsure: ${episode.unsure}.`) : null,
-    episode.children.length ? nested(episode.children) : null,
+    episode.children ? nested(episode.children) : null,
     episode.messages ? make("pre", { tabindex: "0", "aria-label": "Messages of the episode" }, episode.messages.join("\n"))
       : make("p", { class: "quiet" }, "Its messages are not in this file: only those of the longest episodes are. "
         + `x11prof dump --from ${(episode.start_ms / 1000).toFixed(3)} --to ${((episode.start_ms + episode.latency_ms) / 1000).toFixed(3)} prints them.`)));

@@ -14,7 +14,7 @@ function requests() {
       { name: "Request", of: (row) => row.name, number: false },
       { name: "Time", of: (row) => row.time_ms, show: (row) => time(row.time_ms) },
       { name: "Share", of: (row) => row.percent_of_time, show: (row) => percent(row.percent_of_time) },
-      { name: "", of: (row) => row.time_ms, number: false,
+      { name: "Parts", of: (row) => row.time_ms, number: false, title: "Server and network, beside the request with the most time",
         show: (row) => bar([["server", row.server_ms, "server"], ["network", row.network_ms, "network"]], most) },
       { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
       { name: "Each", of: (row) => row.ms_per_call, show: (row) => time(row.ms_per_call), title: "Time of one call, on average" },

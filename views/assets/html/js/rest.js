@@ -26,8 +26,7 @@ function roundtrips() {
 }
 
 function resources() {
-  const held = DATA.report.resources;
-  const clients = (held?.clients ?? []).filter((client) => client.kinds.length);
+  const clients = DATA.report.resources;
   if (!clients.length) return;
   byId("resources").hidden = false;
   const rows = clients.flatMap((client) => client.kinds.map((kind) => ({ client, kind })));
@@ -56,4 +55,5 @@ function resources() {
 function doubts() {
   const list = byId("doubt-list");
   list.append(...(DATA.doubts.length ? DATA.doubts : ["None."]).map((line) => make("li", {}, line)));
+  byId("thinned").append(...DATA.thinned.map((line) => make("li", {}, line)));
 }

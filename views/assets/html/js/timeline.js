@@ -85,7 +85,7 @@ function timeline(all) {
           context.fillRect(at, top + 14, part, 9);
           at += part;
         }
-        if (wide > 3) nested(context, episode.children, x, top + 24, 0);
+        if (wide > 3 && episode.children) nested(context, episode.children, x, top + 24, 0);
         if (episode === chosen.episode) { context.strokeStyle = colour("front"); context.strokeRect(left - 1, top + 12.5, wide + 2, 12); }
         placed.push([left - 2, Math.max(right, left + 1.5) + 2, top, episode]);
       }

@@ -1,0 +1,85 @@
+//! Reads a trace on a thread of its own: half of the time of a pass is decompression, which another processor does while
+//! this one analyses.
+
+use std::io::Read;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
+
+use x11prof_trace::{Reader, Record, TraceError};
+
+/// A batch is handed over when it has so many bytes or records.
+const BATCH_BYTES: usize = 1 << 18;
+const BATCH_RECORDS: usize = 1 << 10;
+/// Batches that wait.
+const AHEAD: usize = 2;
+
+type Batch = Result<Vec<Record>, TraceError>;
+
+/// Calls `analyse` with what gives the records of `reader`, one at a time.
+pub(crate) fn read_ahead<R: Read + Send>(
+    reader: Reader<R>,
+    analyse: impl FnOnce(
+        &mut dyn FnMut() -> Result<Option<Record>, TraceError>,
+    ) -> Result<(), TraceError>,
+) -> Result<(), TraceError> {
+    thread::scope(|scope| {
+        let (sender, batches) = mpsc::sync_channel(AHEAD);
+        thread::Builder::new()
+            .name("x11prof-reader".to_owned())
+            .spawn_scoped(scope, move || read(reader, &sender))
+            .map_err(TraceError::Read)?;
+        let mut batch = Vec::new().into_iter();
+        let result = analyse(&mut || next(&mut batch, &batches));
+        // The reader ends when nobody takes what it has read.
+        drop(batches);
+        result
+    })
+}
+
+fn next(
+    batch: &mut std::vec::IntoIter<Record>,
+    batches: &Receiver<Batch>,
+) -> Result<Option<Record>, TraceError> {
+    loop {
+        if let Some(record) = batch.next() {
+            return Ok(Some(record));
+        }
+        match batches.recv() {
+            Ok(records) => *batch = records?.into_iter(),
+            // It has read all.
+            Err(_) => return Ok(None),
+        }
+    }
+}
+
+/// Reads until the end, an error, or nobody listens any more. An error comes after the records before it.
+fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    loop {
+        let read = reader.next();
+        if let Ok(Some(record)) = read {
+            bytes += match &record {
+                Record::Block(block) => block.bytes.len(),
+                // Its texts may be long: it ends a batch.
+                Record::Control(..) => BATCH_BYTES,
+                Record::Schedule(switches) => size_of_val(switches.as_slice()),
+            };
+            batch.push(record);
+            if bytes < BATCH_BYTES && batch.len() < BATCH_RECORDS {
+                continue;
+            }
+            bytes = 0;
+            if sender.send(Ok(std::mem::take(&mut batch))).is_err() {
+                return;
+            }
+            continue;
+        }
+        if sender.send(Ok(batch)).is_ok()
+            && let Err(error) = read
+        {
+            // Who does not listen any more need not know.
+            let _ = sender.send(Err(error));
+        }
+        return;
+    }
+}

@@ -1,0 +1,258 @@
+//! What of the results is in a page's file: what the page shows, and no more. A long trace has results of many
+//! megabytes, which a browser would have to read before it shows anything.
+
+use serde::Serialize;
+use x11prof_analyzer::{
+    BlockingRequest, ChildReport, ClientResources, EpisodeReport, EpisodesReport, HeldOverTime,
+    KindResources, NetworkReport, PartitionReport, PartsReport, PatternReport, ProfileReport,
+    RequestReport, RoundTripsReport, ServerReport, Suggestion, SummaryReport, ThinkReport,
+    TotalReport, Warning,
+};
+
+/// The profile.
+#[derive(Debug, Serialize)]
+pub(super) struct Profile<'a> {
+    trace: Trace<'a>,
+    server: &'a ServerReport,
+    network: &'a NetworkReport,
+    requests: &'a [RequestReport],
+    total: &'a TotalReport,
+    client_and_server: &'a PartitionReport,
+    resources: Vec<Client<'a>>,
+    warnings: &'a [Warning],
+}
+
+#[derive(Debug, Serialize)]
+struct Trace<'a> {
+    path: &'a str,
+    duration_ms: f64,
+    connection_count: u64,
+}
+
+/// What a client held.
+#[derive(Debug, Serialize)]
+struct Client<'a> {
+    name: &'a str,
+    kinds: Vec<Kind<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Kind<'a> {
+    kind: &'a str,
+    held: u64,
+    most: u64,
+    most_bytes: u64,
+    created: u64,
+    grows: bool,
+    over_time: &'a [HeldOverTime],
+}
+
+/// The episodes.
+#[derive(Debug, Serialize)]
+pub(super) struct Episodes<'a> {
+    summary: &'a SummaryReport,
+    think_and_wait: &'a ThinkReport,
+    patterns: Vec<Pattern<'a>>,
+    episodes: Vec<Episode<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Pattern<'a> {
+    pattern: Option<u64>,
+    group: &'a str,
+    shape: &'a str,
+    count: u64,
+    perceptible: u64,
+    slow: &'a str,
+    median_ms: f64,
+    max_ms: f64,
+    total_ms: f64,
+    parts: &'a PartsReport,
+    mostly: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Episode<'a> {
+    client_name: &'a str,
+    landmark: &'a str,
+    pattern: Option<u64>,
+    start_ms: f64,
+    latency_ms: f64,
+    parts: &'a PartsReport,
+    round_trips: u64,
+    blocked_ms: f64,
+    culprit: &'a str,
+    mostly: Option<&'a str>,
+    requests: u64,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsure: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    children: Vec<Child<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    messages: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Child<'a> {
+    landmark: &'a str,
+    start_ms: f64,
+    latency_ms: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    children: Vec<Child<'a>>,
+}
+
+/// The round trips.
+#[derive(Debug, Serialize)]
+pub(super) struct RoundTrips<'a> {
+    rtt_ms: f64,
+    blocking: &'a [BlockingRequest],
+    suggestions: &'a [Suggestion],
+}
+
+impl<'a> Profile<'a> {
+    pub(super) fn of(report: &'a ProfileReport) -> Profile<'a> {
+        let clients = report.resources.iter().flat_map(|held| &held.clients);
+        Profile {
+            trace: Trace {
+                path: &report.trace.path,
+                duration_ms: report.trace.duration_ms,
+                connection_count: report.trace.connection_count,
+            },
+            server: &report.server,
+            network: &report.network,
+            requests: &report.requests,
+            total: &report.total,
+            client_and_server: &report.client_and_server,
+            resources: clients
+                .filter(|client| !client.kinds.is_empty())
+                .map(Client::of)
+                .collect(),
+            warnings: &report.warnings,
+        }
+    }
+}
+
+impl<'a> Client<'a> {
+    fn of(client: &'a ClientResources) -> Client<'a> {
+        let kind = |of: &'a KindResources| Kind {
+            kind: &of.kind,
+            held: of.held,
+            most: of.most,
+            most_bytes: of.most_bytes,
+            created: of.created,
+            grows: of.grows,
+            over_time: &of.over_time,
+        };
+        Client {
+            name: &client.name,
+            kinds: client.kinds.iter().map(kind).collect(),
+        }
+    }
+}
+
+impl<'a> Episodes<'a> {
+    pub(super) fn of(report: &'a EpisodesReport) -> Episodes<'a> {
+        Episodes {
+            summary: &report.summary,
+            think_and_wait: &report.think_and_wait,
+            patterns: report.patterns.iter().map(Pattern::of).collect(),
+            episodes: report.episodes.iter().map(Episode::of).collect(),
+        }
+    }
+}
+
+impl<'a> Pattern<'a> {
+    fn of(of: &'a PatternReport) -> Pattern<'a> {
+        Pattern {
+            pattern: of.pattern,
+            group: &of.group,
+            shape: &of.shape,
+            count: of.count,
+            perceptible: of.perceptible,
+            slow: of.slow,
+            median_ms: of.median_ms,
+            max_ms: of.max_ms,
+            total_ms: of.total_ms,
+            parts: &of.parts,
+            mostly: of.locations.first().map(|at| at.location.as_str()),
+        }
+    }
+}
+
+impl<'a> Episode<'a> {
+    fn of(of: &'a EpisodeReport) -> Episode<'a> {
+        Episode {
+            client_name: &of.client_name,
+            landmark: &of.landmark,
+            pattern: of.pattern,
+            start_ms: of.start_ms,
+            latency_ms: of.latency_ms,
+            parts: &of.parts,
+            round_trips: of.round_trips,
+            blocked_ms: of.blocked_ms,
+            culprit: of.culprit,
+            mostly: of.mostly.as_ref().map(|at| at.location.as_str()),
+            requests: of.requests,
+            bytes: of.bytes,
+            unsure: of.unsure,
+            children: Child::all(&of.children),
+            messages: &of.messages,
+        }
+    }
+}
+
+impl<'a> Child<'a> {
+    fn all(children: &'a [ChildReport]) -> Vec<Child<'a>> {
+        let child = |of: &'a ChildReport| Child {
+            landmark: &of.landmark,
+            start_ms: of.start_ms,
+            latency_ms: of.latency_ms,
+            children: Child::all(&of.children),
+        };
+        children.iter().map(child).collect()
+    }
+}
+
+impl<'a> RoundTrips<'a> {
+    pub(super) fn of(report: &'a RoundTripsReport) -> RoundTrips<'a> {
+        RoundTrips {
+            rtt_ms: report.rtt_ms,
+            blocking: &report.blocking,
+            suggestions: &report.suggestions,
+        }
+    }
+}
+
+/// What is not on the page, in words: nothing where all is.
+pub(super) fn thinned(
+    report: &ProfileReport,
+    episodes: &EpisodesReport,
+    with_messages: usize,
+) -> Vec<String> {
+    let listed = episodes.episodes.len();
+    let mut said = Vec::new();
+    if episodes.omitted > 0 {
+        said.push(format!(
+            "The {listed} longest of {} episodes are on this page; the others are counted only.",
+            listed as u64 + episodes.omitted
+        ));
+    }
+    if listed > with_messages {
+        said.push(format!(
+            "The messages of the {with_messages} longest episodes are on this page; `x11prof dump --from … --to …` prints others."
+        ));
+    }
+    let held = report.resources.iter();
+    let (clients, others) = held.fold((0, 0), |(clients, others), held| {
+        let more = held.others.as_ref().map_or(0, |others| others.count);
+        (clients + held.clients.len(), others + more)
+    });
+    if others > 0 {
+        said.push(format!(
+            "The resources of {clients} of {} clients are on this page: those that held most.",
+            clients as u64 + others
+        ));
+    }
+    said
+}
