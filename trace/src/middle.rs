@@ -225,8 +225,7 @@ fn is_nothing(bytes: &[u64; 2]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Existing, ExistingAtom, ExistingRoot, ExistingWindow, Joined};
-    use crate::Control;
+    use super::{Existing, ExistingAtom, ExistingRoot, ExistingWindow};
 
     #[test]
     fn what_exists_comes_in_records_of_bounded_length() {
@@ -246,16 +245,5 @@ mod tests {
             [(1, 0, 0), (0, Existing::ENTRIES, 0), (0, 1, 0), (0, 0, 1)]
         );
         assert!(parts.iter().all(|part| part.from == "server"));
-    }
-
-    #[test]
-    fn a_connection_is_joined_with_little_said() {
-        let text = r#"{"kind":"joined","connection":3,"byte_order":"big","last_request":70000}"#;
-        let read: Control = serde_json::from_str(text).unwrap();
-        assert_eq!(serde_json::to_string(&read).unwrap(), text);
-        let Control::Joined(Joined { last_request, .. }) = read else {
-            panic!("{read:?}");
-        };
-        assert_eq!(last_request, 70_000);
     }
 }

@@ -6,8 +6,8 @@ mod common;
 
 use common::{at, block, read, records, started, trace, with_started};
 use x11prof_trace::{
-    BlockHead, ConnectionId, Control, Direction, FORMAT, Gap, Part, Reader, Record, Started,
-    Switch, SwitchKind, TraceError, Writer, cut,
+    BlockHead, ConnectionId, Control, Direction, FORMAT, Gap, Joined, Part, Reader, Record,
+    Started, Switch, SwitchKind, TraceError, Writer, cut,
 };
 
 #[test]
@@ -147,4 +147,15 @@ fn a_sink_that_fails_is_an_error() {
     let error = result.unwrap_err();
     assert!(matches!(error, TraceError::Write(_)), "{error}");
     assert!(writer.finish().is_err());
+}
+
+#[test]
+fn a_connection_is_joined_with_little_said() {
+    let text = r#"{"kind":"joined","connection":3,"byte_order":"big","last_request":70000}"#;
+    let read: Control = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), text);
+    let Control::Joined(Joined { last_request, .. }) = read else {
+        panic!("{read:?}");
+    };
+    assert_eq!(last_request, 70_000);
 }
