@@ -43,10 +43,11 @@ pub use difference::{
 pub use episodes::{
     ApartReport, BlameReport, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
     CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
-    EpisodesReport, ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport,
-    LocationReport, ModalReport, Owner, Parts, PartsReport, PathReport, PatternReport,
-    PhasesReport, RepeatedLandmark, RepeatedReport, SeriesReport, ServerCause, SummaryReport,
-    ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure, blame,
+    EpisodesReport, EventDefinition, EventDefinitions, EventFileError, EventTypeReport,
+    ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport, LocationReport, ModalReport,
+    Owner, Parts, PartsReport, PathReport, PatternReport, PhasesReport, RepeatedLandmark,
+    RepeatedReport, ResourceUse, SeriesReport, ServerCause, SummaryReport, ThinkReport,
+    ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure, blame,
 };
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};

@@ -9,8 +9,8 @@ use x11prof_cost_model::Network;
 use crate::span::SpanArguments;
 
 use super::values::{
-    BasisChoice, DEFAULT_TRACE, ExportFormat, Format, GroupBy, NetworkParser, ParametersParser,
-    ReportFormat, TableFormat, grain, milliseconds, scale, thresholds,
+    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, GroupBy, NetworkParser,
+    ParametersParser, ReportFormat, TableFormat, grain, milliseconds, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -202,6 +202,10 @@ pub(crate) struct Episodes {
     /// List the N longest episodes only
     #[arg(long, value_name = "N")]
     pub(crate) worst: Option<usize>,
+    /// Your own events: what starts and ends one, and what all of a type took (a TOML file, see
+    /// docs/EPISODES.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
     /// Show each key and button below its kind of action
     #[arg(long)]
     pub(crate) each_key: bool,
@@ -221,7 +225,7 @@ pub(crate) struct Episodes {
     pub(crate) net: Network,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
+    pub(crate) format: EpisodesFormat,
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -17,7 +17,9 @@ pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, S
 pub(crate) use check::Check;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
 pub(crate) use roundtrips::RoundTrips;
-pub(crate) use values::{BasisChoice, ExportFormat, Format, ReportFormat, TableFormat, seconds};
+pub(crate) use values::{
+    BasisChoice, EpisodesFormat, ExportFormat, Format, ReportFormat, TableFormat, seconds,
+};
 use values::{DEFAULT_TRACE, ParametersParser, ServerParser, fix, label, pace};
 
 /// perf for X11: where does the time of an X11 program go, request by request?

@@ -45,6 +45,19 @@ pub(crate) enum TableFormat {
     Csv,
 }
 
+/// The form of a result about episodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EpisodesFormat {
+    /// For people
+    Text,
+    /// For programs; versioned
+    Json,
+    /// For spreadsheets: the main table
+    Csv,
+    /// With --events: your own events, in Reiss's form
+    Xml,
+}
+
 /// The form of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    EpisodeOptions, Episodes, EpisodesReport, Facts, RepeatedReport, Stalls, StallsReport,
+    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Facts, RepeatedReport, Stalls,
+    StallsReport,
 };
 use x11prof_cost_model::Substitutions;
 use x11prof_views::episodes::{self as views, Show, Timeline};
 
-use crate::args::{Episodes as Arguments, TableFormat};
+use crate::args::{Episodes as Arguments, EpisodesFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
@@ -19,7 +20,15 @@ use crate::pass::Pass;
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let paths = arguments.traces.iter().map(AsRef::as_ref);
     refuse_input(arguments.output.as_deref(), paths)?;
-    let options = options(arguments);
+    if arguments.format == EpisodesFormat::Xml && arguments.events.is_none() {
+        return Err(CommandError::usage(
+            "--format xml is of your own events: give --events FILE",
+        ));
+    }
+    if arguments.events.is_some() && arguments.traces.len() > 1 {
+        return Err(CommandError::usage("--events takes one recording"));
+    }
+    let options = options(arguments)?;
     let mut reports = Vec::new();
     for path in &arguments.traces {
         reports.push(report(arguments, &options, path)?);
@@ -36,23 +45,29 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             chart: arguments.chart,
         };
         return match arguments.format {
-            TableFormat::Text => write_text(access, to, &views::text(report, &show, &page)),
-            TableFormat::Json => write_json(access, to, report),
-            TableFormat::Csv => write_text(access, to, &views::csv(report)),
+            EpisodesFormat::Text => write_text(access, to, &views::text(report, &show, &page)),
+            EpisodesFormat::Json => write_json(access, to, report),
+            EpisodesFormat::Csv if !report.events.is_empty() => {
+                write_text(access, to, &views::events_csv(report))
+            }
+            EpisodesFormat::Csv => write_text(access, to, &views::csv(report)),
+            EpisodesFormat::Xml => write_text(access, to, &views::events_xml(report)),
         };
     }
     let repeated = RepeatedReport::new(&reports);
     match arguments.format {
-        TableFormat::Text => {
+        EpisodesFormat::Text => {
             let text = views::repeated_text(&repeated, arguments.each_key, &page);
             write_text(access, to, &text)
         }
-        TableFormat::Json => write_json(access, to, &repeated),
-        TableFormat::Csv => write_text(access, to, &views::repeated_csv(&repeated)),
+        EpisodesFormat::Json => write_json(access, to, &repeated),
+        EpisodesFormat::Csv | EpisodesFormat::Xml => {
+            write_text(access, to, &views::repeated_csv(&repeated))
+        }
     }
 }
 
-fn options(arguments: &Arguments) -> EpisodeOptions {
+fn options(arguments: &Arguments) -> Result<EpisodeOptions, CommandError> {
     let mut options = EpisodeOptions {
         client: arguments.client.clone(),
         landmark: arguments.landmark.clone(),
@@ -66,7 +81,12 @@ fn options(arguments: &Arguments) -> EpisodeOptions {
     if let Some(frame) = arguments.frame_budget {
         options.frame_ms = frame;
     }
-    options
+    if let Some(path) = &arguments.events {
+        let text = input::text(path, "file of events")?;
+        options.events =
+            EventDefinitions::parse(&text).map_err(|error| CommandError::file(path, error))?;
+    }
+    Ok(options)
 }
 
 /// The report on one trace.
@@ -105,9 +125,9 @@ fn report(
     let mut report = EpisodesReport::new(&path.to_string_lossy(), &facts, &findings);
     StallsReport::new(&stalls, &facts).name_in(&mut report);
     let messages = match arguments.format {
-        TableFormat::Text => arguments.all,
-        TableFormat::Json => true,
-        TableFormat::Csv => false,
+        EpisodesFormat::Text => arguments.all,
+        EpisodesFormat::Json => true,
+        EpisodesFormat::Csv | EpisodesFormat::Xml => false,
     };
     if arguments.worst.is_some() && messages && arguments.traces.len() == 1 {
         let mut timeline = Timeline::new(&report);

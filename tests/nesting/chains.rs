@@ -143,7 +143,7 @@ fn each_link_of_a_chain_is_a_child_and_the_longest_is_blamed() {
         let wrong: Vec<&String> = seen.iter().filter_map(|one| one.wrong.as_ref()).collect();
         match wrong.as_slice() {
             [] => Ok(()),
-            _ => Err(format!("{wrong:?}\n{:#}", report.0["episodes"])),
+            _ => Err(format!("{wrong:?}\n{:#}", report.json["episodes"])),
         }
     });
 }

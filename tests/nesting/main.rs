@@ -11,3 +11,4 @@ mod chains;
 mod harness;
 mod programs;
 mod session;
+mod user_events;

@@ -154,7 +154,7 @@ fn a_compositor_shows_what_others_draw() {
             .filter(|one| text(one, "landmark").starts_with("KeyPress"));
         let with = keys.filter(|one| of_others(one).iter().any(|child| is_of(child, "picom")));
         match with.count() {
-            0..=2 => Err(format!("{:#}", report.0["episodes"])),
+            0..=2 => Err(format!("{:#}", report.json["episodes"])),
             _ => Ok(()),
         }
     });

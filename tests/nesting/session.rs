@@ -149,17 +149,31 @@ impl Session {
         }
         let trace = self.recording.trace.to_string_lossy().into_owned();
         let json = self.place.json(["episodes", "--format", "json", &trace]);
-        Report(json)
+        Report {
+            json,
+            trace: self.recording.trace.clone(),
+            place: self.place,
+        }
     }
 }
 
 /// The episodes of a session.
-pub(crate) struct Report(pub(crate) Value);
+pub(crate) struct Report {
+    pub(crate) json: Value,
+    trace: PathBuf,
+    place: Place,
+}
 
 impl Report {
     pub(crate) fn episodes(&self) -> Vec<&Value> {
-        let list = self.0["episodes"].as_array().expect("a list");
+        let list = self.json["episodes"].as_array().expect("a list");
         list.iter().collect()
+    }
+
+    /// What x11prof says with more arguments.
+    pub(crate) fn with(&self, words: &[&str]) -> String {
+        let trace = self.trace.to_string_lossy();
+        self.place.ok(["episodes", &*trace].iter().chain(words))
     }
 }
 

@@ -14,6 +14,8 @@ use super::keyboard::Keyboard;
 use super::kinds::Kinds;
 use super::occurrence::{About, Arrival, Delivery, Occurrence, Place, Sent};
 use super::stimulus::{Detail, Shape, Stimulus};
+use super::user::definition::EventDefinitions;
+use super::user::matching::Matcher;
 use super::{present, windows};
 use crate::pipeline::{Observation, Seen};
 
@@ -30,6 +32,7 @@ pub(crate) struct Collector {
     newest: u64,
     keyboard: Keyboard,
     watched: Watched,
+    matcher: Matcher,
     delivery: Delivery,
     sent: Sent,
     /// The window that was drawn on last since a block began, and its name.
@@ -37,6 +40,14 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
+    /// One that also looks for the user's own events.
+    pub(crate) fn new(definitions: EventDefinitions) -> Collector {
+        Collector {
+            matcher: Matcher::new(definitions),
+            ..Collector::default()
+        }
+    }
+
     /// Takes the next observation, and hands out what is old enough to be in order.
     pub(crate) fn observe(
         &mut self,
@@ -159,6 +170,7 @@ impl Collector {
                 }
                 self.watched.request(seen, request, &mut sent.acts);
                 present::request(request, sent);
+                sent.tags.add(&self.matcher.request(seen, request));
                 sent.kinds.add(Kinds::of(request.name));
                 if windows::shows(seen, request) {
                     sent.draws = true;
@@ -181,7 +193,9 @@ impl Collector {
                     landmark: self.landmark(seen.session, &stimulus),
                     group: self.group(seen.session, &stimulus),
                 };
+                let tags = self.matcher.event(seen, event, &stimulus, &self.keyboard);
                 self.delivery.events.push(Arrival {
+                    tags,
                     stimulus,
                     about,
                     signs: self.watched.event(seen.session, event),

@@ -10,6 +10,7 @@ use super::across::steps::Steps;
 use super::cause::{Cause, ServerCause};
 use super::states::Busy;
 use super::tree::Tree;
+use super::user::tag::Tags;
 
 /// What began an episode (thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -260,6 +261,10 @@ pub struct Episode {
     pub(crate) fed: Vec<Link>,
     /// Who owned its time, until its path is known.
     pub(crate) steps: Steps,
+    /// When its stimulus was delivered.
+    pub(crate) delivered: Option<u64>,
+    /// What of the user's own events it starts and ends, and the resources that it makes.
+    pub(crate) tags: Tags,
     /// The chain of waits from its beginning to its end.
     pub(crate) path: Vec<PathStep>,
     /// Its intervals without their times: what its pattern is told by.

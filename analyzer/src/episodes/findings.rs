@@ -17,6 +17,7 @@ use super::patterns::Patterns;
 use super::series::{Series, Whose};
 use super::states::Busy;
 use super::tree::Tree;
+use super::user::instances::Instances;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
@@ -78,6 +79,8 @@ pub struct Findings {
     pub(crate) long: Long,
     /// Windows and grabs that let the user do nothing else.
     pub(crate) modal: Modal,
+    /// The user's own events.
+    pub(crate) user: Instances,
     /// The time in which an episode went on.
     pub(crate) covered: Covered,
     /// The time in which one went on that the user began: he waited.
@@ -124,6 +127,7 @@ impl Findings {
             bursts: Bursts::new(options.frame()),
             long: Long::default(),
             modal: Modal::default(),
+            user: Instances::new(options.events.clone()),
             covered: Covered::default(),
             waits: Covered::default(),
             added: [0; 2],
@@ -192,6 +196,7 @@ impl Findings {
 
     /// The trace ends.
     pub(crate) fn ended(&mut self, time: Timestamp) {
+        self.user.finish(time);
         let clients: Vec<ConnectionId> = self.connected.keys().copied().collect();
         clients.into_iter().for_each(|one| self.closed(time, one));
         let of = &self.processes;
@@ -271,6 +276,7 @@ impl Findings {
         if !self.wanted(episode) {
             return;
         }
+        self.user.add(episode);
         let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
         let recorded = episode.latency();
         let mut episode = episode.over(&self.options.net);
@@ -293,6 +299,7 @@ impl Findings {
         episode.pattern = self.patterns.add(&episode, perceptible);
         // Its pattern has it; of thousands of episodes it would take much memory.
         episode.tree = Tree::new(episode.group);
+        episode.tags = Default::default();
         if !perceptible {
             episode.path = Vec::new();
         }

@@ -319,11 +319,12 @@ impl Machine {
 
     /// What was delivered `margin` before `time` has been read and handled with what is open.
     fn has_read(&mut self, time: u64, margin: u64) {
-        let (events, links, input) = self.waiting.delivered_by(time.saturating_sub(margin));
+        let read = self.waiting.delivered_by(time.saturating_sub(margin));
         if let Some(open) = &mut self.open {
-            open.events += events;
-            links.into_iter().for_each(|link| open.fed(link));
-            if let Some(input) = &input {
+            open.events += read.events;
+            open.tags.add(&read.tags);
+            read.links.into_iter().for_each(|link| open.fed(link));
+            if let Some(input) = &read.input {
                 open.is_of(input);
             }
         }
@@ -415,6 +416,8 @@ impl Machine {
             open.waited_idle = time.saturating_sub(first.start.max(self.last_end));
             open.events = first.events;
             open.link = first.link;
+            open.delivered = Some(first.delivered);
+            open.tags = first.tags;
             self.open = Some(open);
         }
     }

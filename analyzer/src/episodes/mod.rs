@@ -42,6 +42,7 @@ mod tests;
 mod thread;
 mod thresholds;
 mod tree;
+mod user;
 mod windows;
 
 use x11prof_cost_model::Network;
@@ -59,11 +60,13 @@ pub use location::blame;
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     ApartReport, BlameReport, BurstReport, CausesReport, ChildReport, CumulativeReport,
-    DurationReport, EpisodeReport, EpisodesReport, ExclusiveReport, HeldUpReport, LandmarkReport,
-    LocationReport, ModalReport, PartsReport, PathReport, PatternReport, PhasesReport,
-    SeriesReport, SummaryReport, ThinkReport, TriggerReport,
+    DurationReport, EpisodeReport, EpisodesReport, EventTypeReport, ExclusiveReport, HeldUpReport,
+    LandmarkReport, LocationReport, ModalReport, PartsReport, PathReport, PatternReport,
+    PhasesReport, ResourceUse, SeriesReport, SummaryReport, ThinkReport, TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
+pub use user::definition::{EventDefinition, EventDefinitions};
+pub use user::file::EventFileError;
 
 /// What a user can choose.
 #[derive(Debug, Clone)]
@@ -84,6 +87,8 @@ pub struct EpisodeOptions {
     pub worst: Option<usize>,
     /// The network that the episodes are thought to take place over, besides what was recorded.
     pub net: Network,
+    /// The user's own events; none where there is no file of them.
+    pub events: EventDefinitions,
 }
 
 impl Default for EpisodeOptions {
@@ -97,6 +102,7 @@ impl Default for EpisodeOptions {
             to_s: None,
             worst: None,
             net: Network::NONE,
+            events: EventDefinitions::default(),
         }
     }
 }
@@ -123,7 +129,7 @@ impl Episodes {
     /// Nothing observed yet.
     pub fn new(options: &EpisodeOptions) -> Episodes {
         Episodes {
-            collector: Collector::default(),
+            collector: Collector::new(options.events.clone()),
             follower: Follower::new(Spans {
                 frame: options.frame(),
                 silence: SILENCE,
@@ -163,6 +169,9 @@ impl Episodes {
             findings,
         } = self;
         findings.modal.observe(observation);
+        if let Observation::Message(seen) = observation {
+            findings.user.message(seen);
+        }
         if let Observation::Control(time, control) = observation {
             findings.first.get_or_insert(*time);
             match control {

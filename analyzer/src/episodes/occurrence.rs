@@ -6,6 +6,7 @@ use x11prof_trace::{ConnectionId, Switch, Waiting};
 use super::across::signs::{Act, Sign};
 use super::kinds::Kinds;
 use super::stimulus::Stimulus;
+use super::user::tag::Tags;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -179,6 +180,8 @@ pub(crate) struct Arrival {
     pub(crate) about: About,
     /// What a request of another client bears that led to it.
     pub(crate) signs: Vec<Sign>,
+    /// What of the user's own events it starts and ends.
+    pub(crate) tags: Tags,
     /// When it happened by the server's clock, in milliseconds, of those whose stimulus does not tell.
     pub(crate) millis: Option<u32>,
 }
@@ -217,6 +220,8 @@ pub(crate) struct Sent {
     pub(crate) grabs: Option<bool>,
     /// What other clients may get events for.
     pub(crate) acts: Vec<Act>,
+    /// What of the user's own events they start and end.
+    pub(crate) tags: Tags,
     /// The last picture shown with Present.
     pub(crate) shown: Option<Shown>,
     /// It wants to be told when such pictures are on the screen.

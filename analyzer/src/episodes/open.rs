@@ -12,6 +12,7 @@ use super::outline::Outline;
 use super::queue::Waiting;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
+use super::user::tag::Tags;
 
 /// As many frames as make a burst, in the middle of a handling.
 const MANY_FRAMES: u64 = 5;
@@ -81,6 +82,10 @@ pub(crate) struct Open {
     /// Events of other clients that came meanwhile.
     fed: Vec<Link>,
     steps: Steps,
+    /// When its stimulus was delivered.
+    pub(crate) delivered: Option<u64>,
+    /// What of the user's own events it starts and ends.
+    pub(crate) tags: Tags,
     /// The window that was drawn on last.
     drawn: Option<Symbol>,
 }
@@ -122,6 +127,8 @@ impl Open {
             link: None,
             fed: Vec::new(),
             steps,
+            delivered: None,
+            tags: Tags::default(),
             drawn: None,
         }
     }
@@ -251,6 +258,7 @@ impl Open {
         self.stimulus = Some(waiting.stimulus);
         (self.trigger, self.about) = (waiting.stimulus.trigger, waiting.about);
         self.link = waiting.link;
+        self.delivered = Some(waiting.delivered);
     }
 
     /// It has to handle something of its own doing, which answers the request of this number.
@@ -344,6 +352,8 @@ impl Open {
             link: self.link,
             fed: self.fed,
             steps: self.steps,
+            delivered: self.delivered,
+            tags: self.tags,
             path: Vec::new(),
             children: done.children,
             tree: done.tree,

@@ -6,12 +6,13 @@ use super::across::link::Link;
 use super::episode::Trigger;
 use super::occurrence::About;
 use super::stimulus::{Shape, Stimulus};
+use super::user::tag::Tags;
 
 /// Stimuli that wait at most; those after them are handled with the last one.
 const MAX_STIMULI: usize = 1024;
 
 /// A stimulus that its client has not begun with, times in nanoseconds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: About,
@@ -22,6 +23,19 @@ pub(crate) struct Waiting {
     pub(crate) events: u64,
     /// The request of another client that led to it.
     pub(crate) link: Option<Link>,
+    /// What of the user's own events it starts and ends.
+    pub(crate) tags: Tags,
+}
+
+/// What was read together.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) events: u64,
+    /// What led to them.
+    pub(crate) links: Vec<Link>,
+    pub(crate) tags: Tags,
+    /// The first that the user did.
+    pub(crate) input: Option<Waiting>,
 }
 
 /// The stimuli of one client that wait, the first to come first.
@@ -49,21 +63,18 @@ impl Queue {
         self.0.iter().filter_map(|one| one.link.as_ref())
     }
 
-    /// Takes those off that were delivered by `time`; gives the events that they stand for, what led to them,
-    /// and the first that the user did.
-    pub(crate) fn delivered_by(&mut self, time: u64) -> (u64, Vec<Link>, Option<Waiting>) {
-        let (mut events, mut links, mut input) = (0, Vec::new(), None);
-        while let Some(first) = self.0.front()
-            && first.delivered <= time
-        {
-            events += first.events;
-            links.extend(first.link);
+    /// Takes those off that were delivered by `time`.
+    pub(crate) fn delivered_by(&mut self, time: u64) -> Read {
+        let mut read = Read::default();
+        while let Some(first) = self.0.pop_front_if(|first| first.delivered <= time) {
+            read.events += first.events;
+            read.links.extend(first.link);
+            read.tags.add(&first.tags);
             if first.stimulus.trigger == Trigger::Input {
-                input.get_or_insert(*first);
+                read.input.get_or_insert(first);
             }
-            self.0.pop_front();
         }
-        (events, links, input)
+        read
     }
 
     /// Whether what `stimulus` releases waits.
@@ -84,7 +95,7 @@ impl Queue {
     }
 
     /// Whether `stimulus` is one with another that waits, the last or what it releases; it is then counted there.
-    pub(crate) fn takes(&mut self, stimulus: &Stimulus, link: Option<Link>) -> bool {
+    pub(crate) fn takes(&mut self, stimulus: &Stimulus, link: Option<Link>, tags: &Tags) -> bool {
         let full = self.0.len() >= MAX_STIMULI;
         let press = self
             .0
@@ -96,6 +107,7 @@ impl Queue {
         same.map(|other| {
             other.events += 1;
             other.link = other.link.or(link);
+            other.tags.add(tags);
         })
         .is_some()
     }

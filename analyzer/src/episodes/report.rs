@@ -9,6 +9,7 @@ mod parts;
 mod pattern;
 mod series;
 mod summary;
+mod user;
 
 use serde::Serialize;
 
@@ -24,6 +25,7 @@ pub use parts::{CausesReport, PartsReport, TriggerReport};
 pub use pattern::{LocationReport, PatternReport};
 pub use series::SeriesReport;
 pub use summary::{CumulativeReport, SummaryReport};
+pub use user::{EventTypeReport, ResourceUse};
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
@@ -61,6 +63,9 @@ pub struct EpisodesReport {
     pub episodes: Vec<EpisodeReport>,
     /// Episodes that are not in the list.
     pub omitted: u64,
+    /// The user's own events by type; none where no file of them was given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventTypeReport>,
 }
 
 impl EpisodesReport {
@@ -92,6 +97,7 @@ impl EpisodesReport {
                 .map(|one| episode::episode(one, findings, first))
                 .collect(),
             omitted: findings.omitted,
+            events: EventTypeReport::all(findings, first),
         }
     }
 }

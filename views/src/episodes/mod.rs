@@ -4,6 +4,7 @@ mod across;
 mod all;
 mod chart;
 mod csv;
+mod events;
 mod landmarks;
 mod patterns;
 mod repeated;
@@ -13,6 +14,7 @@ mod words;
 mod worst;
 
 pub use csv::csv;
+pub use events::{events_csv, events_xml};
 pub use repeated::{repeated_csv, repeated_text};
 pub use text::{Show, text};
 pub use timeline::Timeline;

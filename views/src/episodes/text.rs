@@ -3,7 +3,7 @@
 use x11prof_analyzer::{EpisodeReport, EpisodesReport};
 
 use super::words::{causes, fit, latency, location};
-use super::{all, chart, landmarks, patterns, worst};
+use super::{all, chart, events, landmarks, patterns, worst};
 use crate::page::Page;
 use crate::page::Style;
 use crate::plain::plain;
@@ -37,6 +37,8 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
         text.push_str(&worst::text(report, page));
     } else if show.patterns {
         text.push_str(&patterns::text(report, rows, page));
+    } else if !report.events.is_empty() {
+        text.push_str(&events::text(report, page));
     } else {
         text.push_str(&landmarks::text(report, rows, show.each_key, page));
     }
@@ -164,6 +166,14 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
         _ => {
             doubt("Of some clients there are no context switches: silence stands for quiet there.")
         }
+    }
+    let missing = report.events.iter().filter(|of| of.count == 0);
+    let missing: Vec<&str> = missing.map(|of| of.name.as_str()).collect();
+    if !missing.is_empty() {
+        doubt(&format!(
+            "Nothing starts an event of {}: `x11prof dump` shows the names of events, requests and windows.",
+            plain(&missing.join(", "))
+        ));
     }
     let mut reasons: Vec<&str> = report.episodes.iter().filter_map(|of| of.unsure).collect();
     reasons.sort_unstable();

@@ -6,10 +6,10 @@ use super::{Done, Machine, PASSED_ON};
 use crate::episodes::across::link::{Link, Standing};
 use crate::episodes::clock::ServerTime;
 use crate::episodes::episode::{Trigger, Unsure};
-use crate::episodes::occurrence::{About, Delivery, Sent, Wait};
+use crate::episodes::occurrence::{Arrival, Delivery, Sent, Wait};
 use crate::episodes::open::Open;
 use crate::episodes::queue::Waiting;
-use crate::episodes::stimulus::{Shape, Stimulus};
+use crate::episodes::stimulus::Shape;
 use crate::episodes::thread::Thread;
 
 /// Questions outstanding at most.
@@ -50,7 +50,7 @@ impl Machine {
         }
         let links = links.iter().copied().chain(std::iter::repeat(None));
         for (event, link) in delivery.events.iter().zip(links) {
-            self.stimulated(time, &event.stimulus, event.about, link, clock);
+            self.stimulated(time, event, link, clock);
         }
         if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
@@ -76,11 +76,11 @@ impl Machine {
     fn stimulated(
         &mut self,
         time: u64,
-        stimulus: &Stimulus,
-        about: About,
+        event: &Arrival,
         link: Option<Link>,
         clock: &mut ServerTime,
     ) {
+        let (stimulus, about) = (&event.stimulus, event.about);
         let id = self.id();
         let lingers = self
             .open
@@ -102,6 +102,7 @@ impl Machine {
                 && !self.waiting.holds_press_of(stimulus);
             if (own && lingers) || release {
                 open.events += 1;
+                open.tags.add(&event.tags);
                 if let Some(link) = link {
                     open.fed(link);
                 }
@@ -112,7 +113,7 @@ impl Machine {
                 return;
             }
         }
-        if self.waiting.takes(stimulus, link) {
+        if self.waiting.takes(stimulus, link, &event.tags) {
             return;
         }
         let delivered = Timestamp::from_nanos(time);
@@ -126,6 +127,7 @@ impl Machine {
             delivered: time,
             events: 1,
             link,
+            tags: event.tags.clone(),
         });
     }
 
@@ -199,6 +201,7 @@ impl Machine {
         if self.threads.is_elsewhere() {
             open.unsure = Some(Unsure::AnotherProcess);
         }
+        open.tags.add(&sent.tags);
         open.requests += sent.requests;
         open.bytes = open.bytes.saturating_add(sent.bytes);
         open.draws |= sent.draws;

@@ -1,0 +1,240 @@
+//! Events of the user's own types as they happen, with the resources of the episodes in them.
+
+use std::collections::HashMap;
+
+use x11prof_session::ResourceChange;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::definition::EventDefinitions;
+use super::tag::Tag;
+use crate::episodes::episode::{Episode, Owner};
+use crate::pipeline::Seen;
+
+/// Events kept at most; later ones are counted only.
+const MAX_EVENTS: usize = 100_000;
+/// Resources of which it is known whether they were freed, at most.
+const MAX_RESOURCES: usize = 1 << 18;
+/// Events that go on at a client, at most.
+const MAX_OPEN: usize = 256;
+
+/// What one event took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Resources {
+    /// Nanoseconds from its beginning to its end; of one that was gone on with, of all stretches.
+    pub(crate) time: u64,
+    /// Nanoseconds of its client's threads.
+    pub(crate) client: u64,
+    /// Nanoseconds that were the server's.
+    pub(crate) server: u64,
+    pub(crate) bytes: u64,
+    pub(crate) requests: u64,
+    pub(crate) round_trips: u64,
+    pub(crate) made: u64,
+    pub(crate) made_bytes: u64,
+}
+
+/// An event.
+#[derive(Debug, Clone)]
+pub(crate) struct Instance {
+    /// The number of its definition.
+    pub(crate) of: usize,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) used: Resources,
+    /// When the stretch that goes on began; `None` between stretches.
+    since: Option<u64>,
+}
+
+/// The user's events of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Instances {
+    definitions: EventDefinitions,
+    pub(crate) all: Vec<Instance>,
+    pub(crate) omitted: u64,
+    /// Those that go on, by client.
+    open: HashMap<ConnectionId, Vec<usize>>,
+    /// The latest of those that may be gone on with, by definition, client and window.
+    latest: HashMap<(usize, ConnectionId, Option<u32>), usize>,
+    /// What was made in an event: the event, id, sequence number and bytes.
+    made: Vec<(usize, u32, u64, u64)>,
+    /// The request that made what is there now under an id.
+    alive: HashMap<u32, u64>,
+}
+
+impl Instances {
+    pub(crate) fn new(definitions: EventDefinitions) -> Instances {
+        Instances {
+            definitions,
+            ..Instances::default()
+        }
+    }
+
+    /// The definitions.
+    pub(crate) fn definitions(&self) -> &EventDefinitions {
+        &self.definitions
+    }
+
+    /// Follows which resources are there; what goes with a connection was not freed.
+    pub(crate) fn message(&mut self, seen: &Seen<'_>) {
+        if self.definitions.0.is_empty() {
+            return;
+        }
+        for change in seen.session.resource_changes() {
+            match change {
+                ResourceChange::Created(resource) if self.alive.len() < MAX_RESOURCES => {
+                    self.alive.insert(resource.id, resource.sequence.0);
+                }
+                ResourceChange::Freed(resource) | ResourceChange::Failed(resource) => {
+                    self.alive.remove(&resource.id);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the next episode; those of one client come in the order of time.
+    pub(crate) fn add(&mut self, episode: &Episode) {
+        if self.definitions.0.is_empty() {
+            return;
+        }
+        let end = episode.end().as_nanos();
+        let tags = &episode.tags;
+        for tag in tags.tags.iter().filter(|tag| !tag.ends) {
+            self.start(tag, episode);
+        }
+        let open = self.open.get(&episode.client).cloned().unwrap_or_default();
+        for number in &open {
+            let Some(one) = self.all.get_mut(*number) else {
+                continue;
+            };
+            let used = &mut one.used;
+            let sum = |of: &mut u64, more: u64| *of = of.saturating_add(more);
+            sum(&mut used.client, episode.parts.of(Owner::Client));
+            sum(&mut used.server, episode.parts.server());
+            sum(&mut used.bytes, episode.bytes);
+            sum(&mut used.requests, episode.requests);
+            sum(&mut used.round_trips, episode.round_trips);
+            for made in &tags.made {
+                sum(&mut used.made, 1);
+                sum(&mut used.made_bytes, made.bytes);
+                if self.made.len() < MAX_RESOURCES {
+                    let one = (*number, made.id, made.sequence, made.bytes);
+                    self.made.push(one);
+                }
+            }
+            one.end = one.end.max(end);
+        }
+        for number in open {
+            let of = self.all.get(number).map(|one| one.of);
+            let Some(definition) = of.and_then(|of| self.definitions.0.get(of)) else {
+                continue;
+            };
+            let since = self.all.get(number).and_then(|one| one.since);
+            let mut ends = tags.tags.iter().filter(|tag| {
+                tag.ends && Some(tag.of) == of && since.is_some_and(|since| tag.time >= since)
+            });
+            let over = match definition.end {
+                None => Some(end),
+                Some(_) => ends.next().map(|tag| tag.time),
+            };
+            if let Some(over) = over {
+                self.stop(number, episode.client, over);
+            }
+        }
+    }
+
+    fn start(&mut self, tag: &Tag, episode: &Episode) {
+        let Some(definition) = self.definitions.0.get(tag.of) else {
+            return;
+        };
+        let (nested, reuse) = (definition.nested, definition.reuse);
+        let ends_itself = definition.end.is_none();
+        let client = episode.client;
+        // What was to end the one before never came: it ended with its last response.
+        let same = |number: &&usize| self.all.get(**number).is_some_and(|one| one.of == tag.of);
+        let before = self
+            .open
+            .get(&client)
+            .and_then(|open| open.iter().find(same));
+        if let Some(number) = before.copied()
+            && let Some(end) = self.all.get(number).map(|one| one.end)
+            && !reuse
+            && episode.start.as_nanos() > end
+        {
+            self.stop(number, client, end);
+        }
+        let open = self.open.entry(client).or_default();
+        let goes_on = |number: &usize| self.all.get(*number).is_some_and(|one| one.of == tag.of);
+        // One of the same type is the same; one of another is part of that, unless it is to be told apart.
+        if open.iter().any(goes_on) || !nested && !open.is_empty() || open.len() >= MAX_OPEN {
+            return;
+        }
+        // One that ends with its response is all of that episode.
+        let whole = ends_itself || episode.delivered == Some(tag.time);
+        let since = match whole {
+            true => episode.start.as_nanos(),
+            false => tag.time,
+        };
+        let key = (tag.of, client, tag.window);
+        let known = self.latest.get(&key).copied().filter(|_| reuse);
+        let number = match known {
+            Some(number) => number,
+            None if self.all.len() < MAX_EVENTS => {
+                self.all.push(Instance {
+                    of: tag.of,
+                    start: since,
+                    end: since,
+                    used: Resources::default(),
+                    since: None,
+                });
+                self.all.len() - 1
+            }
+            None => {
+                self.omitted += 1;
+                return;
+            }
+        };
+        if let Some(one) = self.all.get_mut(number) {
+            one.since = Some(since);
+        }
+        open.push(number);
+        if reuse {
+            self.latest.insert(key, number);
+        }
+    }
+
+    fn stop(&mut self, number: usize, client: ConnectionId, time: u64) {
+        if let Some(one) = self.all.get_mut(number)
+            && let Some(since) = one.since.take()
+        {
+            one.used.time = one.used.time.saturating_add(time.saturating_sub(since));
+            one.end = time;
+        }
+        if let Some(open) = self.open.get_mut(&client) {
+            open.retain(|other| *other != number);
+        }
+    }
+
+    /// The trace has ended at `time`, and what goes on with it.
+    pub(crate) fn finish(&mut self, time: Timestamp) {
+        let open: Vec<(ConnectionId, usize)> = self
+            .open
+            .iter()
+            .flat_map(|(client, all)| all.iter().map(|number| (*client, *number)))
+            .collect();
+        for (client, number) in open {
+            self.stop(number, client, time.as_nanos());
+        }
+    }
+
+    /// How many resources, and bytes of them, each event made that nobody freed.
+    pub(crate) fn unfreed(&self) -> HashMap<usize, (u64, u64)> {
+        let mut all: HashMap<usize, (u64, u64)> = HashMap::new();
+        let kept = self.made.iter();
+        for (number, _, _, bytes) in kept.filter(|one| self.alive.get(&one.1) == Some(&one.2)) {
+            let of = all.entry(*number).or_default();
+            *of = (of.0 + 1, of.1.saturating_add(*bytes));
+        }
+        all
+    }
+}

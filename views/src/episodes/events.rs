@@ -1,0 +1,159 @@
+//! The user's own events: a row for each type, and the XML of Reiss's Figure 5.
+
+use ::csv::Writer;
+use x11prof_analyzer::{EpisodesReport, EventTypeReport, ResourceUse};
+
+use super::words::{brief, fit, spare};
+use crate::csv_tables::text as csv_text;
+use crate::page::Page;
+use crate::table::Table;
+
+/// The width of a name on the narrowest page.
+const NAME: usize = 16;
+
+/// A row for each type: how many, and the mean of each resource.
+pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
+    let mut table = Table::new([
+        "Event (ms)",
+        "Count",
+        "Mean",
+        "Std dev",
+        "Client",
+        "Server",
+        "Requests",
+        "Trips",
+        "Left",
+    ]);
+    let mean = |of: &ResourceUse| of.mean.map_or_else(|| "-".to_owned(), brief);
+    for of in &report.events {
+        let deviation = of.time_ms.standard_deviation;
+        table.row([
+            fit(&of.name, NAME + spare(page)),
+            of.count.to_string(),
+            mean(&of.time_ms),
+            deviation.map_or_else(|| "-".to_owned(), brief),
+            mean(&of.client_ms),
+            mean(&of.server_ms),
+            mean(&of.requests),
+            mean(&of.round_trips),
+            brief(of.unfreed.total),
+        ]);
+    }
+    format!(
+        "{}Means of one event; left: resources that all of them made and nobody freed.\n",
+        table.on(page)
+    )
+}
+
+/// The resources of a type: their names in JSON and in Reiss's XML, and how many of his units one of ours is.
+fn resources(of: &EventTypeReport) -> [(&'static str, &'static str, f64, &ResourceUse); 10] {
+    /// Reiss's times are nanoseconds.
+    const NANOS: f64 = 1e6;
+    [
+        ("client_ms", "TOTAL", NANOS, &of.client_ms),
+        ("time_ms", "REAL", NANOS, &of.time_ms),
+        ("server_ms", "SERVER", NANOS, &of.server_ms),
+        ("requests", "REQUESTS", 1.0, &of.requests),
+        ("bytes", "BYTES", 1.0, &of.bytes),
+        ("round_trips", "TRIPS", 1.0, &of.round_trips),
+        ("allocated", "ALLOCS", 1.0, &of.allocated),
+        ("allocated_bytes", "ASIZE", 1.0, &of.allocated_bytes),
+        ("unfreed", "UNFREES", 1.0, &of.unfreed),
+        ("unfreed_bytes", "UFSIZE", 1.0, &of.unfreed_bytes),
+    ]
+}
+
+/// A line for each type.
+pub fn events_csv(report: &EpisodesReport) -> String {
+    let mut out = Writer::from_writer(Vec::new());
+    // Writing to memory does not fail.
+    for (number, of) in report.events.iter().enumerate() {
+        let all = resources(of);
+        if number == 0 {
+            let names = all.iter().flat_map(|(name, ..)| {
+                ["", "_mean", "_standard_deviation"].map(|what| format!("{name}{what}"))
+            });
+            let head = ["name", "type", "count"].map(str::to_owned).into_iter();
+            let _ = out.write_record(head.chain(names));
+        }
+        let figures = all.iter().flat_map(|(.., used)| {
+            let figures = [Some(used.total), used.mean, used.standard_deviation];
+            figures.map(|figure| figure.map_or_else(String::new, |value| value.to_string()))
+        });
+        let head = [of.name.clone(), of.kind.clone(), of.count.to_string()];
+        let _ = out.write_record(head.into_iter().chain(figures));
+    }
+    csv_text(out)
+}
+
+/// Reiss's Figure 5: an element for each type, with the sum of each resource, its average (A) and its standard
+/// deviation (D). Times are nanoseconds.
+pub fn events_xml(report: &EpisodesReport) -> String {
+    let mut xml = String::from("<?xml version='1.0' encoding='UTF-8'?>\n<EVENTS>\n");
+    for of in &report.events {
+        let time = |ms: Option<f64>| format!("{:.0}", ms.unwrap_or_default() * 1e6);
+        xml.push_str(&format!(
+            "<EVENT START='{}' END='{}' NAME='{}' TYPE='{}'>\n  <STATS CALLS='{}'",
+            time(of.start_ms),
+            time(of.end_ms),
+            escaped(&of.name),
+            escaped(&of.kind),
+            of.count
+        ));
+        for (_, name, scale, used) in resources(of) {
+            xml.push_str(&format!("\n    {name}='{}'", figure(used.total * scale)));
+            for (what, value) in [("A", used.mean), ("D", used.standard_deviation)] {
+                if let Some(value) = value {
+                    xml.push_str(&format!(" {name}{what}='{}'", figure(value * scale)));
+                }
+            }
+        }
+        xml.push_str(" />\n</EVENT>\n");
+    }
+    xml.push_str("</EVENTS>\n");
+    xml
+}
+
+/// Three decimals, or none.
+fn figure(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.strip_suffix(".000").unwrap_or(&text).to_owned()
+}
+
+/// As XML's attributes have it (XML 1.0, section 2.4); characters that XML does not know are left out.
+fn escaped(text: &str) -> String {
+    let mut written = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => written.push_str("&amp;"),
+            '<' => written.push_str("&lt;"),
+            '>' => written.push_str("&gt;"),
+            '\'' => written.push_str("&apos;"),
+            '"' => written.push_str("&quot;"),
+            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {}
+            c => written.push(c),
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, figure};
+
+    #[test]
+    fn figures_are_whole_or_have_three_decimals() {
+        assert_eq!(
+            [0.0, 12.0, 0.5, 854_401.000_000_1].map(figure),
+            ["0", "12", "0.500", "854401"]
+        );
+    }
+
+    #[test]
+    fn names_do_not_break_the_xml() {
+        assert_eq!(
+            escaped("a<b>&'\"\u{1}\u{FFFF}"),
+            "a&lt;b&gt;&amp;&apos;&quot;"
+        );
+    }
+}
