@@ -41,13 +41,13 @@ pub use difference::{
     ValuesReport, chances,
 };
 pub use episodes::{
-    ApartReport, BlameReport, BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport,
-    CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes,
-    EpisodesReport, EventDefinition, EventDefinitions, EventFileError, EventTypeReport,
+    ApartReport, BlameReport, Blamed, BurstReport, Cause, CausesReport, Child as EpisodeChild,
+    ChildReport, CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport,
+    Episodes, EpisodesReport, EventDefinition, EventDefinitions, EventFileError, EventTypeReport,
     ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport, LocationReport, ModalReport,
     Owner, Parts, PartsReport, PathReport, PatternReport, PhasesReport, RepeatedLandmark,
     RepeatedReport, ResourceUse, SeriesReport, ServerCause, SummaryReport, ThinkReport,
-    ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure, blame,
+    ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
 };
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};

@@ -1,10 +1,13 @@
 //! An episode as a row: what it was, when, and what its time is made of. No key, text or title is in it.
 
-use x11prof_analyzer::{Episode, Parts, Thresholds, blame};
-use x11prof_trace::Timestamp;
+use x11prof_analyzer::{Blamed, Episode, Parts, Thresholds};
+use x11prof_trace::{ConnectionId, Timestamp};
 
-/// The parts of an episode's latency, as columns: in the order of [`Parts::OWNERS`].
-pub const PART_NAMES: [&str; 12] = [
+/// How many parts a latency has.
+pub(crate) const PARTS: usize = 13;
+
+/// The parts of an episode's latency, as columns: in the order of [`Parts::OWNERS`], then that of other clients.
+pub const PART_NAMES: [&str; PARTS] = [
     "waiting_ns",
     "client_ns",
     "processor_ns",
@@ -17,6 +20,7 @@ pub const PART_NAMES: [&str; 12] = [
     "grabbed_ns",
     "drawing_ns",
     "network_ns",
+    "other_clients_ns",
 ];
 
 /// One episode. Times are nanoseconds.
@@ -32,16 +36,16 @@ pub struct EpisodeRow {
     pub trigger: String,
     /// The tree of its intervals, without their times.
     pub pattern: String,
-    /// Where most of its time went: a request's round trips, or a wait.
+    /// What the most of it was spent in: a request's round trips, a wait, another client.
     pub blame: String,
     /// When it began, since the session's first record.
     pub start: u64,
-    /// How long it took.
+    /// How long it took, to the end of all that it led to.
     pub latency: u64,
     /// From what latency on it is perceptible.
     pub threshold: u64,
-    /// Its parts, which add up to the latency.
-    pub parts: [u64; 12],
+    /// Its parts, which add up to the latency. That of other clients is what these took for it after its own client was done.
+    pub parts: [u64; PARTS],
     /// How often the client waited for a reply.
     pub round_trips: u64,
     /// Requests sent.
@@ -53,29 +57,55 @@ pub struct EpisodeRow {
 }
 
 impl EpisodeRow {
-    /// The row of `episode`, in a session whose first record is of the time `first`.
-    pub(crate) fn of(
+    /// The row of `episode`, in a session whose first record is of the time `first`; `name` knows the processes of clients.
+    pub(crate) fn of<'a>(
         episode: &Episode,
         program: Option<&str>,
+        name: impl Fn(ConnectionId) -> Option<&'a str>,
         first: Timestamp,
         thresholds: &Thresholds,
     ) -> EpisodeRow {
         let threshold = thresholds.of(episode.trigger, episode.landmark.as_str());
+        let latency = episode.inclusive();
+        let mut parts = [0; PARTS];
+        for (part, owner) in parts.iter_mut().zip(Parts::OWNERS) {
+            *part = episode.parts.of(owner);
+        }
+        parts[PARTS - 1] = latency.saturating_sub(episode.latency());
         EpisodeRow {
             program: program.map(str::to_owned),
             client: episode.client.0,
             landmark: episode.group.to_string(),
             trigger: episode.trigger.name().to_owned(),
             pattern: episode.shape(),
-            blame: blame(episode).unwrap_or_default(),
+            blame: Blamed::of(episode)
+                .map(|blamed| words(&blamed, name))
+                .unwrap_or_default(),
             start: episode.start.as_nanos().saturating_sub(first.as_nanos()),
-            latency: episode.latency(),
+            latency,
             threshold: (threshold * 1e6).round() as u64,
-            parts: Parts::OWNERS.map(|owner| episode.parts.of(owner)),
+            parts,
             round_trips: episode.round_trips,
             requests: episode.requests,
             bytes: episode.bytes,
             unsure: episode.unsure.map(|why| why.why().to_owned()),
         }
+    }
+}
+
+/// A blame as the tables have it: the same words for the same thing, without numbers of connections. Whether there
+/// was a processor for a client is chance: that time is its code's.
+fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) -> String {
+    let who = name(blamed.client).unwrap_or("another client");
+    match (blamed.kind, blamed.request) {
+        ("other_client", Some(request)) => format!("{who}, by {request}"),
+        ("other_client", None) => who.to_owned(),
+        ("grab", _) => format!("grab by {who}"),
+        ("server", Some(request)) => format!("round trips of {request}"),
+        ("server", None) => "drawing".to_owned(),
+        ("sleep", _) => "sleep or timer".to_owned(),
+        ("disk", _) => "a file".to_owned(),
+        ("network", _) => "network".to_owned(),
+        _ => "client code".to_owned(),
     }
 }

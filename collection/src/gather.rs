@@ -81,6 +81,16 @@ impl Gather {
         &self.about.session
     }
 
+    /// How long the episodes took that came since this was asked last, of a recording that goes on.
+    pub fn take_latencies(&mut self) -> Latencies {
+        std::mem::take(&mut self.about.latencies)
+    }
+
+    /// The session so far, of a recording that goes on.
+    pub fn so_far(&self) -> Session {
+        self.about.so_far()
+    }
+
     /// The trace is over: hands out the last episodes, and says what is known of the session.
     pub fn finish(self, mut on: impl FnMut(&Session, &EpisodeRow)) -> (Session, Latencies) {
         let Gather {
@@ -91,18 +101,24 @@ impl Gather {
             let row = about.row(episode);
             on(&about.session, &row);
         });
-        let first = about.first.unwrap_or_default();
-        about.session.duration = about.last.as_nanos().saturating_sub(first.as_nanos());
-        let day = Partition {
-            date: Some(date(about.session.started)),
-            ..Partition::default()
-        };
-        about.session.partition = about.folders.or(about.labels).or(day);
-        (about.session, about.latencies)
+        (about.so_far(), about.latencies)
     }
 }
 
 impl About {
+    fn so_far(&self) -> Session {
+        let first = self.first.unwrap_or_default();
+        let day = Partition {
+            date: Some(date(self.session.started)),
+            ..Partition::default()
+        };
+        Session {
+            duration: self.last.as_nanos().saturating_sub(first.as_nanos()),
+            partition: self.folders.clone().or(self.labels.clone()).or(day),
+            ..self.session.clone()
+        }
+    }
+
     fn observe(&mut self, observation: &Observation<'_>) {
         let time = match observation {
             Observation::BlockStart(block) | Observation::Lost(block) => block.time,
@@ -153,6 +169,7 @@ impl About {
         let row = EpisodeRow::of(
             episode,
             self.program(episode.client),
+            |client| self.names.get(&client).map(String::as_str),
             first,
             &self.thresholds,
         );

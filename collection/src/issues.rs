@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::episode_row::EpisodeRow;
+use crate::episode_row::{EpisodeRow, PARTS};
 use crate::hive::Partition;
 
 /// Issues told apart at most; episodes of those after them are counted as one issue.
@@ -62,7 +62,7 @@ pub(crate) struct Issue {
     pub(crate) blame: String,
     pub(crate) occurrences: Vec<Occurrence>,
     pub(crate) over: u64,
-    pub(crate) parts: [u64; 12],
+    pub(crate) parts: [u64; PARTS],
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
     pub(crate) unsure: u64,

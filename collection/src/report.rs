@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::changes::{Change, Changes, changes};
 use crate::curve::EDGES_MS;
-use crate::episode_row::PART_NAMES;
+use crate::episode_row::{PART_NAMES, PARTS};
 use crate::issues::{Issue, Issues, median};
 use crate::known::{Entry, Known};
 
@@ -115,6 +115,8 @@ pub struct IssueParts {
     pub server_ms: f64,
     /// On the way.
     pub network_ms: f64,
+    /// Other clients, after the client itself was done.
+    pub other_clients_ms: f64,
 }
 
 /// An issue in one version.
@@ -393,7 +395,7 @@ fn cause(part: &'static str) -> Option<&'static str> {
     })
 }
 
-fn parts(of: &[u64; 12]) -> IssueParts {
+fn parts(of: &[u64; PARTS]) -> IssueParts {
     let sum = |parts: &[u64]| ms(parts.iter().sum());
     // In the order of `PART_NAMES`.
     IssueParts {
@@ -402,6 +404,7 @@ fn parts(of: &[u64; 12]) -> IssueParts {
         off_cpu_ms: sum(&of[2..8]),
         server_ms: sum(&of[8..11]),
         network_ms: ms(of[11]),
+        other_clients_ms: ms(of[12]),
     }
 }
 

@@ -18,9 +18,10 @@ pub(crate) use check::Check;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use values::{
-    BasisChoice, EpisodesFormat, ExportFormat, Format, ReportFormat, TableFormat, seconds,
+    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, TableFormat,
+    seconds,
 };
-use values::{DEFAULT_TRACE, ParametersParser, ServerParser, fix, label, pace};
+use values::{ParametersParser, ServerParser, fix, label, pace};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]
@@ -153,6 +154,10 @@ pub(crate) struct Record {
     /// Write nothing of what is typed or shown, as `scrub` does: nothing of it ever reaches the disk
     #[arg(long)]
     pub(crate) scrub: bool,
+    /// Write no trace but tables of what took too long, for days of use, to the folder of -o [default: x11prof-tables]:
+    /// what each such action did and what took its time, and how long all took; no key, text or title
+    #[arg(long, conflicts_with_all = ["live", "attach", "full", "scrub", "link"])]
+    pub(crate) episodes_only: bool,
     /// Measure the connection to the server first, which takes some seconds, and keep that in the trace
     #[arg(long)]
     pub(crate) link: bool,

@@ -99,7 +99,8 @@ impl GroupBy {
     }
 }
 
-pub(super) const DEFAULT_TRACE: &str = "x11prof.mcap";
+/// The trace where the user names none.
+pub(crate) const DEFAULT_TRACE: &str = "x11prof.mcap";
 
 /// Parameter files: any text, and the names that completions offer.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! `x11prof record`: a recording, with what it says while it runs.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +13,22 @@ use x11prof_proxy::{
 };
 
 use super::scrub;
-use crate::args::Record;
+use crate::args::{DEFAULT_TRACE, Record};
 use crate::error::{CommandError, Outcome};
 use crate::live::Live;
+use crate::sessions::{Kept, Online};
 
 /// The program that records, for the trace.
 const RECORDER: &str = concat!("x11prof ", env!("CARGO_PKG_VERSION"));
 
+/// The folder of tables where the user named none.
+const TABLES: &str = "x11prof-tables";
+
 /// Records until the command, or the user, ends it.
-pub(crate) fn run(arguments: Record) -> Outcome {
+pub(crate) fn run(mut arguments: Record) -> Outcome {
+    if arguments.episodes_only && arguments.output == Path::new(DEFAULT_TRACE) {
+        arguments.output = TABLES.into();
+    }
     let serves = arguments.command.is_empty();
     let target = match (arguments.server, &arguments.display) {
         (Some(kind), _) => Target::Private(kind),
@@ -34,6 +42,13 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         // They are for a live view. Who sends one to a recorder without it must not end it.
         [SIGUSR1, SIGUSR2].into_iter().for_each(crate::ignore);
         (None, None)
+    };
+    let (online, watch) = match arguments.episodes_only {
+        true => {
+            let (online, watch) = Online::start(&arguments.output)?;
+            (Some(online), Some(watch))
+        }
+        false => (None, watch),
     };
     let queue_bytes = queue_bytes(arguments.queue);
     let filter = arguments
@@ -55,7 +70,7 @@ pub(crate) fn run(arguments: Record) -> Outcome {
     }
     let path = arguments.output.clone();
     let mut config = RecordConfig {
-        output: Some(arguments.output),
+        output: Some(arguments.output).filter(|_| online.is_none()),
         target,
         listen: arguments.listen.map(u32::from),
         tcp: arguments.tcp,
@@ -77,7 +92,10 @@ pub(crate) fn run(arguments: Record) -> Outcome {
     if let Some(live) = live {
         live.finish();
     }
+    // The tables end with their watch too.
+    let kept = online.map(Online::finish).transpose();
     let recorded = recorded.map_err(why)?;
+    let kept = kept?;
     let Recorded {
         exit_status,
         connections,
@@ -95,9 +113,12 @@ pub(crate) fn run(arguments: Record) -> Outcome {
     } else {
         "connections"
     };
-    match left_alone {
-        true => say!("{connections} {clients}; nothing to record, {path} is left as it was"),
-        false => {
+    match (&kept, left_alone) {
+        (Some(kept), _) => tell_kept(kept, &path),
+        (None, true) => {
+            say!("{connections} {clients}; nothing to record, {path} is left as it was");
+        }
+        (None, false) => {
             say!("{connections} {clients}, {relayed} relayed, {written} in {path}");
         }
     }
@@ -120,6 +141,21 @@ pub(crate) fn run(arguments: Record) -> Outcome {
         ))),
         None => Ok(ExitCode::SUCCESS),
         Some(status) => Ok(u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)),
+    }
+}
+
+/// Says what tables were written.
+fn tell_kept(kept: &Kept, path: &std::path::Display<'_>) {
+    let Kept {
+        episodes,
+        over,
+        missed,
+    } = kept;
+    say!("{episodes} episodes, {over} over their threshold; tables in {path}");
+    if *missed > 0 {
+        say!(
+            "{missed} records came faster than they could be read: some episodes are not in the tables"
+        );
     }
 }
 

@@ -1,9 +1,11 @@
 //! Many sessions: which files they are in, and what issues are made of from them.
 
 mod files;
+mod online;
 mod read;
 mod tables;
 
 pub(crate) use files::find;
+pub(crate) use online::{Kept, Online};
 pub(crate) use read::read;
 pub(crate) use tables::{Tables, write_session};

@@ -43,23 +43,34 @@ impl Tables {
         }
     }
 
-    /// The session is over: its files get their names, that of the session itself the last.
-    pub(crate) fn finish(mut self, session: &Session) -> Result<(), CommandError> {
+    /// The session is over: its files get their names, that of the session itself the last. Of one that goes on these
+    /// are its rows since the last `part`. Gives the files.
+    pub(crate) fn finish(
+        mut self,
+        session: &Session,
+        part: Option<u32>,
+    ) -> Result<Vec<PathBuf>, CommandError> {
         let folders = session.partition.folders();
-        let name = format!("{}.parquet", session.id);
+        let mut files = Vec::new();
         let sessions = self.open.remove(schema::SESSIONS.name);
         let rest = self.open.into_iter();
         for (table, writer) in rest.chain(sessions.map(|of| (schema::SESSIONS.name, of))) {
             let place = self.folder.join(table).join(&folders);
-            let path = place.join(&name);
+            let part = part.filter(|_| table != schema::SESSIONS.name);
+            let name = match part {
+                Some(part) => format!("{}-{part:05}.parquet", session.id),
+                None => format!("{}.parquet", session.id),
+            };
+            let path = place.join(name);
             fs::create_dir_all(&place).map_err(|error| CommandError::file(&place, error))?;
             let file = writer
                 .finish()
                 .map_err(|error| CommandError::file(&path, error))?;
             file.finish_as(&path)
                 .map_err(|error| CommandError::file(&path, error))?;
+            files.push(path);
         }
-        Ok(())
+        Ok(files)
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Problem {
     pub(crate) program: &'static str,
     pub(crate) landmark: &'static str,
     pub(crate) version: &'static str,
+    /// What another program does for it, which is an issue as well.
+    pub(crate) also: Option<&'static str>,
     /// What the blame has to contain, one of them.
     pub(crate) blame: &'static [&'static str],
 }
@@ -24,25 +26,28 @@ pub(crate) const PROBLEMS: [Problem; 4] = [
         program: "notes",
         landmark: "Notes",
         version: "2",
+        also: None,
         blame: &["sleep"],
     },
     Problem {
         program: "browser",
         landmark: "Browser",
         version: "1",
+        also: None,
         blame: &["QueryPointer"],
     },
-    // The browser waits in an event loop of its own meanwhile: who is slow is the other program.
     Problem {
         program: "browser",
-        landmark: "SelectionRequest in Holder",
+        landmark: "Browser",
         version: "2",
-        blame: &["sleep"],
+        also: Some("SelectionRequest in Holder"),
+        blame: &["wish, by ConvertSelection"],
     },
     Problem {
         program: "painter",
         landmark: "Painter",
         version: "2",
+        also: None,
         blame: &["drawing", "writing requests"],
     },
 ];

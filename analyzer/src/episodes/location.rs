@@ -83,24 +83,6 @@ impl Location {
     }
 }
 
-/// Where most of an episode's time was spent, of equal ones the first: `round trips of QueryTree`, `sleeping`. Whether
-/// there was a processor for the client is chance: that time is its code's.
-pub fn blame(episode: &Episode) -> Option<String> {
-    let mut sums: Vec<(Location, u64)> = Vec::new();
-    for (location, nanos) in Location::of(episode) {
-        let location = match location {
-            Location::Of(Owner::OffCpu(Cause::Processor)) => Location::Of(Owner::Client),
-            other => other,
-        };
-        match sums.iter_mut().find(|(of, _)| *of == location) {
-            Some((_, sum)) => *sum = sum.saturating_add(nanos),
-            None => sums.push((location, nanos)),
-        }
-    }
-    let largest = sums.iter().rev().max_by_key(|(_, nanos)| *nanos)?;
-    Some(largest.0.to_string())
-}
-
 /// For people.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -56,10 +56,9 @@ use machine::Spans;
 pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::{Findings, Unmatched};
-pub use location::blame;
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
-    ApartReport, BlameReport, BurstReport, CausesReport, ChildReport, CumulativeReport,
+    ApartReport, BlameReport, Blamed, BurstReport, CausesReport, ChildReport, CumulativeReport,
     DurationReport, EpisodeReport, EpisodesReport, EventTypeReport, ExclusiveReport, HeldUpReport,
     LandmarkReport, LocationReport, ModalReport, PartsReport, PathReport, PatternReport,
     PhasesReport, ResourceUse, SeriesReport, SummaryReport, ThinkReport, TriggerReport,

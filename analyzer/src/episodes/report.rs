@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::findings::Findings;
 use crate::facts::Facts;
 
-pub use blame::{BlameReport, PathReport};
+pub use blame::{BlameReport, Blamed, PathReport};
 pub use episode::{ChildReport, EpisodeReport, HeldUpReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};
 pub use modal::ModalReport;

@@ -68,10 +68,10 @@ impl EpisodeRow {
             latency: number(of(9)),
             threshold: number(of(10)),
             parts: std::array::from_fn(|part| number(of(11 + part))),
-            round_trips: number(of(23)),
-            requests: number(of(24)),
-            bytes: number(of(25)),
-            unsure: text(of(26)),
+            round_trips: number(of(24)),
+            requests: number(of(25)),
+            bytes: number(of(26)),
+            unsure: text(of(27)),
         };
         (name(0), name(1), row)
     }

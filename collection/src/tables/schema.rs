@@ -50,6 +50,7 @@ pub const EPISODES: Schema = Schema {
         integer("grabbed_ns"),
         integer("drawing_ns"),
         integer("network_ns"),
+        integer("other_clients_ns"),
         integer("round_trips"),
         integer("requests"),
         integer("bytes"),

@@ -87,7 +87,7 @@ fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
     };
     let (session, tables) =
         end(written).map_err(|error: TableError| CommandError::file(folder, error))?;
-    tables.finish(&session)
+    tables.finish(&session, None).map(drop)
 }
 
 fn observe(

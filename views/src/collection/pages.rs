@@ -11,6 +11,9 @@ use crate::units::{counted, duration};
 
 const STYLE: &str = include_str!("../../assets/html/style.css");
 
+/// The colour of what a recording's page has no part for.
+const OTHER: &str = ".other { background: var(--good); }";
+
 /// Issues that are listed, and have a page of their own, at most.
 pub const PAGES: usize = 1000;
 /// The name of the list's file.
@@ -293,7 +296,7 @@ fn table(id: &str, caption: &str, heads: &[&str], rows: &str) -> String {
     )
 }
 
-fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 5] {
+fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] {
     let parts = &of.parts;
     [
         ("waiting", parts.waiting_ms, "waiting to begin"),
@@ -301,6 +304,7 @@ fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 5] {
         ("off", parts.off_cpu_ms, "client off the processor"),
         ("server", parts.server_ms, "server"),
         ("network", parts.network_ms, "network"),
+        ("other", parts.other_clients_ms, "other clients"),
     ]
 }
 
@@ -343,7 +347,7 @@ fn page(title: &str, about: &str, body: &str) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
          content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<link rel=\"icon\" \
-         href=\"data:,\">\n<style>{STYLE}</style>\n</head>\n<body>\n<header><div><h1>{title}</h1><p \
+         href=\"data:,\">\n<style>{STYLE}{OTHER}</style>\n</head>\n<body>\n<header><div><h1>{title}</h1><p \
          class=\"quiet\">{about}</p></div></header>\n<main>{body}</main>\n</body>\n</html>\n"
     )
 }

@@ -1,7 +1,8 @@
 //! Whom to look at first in an episode over its threshold, and the chain of waits that says so.
 
 use serde::Serialize;
-use x11prof_trace::Timestamp;
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::episodes::across::blame::{Blame, BlameKind, Crowded};
 use crate::episodes::across::path::PathStep;
@@ -27,6 +28,29 @@ pub struct BlameReport {
     pub sentence: String,
     /// The chain, in the order of time; it adds up to the inclusive latency where nothing overlaps.
     pub path: Vec<PathReport>,
+}
+
+/// Whom to look at first, of any episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blamed {
+    /// As in [`BlameReport`].
+    pub kind: &'static str,
+    /// The one that worked or waited, of `grab` the one that grabbed.
+    pub client: ConnectionId,
+    /// The request that was waited for, or that made another client act.
+    pub request: Option<Symbol>,
+}
+
+impl Blamed {
+    /// What the most time of an episode's chain was spent in; `None` of one that took no time.
+    pub fn of(episode: &Episode) -> Option<Blamed> {
+        let blame = Blame::most(&episode.path, episode.client)?;
+        Some(Blamed {
+            kind: blame.kind.name(),
+            client: blame.client,
+            request: blame.request,
+        })
+    }
 }
 
 /// A link of the chain.

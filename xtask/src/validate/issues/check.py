@@ -22,7 +22,7 @@ place = Path(place)
 SIZES = [2500, 5000, 10000]
 LIMIT_S, LIMIT_MB = 60, 500
 PARTS = ["waiting_ns", "client_ns", "processor_ns", "sleeping_ns", "lock_ns", "file_ns", "poll_ns", "elsewhere_ns",
-         "reply_ns", "grabbed_ns", "drawing_ns", "network_ns"]
+         "reply_ns", "grabbed_ns", "drawing_ns", "network_ns", "other_clients_ns"]
 
 
 def issues(folder):
@@ -50,7 +50,8 @@ def ours(report):
                      of["occurrences"], nanoseconds(of["median_ms"]), nanoseconds(of["worst_ms"]),
                      nanoseconds(of["total_over_threshold_ms"]), nanoseconds(parts["waiting_ms"]),
                      nanoseconds(parts["client_ms"]), nanoseconds(parts["off_cpu_ms"]),
-                     nanoseconds(parts["server_ms"]), nanoseconds(parts["network_ms"]), of["round_trips"],
+                     nanoseconds(parts["server_ms"]), nanoseconds(parts["network_ms"]),
+                     nanoseconds(parts["other_clients_ms"]), of["round_trips"],
                      of["requests"], of["first_version"] or "", of["last_version"] or "", of["example"]["trace"],
                      round(of["example"]["at_s"] * 1e9)))
     return rows

@@ -1,0 +1,157 @@
+//! `record --episodes-only`: tables of a session while it goes on, without a trace. It has a thread of its own, which
+//! the recording never waits for.
+//!
+//! What is kept names no key, text or title: episodes over their threshold, and how long all of them took.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use x11prof_analyzer::{Pipeline, Thresholds};
+use x11prof_collection::{EpisodeRow, Gather, Session, TableError, schema};
+use x11prof_proxy::{Sight, Watch, Watched, watch};
+
+use super::tables::{Tables, write_session};
+use crate::error::CommandError;
+
+/// How often what is known is written: a killed recorder loses what came after.
+const PART: Duration = Duration::from_secs(600);
+/// How long it waits for a record before it looks at the clock.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What a session's files may take together, in bytes; beyond it the oldest parts go.
+const DISK: u64 = 256 << 20;
+
+/// The running tables.
+pub(crate) struct Online {
+    thread: JoinHandle<Result<Kept, CommandError>>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Episodes of all lengths.
+    pub(crate) episodes: u64,
+    /// Those in the tables.
+    pub(crate) over: u64,
+    /// Records that it was too slow for.
+    pub(crate) missed: u64,
+}
+
+impl Online {
+    /// Starts tables in `folder`, which is made. They end when the watch is dropped.
+    pub(crate) fn start(folder: &Path) -> Result<(Online, Watch), CommandError> {
+        let (watch, watched) = watch();
+        let online = Writing {
+            folder: folder.to_owned(),
+            // A folder that cannot be written is said before anything is recorded.
+            tables: Tables::new(folder)?,
+            files: VecDeque::new(),
+            part: 0,
+            over: 0,
+        };
+        let thread = std::thread::Builder::new()
+            .name("x11prof-episodes".to_owned())
+            .spawn(move || online.run(&watched))
+            .map_err(|error| CommandError::failed(format_args!("a thread: {error}")))?;
+        Ok((Online { thread }, watch))
+    }
+
+    /// Waits for the end, which comes once the watch is dropped.
+    pub(crate) fn finish(self) -> Result<Kept, CommandError> {
+        let failed = |_| CommandError::failed("the thread that writes episodes failed");
+        self.thread.join().map_err(failed)?
+    }
+}
+
+struct Writing {
+    folder: PathBuf,
+    tables: Tables,
+    /// The parts written, with their bytes, the oldest first.
+    files: VecDeque<(PathBuf, u64)>,
+    part: u32,
+    over: u64,
+}
+
+impl Writing {
+    fn run(mut self, watched: &Watched) -> Result<Kept, CommandError> {
+        let mut pipeline = Pipeline::new();
+        let mut gather = Gather::new("", &Thresholds::default());
+        let mut written = Ok(());
+        let mut since = Instant::now();
+        loop {
+            match watched.next(PATIENCE) {
+                Sight::Record(record) => pipeline.feed(&record, |observation| {
+                    gather.observe(observation, |session, row| {
+                        if written.is_ok() {
+                            written = self.row(session, row);
+                        }
+                    });
+                }),
+                Sight::Nothing => {}
+                Sight::End => break,
+            }
+            if let Err(error) = std::mem::replace(&mut written, Ok(())) {
+                return Err(CommandError::file(&self.folder, error));
+            }
+            if since.elapsed() >= PART {
+                since = Instant::now();
+                let latencies = gather.take_latencies();
+                self = self.write(&gather.so_far(), &latencies)?;
+            }
+        }
+        let (session, latencies) = gather.finish(|session, row| {
+            if written.is_ok() {
+                written = self.row(session, row);
+            }
+        });
+        written.map_err(|error| CommandError::file(&self.folder, error))?;
+        let over = self.over;
+        if session.episodes > 0 {
+            self.write(&session, &latencies)?;
+        }
+        Ok(Kept {
+            episodes: session.episodes,
+            over,
+            missed: watched.missed(),
+        })
+    }
+
+    fn row(&mut self, session: &Session, row: &EpisodeRow) -> Result<(), TableError> {
+        if row.latency < row.threshold {
+            return Ok(());
+        }
+        self.over += 1;
+        self.tables.row(&schema::EPISODES, &row.cells(session))
+    }
+
+    /// Writes a part, and removes the oldest where there is too much.
+    fn write(
+        mut self,
+        session: &Session,
+        latencies: &x11prof_collection::Latencies,
+    ) -> Result<Writing, CommandError> {
+        write_session(&mut self.tables, session, latencies)
+            .map_err(|error| CommandError::file(&self.folder, error))?;
+        let next = Tables::new(&self.folder)?;
+        let tables = std::mem::replace(&mut self.tables, next);
+        for file in tables.finish(session, Some(self.part))? {
+            let bytes = fs::metadata(&file).map_or(0, |about| about.len());
+            // The session's own row is replaced each time.
+            if !self.files.iter().any(|(known, _)| *known == file) {
+                self.files.push_back((file, bytes));
+            }
+        }
+        self.part += 1;
+        let mut all: u64 = self.files.iter().map(|(_, bytes)| bytes).sum();
+        while all > DISK
+            && let Some((file, bytes)) = self.files.pop_front()
+        {
+            all -= bytes;
+            // One that somebody took away is gone as well.
+            let _ = fs::remove_file(&file);
+        }
+        Ok(self)
+    }
+}
