@@ -155,3 +155,49 @@ impl Writing {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use std::fs::File;
+    use std::io::BufReader;
+    use std::path::Path;
+
+    use x11prof_analyzer::{Pipeline, Thresholds};
+    use x11prof_collection::{EpisodeRow, Gather, Session};
+    use x11prof_trace::Reader;
+
+    /// The rows of a recording, with its records as they come, or with context switches put first as `issues` does.
+    fn rows(name: &str, live: bool) -> Vec<EpisodeRow> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/data")
+            .join(name);
+        let mut reader = Reader::new(BufReader::new(File::open(path).unwrap())).unwrap();
+        let mut gather = Gather::new("", &Thresholds::default());
+        let mut rows = Vec::new();
+        let mut keep = |_: &Session, row: &EpisodeRow| rows.push(row.clone());
+        let mut pipeline = Pipeline::new();
+        if live {
+            while let Some(record) = reader.next().unwrap() {
+                pipeline.feed(&record, |seen| gather.observe(seen, &mut keep));
+            }
+        } else {
+            pipeline
+                .run_switches_first(&mut reader, |seen| gather.observe(seen, &mut keep))
+                .unwrap();
+        }
+        gather.finish(&mut keep);
+        rows.sort_by_key(|row| (row.start, row.client));
+        rows
+    }
+
+    #[test]
+    fn episodes_are_those_of_the_trace() {
+        for name in ["xterm.mcap", "gtk3-widget-factory.mcap"] {
+            let offline = rows(name, false);
+            assert!(offline.len() >= 3, "{name}: {offline:?}");
+            assert_eq!(rows(name, true), offline, "{name}");
+        }
+    }
+}

@@ -7,6 +7,7 @@
 
 #[path = "../harness/mod.rs"]
 mod harness;
+mod online;
 mod pages;
 mod sessions;
 mod sixty;

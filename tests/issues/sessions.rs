@@ -66,24 +66,31 @@ pub(crate) struct Session {
 impl Session {
     /// Records it into `folder`.
     pub(crate) fn record(&self, folder: &Path) -> PathBuf {
+        let name = format!("{}-{}-{}.mcap", self.program, self.version, self.number);
+        let trace = folder.join(name);
+        self.record_as(&trace, &[], |_| {});
+        trace
+    }
+
+    /// Records it as `more` words say, and lets `look` look at the recorder before that is ended.
+    pub(crate) fn record_as(&self, output: &Path, more: &[&str], look: impl FnOnce(&Recording)) {
         needs("xdotool", "xdotool");
         needs("wish", "tk");
         let place = Place::new();
         let server = Server::xvfb(&["-screen", "0", "800x600x24"]);
-        let name = format!("{}-{}-{}.mcap", self.program, self.version, self.number);
-        let trace = folder.join(name);
         let labels = [
             format!("program={}", self.program),
             format!("version={}", self.version),
             format!("user={}", self.user),
         ];
         let mut words = vec!["--display", &server.display];
+        words.extend(more);
         for label in &labels {
             words.extend(["--label", label]);
         }
         // The pointer goes where it disturbs nobody.
         xdotool(&server, &["mousemove", "790", "590"]);
-        let mut recording = Recording::at(&place, &trace, &words);
+        let mut recording = Recording::at(&place, output, &words);
         let mut chance = Chance(self.number * 7919 + 17);
         let slow = (300 + chance.below(150)).to_string();
         let mut holder = (self.program == "browser").then(|| {
@@ -122,8 +129,8 @@ impl Session {
             holder.kill().expect("it runs until then");
             holder.wait().expect("it has ended");
         }
+        look(&recording);
         recording.signal(rustix::process::Signal::INT);
-        trace
     }
 
     fn tk(&self, name: &str, recording: &Recording, place: &Place) -> Command {

@@ -203,6 +203,10 @@ fn version_row(of: &ByVersion) -> String {
 
 /// The worst episode: where it is, its children in their places, its messages.
 fn example_of(of: &IssueReport, example: Option<&EpisodeReport>) -> String {
+    if of.example.trace.is_empty() {
+        return "<p class=\"quiet\">Only episodes were recorded: there is no trace to look at.</p>"
+            .to_owned();
+    }
     let mut html = format!(
         "<p>{} at {:.3} s, client {}: {}</p>",
         safe(&of.example.trace),

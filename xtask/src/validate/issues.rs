@@ -8,10 +8,20 @@ use crate::packages::{DEMO, EXPORTS, TEST, ensure};
 use crate::run::{cargo, root, run, target};
 
 /// Records, writes tables, multiplies them, and holds the lists against each other. `again` takes the recordings of
-/// the last time.
+/// the last time, `cost` measures `record --episodes-only`.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, EXPORTS])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
+    let test = |name: &str| {
+        let mut command = cargo();
+        command
+            .args(["test", "--release", "--locked", "--test", "issues"])
+            .args(["--", "--ignored", "--nocapture", name]);
+        command
+    };
+    if arguments.first().map(String::as_str) == Some("cost") {
+        return run(&mut test("what_episodes_alone_cost"));
+    }
     let place = target().join("validate/issues");
     let sessions = place.join("sessions");
     if arguments.first().map(String::as_str) != Some("again") {
@@ -20,10 +30,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             std::fs::remove_dir_all(&sessions).map_err(told)?;
         }
         std::fs::create_dir_all(&sessions).map_err(told)?;
-        run(cargo()
-            .args(["test", "--release", "--locked", "--test", "issues"])
-            .args(["--", "--ignored", "--nocapture", "sixty_sessions"])
-            .env("X11PROF_VALIDATE_ISSUES", &sessions))?;
+        run(test("sixty_sessions").env("X11PROF_VALIDATE_ISSUES", &sessions))?;
     }
     let venv = place.join("venv");
     if !venv.join("bin/python").exists() {
