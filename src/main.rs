@@ -15,6 +15,7 @@ mod names;
 mod output;
 mod pass;
 mod read_ahead;
+mod ring;
 mod sessions;
 mod span;
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) use beside::{Access, Beside};
+pub(crate) use beside::{Access, Beside, scratch};
 use terminal::Pager;
 pub(crate) use terminal::page;
 

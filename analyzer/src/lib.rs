@@ -13,6 +13,7 @@ mod episodes;
 mod facts;
 mod link;
 mod live;
+mod live_pass;
 mod measured;
 mod middle;
 mod pattern;
@@ -52,6 +53,7 @@ pub use episodes::{
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
+pub use live_pass::{Follows, LivePass};
 pub use measured::Basis;
 pub use pattern::matches as name_matches;
 pub use pipeline::{Observation, Pipeline, Seen};

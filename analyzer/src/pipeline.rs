@@ -236,26 +236,33 @@ impl Pipeline {
         }
     }
 
+    /// Whether another pass could go on from here with all connections: none is in the first bytes of a message
+    /// or of its setup.
+    pub fn can_go_on_elsewhere(&self) -> bool {
+        let told = |client: &Client| {
+            client.seen == [Some(0), Some(0)]
+                || client.lost
+                || client.connection.joint(&self.extensions).is_some()
+        };
+        self.clients.values().all(told)
+    }
+
     /// How another pass can go on from here: what exists, then how each connection continues.
-    /// The number of connections of which that cannot be told now is beside it.
-    pub fn middle(&self) -> (Vec<Control>, usize) {
+    pub fn middle(&self) -> Vec<Control> {
         let mut records: Vec<Control> = middle::existing(&self.session)
             .into_iter()
             .map(Control::Existing)
             .collect();
         let mut clients: Vec<_> = self.clients.iter().collect();
         clients.sort_unstable_by_key(|(id, _)| **id);
-        let mut untold = 0;
         for (id, client) in clients {
-            match client.connection.joint(&self.extensions) {
-                Some((joint, rest)) if !client.lost => {
-                    let rest = [rest[0] + client.passed[0], rest[1] + client.passed[1]];
-                    records.push(Control::Joined(middle::joined(*id, &joint, rest)));
-                }
-                _ => untold += 1,
+            let joint = client.connection.joint(&self.extensions);
+            if let Some((joint, rest)) = joint.filter(|_| !client.lost) {
+                let rest = [rest[0] + client.passed[0], rest[1] + client.passed[1]];
+                records.push(Control::Joined(middle::joined(*id, &joint, rest)));
             }
         }
-        (records, untold)
+        records
     }
 
     fn block(&mut self, block: &Block, on: &mut impl FnMut(&Observation<'_>)) {

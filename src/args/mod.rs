@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 use x11prof_proxy::{Fix, ServerKind};
 
 use crate::error::CommandError;
+use crate::ring::Condition;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
 pub(crate) use check::Check;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
@@ -127,6 +128,15 @@ pub(crate) struct Record {
     /// End the recording after N seconds
     #[arg(long, value_name = "N", requires = "attach", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
+    /// Keep the last SECONDS alone, and write them to FILE-1, FILE-2 … when what --when says has happened; at most
+    /// 200 MB are kept, in files without a name
+    #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) ring: Option<u64>,
+    /// What a ring is written down for (may be repeated): 'episode > 200ms', 'stall > 50ms', mark (x11prof mark), or
+    /// signal (SIGUSR1)
+    #[arg(long, value_name = "CONDITION", requires = "ring")]
+    pub(crate) when: Vec<Condition>,
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
@@ -156,7 +166,7 @@ pub(crate) struct Record {
     pub(crate) scrub: bool,
     /// Write no trace but tables of what took too long, for days of use, to the folder of -o [default: x11prof-tables]:
     /// what each such action did and what took its time, and how long all took; no key, text or title
-    #[arg(long, conflicts_with_all = ["live", "attach", "full", "scrub", "link"])]
+    #[arg(long, conflicts_with_all = ["live", "ring", "full", "scrub", "link"])]
     pub(crate) episodes_only: bool,
     /// Measure the connection to the server first, which takes some seconds, and keep that in the trace
     #[arg(long)]

@@ -1,12 +1,13 @@
 //! `x11prof record`: a recording, with what it says while it runs.
 
+mod consumer;
+
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use x11prof_proxy::{
     AttachConfig, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
     Target, attach, record,
@@ -16,7 +17,7 @@ use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record};
 use crate::error::{CommandError, Outcome};
 use crate::live::Live;
-use crate::sessions::{Kept, Online};
+use consumer::Consumer;
 
 /// The program that records, for the trace.
 const RECORDER: &str = concat!("x11prof ", env!("CARGO_PKG_VERSION"));
@@ -35,28 +36,16 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         (None, Some(display)) => Target::Display(display.clone()),
         (None, None) => Target::Environment,
     };
-    let (live, watch) = if arguments.live {
-        let (live, watch) = Live::start(&arguments.output, arguments.params)?;
-        (Some(live), Some(watch))
-    } else {
-        // They are for a live view. Who sends one to a recorder without it must not end it.
-        [SIGUSR1, SIGUSR2].into_iter().for_each(crate::ignore);
-        (None, None)
-    };
-    let (online, watch) = match arguments.episodes_only {
-        true => {
-            let (online, watch) = Online::start(&arguments.output)?;
-            (Some(online), Some(watch))
-        }
-        false => (None, watch),
-    };
+    let (consumer, watch) = Consumer::start(&arguments)?;
+    let path = arguments.output;
+    let output = consumer.trace(&path);
     let queue_bytes = queue_bytes(arguments.queue);
     let filter = arguments
         .scrub
         .then_some(scrub::while_recording as MakeFilter);
     if arguments.attach {
         let config = AttachConfig {
-            output: Some(arguments.output),
+            output,
             target,
             time: arguments.seconds.map(Duration::from_secs),
             stop: Arc::default(),
@@ -66,11 +55,10 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             watch,
             filter,
         };
-        return attached(config, live);
+        return attached(config, &path, consumer);
     }
-    let path = arguments.output.clone();
     let mut config = RecordConfig {
-        output: Some(arguments.output).filter(|_| online.is_none()),
+        output,
         target,
         listen: arguments.listen.map(u32::from),
         tcp: arguments.tcp,
@@ -84,18 +72,14 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         recorder: RECORDER.to_owned(),
         watch,
         filter,
-        collect: live.as_ref().and_then(Live::collect),
+        collect: consumer.view().and_then(Live::collect),
     };
-    let recorded = record(&config, |notice| tell(live.as_ref(), &notice, serves));
-    // The view ends with its watch, and gives the terminal back before anything is said there.
+    let recorded = record(&config, |notice| tell(consumer.view(), &notice, serves));
     config.watch = None;
-    if let Some(live) = live {
-        live.finish();
-    }
-    // The tables end with their watch too.
-    let kept = online.map(Online::finish).transpose();
+    // Before anything is said: a view gives the terminal back.
+    let wrote = consumer.finish(&path);
     let recorded = recorded.map_err(why)?;
-    let kept = kept?;
+    let wrote = wrote?;
     let Recorded {
         exit_status,
         connections,
@@ -103,7 +87,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         trace_bytes,
         left_alone,
         tried,
-        trouble,
+        mut trouble,
         ..
     } = recorded;
     let (relayed, written) = (size(bytes_relayed), size(trace_bytes));
@@ -113,14 +97,13 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     } else {
         "connections"
     };
-    match (&kept, left_alone) {
-        (Some(kept), _) => tell_kept(kept, &path),
-        (None, true) => {
+    trouble.extend(wrote.trouble);
+    match wrote.words {
+        Some(words) => say!("{connections} {clients}, {relayed} relayed; {words}"),
+        None if left_alone => {
             say!("{connections} {clients}; nothing to record, {path} is left as it was");
         }
-        (None, false) => {
-            say!("{connections} {clients}, {relayed} relayed, {written} in {path}");
-        }
+        None => say!("{connections} {clients}, {relayed} relayed, {written} in {path}"),
     }
     if arguments.scrub && !left_alone {
         tell_scrubbed();
@@ -144,39 +127,22 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     }
 }
 
-/// Says what tables were written.
-fn tell_kept(kept: &Kept, path: &std::path::Display<'_>) {
-    let Kept {
-        episodes,
-        over,
-        missed,
-    } = kept;
-    say!("{episodes} episodes, {over} over their threshold; tables in {path}");
-    if *missed > 0 {
-        say!(
-            "{missed} records came faster than they could be read: some episodes are not in the tables"
-        );
-    }
-}
-
 /// Records clients that already run.
-fn attached(mut config: AttachConfig, live: Option<Live>) -> Outcome {
+fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcome {
     let scrubs = config.filter.is_some();
-    let recorded = attach(&config, |notice| tell(live.as_ref(), &notice, true));
+    let recorded = attach(&config, |notice| tell(consumer.view(), &notice, true));
     config.watch = None;
-    if let Some(live) = live {
-        live.finish();
-    }
-    let recorded = recorded.map_err(why)?;
-    let path = config.output.unwrap_or_default();
+    let wrote = consumer.finish(path);
+    let mut recorded = recorded.map_err(why)?;
+    let wrote = wrote?;
     let path = path.display();
     let (told, written) = (size(recorded.bytes_relayed), size(recorded.trace_bytes));
-    match recorded.left_alone {
-        true => say!("nobody said anything; {path} is left as it was"),
-        false => say!(
-            "{} clients, {told} told, {written} in {path}",
-            recorded.connections
-        ),
+    let clients = recorded.connections;
+    recorded.trouble.extend(wrote.trouble);
+    match wrote.words {
+        Some(words) => say!("{clients} clients, {told} told; {words}"),
+        None if recorded.left_alone => say!("nobody said anything; {path} is left as it was"),
+        None => say!("{clients} clients, {told} told, {written} in {path}"),
     }
     if scrubs && !recorded.left_alone {
         tell_scrubbed();

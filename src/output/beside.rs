@@ -143,6 +143,21 @@ fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
     }
 }
 
+/// A file in `folder` that goes with this process, however it ends.
+pub(crate) fn scratch(folder: &Path) -> io::Result<File> {
+    let before = folder.join(format!(
+        ".{}-{}.scratch",
+        env!("CARGO_PKG_NAME"),
+        std::process::id()
+    ));
+    let file = create(&folder.join("scratch"), &before, Access::Private)?;
+    // Where the file system has no files without a name.
+    match fs::remove_file(&before) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(file),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -6,6 +6,6 @@ mod read;
 mod tables;
 
 pub(crate) use files::find;
-pub(crate) use online::{Kept, Online};
+pub(crate) use online::Online;
 pub(crate) use read::read;
 pub(crate) use tables::{Tables, write_session};

@@ -148,11 +148,7 @@ impl Episodes {
     }
 
     /// The same; hands out each episode once it is complete, before it is known what it made others do.
-    pub(crate) fn observe_early(
-        &mut self,
-        observation: &Observation<'_>,
-        on: impl FnMut(&Episode),
-    ) {
+    pub fn observe_early(&mut self, observation: &Observation<'_>, on: impl FnMut(&Episode)) {
         self.take(observation, on, |_| {});
     }
 

@@ -16,7 +16,7 @@ mod tests;
 
 use x11prof_cost_model::{CostTable, Price, ServerParameters, Substitutions};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
-use x11prof_trace::{Control, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::activity::server_runs::Runs;
 use crate::pipeline::{Observation, Seen};
@@ -87,6 +87,13 @@ impl Stalls {
     /// Who grabbed what.
     pub fn grabs(&self) -> &Grabs {
         &self.grabs
+    }
+
+    /// How many there have been, and the latest: who caused it, by which request, and for how many nanoseconds.
+    pub fn latest(&self) -> (u64, Option<(ConnectionId, Option<Symbol>, u64)>) {
+        let latest = self.stalls.last();
+        let latest = latest.map(|stall| (stall.client, stall.request, stall.held()));
+        (self.count, latest)
     }
 
     pub(crate) fn list(&self) -> &[Stall] {

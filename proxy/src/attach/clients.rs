@@ -23,8 +23,8 @@ pub(super) struct Clients<'a> {
     known: HashMap<u32, Client<'a>>,
     /// How many there have been.
     pub(super) count: u32,
-    /// Our own connections.
-    ours: [u32; 2],
+    /// Our own connections, and those of other recorders.
+    apart: Vec<u32>,
     /// Bytes that clients and server said.
     pub(super) bytes: u64,
     to: Recording<'a>,
@@ -49,21 +49,21 @@ struct Client<'a> {
 }
 
 impl<'a> Clients<'a> {
-    /// None yet; `ours` are our own connections.
-    pub(super) fn new(to: Recording<'a>, ours: [u32; 2]) -> Clients<'a> {
+    /// None yet; `apart` are not recorded: our own connections, and those of other recorders.
+    pub(super) fn new(to: Recording<'a>, apart: Vec<u32>) -> Clients<'a> {
         Clients {
             known: HashMap::new(),
             count: 0,
-            ours,
+            apart,
             bytes: 0,
             to,
             room: Vec::new(),
         }
     }
 
-    /// Whether a client is one of our own connections.
-    pub(super) fn is_ours(&self, client: u32) -> bool {
-        self.ours.contains(&client)
+    /// Whether a connection is not recorded.
+    pub(super) fn is_apart(&self, client: u32) -> bool {
+        self.apart.contains(&client)
     }
 
     /// A client with this first resource id, whose process is `pid`. Its number.
@@ -138,7 +138,7 @@ impl<'a> Clients<'a> {
         process_of: impl FnOnce(u32) -> Option<u32>,
     ) {
         let client = head.client;
-        if client == 0 || self.is_ours(client) {
+        if client == 0 || self.is_apart(client) {
             return;
         }
         let starts = head.category == Category::Started;

@@ -11,6 +11,7 @@ use x11rb_protocol::protocol::record::{
 use x11rb_protocol::x11_utils::Request;
 
 use super::conversation::Conversation;
+use super::others;
 use crate::server_info::{No, Talk};
 use crate::server_link::ServerLink;
 use crate::socket::Socket;
@@ -20,13 +21,13 @@ pub(crate) const NAME: &str = record::X11_EXTENSION_NAME;
 /// How long the server may take to begin.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Sets up the context `id` over one connection, and has the server tell on another. That one, and the
-/// ids that the server gave it, are the result.
+/// Sets up the context `id` over one connection, and has the server tell on another. That one, and
+/// whose connections it does not tell of, by their first resource ids, are the result.
 pub(crate) fn enable(
     conversation: &mut Conversation,
     link: &ServerLink,
     id: u32,
-) -> Result<(Socket, u32), String> {
+) -> Result<(Socket, Vec<u32>), String> {
     let version = record::QueryVersionRequest {
         major_version: 1,
         minor_version: 13,
@@ -49,12 +50,17 @@ pub(crate) fn enable(
     let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
         No::Refused(why) | No::Failed(why) => why,
     })?;
+    let ours = [
+        conversation.setup().resource_id_base,
+        setup.resource_id_base,
+    ];
+    let apart = others::keep_apart(conversation, id, ours)?;
     let major = conversation.major(NAME).unwrap_or_default();
     let enable = EnableContextRequest { context: id };
     talk.say(&Request::serialize(enable, major).0)?;
     // It says that it begins (section "EnableContext", StartOfData).
     talk.reply()?;
-    Ok((talk.into_socket(), setup.resource_id_base))
+    Ok((talk.into_socket(), apart))
 }
 
 /// Has the server tell no more. It says so on the other connection.
@@ -64,8 +70,8 @@ pub(crate) fn disable(conversation: &mut Conversation, id: u32) -> Result<(), St
     Ok(())
 }
 
-/// All requests, replies, events that were delivered and errors, and the clients that come and go. Events
-/// of devices before they are delivered are nobody's.
+/// All requests, replies, events that were delivered and errors, and the clients that come and go. Events of devices
+/// before they are delivered are nobody's.
 fn everything() -> Range {
     let bytes = |first, last| Range8 { first, last };
     let extensions = ExtRange {

@@ -50,6 +50,10 @@ pub(super) fn clients(conversation: &mut Conversation) -> Result<Vec<FoundClient
     let mut found = Vec::new();
     for client in reply.clients {
         let first = client.resource_base;
+        // The server itself is its first client.
+        if first == 0 {
+            continue;
+        }
         let pid = process(conversation, first)?;
         found.push(FoundClient { first, pid });
     }
@@ -251,30 +255,9 @@ fn pixmaps(
     conversation: &mut Conversation,
     owners: &[FoundClient],
 ) -> Result<Vec<ExistingPixmap>, String> {
-    let name = InternAtomRequest {
-        only_if_exists: true,
-        name: Cow::Borrowed(b"PIXMAP"),
-    };
-    let kind = conversation.ask_one(name)?.map_or(0, |reply| reply.atom);
-    if kind == 0 {
-        return Ok(Vec::new());
-    }
-    let questions: Vec<_> = owners
-        .iter()
-        .map(|owner| QueryResourceBytesRequest {
-            client: owner.first,
-            specs: Cow::Owned(vec![ResourceIdSpec {
-                resource: 0,
-                type_: kind,
-            }]),
-        })
-        .collect();
-    let answers = conversation.ask(&questions)?;
-    let questions: Vec<_> = answers
+    let owners: Vec<u32> = owners.iter().map(|owner| owner.first).collect();
+    let questions: Vec<_> = of_type(conversation, b"PIXMAP", &owners)?
         .into_iter()
-        .flatten()
-        .flat_map(|reply| reply.sizes)
-        .map(|size| size.size.spec.resource)
         .take(PIXMAPS)
         .map(|drawable| GetGeometryRequest { drawable })
         .collect();
@@ -289,4 +272,35 @@ fn pixmaps(
         })
     });
     Ok(found.collect())
+}
+
+/// The ids of resources whose type the server calls so, of these clients; of all for client 0. X-Resource takes types by
+/// the server's own numbers, but gives them by name, so that all types are asked for (X-Resource 1.2,
+/// QueryResourceBytes; X.Org's Xext/xres.c).
+pub(super) fn of_type(
+    conversation: &mut Conversation,
+    name: &'static [u8],
+    owners: &[u32],
+) -> Result<Vec<u32>, String> {
+    let questions: Vec<_> = owners
+        .iter()
+        .map(|&client| QueryResourceBytesRequest {
+            client,
+            specs: Cow::Owned(vec![ResourceIdSpec {
+                resource: 0,
+                type_: 0,
+            }]),
+        })
+        .collect();
+    let answers = conversation.ask(&questions)?;
+    // The answers have made the atom.
+    let name = InternAtomRequest {
+        only_if_exists: true,
+        name: Cow::Borrowed(name),
+    };
+    let kind = conversation.ask_one(name)?.map_or(0, |reply| reply.atom);
+    let all = answers.into_iter().flatten().flat_map(|reply| reply.sizes);
+    let specs = all.map(|size| size.size.spec);
+    let wanted = specs.filter(|spec| kind != 0 && spec.type_ == kind);
+    Ok(wanted.map(|spec| spec.resource).collect())
 }

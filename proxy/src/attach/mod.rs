@@ -6,6 +6,7 @@ mod context;
 mod conversation;
 mod elements;
 mod existing;
+mod others;
 mod reader;
 
 use std::path::PathBuf;
@@ -88,7 +89,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let mut conversation = conversation.map_err(failed)?;
     let id = conversation.setup().resource_id_base;
     let mask = conversation.setup().resource_id_mask;
-    let (socket, listener) = context::enable(&mut conversation, &link, id).map_err(failed)?;
+    let (socket, apart) = context::enable(&mut conversation, &link, id).map_err(failed)?;
     // From here on the server tells. What exists is asked for afterwards, so that nothing is missed.
     let reader = Reader::start(socket, config.queue_bytes).map_err(|source| {
         let what = "a thread";
@@ -129,7 +130,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         images,
         scheduling: &scheduling,
     };
-    let mut clients = Clients::new(recording, [id, listener]);
+    let mut clients = Clients::new(recording, apart);
     let existing = open(&mut clients, &found, mask, resources);
     for part in existing.split() {
         tap.control(clock::now(), Control::Existing(part));
@@ -202,7 +203,7 @@ fn open(
     mut existing: Existing,
 ) -> Existing {
     for client in found {
-        if !clients.is_ours(client.first) {
+        if !clients.is_apart(client.first) {
             let connection = clients.open(clock::now(), client.first, client.pid);
             existing.clients.push(ExistingClient {
                 connection,

@@ -1,0 +1,114 @@
+//! Who reads the records while they come: a view beside the trace, or a ring or tables in its place.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGUSR1, SIGUSR2};
+use x11prof_proxy::Watch;
+
+use crate::args::Record;
+use crate::error::CommandError;
+use crate::live::Live;
+use crate::ring::{Ring, RingOptions};
+use crate::sessions::Online;
+
+/// A reader of the records. It ends once its watch is dropped.
+pub(super) enum Consumer {
+    /// Nobody but the trace file.
+    Nobody,
+    /// The view of `--live`.
+    View(Live),
+    /// The last seconds.
+    Ring(Ring),
+    /// The tables of `--episodes-only`.
+    Tables(Online),
+}
+
+/// What a reader wrote in the place of a trace.
+#[derive(Default)]
+pub(super) struct Wrote {
+    /// In words; `None` where there is a trace.
+    pub(super) words: Option<String>,
+    /// What went wrong with it.
+    pub(super) trouble: Vec<String>,
+}
+
+impl Consumer {
+    /// Starts the one that was asked for.
+    pub(super) fn start(arguments: &Record) -> Result<(Consumer, Option<Watch>), CommandError> {
+        let output = &arguments.output;
+        if arguments.live {
+            let (view, watch) = Live::start(output, arguments.params.clone())?;
+            return Ok((Consumer::View(view), Some(watch)));
+        }
+        // They are for a live view or a ring. Who sends one to a recorder without it must not end it.
+        [SIGUSR1, SIGUSR2].into_iter().for_each(crate::ignore);
+        if let Some(seconds) = arguments.ring {
+            let (ring, watch) = Ring::start(RingOptions {
+                output: output.clone(),
+                length: Duration::from_secs(seconds),
+                when: arguments.when.clone(),
+            })?;
+            return Ok((Consumer::Ring(ring), Some(watch)));
+        }
+        if arguments.episodes_only {
+            let (tables, watch) = Online::start(output)?;
+            return Ok((Consumer::Tables(tables), Some(watch)));
+        }
+        Ok((Consumer::Nobody, None))
+    }
+
+    /// The trace file; a ring and tables are in its place.
+    pub(super) fn trace(&self, output: &Path) -> Option<PathBuf> {
+        matches!(self, Consumer::Nobody | Consumer::View(_)).then(|| output.to_owned())
+    }
+
+    /// The view.
+    pub(super) fn view(&self) -> Option<&Live> {
+        match self {
+            Consumer::View(view) => Some(view),
+            _ => None,
+        }
+    }
+
+    /// Waits for its end, after its watch's; a view gives the terminal back.
+    pub(super) fn finish(self, output: &Path) -> Result<Wrote, CommandError> {
+        let output = output.display();
+        match self {
+            Consumer::Nobody => Ok(Wrote::default()),
+            Consumer::View(view) => {
+                view.finish();
+                Ok(Wrote::default())
+            }
+            Consumer::Ring(ring) => {
+                let rung = ring.finish();
+                let words = match rung.files.len() {
+                    0 => "nothing happened that was waited for".to_owned(),
+                    1 => "1 file was written".to_owned(),
+                    count => format!("{count} files were written"),
+                };
+                Ok(Wrote {
+                    words: Some(words),
+                    trouble: rung.trouble,
+                })
+            }
+            Consumer::Tables(tables) => {
+                let kept = tables.finish()?;
+                let (all, over) = (kept.episodes, kept.over);
+                let missed = match kept.missed {
+                    0 => String::new(),
+                    missed => format!(
+                        "; {missed} records came faster than they could be read: some episodes are not in them"
+                    ),
+                };
+                let words = format!(
+                    "{all} episodes, {over} over their threshold; tables in {output}{missed}"
+                );
+                Ok(Wrote {
+                    words: Some(words),
+                    trouble: Vec::new(),
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Looks in a running recording for what is waited for.
+
+use std::collections::BTreeMap;
+
+use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, Stalls};
+use x11prof_cost_model::Substitutions;
+use x11prof_trace::{ConnectionId, Control, Started};
+
+use super::condition::Condition;
+use crate::input;
+
+/// Clients whose names are kept at most.
+const MAX_NAMES: usize = 10_000;
+
+/// What is waited for, and what tells it.
+pub(super) struct Waiting {
+    episode_ms: Option<f64>,
+    episodes: Option<Episodes>,
+    stall_ms: Option<f64>,
+    stalls: Option<Stalls>,
+    /// Stalls so far.
+    stalled: u64,
+    mark: bool,
+    signal: bool,
+    started: Option<Started>,
+    names: BTreeMap<ConnectionId, String>,
+    /// What has happened, in words.
+    happened: Option<String>,
+}
+
+impl Waiting {
+    pub(super) fn new(when: &[Condition]) -> Waiting {
+        let shortest =
+            |of: fn(&Condition) -> Option<f64>| when.iter().filter_map(of).reduce(f64::min);
+        let episode_ms = shortest(|one| match one {
+            Condition::Episode(ms) => Some(*ms),
+            _ => None,
+        });
+        let stall_ms = shortest(|one| match one {
+            Condition::Stall(ms) => Some(*ms),
+            _ => None,
+        });
+        Waiting {
+            episode_ms,
+            episodes: episode_ms.map(|_| Episodes::new(&EpisodeOptions::default())),
+            stall_ms,
+            stalls: None,
+            stalled: 0,
+            mark: when.contains(&Condition::Mark),
+            signal: when.contains(&Condition::Signal),
+            started: None,
+            names: BTreeMap::new(),
+            happened: None,
+        }
+    }
+
+    /// What has happened since this was asked last.
+    pub(super) fn take(&mut self) -> Option<String> {
+        self.happened.take()
+    }
+
+    /// The recorder got the signal.
+    pub(super) fn signalled(&mut self) {
+        if self.signal {
+            self.happened.get_or_insert("a signal".to_owned());
+        }
+    }
+
+    pub(super) fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(_, control) = observation {
+            self.control(control);
+        }
+        if let (Some(episodes), Some(ms)) = (&mut self.episodes, self.episode_ms) {
+            let (happened, names) = (&mut self.happened, &self.names);
+            episodes.observe_early(observation, |episode| {
+                let took = episode.latency() as f64 / 1e6;
+                if took > ms {
+                    let name = name(names, episode.client);
+                    let landmark = episode.landmark;
+                    happened.get_or_insert(format!("{landmark}: {took:.0} ms, {name}"));
+                }
+            });
+        }
+        if let Some(stalls) = &mut self.stalls {
+            stalls.observe(observation);
+            let (count, latest) = stalls.latest();
+            if count > self.stalled
+                && let Some((client, request, nanos)) = latest
+            {
+                let name = name(&self.names, client);
+                let by = request.map_or_else(String::new, |request| format!(" by {request}"));
+                let held = nanos as f64 / 1e6;
+                self.happened
+                    .get_or_insert(format!("the server was held for {held:.0} ms, {name}{by}"));
+            }
+            self.stalled = count;
+        }
+    }
+
+    fn control(&mut self, control: &Control) {
+        match control {
+            Control::Started(started) => self.started = Some(started.clone()),
+            Control::Server(server) => {
+                let (Some(ms), Some(started)) = (self.stall_ms, &self.started) else {
+                    return;
+                };
+                match input::live_prices(None, started, Some(server)) {
+                    Ok(prices) => {
+                        let rules = Substitutions::default();
+                        self.stalls = Some(Stalls::new(&prices.parameters, &rules, ms));
+                    }
+                    Err(error) => say!("no stalls are found: {}", error.message()),
+                }
+            }
+            Control::Opened(opened) if self.names.len() < MAX_NAMES => {
+                if let Some(name) = &opened.name {
+                    self.names.insert(opened.connection, name.clone());
+                }
+            }
+            Control::Closed { connection, .. } => {
+                self.names.remove(connection);
+            }
+            Control::Mark { text } if self.mark => {
+                self.happened.get_or_insert(format!("a mark: {text}"));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn name(names: &BTreeMap<ConnectionId, String>, client: ConnectionId) -> String {
+    match names.get(&client) {
+        Some(name) => format!("{name} (client {})", client.0),
+        None => format!("client {}", client.0),
+    }
+}
