@@ -37,9 +37,10 @@ pub(super) struct Head {
 
 /// How long the answer that begins with `bytes` is; `None` where they are too few to tell.
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    const GENERIC_EVENT: u8 = 35;
     let units = ByteOrder::native().u32(bytes, 4)?;
     match bytes.first()? {
-        1 => usize::try_from(units)
+        1 | &GENERIC_EVENT => usize::try_from(units)
             .ok()?
             .checked_mul(4)?
             .checked_add(HEADER),
@@ -134,7 +135,7 @@ mod tests {
         );
         assert_ne!(read.order, ByteOrder::native());
         assert_eq!(read.request, 5);
-        assert_eq!(length(&[0, 1, 2, 3, 9, 9, 9, 9]), Some(32));
+        assert_eq!(length(&[34, 1, 2, 3, 9, 9, 9, 9]), Some(32));
         assert_eq!((length(&[1]), head(&[])), (None, None));
     }
 

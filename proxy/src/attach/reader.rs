@@ -130,9 +130,9 @@ fn read(socket: &Socket, sender: &Sender<Heard>, shared: &Shared, limit: usize) 
 fn whole(came: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(len) = came.get(at..).and_then(elements::length) {
-        // Replies, or an error.
-        let is_answer = came.get(at).is_some_and(|kind| *kind <= 1);
-        if len > LONGEST || !is_answer {
+        // All replies here are RECORD's, whose categories end with 5. Events of all clients come too.
+        let is_none = matches!(came.get(at..), Some([1, 6.., ..]));
+        if len > LONGEST || is_none {
             return None;
         }
         if came.len() - at < len {
