@@ -124,5 +124,7 @@ fn turn(options: &RingOptions, watched: &Watched, signal: &AtomicBool, over: &At
         both.happened(pass.pipeline());
     }
     pass.end(&mut both);
+    both.waiting.end();
+    both.happened(pass.pipeline());
     both.kept.end(pass.pipeline(), watched.missed())
 }

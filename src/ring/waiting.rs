@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, Stalls};
+use x11prof_analyzer::{Episode, EpisodeOptions, Episodes, Observation, Stalls};
 use x11prof_cost_model::Substitutions;
 use x11prof_trace::{ConnectionId, Control, Started};
 
@@ -73,12 +73,7 @@ impl Waiting {
         if let (Some(episodes), Some(ms)) = (&mut self.episodes, self.episode_ms) {
             let (happened, names) = (&mut self.happened, &self.names);
             episodes.observe_early(observation, |episode| {
-                let took = episode.latency() as f64 / 1e6;
-                if took > ms {
-                    let name = name(names, episode.client);
-                    let landmark = episode.landmark;
-                    happened.get_or_insert(format!("{landmark}: {took:.0} ms, {name}"));
-                }
+                took_long(happened, names, ms, episode);
             });
         }
         if let Some(stalls) = &mut self.stalls {
@@ -94,6 +89,14 @@ impl Waiting {
                     .get_or_insert(format!("the server was held for {held:.0} ms, {name}{by}"));
             }
             self.stalled = count;
+        }
+    }
+
+    /// The recording is over: the episodes that were still open have ended.
+    pub(super) fn end(&mut self) {
+        let (happened, names) = (&mut self.happened, &self.names);
+        if let (Some(episodes), Some(ms)) = (self.episodes.take(), self.episode_ms) {
+            episodes.finish_with(|episode| took_long(happened, names, ms, episode));
         }
     }
 
@@ -125,6 +128,21 @@ impl Waiting {
             }
             _ => {}
         }
+    }
+}
+
+/// Notes an episode that took longer than `ms`.
+fn took_long(
+    happened: &mut Option<String>,
+    names: &BTreeMap<ConnectionId, String>,
+    ms: f64,
+    episode: &Episode,
+) {
+    let took = episode.latency() as f64 / 1e6;
+    if took > ms {
+        let name = name(names, episode.client);
+        let landmark = episode.landmark;
+        happened.get_or_insert(format!("{landmark}: {took:.0} ms, {name}"));
     }
 }
 

@@ -131,7 +131,7 @@ fn whole(came: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(len) = came.get(at..).and_then(elements::length) {
         // All replies here are RECORD's, whose categories end with 5. Events of all clients come too.
-        let is_none = matches!(came.get(at..), Some([1, 6.., ..]));
+        let is_none = matches!(came.get(at..), Some([1, category, ..]) if *category > 5);
         if len > LONGEST || is_none {
             return None;
         }
