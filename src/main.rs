@@ -47,6 +47,7 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Roundtrips(arguments) => commands::roundtrips::run(&arguments),
         Command::Issues(arguments) => commands::issues::run(&arguments),
         Command::Sql(arguments) => commands::sql::run(&arguments),
+        Command::Top(arguments) => commands::top::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Link(arguments) => commands::link::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),

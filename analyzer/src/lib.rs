@@ -7,6 +7,7 @@
 
 mod activity;
 mod budget;
+mod clients_now;
 mod comparison;
 mod difference;
 mod episodes;
@@ -29,6 +30,8 @@ mod statistics;
 mod switches_first;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_display;
 mod units;
 mod waits;
 mod warnings;
@@ -36,6 +39,8 @@ mod warnings;
 pub use activity::figures::ActivityFigures;
 pub use activity::run_times::ServerRuns;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
+pub use clients_now::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow};
+pub use clients_now::{ClientsNow, NowOptions};
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
 pub use difference::{
     Difference, DifferenceRow, Figures, FiguresOfRun, LEVEL, Quantity, Sample, SideReport,

@@ -1,105 +1,106 @@
-//! The profile of a recording while it goes on: records in, a report of what came so far out,
-//! and a fresh start at any time.
+//! A recording while it goes on: records in; the profile of what came so far, and what the clients do now, out; and a
+//! fresh start at any time.
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
-use x11prof_trace::Record;
+use x11prof_trace::{Record, Timestamp};
 
-use crate::facts::Facts;
+use crate::clients_now::report::NowReport;
+use crate::clients_now::{ClientsNow, NowOptions};
 use crate::pipeline::Pipeline;
-use crate::profile::Profile;
 use crate::profile::report::ProfileReport;
-use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
 use crate::stalls::grabs::GrabReport;
 use crate::stalls::report::StallsReport;
-use crate::stalls::{FRAME_MS, Stalls};
 use crate::switches_first::SwitchesFirst;
-use x11prof_server_model::Blocking;
 
 /// A profile that grows.
 pub struct LiveProfile {
     order: SwitchesFirst,
     pipeline: Pipeline,
-    facts: Facts,
-    profile: Profile,
-    resources: Resources,
-    stalls: Stalls,
+    clients: ClientsNow,
 }
 
 impl LiveProfile {
     /// A profile of nothing, on the server that `parameters` describe.
-    pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> LiveProfile {
-        let profile = Profile::new(parameters, substitutions, Blocking::default());
+    pub fn new(
+        parameters: &ServerParameters,
+        substitutions: &Substitutions,
+        options: &NowOptions,
+    ) -> LiveProfile {
+        let mut clients = ClientsNow::new(parameters, substitutions, options);
+        clients.begin();
         let mut pipeline = Pipeline::new();
-        pipeline.follow_changes(profile.knows_updates());
+        pipeline.follow_changes(clients.knows_updates());
         LiveProfile {
             order: SwitchesFirst::default(),
             pipeline,
-            facts: Facts::default(),
-            profile,
-            resources: Resources::default(),
-            stalls: Stalls::new(parameters, substitutions, FRAME_MS),
+            clients,
         }
     }
 
     /// Takes the next record. It counts once the context switches of its time are known.
     pub fn feed(&mut self, record: Record) {
-        let mut order = std::mem::take(&mut self.order);
-        order.put(record, &mut |record| self.observe(record));
-        self.order = order;
+        let LiveProfile {
+            order,
+            pipeline,
+            clients,
+        } = self;
+        order.put(record, &mut |record| {
+            pipeline.feed(record, |observation| clients.observe(observation));
+        });
     }
 
     /// There are no more records: all that came counts.
     pub fn end(&mut self) {
-        let mut order = std::mem::take(&mut self.order);
-        order.end(&mut |record| self.observe(record));
-        self.profile.end();
+        let LiveProfile {
+            order,
+            pipeline,
+            clients,
+        } = self;
+        order.end(&mut |record| {
+            pipeline.feed(record, |observation| clients.observe(observation));
+        });
+        clients.end();
     }
 
-    fn observe(&mut self, record: &Record) {
-        let LiveProfile {
-            pipeline,
-            facts,
-            profile,
-            resources,
-            stalls,
-            ..
-        } = self;
-        pipeline.feed(record, |observation| {
-            facts.observe(observation);
-            profile.observe(observation);
-            resources.observe(observation);
-            stalls.observe(observation);
-        });
+    /// Nothing more came until `time`.
+    pub fn until(&mut self, time: Timestamp) {
+        self.clients.until(time);
     }
 
     /// Starts all counts afresh, with `parameters` from now on. What the session is like, who is
     /// connected and what is held stays known.
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
-        let empty = Profile::new(parameters, substitutions, Blocking::default());
-        let before = std::mem::replace(&mut self.profile, empty);
-        self.profile = before.afresh(parameters, substitutions);
-        self.pipeline.follow_changes(self.profile.knows_updates());
-        self.facts.start_afresh();
-        self.resources.start_afresh();
-        self.stalls.start_afresh();
+        self.clients.afresh(parameters, substitutions);
+        self.pipeline.follow_changes(self.clients.knows_updates());
+    }
+
+    /// What the clients do now; with a `filter` only what has that in a name.
+    pub fn now(&mut self, filter: Option<&str>) -> NowReport {
+        self.clients.report(filter)
     }
 
     /// What came so far; `path` names the trace, and with `held` it has resources and grabs.
     pub fn report(&mut self, path: &str, network: &Network, held: bool) -> ProfileReport {
-        let facts = &self.facts;
-        let mut report = self
-            .profile
-            .now(|profile| ProfileReport::new(path, facts, profile, network));
+        let ClientsNow {
+            facts,
+            profile,
+            resources,
+            stalls,
+            ..
+        } = &mut self.clients;
+        let mut report = profile.now(|profile| ProfileReport::new(path, facts, profile, network));
         // A recording that goes on has no end yet, which is nothing to warn of.
         report
             .warnings
             .retain(|warning| warning.kind != crate::warnings::WarningKind::Incomplete);
         report.trace.complete = true;
-        report.stalls = Some(StallsReport::new(&self.stalls, &self.facts));
+        // By window they are counted for what the clients do now.
+        report.groups = None;
+        report.stalls = Some(StallsReport::new(stalls, facts));
         if held {
-            report.resources = Some(ResourceReport::new(&self.resources, &self.facts));
-            report.grabs = Some(GrabReport::new(self.stalls.grabs(), &self.facts));
+            report.resources = Some(ResourceReport::new(resources, facts));
+            report.grabs = Some(GrabReport::new(stalls.grabs(), facts));
         }
         report
     }
@@ -111,6 +112,7 @@ mod tests {
 
     use super::LiveProfile;
     use crate::testing::*;
+    use crate::{FRAME_MS, NowOptions, Wanted};
 
     fn parameters(cost: &str) -> ServerParameters {
         ServerParameters::from_toml(&format!(
@@ -125,7 +127,12 @@ mod tests {
         let rules = Substitutions::default();
         let mut trace = Synthetic::new();
         trace.wait(10).client_sends(&[no_operation(1)]);
-        let mut live = LiveProfile::new(&parameters("1.0"), &rules);
+        let options = NowOptions {
+            seconds: 1.0,
+            frame_ms: FRAME_MS,
+            wanted: Wanted::Auto,
+        };
+        let mut live = LiveProfile::new(&parameters("1.0"), &rules, &options);
         let report = |live: &mut LiveProfile| live.report("it", &Network::NONE, true);
         trace
             .records

@@ -4,6 +4,7 @@ mod analyses;
 mod check;
 mod issues;
 mod roundtrips;
+mod top;
 mod values;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, S
 pub(crate) use check::Check;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
 pub(crate) use roundtrips::RoundTrips;
+pub(crate) use top::Top;
 pub(crate) use values::{
     BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, TableFormat,
     seconds,
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Issues(Issues),
     /// Ask the tables of many sessions, by a DuckDB that is installed
     Sql(Sql),
+    /// Show what each client costs the server now: who draws, polls, grabs, leaks, and who waits
+    Top(Top),
     /// Hold a recording against a budget; exit status 1 where it costs more
     Check(Check),
     /// Measure what a display's connection is like, before a program is blamed

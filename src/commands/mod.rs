@@ -24,3 +24,4 @@ pub(crate) mod roundtrips;
 pub(crate) mod scrub;
 pub(crate) mod sql;
 pub(crate) mod stats;
+pub(crate) mod top;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
-use x11prof_analyzer::LiveProfile;
+use x11prof_analyzer::{FRAME_MS, LiveProfile, NowOptions, Wanted};
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_proxy::{Sight, Watch, Watched, watch};
 use x11prof_trace::{Control, Record, Server, Started};
@@ -244,7 +244,15 @@ impl View {
         }
         match self.prices.read() {
             Ok(parameters) => Some((
-                LiveProfile::new(&parameters, &Substitutions::default()),
+                LiveProfile::new(
+                    &parameters,
+                    &Substitutions::default(),
+                    &NowOptions {
+                        seconds: 5.0,
+                        frame_ms: FRAME_MS,
+                        wanted: Wanted::Auto,
+                    },
+                ),
                 first,
             )),
             Err(error) => {

@@ -5,6 +5,7 @@
 //! `units`' to say; how a table is laid out is `table`'s.
 
 pub mod budget;
+pub mod clients_now;
 pub mod collection;
 pub mod comparison;
 mod csv_tables;

@@ -31,6 +31,25 @@ pub fn bytes(count: u64) -> String {
     format!("{count} bytes")
 }
 
+/// A number for people: `1,400`, `66`, `2.5`.
+pub fn number(of: f64) -> String {
+    if of.abs() < 9.95 {
+        return format!("{of:.1}");
+    }
+    let whole = format!("{:.0}", of.abs());
+    let mut text = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    match of < 0.0 {
+        true => format!("-{text}"),
+        false => text,
+    }
+}
+
 /// A share in per cent, whole where it is ten or more.
 pub(crate) fn share(percent: f64) -> String {
     match percent {
@@ -60,7 +79,7 @@ pub(crate) fn decimals(most: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, counted, duration, share};
+    use super::{bytes, counted, duration, number, share};
 
     #[test]
     fn times_have_three_digits_and_a_unit() {
@@ -83,6 +102,10 @@ mod tests {
         assert_eq!(
             [999, 12_345, 5_000_000_000].map(bytes),
             ["999 bytes", "12.3 kB", "5.00 GB"]
+        );
+        assert_eq!(
+            [0.04, 2.46, 66.4, 1400.2, 1_234_567.0, -1400.0].map(number),
+            ["0.0", "2.5", "66", "1,400", "1,234,567", "-1,400"]
         );
         assert_eq!([12.86, 9.96, 1.04].map(share), ["13 %", "10 %", "1.0 %"]);
     }

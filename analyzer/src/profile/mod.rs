@@ -30,7 +30,7 @@ use x11prof_session::Session;
 use x11prof_trace::{Reader, TraceError};
 
 use crate::facts::Facts;
-use crate::measured::Basis;
+use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline};
 use crate::warnings::Warnings;
 use carrying::Carried;
@@ -90,8 +90,11 @@ impl Profile {
         parameters: &ServerParameters,
         substitutions: &Substitutions,
     ) -> Profile {
+        let mut sums = self.sums;
+        sums.start_afresh();
         Profile {
             measuring: self.measuring.afresh(),
+            sums,
             ..Profile::new(parameters, substitutions, self.blocking)
         }
     }
@@ -298,6 +301,41 @@ impl Profile {
             None => Micros::ZERO,
         };
         stacks.named(groups, facts, self.measuring.rate(), (unblamed, own))
+    }
+
+    /// The sums of the stacks, where it is `stacked`.
+    pub(crate) fn stack_sums(&self) -> Option<&Stacks> {
+        self.sums.stacks.as_ref()
+    }
+
+    /// The same, to change.
+    pub(crate) fn stack_sums_mut(&mut self) -> Option<&mut Stacks> {
+        self.sums.stacks.as_mut()
+    }
+
+    /// The name of a stack's window.
+    pub(crate) fn window_label(&self, window: GroupKey, facts: &Facts) -> String {
+        let Some(groups) = &self.sums.groups else {
+            return String::new();
+        };
+        let window = match groups.ends_in(window) {
+            GroupKey::Pixmap(_) => GroupKey::None,
+            window => window,
+        };
+        groups.label(window, |id| facts.client_name(id))
+    }
+
+    /// How measured shares become times; `None` where nothing is measured.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        self.measuring.rate()
+    }
+
+    /// What the server did for nobody so far, where that is measured.
+    pub(crate) fn own_share(&self) -> Share {
+        let own = self.measuring.own();
+        own.map_or_else(Share::default, |(uncalled, threads)| {
+            uncalled.share + threads
+        })
     }
 
     /// What each kind of event adds up to, in no order.

@@ -34,15 +34,17 @@ pub struct Stack {
     pub server: Micros,
 }
 
+/// A client, a window, and what it asked for there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct StackKey {
-    client: Option<ConnectionId>,
-    window: GroupKey,
-    what: What,
+pub(crate) struct StackKey {
+    pub(crate) client: Option<ConnectionId>,
+    pub(crate) window: GroupKey,
+    pub(crate) what: What,
 }
 
+/// What the server did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum What {
+pub(crate) enum What {
     Request(Symbol),
     Event(Symbol),
     Part(TransportPart),
@@ -57,7 +59,7 @@ impl What {
         }
     }
 
-    fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             What::Request(name) => name.to_string(),
             What::Event(name) => format!("{name} (event)"),
@@ -77,24 +79,59 @@ impl What {
     }
 }
 
+/// What a stack adds up to.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    count: u64,
-    sent: u64,
-    returned: u64,
+pub(crate) struct Sum {
+    pub(crate) count: u64,
+    pub(crate) sent: u64,
+    pub(crate) returned: u64,
     modelled: Micros,
     measured: Share,
 }
 
+impl Sum {
+    /// What came since it was `before`.
+    pub(crate) fn since(&self, before: &Sum) -> Sum {
+        let (now, was) = (self.modelled, before.modelled);
+        Sum {
+            count: self.count.saturating_sub(before.count),
+            sent: self.sent.saturating_sub(before.sent),
+            returned: self.returned.saturating_sub(before.returned),
+            modelled: now - was,
+            measured: self.measured + before.measured.part(-1.0),
+        }
+    }
+
+    /// Whether nothing came.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.count == 0 && self.sent == 0 && self.returned == 0
+    }
+
+    /// The server's time: measured at this rate where there is one, else modelled.
+    pub(crate) fn server(&self, rate: Option<Rate>) -> Micros {
+        rate.map_or(self.modelled, |rate| rate.time(self.measured))
+    }
+}
+
 /// The sums of all stacks.
 #[derive(Debug, Default)]
-pub(super) struct Stacks {
+pub(crate) struct Stacks {
     sums: FastMap<StackKey, Sum>,
     /// The price of wakeups that were for a request.
     blamed: Micros,
 }
 
 impl Stacks {
+    /// All sums.
+    pub(crate) fn sums(&self) -> &FastMap<StackKey, Sum> {
+        &self.sums
+    }
+
+    /// Forgets the stacks that `keep` does not want.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&StackKey, &Sum) -> bool) {
+        self.sums.retain(|key, sum| keep(key, sum));
+    }
+
     fn sum(&mut self, key: StackKey) -> &mut Sum {
         let kept = self.sums.len() < STACKS_LIMIT || self.sums.contains_key(&key);
         let key = match kept {
@@ -173,8 +210,7 @@ impl Stacks {
             stack.count += sum.count;
             stack.sent = stack.sent.saturating_add(sum.sent);
             stack.returned = stack.returned.saturating_add(sum.returned);
-            let time = rate.map_or(sum.modelled, |rate| rate.time(sum.measured));
-            stack.server += time;
+            stack.server += sum.server(rate);
         }
         let unblamed = Micros((wakeups.0 - self.blamed.0).max(0.0));
         for (part, time) in [(TransportPart::Wakeup, unblamed), (TransportPart::Own, own)] {

@@ -1,139 +1,26 @@
 //! Stalls over synthetic traces of several clients.
 
-use x11prof_cost_model::{ServerParameters, Substitutions};
-use x11prof_trace::{
-    Block, ConnectionId, Control, Direction, Opened, Record, Switch, SwitchKind, Timestamp,
-};
+use x11prof_cost_model::Substitutions;
+use x11prof_trace::Control;
 
 use crate::facts::Facts;
 use crate::pipeline::Pipeline;
 use crate::stalls::report::StallsReport;
 use crate::stalls::{FRAME_MS, Stalls};
 use crate::testing::*;
+use crate::testing_display::{Display, prices};
 
-/// The record of a second in the trace's time.
-const START: u64 = 1_000_000_000;
-
-/// A trace of several clients, in milliseconds after its start.
-struct Display {
-    records: Vec<Record>,
-    offsets: [[u64; 2]; 4],
-}
-
-impl Display {
-    /// With the clients 1, 2 and 3, which are connected.
-    fn new() -> Display {
-        let mut display = Display {
-            records: Synthetic::new().records,
-            offsets: [[0; 2]; 4],
-        };
-        let setups: Vec<(Direction, Vec<u8>)> = display
-            .records
-            .iter()
-            .filter_map(|record| match record {
-                Record::Block(block) => Some((block.direction, block.bytes.to_vec())),
-                _ => None,
-            })
-            .collect();
-        for (direction, bytes) in &setups {
-            display.offsets[1][way(*direction)] = bytes.len() as u64;
-        }
-        for (client, name) in [(2, "panel"), (3, "editor")] {
-            display.control(
-                0.0,
-                Control::Opened(Opened {
-                    connection: ConnectionId(client),
-                    transport: "unix".to_owned(),
-                    pid: None,
-                    name: Some(name.to_owned()),
-                    command: Vec::new(),
-                    started_ns: None,
-                }),
-            );
-            for (direction, bytes) in &setups {
-                display.block(client, 0.0, *direction, bytes);
-            }
-        }
-        display
-    }
-
-    fn control(&mut self, ms: f64, control: Control) {
-        self.records.push(Record::Control(at(ms), control));
-    }
-
-    fn block(&mut self, client: u32, ms: f64, direction: Direction, bytes: &[u8]) {
-        let offset = &mut self.offsets[client as usize][way(direction)];
-        self.records.push(Record::Block(Block {
-            time: at(ms),
-            connection: ConnectionId(client),
-            direction,
-            offset: *offset,
-            wire_len: bytes.len() as u32,
-            fds: 0,
-            gaps: Vec::new(),
-            bytes: bytes.to_vec().into(),
-        }));
-        *offset += bytes.len() as u64;
-    }
-
-    fn sends(&mut self, client: u32, ms: f64, message: Vec<u8>) {
-        self.block(client, ms, Direction::ToServer, &message);
-    }
-
-    fn gets(&mut self, client: u32, ms: f64, message: Vec<u8>) {
-        self.block(client, ms, Direction::ToClient, &message);
-    }
-
-    /// The server's switches are recorded: it runs from one time to the next.
-    fn runs(&mut self, runs: &[(f64, f64)]) {
-        self.control(
-            0.0,
-            Control::Capture {
-                pid: SERVER_PID,
-                capture: "switches".to_owned(),
-                why: None,
-            },
-        );
-        let switch = |ms, kind| Switch {
-            time: at(ms),
-            pid: SERVER_PID,
-            tid: SERVER_PID,
-            cpu: 0,
-            kind,
-        };
-        let switches = runs.iter().flat_map(|(from, to)| {
-            [
-                switch(*from, SwitchKind::In),
-                switch(*to, SwitchKind::Blocked),
-            ]
+fn stalls(display: &Display) -> StallsReport {
+    let rules = Substitutions::default();
+    let mut stalls = Stalls::new(&prices(), &rules, FRAME_MS);
+    let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+    for record in &display.records {
+        pipeline.feed(record, |observation| {
+            facts.observe(observation);
+            stalls.observe(observation);
         });
-        self.records.push(Record::Schedule(switches.collect()));
     }
-
-    fn report(&self) -> StallsReport {
-        let parameters = ServerParameters::from_toml(
-            "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"PolyFillRectangle\"\n\
-             points = [{ size = 100.0, cpu_us = 9000.0 }]\n",
-        );
-        let rules = Substitutions::default();
-        let mut stalls = Stalls::new(&parameters.unwrap(), &rules, FRAME_MS);
-        let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
-        for record in &self.records {
-            pipeline.feed(record, |observation| {
-                facts.observe(observation);
-                stalls.observe(observation);
-            });
-        }
-        StallsReport::new(&stalls, &facts)
-    }
-}
-
-fn way(direction: Direction) -> usize {
-    usize::from(direction == Direction::ToClient)
-}
-
-fn at(ms: f64) -> Timestamp {
-    Timestamp::from_nanos(START + (ms * 1e6) as u64)
+    StallsReport::new(&stalls, &facts)
 }
 
 /// Who, by which request, since when, how long, who waited how long.
@@ -170,7 +57,7 @@ fn a_slow_question_holds_up_the_others() {
         display.sends(3, ms, get_input_focus());
         display.gets(3, ms + 1.0, reply(n));
     }
-    let report = display.report();
+    let report = stalls(&display);
     let expected = (
         "panel (client 2)",
         "QueryFont",
@@ -193,7 +80,7 @@ fn who_draws_much_holds_up_who_asks() {
     display.gets(3, 59.9, reply(1));
     display.sends(3, 99.0, get_input_focus());
     display.gets(3, 99.4, reply(2));
-    let report = display.report();
+    let report = stalls(&display);
     let expected = (
         "panel (client 2)",
         "PolyFillRectangle",
@@ -217,7 +104,7 @@ fn a_server_that_serves_all_in_turn_stalls_nobody() {
         display.sends(2, ms + 8.5, poly_fill_rectangle(50));
     }
     display.sends(3, 600.0, get_input_focus());
-    assert_eq!(lines(&display.report()), []);
+    assert_eq!(lines(&stalls(&display)), []);
 }
 
 #[test]
@@ -227,7 +114,7 @@ fn a_run_of_one_client_alone_is_a_stall_for_which_nobody_waited() {
     display.sends(2, 9.9, poly_fill_rectangle(5));
     display.sends(3, 99.9, no_operation(1));
     display.sends(3, 200.0, no_operation(1));
-    let report = display.report();
+    let report = stalls(&display);
     let expected = ("panel (client 2)", "PolyFillRectangle", 10.0, 50.0, vec![]);
     assert_eq!(lines(&report), [expected]);
 }
@@ -253,7 +140,7 @@ fn who_waits_for_what_is_not_the_servers_work_is_not_stalled() {
     display.gets(3, 30.1, reply(1));
     display.gets(2, 50.1, reply(1));
     display.sends(3, 90.0, no_operation(1));
-    assert_eq!(lines(&display.report()), []);
+    assert_eq!(lines(&stalls(&display)), []);
 }
 
 #[test]
@@ -263,7 +150,7 @@ fn a_grab_of_the_server_is_a_stall() {
     display.sends(3, 15.0, get_input_focus());
     display.sends(2, 60.0, request(37, 0, &[]));
     display.gets(3, 60.2, reply(1));
-    let report = display.report();
+    let report = stalls(&display);
     let waited = vec![("editor (client 3)", 45.0)];
     let expected = ("panel (client 2)", "GrabServer", 10.0, 50.0, waited);
     assert_eq!(lines(&report), [expected]);
@@ -272,7 +159,7 @@ fn a_grab_of_the_server_is_a_stall() {
     display.sends(1, 70.0, request(36, 0, &[]));
     display.sends(3, 80.0, get_input_focus());
     display.sends(2, 100.0, get_input_focus());
-    let report = display.report();
+    let report = stalls(&display);
     assert_eq!((report.count, report.stalls[1].held_ms), (2, 30.0));
     assert_eq!(report.stalls[1].waited.len(), 2);
 }

@@ -9,7 +9,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber, Symbol};
@@ -20,7 +20,7 @@ use crate::pipeline::{Observation, Seen};
 use crate::stalls::stall::{How, Stall, Waited};
 use crate::units::duration_ms;
 
-/// Grabs listed at most, the first ones.
+/// Grabs listed at most, the last ones.
 const MAX_GRABS: usize = 1000;
 /// Requests for grabs that wait for their answers, at most.
 const MAX_PENDING: usize = 4096;
@@ -32,6 +32,17 @@ enum What {
     Pointer,
     Keyboard,
     Device(u16),
+}
+
+impl What {
+    fn name(self) -> String {
+        match self {
+            What::Server => "server".to_owned(),
+            What::Pointer => "pointer".to_owned(),
+            What::Keyboard => "keyboard".to_owned(),
+            What::Device(number) => format!("device {number}"),
+        }
+    }
 }
 
 /// A client that waited for a grab of the server.
@@ -63,7 +74,7 @@ struct Done {
 pub struct Grabs {
     open: HashMap<What, Open>,
     asked: HashMap<(ConnectionId, SequenceNumber), What>,
-    done: Vec<Done>,
+    done: VecDeque<Done>,
     /// The grab of the server that ended last, until it is taken.
     ended: Option<Stall>,
     count: u64,
@@ -94,6 +105,17 @@ impl Grabs {
     /// The trace's first record.
     pub(crate) fn start(&self) -> Timestamp {
         self.start.unwrap_or_default()
+    }
+
+    /// The grabs that went on at `since` or later: whose, what, from when, until when; `None` where it goes on.
+    pub(crate) fn after(
+        &self,
+        since: Timestamp,
+    ) -> impl Iterator<Item = (ConnectionId, String, Timestamp, Option<Timestamp>)> {
+        let done = self.done.iter().filter(move |one| one.until >= since);
+        let done = done.map(|one| (one.by, one.what.name(), one.since, Some(one.until)));
+        let open = self.open.iter();
+        done.chain(open.map(|(what, open)| (open.by, what.name(), open.since, None)))
     }
 
     /// When something was last seen.
@@ -222,16 +244,17 @@ impl Grabs {
         if what == What::Server {
             self.ended = Some(stall(&open, until));
         }
-        if self.done.len() < MAX_GRABS {
-            self.done.push(Done {
-                what,
-                by: open.by,
-                since: open.since,
-                until,
-                end,
-                waiters: open.waiters,
-            });
+        if self.done.len() == MAX_GRABS {
+            self.done.pop_front();
         }
+        self.done.push_back(Done {
+            what,
+            by: open.by,
+            since: open.since,
+            until,
+            end,
+            waiters: open.waiters,
+        });
     }
 
     fn end_all(&mut self, connection: ConnectionId, time: Timestamp) {
@@ -272,7 +295,7 @@ pub struct GrabReport {
     pub count: u64,
     /// Requests for a grab that were answered with another status than success.
     pub refused: u64,
-    /// The grabs, in the order of their ends; the first 1000 of them.
+    /// The grabs, in the order of their ends; the last 1000 of them.
     pub grabs: Vec<GrabLine>,
 }
 
@@ -312,12 +335,7 @@ impl GrabReport {
         let line = |what: What, by, since: Timestamp, until: Timestamp, end: &str, waiters| {
             let waiters: &BTreeMap<ConnectionId, Waiter> = waiters;
             GrabLine {
-                what: match what {
-                    What::Server => "server".to_owned(),
-                    What::Pointer => "pointer".to_owned(),
-                    What::Keyboard => "keyboard".to_owned(),
-                    What::Device(number) => format!("device {number}"),
-                },
+                what: what.name(),
                 client: facts.client_name(by),
                 since_ms: duration_ms(since.since(start)),
                 held_ms: duration_ms(until.since(since)),

@@ -1,0 +1,194 @@
+//! What each client costs the server now: rates over the last seconds.
+//!
+//! All figures are sums that grow. Snapshots of them are kept for as long as the window is; a rate is what came between
+//! the oldest and the newest. So a recording that goes on, one that is read, and a part of it are counted alike.
+
+mod questions;
+pub(crate) mod report;
+mod rows;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use x11prof_cost_model::{ServerParameters, Substitutions};
+use x11prof_server_model::Blocking;
+use x11prof_trace::{ConnectionId, Control, Timestamp};
+
+use crate::facts::Facts;
+use crate::pipeline::Observation;
+use crate::profile::stacks::StackKey;
+use crate::profile::{Profile, Wanted};
+use crate::resources::Resources;
+use crate::stalls::Stalls;
+use questions::Questions;
+use snapshot::Snapshot;
+
+/// Snapshots in a window: enough to see what grows in each quarter of it.
+const SNAPSHOTS: u64 = 8;
+/// Stacks kept; beyond that those go in which nothing came during the window.
+const STACKS: usize = 20_000;
+
+/// How a window is counted.
+#[derive(Debug, Clone, Copy)]
+pub struct NowOptions {
+    /// Over how much of the latest time rates are.
+    pub seconds: f64,
+    /// How long one client may hold the server unnoticed.
+    pub frame_ms: f64,
+    /// Where server times come from.
+    pub wanted: Wanted,
+}
+
+/// What the clients of a display do now.
+pub struct ClientsNow {
+    window: u64,
+    pub(crate) facts: Facts,
+    pub(crate) profile: Profile,
+    pub(crate) resources: Resources,
+    pub(crate) stalls: Stalls,
+    questions: Questions,
+    connected: BTreeSet<ConnectionId>,
+    snapshots: VecDeque<Snapshot>,
+    /// Whether the window has begun to move.
+    begun: bool,
+    now: u64,
+}
+
+impl ClientsNow {
+    /// Nothing observed yet, on the server that `parameters` describe.
+    pub fn new(
+        parameters: &ServerParameters,
+        substitutions: &Substitutions,
+        options: &NowOptions,
+    ) -> ClientsNow {
+        let profile = Profile::new(parameters, substitutions, Blocking::default());
+        ClientsNow {
+            window: (options.seconds.clamp(0.1, 86_400.0) * 1e9) as u64,
+            facts: Facts::default(),
+            profile: profile.stacked().on(options.wanted),
+            resources: Resources::default(),
+            stalls: Stalls::new(parameters, substitutions, options.frame_ms),
+            questions: Questions::default(),
+            connected: BTreeSet::new(),
+            snapshots: VecDeque::new(),
+            begun: false,
+            now: 0,
+        }
+    }
+
+    /// Whether what requests change on the screen matters to its prices.
+    pub fn knows_updates(&self) -> bool {
+        self.profile.knows_updates()
+    }
+
+    /// From now on the window moves; before that, what is observed is only known.
+    pub fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Takes the next observation of a pass, with context switches before what happened meanwhile.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::BlockStart(block) => self.until(block.time),
+            Observation::Control(time, control) => {
+                self.until(*time);
+                match control {
+                    Control::Opened(opened) => {
+                        self.connected.insert(opened.connection);
+                    }
+                    Control::Closed { connection, .. } => {
+                        self.connected.remove(connection);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        self.facts.observe(observation);
+        self.profile.observe(observation);
+        self.resources.observe(observation);
+        self.stalls.observe(observation);
+        self.questions.observe(observation);
+    }
+
+    /// There is no more: all that came counts.
+    pub fn end(&mut self) {
+        self.profile.end();
+    }
+
+    /// Nothing came until `time`.
+    pub fn until(&mut self, time: Timestamp) {
+        self.now = self.now.max(time.as_nanos());
+        let due = |last: &Snapshot| self.now - last.time.min(self.now) >= self.window / SNAPSHOTS;
+        if self.begun && self.snapshots.back().is_none_or(due) {
+            let snapshot = self.snapshot();
+            self.snapshots.push_back(snapshot);
+            // The oldest is as old as the window, or older.
+            while self
+                .snapshots
+                .get(1)
+                .is_some_and(|second| self.now - second.time >= self.window)
+            {
+                self.snapshots.pop_front();
+            }
+            self.forget();
+        }
+    }
+
+    /// Starts the window afresh, and the counts with other prices.
+    pub(crate) fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
+        let empty = Profile::new(parameters, substitutions, Blocking::default());
+        let before = std::mem::replace(&mut self.profile, empty);
+        self.profile = before.afresh(parameters, substitutions);
+        self.facts.start_afresh();
+        self.resources.start_afresh();
+        self.stalls.start_afresh();
+        self.snapshots.clear();
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let (stacks, own) = self.profile.now(|profile| {
+            let stacks = profile.stack_sums().map(|stacks| stacks.sums().clone());
+            (stacks.unwrap_or_default(), profile.own_share())
+        });
+        let clients = self.resources.clients.iter();
+        let held = clients.filter(|(_, client)| client.closed.is_none());
+        let held = held.map(|(id, client)| {
+            let kinds = client.kinds.iter();
+            let kinds = kinds.map(|(kind, of)| (*kind, (of.held, of.held_bytes)));
+            (id, kinds.collect::<BTreeMap<_, _>>())
+        });
+        Snapshot {
+            time: self.now,
+            stacks,
+            asked: self.questions.asked().clone(),
+            held: held.collect(),
+            own,
+        }
+    }
+
+    /// Forgets what is of no use to a later window, where that is much.
+    fn forget(&mut self) {
+        let many = self
+            .profile
+            .stack_sums()
+            .map_or(0, |stacks| stacks.sums().len());
+        if many <= STACKS {
+            return;
+        }
+        let (Some(first), Some(last)) = (self.snapshots.front(), self.snapshots.back()) else {
+            return;
+        };
+        let still = |key: &StackKey| match (first.stacks.get(key), last.stacks.get(key)) {
+            (Some(was), Some(now)) => now.since(was).is_nothing(),
+            _ => false,
+        };
+        let connected = &self.connected;
+        if let Some(stacks) = self.profile.stack_sums_mut() {
+            stacks.retain(|key, _| !still(key));
+        }
+        self.questions.retain(|client| connected.contains(&client));
+    }
+}

@@ -1,0 +1,78 @@
+//! How often each client waits for an answer, for how long, and which question it asks again and again.
+
+use std::collections::HashMap;
+
+use x11prof_cost_model::FastMap;
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Control};
+
+use crate::pipeline::Observation;
+use crate::waits::{How, Waits};
+
+/// Clients, and questions of one, that are told apart at most.
+const CLIENTS: usize = 4096;
+const DIFFERENT: usize = 1024;
+/// The same question within this is asked again: a program that asks less often costs little. In nanoseconds.
+const AGAIN_WITHIN: u64 = 1_000_000_000;
+
+/// What a client asked, so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    /// Round trips by request.
+    pub(super) round_trips: FastMap<Symbol, u64>,
+    /// Those of them that asked the same as within the second before.
+    pub(super) again: FastMap<Symbol, u64>,
+    /// How long it waited, in nanoseconds.
+    pub(super) waited: u64,
+}
+
+/// The questions of all clients.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    waits: Waits,
+    asked: FastMap<ConnectionId, Asked>,
+    /// When each question was asked last.
+    last: FastMap<ConnectionId, HashMap<u64, u64>>,
+}
+
+impl Questions {
+    pub(super) fn observe(&mut self, observation: &Observation<'_>) {
+        let Questions { waits, asked, last } = self;
+        waits.observe(observation, |answer, _| {
+            if !answer.how.is_round_trip()
+                || asked.len() >= CLIENTS && !asked.contains_key(&answer.client)
+            {
+                return;
+            }
+            let of = asked.entry(answer.client).or_default();
+            let (name, time) = (answer.question.name, answer.question.asked);
+            *of.round_trips.entry(name).or_default() += 1;
+            of.waited = of.waited.saturating_add(answer.waited());
+            // To wait for the server to be done is no question.
+            if answer.how == How::Synchronised {
+                return;
+            }
+            let last = last.entry(answer.client).or_default();
+            if last.len() >= DIFFERENT {
+                last.clear();
+            }
+            let before = last.insert(answer.question.same, time);
+            if before.is_some_and(|before| time.saturating_sub(before) <= AGAIN_WITHIN) {
+                *of.again.entry(name).or_default() += 1;
+            }
+        });
+        if let Observation::Control(_, Control::Closed { connection, .. }) = observation {
+            self.last.remove(connection);
+        }
+    }
+
+    /// What each client asked so far.
+    pub(super) fn asked(&self) -> &FastMap<ConnectionId, Asked> {
+        &self.asked
+    }
+
+    /// Forgets the clients that `keep` does not want.
+    pub(super) fn retain(&mut self, keep: impl Fn(ConnectionId) -> bool) {
+        self.asked.retain(|id, _| keep(*id));
+    }
+}

@@ -1,0 +1,364 @@
+//! From the oldest snapshot and the newest to rates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use x11prof_protocol::Symbol;
+use x11prof_session::ResourceKind;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::ClientsNow;
+use super::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow};
+use super::snapshot::Snapshot;
+use crate::profile::stacks::What;
+use crate::stalls::report::StallLine;
+use crate::stalls::stall::Stall;
+use crate::units::nanos_ms;
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+/// Rows of windows and of requests at most.
+const ROWS: usize = 1000;
+/// A client that asks the same at this rate or more, in questions a second, polls.
+const POLLS: f64 = 10.0;
+/// Less than this of the server, in milliseconds a second, is what earlier work was divided anew.
+const NOTHING: f64 = 1e-3;
+/// The name of what is nobody's.
+const SERVER: &str = "(server)";
+
+/// What came of one client, on one window, of one kind.
+struct Came {
+    client: Option<ConnectionId>,
+    name: String,
+    window: String,
+    what: What,
+    request: String,
+    count: f64,
+    bytes: f64,
+    server_ms: f64,
+}
+
+impl Came {
+    /// Whether one of its names holds this text, in capitals or not.
+    fn holds(&self, text: &str) -> bool {
+        let names = [&self.name, &self.window, &self.request];
+        names.into_iter().any(|name| holds(name, text))
+    }
+}
+
+fn holds(name: &str, text: &str) -> bool {
+    name.to_lowercase().contains(&text.to_lowercase())
+}
+
+/// Sums of a row.
+#[derive(Default)]
+struct Row {
+    count: f64,
+    bytes: f64,
+    server_ms: f64,
+    /// The client that cost most, and what it cost.
+    most: (f64, String),
+}
+
+impl Row {
+    fn add(&mut self, came: &Came) {
+        self.count += came.count;
+        self.bytes += came.bytes;
+        self.server_ms += came.server_ms;
+        if self.most.1.is_empty() || came.server_ms > self.most.0 {
+            self.most = (came.server_ms, came.name.clone());
+        }
+    }
+}
+
+impl ClientsNow {
+    /// What came during the window; with a `filter` only that of clients, windows and requests whose name holds it.
+    pub fn report(&mut self, filter: Option<&str>) -> NowReport {
+        let now = self.snapshot();
+        let start = self.facts.first().unwrap_or_default();
+        let none = Snapshot {
+            time: start.as_nanos(),
+            ..Snapshot::default()
+        };
+        let first = self.snapshots.front().unwrap_or(&none);
+        let seconds = (now.time.saturating_sub(first.time) as f64 / 1e9).max(1e-3);
+        let mut came = self.came(first, &now, seconds);
+        if let Some(text) = filter {
+            came.retain(|one| one.holds(text));
+        }
+        let rate = self.profile.rate();
+        let own = now.own + first.own.part(-1.0);
+        let own_ms = rate.map_or(0.0, |rate| rate.time(own).as_ms().max(0.0)) / seconds;
+        let sum = |part: fn(&Came) -> f64| came.iter().map(part).sum::<f64>();
+        let stalls: Vec<Stall> = self.stalls_since(first.time);
+        NowReport {
+            format: FORMAT,
+            seconds,
+            at_s: now.time.saturating_sub(start.as_nanos()) as f64 / 1e9,
+            basis: self.profile.basis(),
+            prices: self.profile.server().to_owned(),
+            server_ms_per_s: sum(|one| one.server_ms) + own_ms,
+            own_ms_per_s: own_ms,
+            requests_per_s: sum(|one| one.count),
+            clients: self.clients(&came, first, &now, &stalls, filter),
+            windows: windows(&came),
+            requests: self.requests(&came, first, &now, filter, seconds),
+            stalls: stalls
+                .iter()
+                .map(|one| StallLine::new(one, &self.facts, start))
+                .collect(),
+        }
+    }
+
+    /// What came between two snapshots, for a second.
+    fn came(&self, first: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<Came> {
+        let rate = self.profile.rate();
+        let of = |(key, sum): (&_, &crate::profile::stacks::Sum)| {
+            let key: &crate::profile::stacks::StackKey = key;
+            let before = first.stacks.get(key).copied().unwrap_or_default();
+            let sum = sum.since(&before);
+            let server_ms = sum.server(rate).as_ms().max(0.0);
+            if sum.is_nothing() && server_ms / seconds < NOTHING {
+                return None;
+            }
+            Some(Came {
+                client: key.client,
+                name: key.client.map_or(SERVER.to_owned(), |id| self.name(id)),
+                window: self.profile.window_label(key.window, &self.facts),
+                what: key.what,
+                request: key.what.name(),
+                count: sum.count as f64 / seconds,
+                bytes: sum.sent.saturating_add(sum.returned) as f64 / seconds,
+                server_ms: server_ms / seconds,
+            })
+        };
+        now.stacks.iter().filter_map(of).collect()
+    }
+
+    /// A client's process, or the number of its connection.
+    fn name(&self, id: ConnectionId) -> String {
+        let known = self.facts.connection(id);
+        let name = known.and_then(|one| one.name.clone());
+        name.unwrap_or_else(|| format!("client {}", id.0))
+    }
+
+    /// The stalls that went on at `since` or later.
+    fn stalls_since(&self, since: u64) -> Vec<Stall> {
+        let open = self.stalls.open_grab();
+        let list = self.stalls.list().iter().chain(&open);
+        list.filter(|one| one.to > since).cloned().collect()
+    }
+
+    fn clients(
+        &self,
+        came: &[Came],
+        first: &Snapshot,
+        now: &Snapshot,
+        stalls: &[Stall],
+        filter: Option<&str>,
+    ) -> Vec<ClientNow> {
+        let mut ids: BTreeSet<ConnectionId> = came.iter().filter_map(|one| one.client).collect();
+        let connected = self.connected.iter().copied();
+        ids.extend(connected.filter(|id| filter.is_none_or(|text| holds(&self.name(*id), text))));
+        let mut clients: Vec<ClientNow> = ids
+            .into_iter()
+            .map(|id| {
+                let own: Vec<&Came> = came.iter().filter(|one| one.client == Some(id)).collect();
+                self.client(id, &own, first, now, stalls)
+            })
+            .collect();
+        clients.sort_by(|a, b| {
+            let by_time = b.server_ms_per_s.total_cmp(&a.server_ms_per_s);
+            by_time.then(b.requests_per_s.total_cmp(&a.requests_per_s))
+        });
+        clients
+    }
+
+    fn client(
+        &self,
+        id: ConnectionId,
+        came: &[&Came],
+        first: &Snapshot,
+        now: &Snapshot,
+        stalls: &[Stall],
+    ) -> ClientNow {
+        let seconds = (now.time.saturating_sub(first.time) as f64 / 1e9).max(1e-3);
+        let sum = |part: fn(&Came) -> f64| came.iter().map(|one| part(one)).sum::<f64>();
+        let mut by_request: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        for one in came.iter().filter(|one| one.count > 0.0) {
+            let of = by_request.entry(&one.request).or_default();
+            *of = (of.0 + one.server_ms, of.1 + one.count);
+        }
+        let by_cost = by_request.into_iter();
+        let mostly = by_cost.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let (asked, before) = (now.asked.get(&id), first.asked.get(&id));
+        let trips = |of: Option<&super::questions::Asked>| {
+            of.map_or(0, |of| of.round_trips.values().sum::<u64>())
+        };
+        let waited = |of: Option<&super::questions::Asked>| of.map_or(0, |of| of.waited);
+        let again = asked.into_iter().flat_map(|of| &of.again);
+        let again = again.map(|(request, count)| {
+            let before = before.and_then(|of| of.again.get(request)).copied();
+            let came = count.saturating_sub(before.unwrap_or(0));
+            (request, came as f64 / seconds)
+        });
+        let polls = again.max_by(|a, b| a.1.total_cmp(&b.1));
+        let known = self.facts.connection(id);
+        ClientNow {
+            client: Some(id.0),
+            name: self.name(id),
+            pid: known.and_then(|one| one.pid),
+            command: known.map(|one| one.command.clone()).unwrap_or_default(),
+            server_ms_per_s: sum(|one| one.server_ms),
+            requests_per_s: sum(|one| one.count),
+            round_trips_per_s: trips(asked).saturating_sub(trips(before)) as f64 / seconds,
+            waited_ms_per_s: nanos_ms(waited(asked).saturating_sub(waited(before))) / seconds,
+            bytes_per_s: sum(|one| one.bytes),
+            mostly: mostly.map(|(request, (_, per_s))| RateNow {
+                request: request.to_owned(),
+                per_s,
+            }),
+            polls: polls
+                .filter(|(_, per_s)| *per_s >= POLLS)
+                .map(|(request, per_s)| RateNow {
+                    request: request.to_string(),
+                    per_s,
+                }),
+            held: self.held(id, now, seconds),
+            grabs: self.grabs(id, first.time, now.time),
+            waits_for: self.waits_for(id, stalls),
+        }
+    }
+
+    /// What a client holds; of one that is gone, what it held before.
+    fn held(&self, id: ConnectionId, now: &Snapshot, seconds: f64) -> BTreeMap<String, HeldNow> {
+        let alive: Vec<&Snapshot> = self
+            .snapshots
+            .iter()
+            .chain([now])
+            .filter(|one| one.held.contains_key(&id))
+            .collect();
+        let Some(last) = alive.last() else {
+            return BTreeMap::new();
+        };
+        let first = self.snapshots.front();
+        let of_kind = |(kind, (count, bytes)): (&ResourceKind, &(u64, u64))| {
+            let (count_before, bytes_before) = first.map_or((0, 0), |one| one.held(id, *kind));
+            let rate = |now: u64, before: u64| (now as f64 - before as f64) / seconds;
+            let held = HeldNow {
+                count: *count,
+                bytes: *bytes,
+                count_per_s: rate(*count, count_before),
+                bytes_per_s: rate(*bytes, bytes_before),
+                grows: grows(alive.iter().map(|one| one.held(id, *kind).0)),
+            };
+            (kind.name().to_owned(), held)
+        };
+        let held = last.held.get(&id).into_iter().flatten().map(of_kind);
+        held.filter(|(_, held)| held.count > 0 || held.count_per_s != 0.0)
+            .collect()
+    }
+
+    fn grabs(&self, id: ConnectionId, since: u64, now: u64) -> Vec<GrabNow> {
+        let start = self.facts.first().unwrap_or_default().as_nanos();
+        let all = self.stalls.grabs().after(Timestamp::from_nanos(since));
+        let own = all.filter(|(by, ..)| *by == id);
+        own.map(|(_, what, from, until)| GrabNow {
+            what,
+            since_ms: nanos_ms(from.as_nanos().saturating_sub(start)),
+            held_ms: nanos_ms(
+                until
+                    .map_or(now, |until| until.as_nanos())
+                    .saturating_sub(from.as_nanos()),
+            ),
+            goes_on: until.is_none(),
+        })
+        .collect()
+    }
+
+    fn waits_for(&self, id: ConnectionId, stalls: &[Stall]) -> Vec<WaitNow> {
+        let mut by_client: BTreeMap<ConnectionId, u64> = BTreeMap::new();
+        for stall in stalls {
+            let own = stall.waited.iter().filter(|one| one.client == id);
+            let nanos: u64 = own.map(|one| one.nanos).sum();
+            if nanos > 0 {
+                *by_client.entry(stall.client).or_default() += nanos;
+            }
+        }
+        let waits = by_client.into_iter().map(|(client, nanos)| WaitNow {
+            client: self.facts.client_name(client),
+            waited_ms: nanos_ms(nanos),
+        });
+        waits.collect()
+    }
+
+    fn requests(
+        &self,
+        came: &[Came],
+        first: &Snapshot,
+        now: &Snapshot,
+        filter: Option<&str>,
+        seconds: f64,
+    ) -> Vec<RowNow> {
+        let shown = |id: &ConnectionId, request: &Symbol| {
+            filter.is_none_or(|text| holds(&self.name(*id), text) || holds(request.as_str(), text))
+        };
+        let mut trips: BTreeMap<String, u64> = BTreeMap::new();
+        for (id, asked) in &now.asked {
+            let before = first.asked.get(id);
+            for (request, count) in asked.round_trips.iter().filter(|(name, _)| shown(id, name)) {
+                let before = before.and_then(|of| of.round_trips.get(request)).copied();
+                let came = count.saturating_sub(before.unwrap_or(0));
+                *trips.entry(request.to_string()).or_default() += came;
+            }
+        }
+        let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
+        for one in came {
+            rows.entry(&one.request).or_default().add(one);
+        }
+        sorted(rows.into_iter().map(|(name, row)| {
+            let trips = trips.get(name).copied().unwrap_or(0) as f64 / seconds;
+            named(name, row, Some(trips))
+        }))
+    }
+}
+
+/// Whether there were more after each quarter of the time than before it.
+fn grows(counts: impl Iterator<Item = u64>) -> bool {
+    let counts: Vec<u64> = counts.collect();
+    let last = counts.len().saturating_sub(1);
+    let ends = (0..=4).filter_map(|n| counts.get(last * n / 4).copied());
+    let ends: Vec<u64> = ends.collect();
+    last >= 4 && ends.windows(2).all(|two| two[0] < two[1])
+}
+
+fn windows(came: &[Came]) -> Vec<RowNow> {
+    let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
+    // What belongs to no window and no request is nobody's.
+    let of_windows = came.iter().filter(|one| !matches!(one.what, What::Part(_)));
+    for one in of_windows {
+        rows.entry(&one.window).or_default().add(one);
+    }
+    sorted(rows.into_iter().map(|(name, row)| named(name, row, None)))
+}
+
+fn named(name: &str, row: Row, round_trips_per_s: Option<f64>) -> RowNow {
+    RowNow {
+        name: name.to_owned(),
+        client: row.most.1,
+        server_ms_per_s: row.server_ms,
+        requests_per_s: row.count,
+        round_trips_per_s,
+        bytes_per_s: row.bytes,
+    }
+}
+
+/// The most expensive first.
+fn sorted(rows: impl Iterator<Item = RowNow>) -> Vec<RowNow> {
+    let mut rows: Vec<RowNow> = rows.collect();
+    rows.sort_by(|a, b| {
+        let by_time = b.server_ms_per_s.total_cmp(&a.server_ms_per_s);
+        by_time.then(b.requests_per_s.total_cmp(&a.requests_per_s))
+    });
+    rows.truncate(ROWS);
+    rows
+}

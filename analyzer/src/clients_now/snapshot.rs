@@ -1,0 +1,34 @@
+//! All sums at one time, to tell what came between two of them.
+
+use std::collections::BTreeMap;
+
+use x11prof_cost_model::FastMap;
+use x11prof_session::ResourceKind;
+use x11prof_trace::ConnectionId;
+
+use super::questions::Asked;
+use crate::measured::Share;
+use crate::profile::stacks::{StackKey, Sum};
+
+/// How many resources of one kind a client holds, and their bytes.
+pub(super) type Held = (u64, u64);
+
+/// The sums at `time`, in the trace's nanoseconds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Snapshot {
+    pub(super) time: u64,
+    pub(super) stacks: FastMap<StackKey, Sum>,
+    pub(super) asked: FastMap<ConnectionId, Asked>,
+    pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
+    /// What the server did for nobody.
+    pub(super) own: Share,
+}
+
+impl Snapshot {
+    pub(super) fn held(&self, client: ConnectionId, kind: ResourceKind) -> Held {
+        let of_client = self.held.get(&client);
+        of_client
+            .and_then(|kinds| kinds.get(&kind).copied())
+            .unwrap_or_default()
+    }
+}

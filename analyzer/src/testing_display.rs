@@ -1,0 +1,125 @@
+//! A display with several clients, for tests.
+
+use x11prof_cost_model::ServerParameters;
+use x11prof_trace::{
+    Block, ConnectionId, Control, Direction, Opened, Record, Switch, SwitchKind, Timestamp,
+};
+
+use crate::testing::{SERVER_PID, Synthetic};
+
+/// The record of a second in the trace's time.
+const START: u64 = 1_000_000_000;
+
+/// A trace of several clients, in milliseconds after its start.
+pub(crate) struct Display {
+    pub(crate) records: Vec<Record>,
+    offsets: [[u64; 2]; 4],
+}
+
+impl Display {
+    /// With the clients 1, 2 and 3, which are connected.
+    pub(crate) fn new() -> Display {
+        let mut display = Display {
+            records: Synthetic::new().records,
+            offsets: [[0; 2]; 4],
+        };
+        let setups: Vec<(Direction, Vec<u8>)> = display
+            .records
+            .iter()
+            .filter_map(|record| match record {
+                Record::Block(block) => Some((block.direction, block.bytes.to_vec())),
+                _ => None,
+            })
+            .collect();
+        for (direction, bytes) in &setups {
+            display.offsets[1][way(*direction)] = bytes.len() as u64;
+        }
+        for (client, name) in [(2, "panel"), (3, "editor")] {
+            display.control(
+                0.0,
+                Control::Opened(Opened {
+                    connection: ConnectionId(client),
+                    transport: "unix".to_owned(),
+                    pid: None,
+                    name: Some(name.to_owned()),
+                    command: Vec::new(),
+                    started_ns: None,
+                }),
+            );
+            for (direction, bytes) in &setups {
+                display.block(client, 0.0, *direction, bytes);
+            }
+        }
+        display
+    }
+
+    pub(crate) fn control(&mut self, ms: f64, control: Control) {
+        self.records.push(Record::Control(at(ms), control));
+    }
+
+    fn block(&mut self, client: u32, ms: f64, direction: Direction, bytes: &[u8]) {
+        let offset = &mut self.offsets[client as usize][way(direction)];
+        self.records.push(Record::Block(Block {
+            time: at(ms),
+            connection: ConnectionId(client),
+            direction,
+            offset: *offset,
+            wire_len: bytes.len() as u32,
+            fds: 0,
+            gaps: Vec::new(),
+            bytes: bytes.to_vec().into(),
+        }));
+        *offset += bytes.len() as u64;
+    }
+
+    pub(crate) fn sends(&mut self, client: u32, ms: f64, message: Vec<u8>) {
+        self.block(client, ms, Direction::ToServer, &message);
+    }
+
+    pub(crate) fn gets(&mut self, client: u32, ms: f64, message: Vec<u8>) {
+        self.block(client, ms, Direction::ToClient, &message);
+    }
+
+    /// The server's switches are recorded: it runs from one time to the next.
+    pub(crate) fn runs(&mut self, runs: &[(f64, f64)]) {
+        self.control(
+            0.0,
+            Control::Capture {
+                pid: SERVER_PID,
+                capture: "switches".to_owned(),
+                why: None,
+            },
+        );
+        let switch = |ms, kind| Switch {
+            time: at(ms),
+            pid: SERVER_PID,
+            tid: SERVER_PID,
+            cpu: 0,
+            kind,
+        };
+        let switches = runs.iter().flat_map(|(from, to)| {
+            [
+                switch(*from, SwitchKind::In),
+                switch(*to, SwitchKind::Blocked),
+            ]
+        });
+        self.records.push(Record::Schedule(switches.collect()));
+    }
+}
+
+/// Prices by which ten rectangles of 10×10 take 90 ms, and nothing else has one.
+pub(crate) fn prices() -> ServerParameters {
+    ServerParameters::from_toml(
+        "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"PolyFillRectangle\"\n\
+         points = [{ size = 100.0, cpu_us = 9000.0 }]\n",
+    )
+    .unwrap()
+}
+
+fn way(direction: Direction) -> usize {
+    usize::from(direction == Direction::ToClient)
+}
+
+fn at(ms: f64) -> Timestamp {
+    Timestamp::from_nanos(START + (ms * 1e6) as u64)
+}

@@ -1,0 +1,142 @@
+//! The answer: who troubles the display, each in a sentence.
+
+use std::collections::BTreeMap;
+
+use x11prof_analyzer::{ClientNow, NowReport, StallLine};
+
+use super::name;
+use crate::plain::plain;
+use crate::units::{bytes, counted, duration, number, share};
+
+/// Sentences at most.
+const SENTENCES: usize = 5;
+/// From this share of the server's time on a client is named, in milliseconds a second.
+const MUCH: f64 = 100.0;
+
+/// Who held the server, who costs it much, whose resources grow, who polls; where none does, how busy the server is.
+pub fn answer(report: &NowReport) -> Vec<String> {
+    let mut lines = stalls(report);
+    let clients = || report.clients.iter();
+    let much = clients().filter(|one| one.server_ms_per_s >= MUCH);
+    lines.extend(much.map(|one| cost(one, report)));
+    lines.extend(clients().filter_map(|one| growth(one, report)));
+    lines.extend(clients().filter_map(|one| {
+        let polls = one.polls.as_ref()?;
+        let (name, per_s) = (name(one, report), number(polls.per_s));
+        Some(format!(
+            "{name} polls: {per_s} {} a second",
+            plain(&polls.request)
+        ))
+    }));
+    if lines.is_empty() {
+        lines.push(quiet(report));
+    }
+    lines.truncate(SENTENCES);
+    lines
+}
+
+fn cost(client: &ClientNow, report: &NowReport) -> String {
+    let percent = share(client.server_ms_per_s / 10.0);
+    let mostly = client.mostly.as_ref().map_or_else(String::new, |one| {
+        format!(": {} {} a second", number(one.per_s), plain(&one.request))
+    });
+    format!(
+        "{} costs the server {percent} of its time{mostly}",
+        name(client, report)
+    )
+}
+
+/// The kind of resources that grows most.
+fn growth(client: &ClientNow, report: &NowReport) -> Option<String> {
+    let grows = client.held.iter().filter(|(_, held)| held.grows);
+    let (kind, held) = grows.max_by(|(_, a), (_, b)| {
+        let by_bytes = a.bytes_per_s.total_cmp(&b.bytes_per_s);
+        by_bytes.then(a.count_per_s.total_cmp(&b.count_per_s))
+    })?;
+    let by = match held.bytes_per_s >= 1.0 {
+        true => bytes(held.bytes_per_s as u64),
+        false => number(held.count_per_s),
+    };
+    Some(format!(
+        "{}'s {kind}s grow by {by} a second",
+        name(client, report)
+    ))
+}
+
+/// Who held the server while others waited, or holds it still.
+fn stalls(report: &NowReport) -> Vec<String> {
+    let mut by_client: BTreeMap<(u32, &str), Vec<&StallLine>> = BTreeMap::new();
+    for stall in &report.stalls {
+        by_client
+            .entry((stall.connection, &stall.how))
+            .or_default()
+            .push(stall);
+    }
+    let mut sentences: Vec<(f64, String)> = by_client
+        .into_iter()
+        .filter_map(|((connection, how), stalls)| {
+            let waits = || stalls.iter().flat_map(|one| &one.waited);
+            let mut waiters: Vec<u32> = waits().map(|one| one.connection).collect();
+            waiters.sort_unstable();
+            waiters.dedup();
+            let waited: f64 = waits().map(|one| one.waited_ms).sum();
+            (!waiters.is_empty()).then(|| {
+                let held: f64 = stalls.iter().map(|one| one.held_ms).sum();
+                let client = report
+                    .clients
+                    .iter()
+                    .find(|one| one.client == Some(connection));
+                let client = client.map(|one| name(one, report));
+                let client = client.or(Some(plain(&stalls.first()?.client).into_owned()));
+                let what = match how {
+                    "grabbed" => "grabbed the server".to_owned(),
+                    _ => held_by(&stalls),
+                };
+                let times = match stalls.len() {
+                    1 => String::new(),
+                    n => format!(" {n} times,"),
+                };
+                Some((
+                    waited,
+                    format!(
+                        "{} {what}{times} for {}; {} waited {}",
+                        client?,
+                        duration(held),
+                        counted(waiters.len() as u64, "client"),
+                        duration(waited),
+                    ),
+                ))
+            })?
+        })
+        .collect();
+    sentences.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    sentences
+        .into_iter()
+        .map(|(_, sentence)| sentence)
+        .collect()
+}
+
+/// By which request, that of the longest.
+fn held_by(stalls: &[&StallLine]) -> String {
+    let longest = stalls.iter().max_by(|a, b| a.held_ms.total_cmp(&b.held_ms));
+    match longest.and_then(|one| one.request.as_deref()) {
+        Some(request) => format!("held the server with {}", plain(request)),
+        None => "held the server".to_owned(),
+    }
+}
+
+fn quiet(report: &NowReport) -> String {
+    let busy = share(report.server_ms_per_s / 10.0);
+    match report
+        .clients
+        .first()
+        .filter(|one| one.server_ms_per_s > 0.0)
+    {
+        Some(first) => format!(
+            "The server works {busy} of its time, most for {} ({} a second)",
+            name(first, report),
+            duration(first.server_ms_per_s)
+        ),
+        None => format!("The server works {busy} of its time"),
+    }
+}

@@ -1,0 +1,24 @@
+//! What the clients of a display do now: the answer in sentences, rows for a screen, and both as text.
+
+mod answer;
+mod rows;
+mod text;
+
+pub use answer::answer;
+pub use rows::{By, Order, Row, headings, rows};
+pub use text::text;
+
+use x11prof_analyzer::{ClientNow, NowReport};
+
+use crate::plain::plain;
+
+/// A client's name, with its process where others have the same.
+fn name(client: &ClientNow, report: &NowReport) -> String {
+    let of_name = report.clients.iter().filter(|one| one.name == client.name);
+    let name = plain(&client.name);
+    match (of_name.count(), client.pid, client.client) {
+        (2.., Some(pid), _) => format!("{name} {pid}"),
+        (2.., None, Some(number)) => format!("{name} ({number})"),
+        _ => name.into_owned(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Rows of clients, of windows or of requests, in the order that is wanted.
+
+use x11prof_analyzer::{ClientNow, NowReport, RowNow};
+
+use super::name;
+use crate::plain::plain;
+use crate::units::{bytes, number};
+
+/// What rows are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum By {
+    /// Clients.
+    #[default]
+    Client,
+    /// Windows.
+    Window,
+    /// Kinds of requests.
+    Request,
+}
+
+/// What rows are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// The most time of the server first.
+    #[default]
+    Time,
+    /// The most requests first.
+    Number,
+    /// The most round trips first.
+    RoundTrips,
+    /// The most bytes first.
+    Bytes,
+    /// The most memory held first.
+    Held,
+    /// By the alphabet.
+    Name,
+}
+
+/// A row: its cells, as many as there are headings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The cells, the name first.
+    pub cells: Vec<String>,
+    name: String,
+    /// Time, requests, round trips, bytes, bytes held.
+    sums: [f64; 5],
+}
+
+/// The headings of the columns, with what each sorts by.
+pub fn headings(by: By) -> Vec<(&'static str, Option<Order>)> {
+    let rates = [
+        ("ms/s", Some(Order::Time)),
+        ("Req/s", Some(Order::Number)),
+        ("Trips/s", Some(Order::RoundTrips)),
+        ("Bytes/s", Some(Order::Bytes)),
+    ];
+    let mut headings = match by {
+        By::Client => vec![("Client", Some(Order::Name)), ("PID", None)],
+        By::Window => vec![("Window", Some(Order::Name)), ("Most for", None)],
+        By::Request => vec![("Request", Some(Order::Name)), ("Most for", None)],
+    };
+    headings.extend(rates);
+    if by == By::Client {
+        headings.extend([("Held", Some(Order::Held)), ("What", None)]);
+    }
+    headings
+}
+
+/// The rows of a report.
+pub fn rows(report: &NowReport, by: By, order: Order) -> Vec<Row> {
+    let mut rows: Vec<Row> = match by {
+        By::Client => report
+            .clients
+            .iter()
+            .map(|one| of_client(one, report))
+            .collect(),
+        By::Window => report.windows.iter().map(of_row).collect(),
+        By::Request => report.requests.iter().map(of_row).collect(),
+    };
+    let sum = |row: &Row| {
+        let [time, number, trips, bytes, held] = row.sums;
+        match order {
+            Order::Time => time,
+            Order::Number => number,
+            Order::RoundTrips => trips,
+            Order::Bytes => bytes,
+            Order::Held => held,
+            Order::Name => 0.0,
+        }
+    };
+    // The report has them by time.
+    rows.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
+    if order == Order::Name {
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    rows
+}
+
+fn of_client(client: &ClientNow, report: &NowReport) -> Row {
+    let held: u64 = client.held.values().map(|held| held.bytes).sum();
+    let sums = [
+        client.server_ms_per_s,
+        client.requests_per_s,
+        client.round_trips_per_s,
+        client.bytes_per_s,
+        held as f64,
+    ];
+    let name = plain(&client.name).into_owned();
+    let mut cells = vec![
+        name.clone(),
+        client
+            .pid
+            .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
+    ];
+    cells.extend(rates(&sums, true));
+    cells.push(bytes(held));
+    cells.push(what(client, report));
+    Row { cells, name, sums }
+}
+
+fn of_row(row: &RowNow) -> Row {
+    let sums = [
+        row.server_ms_per_s,
+        row.requests_per_s,
+        row.round_trips_per_s.unwrap_or(0.0),
+        row.bytes_per_s,
+        0.0,
+    ];
+    let name = plain(&row.name).into_owned();
+    let mut cells = vec![name.clone(), plain(&row.client).into_owned()];
+    cells.extend(rates(&sums, row.round_trips_per_s.is_some()));
+    Row { cells, name, sums }
+}
+
+fn rates(sums: &[f64; 5], trips: bool) -> [String; 4] {
+    let [time, requests, round_trips, sent, _] = *sums;
+    [
+        number(time),
+        number(requests),
+        match trips {
+            true => number(round_trips),
+            false => "-".to_owned(),
+        },
+        bytes(sent as u64),
+    ]
+}
+
+/// What is most remarkable about a client.
+fn what(client: &ClientNow, report: &NowReport) -> String {
+    let of_server = client.grabs.iter().any(|grab| grab.what == "server");
+    let holds = report.stalls.iter().any(|one| {
+        one.how == "busy" && Some(one.connection) == client.client && !one.waited.is_empty()
+    });
+    let grows = client.held.iter().find(|(_, held)| held.grows);
+    let waits = client
+        .waits_for
+        .iter()
+        .max_by(|a, b| a.waited_ms.total_cmp(&b.waited_ms));
+    if of_server {
+        return "grabs the server".to_owned();
+    }
+    if holds {
+        return "holds the server".to_owned();
+    }
+    if let Some((kind, _)) = grows {
+        return format!("{kind}s grow");
+    }
+    if let Some(polls) = &client.polls {
+        return format!("polls {}", plain(&polls.request));
+    }
+    if let Some(wait) = waits {
+        let by = report.clients.iter().find(|one| {
+            let number = one.client.unwrap_or_default();
+            wait.client.ends_with(&format!("client {number})"))
+        });
+        let by = by.map_or_else(|| plain(&wait.client).into_owned(), |one| name(one, report));
+        return format!("waits for {by}");
+    }
+    let mostly = client.mostly.as_ref();
+    mostly.map_or_else(String::new, |one| plain(&one.request).into_owned())
+}

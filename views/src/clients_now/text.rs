@@ -1,0 +1,65 @@
+//! What the clients do now, as text.
+
+use x11prof_analyzer::{Basis, NowReport};
+
+use super::{By, Order, answer, headings, rows};
+use crate::page::{Page, Style};
+use crate::plain::plain;
+use crate::table::Table;
+use crate::units::{duration, number};
+
+/// The answer, then the rows; `of` is what was watched.
+pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
+    let head = format!(
+        "{}: {} up to {:.1} s, {} requests a second, {} of the server a second",
+        plain(of),
+        duration(report.seconds * 1e3),
+        report.at_s,
+        number(report.requests_per_s),
+        duration(report.server_ms_per_s),
+    );
+    let head = page.wrap(&head, 2);
+    let mut text = page.paint(Style::Bold, head.trim_end());
+    text.push('\n');
+    for line in answer(report) {
+        text.push_str(&page.wrap(&line, 2));
+    }
+    text.push('\n');
+    let mut table = Table::new([]);
+    table.headings(
+        headings(by)
+            .into_iter()
+            .map(|(heading, _)| heading.to_owned()),
+    );
+    let mut table = match by {
+        By::Client => table.left([7]).spare([6, 5]),
+        By::Window | By::Request => table.left([1]),
+    };
+    let rows = rows(report, by, order);
+    let more = rows.len().saturating_sub(page.rows);
+    for row in rows.into_iter().take(page.rows) {
+        table.row(row.cells);
+    }
+    text.push_str(&table.on(page));
+    if more > 0 {
+        text.push_str(&format!("… {more} more\n"));
+    }
+    let basis = page.wrap(&basis(report), 0);
+    text.push_str(&page.paint(Style::Faint, basis.trim_end()));
+    text.push('\n');
+    text
+}
+
+/// What the server's times stand on.
+pub(crate) fn basis(report: &NowReport) -> String {
+    let prices = plain(&report.prices);
+    match report.basis {
+        Basis::Measured => format!(
+            "Server time: measured by the kernel, divided by prices of {prices}; {} a second for nobody",
+            duration(report.own_ms_per_s)
+        ),
+        Basis::Carried | Basis::Modelled => {
+            format!("Server time: modelled, from prices of {prices} alone")
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The picture of `top`, on a private display.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::terminal::svg;
+use crate::run::{cargo, run, target};
+
+/// The programs, by names that a desktop might have, and what each does.
+const PROGRAMS: [(&str, &[&str]); 4] = [
+    ("viewer", &["redraw", "400"]),
+    ("launcher", &["grab"]),
+    ("player", &["leak"]),
+    ("eyes", &["poll"]),
+];
+/// What is on the screen once each is found out.
+const FOUND: [&str; 4] = [
+    "costs the server",
+    "grabbed the server",
+    "grow by",
+    "polls:",
+];
+/// How long that may take.
+const PATIENCE: Duration = Duration::from_secs(40);
+const COLUMNS: usize = 80;
+
+/// Processes that end with the picture.
+struct Processes(Vec<Child>);
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        for child in self.0.iter_mut().rev() {
+            // One that has ended needs nothing.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Writes the picture to `path`.
+pub(super) fn picture(path: &Path) -> Result<(), String> {
+    run(cargo().args(["build", "--locked", "--example", "troubles"]))?;
+    let folder = tempfile::tempdir().map_err(|error| format!("a scratch folder: {error}"))?;
+    let mut server = Command::new("Xvfb")
+        .args(["-displayfd", "1", "-ac", "-nolisten", "tcp"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("cannot run Xvfb: {error}"))?;
+    let mut number = String::new();
+    if let Some(stdout) = server.stdout.take() {
+        // Without a number there is no display, which is said by the programs.
+        let _ = BufReader::new(stdout).read_line(&mut number);
+    }
+    let mut processes = Processes(vec![server]);
+    let display = format!(":{}", number.trim());
+    for (name, does) in PROGRAMS {
+        let program = folder.path().join(name);
+        symlink(target().join("debug/examples/troubles"), &program)
+            .map_err(|error| format!("{}: {error}", program.display()))?;
+        let started = Command::new(&program)
+            .args(does)
+            .env("DISPLAY", &display)
+            .stdout(Stdio::null())
+            .spawn();
+        processes
+            .0
+            .push(started.map_err(|error| format!("cannot run {name}: {error}"))?);
+    }
+    let socket = folder.path().join("tmux");
+    let tmux = |words: &[&str]| -> Result<String, String> {
+        let mut tmux = Command::new("tmux");
+        let done = tmux.arg("-S").arg(&socket).args(words).output();
+        let done = done.map_err(|error| format!("cannot run tmux: {error}"))?;
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let top = format!(
+        "{} top --display {display}",
+        target().join("debug/x11prof").display()
+    );
+    let size = COLUMNS.to_string();
+    tmux(&[
+        "-f",
+        "/dev/null",
+        "new-session",
+        "-d",
+        "-x",
+        &size,
+        "-y",
+        "24",
+        &top,
+    ])?;
+    let began = Instant::now();
+    let screen = loop {
+        std::thread::sleep(Duration::from_millis(500));
+        let screen = tmux(&["capture-pane", "-p"])?;
+        let all = FOUND.iter().all(|found| screen.contains(found));
+        // A window of five seconds is full by then.
+        if all && began.elapsed() > Duration::from_secs(8) {
+            break screen;
+        }
+        if began.elapsed() > PATIENCE {
+            tmux(&["kill-server"])?;
+            return Err(format!("not all of {FOUND:?} is on the screen:\n{screen}"));
+        }
+    };
+    tmux(&["kill-server"])?;
+    let lines: Vec<&str> = screen.trim_end().lines().collect();
+    let picture = svg(&lines, COLUMNS, |line| line.contains('▾'));
+    std::fs::write(path, picture).map_err(|error| format!("{}: {error}", path.display()))
+}
