@@ -53,6 +53,8 @@ pub struct Stalls {
     runs: Option<Runs>,
     /// Whether the server's switches are recorded.
     switches: bool,
+    /// Whether requests are told of after their work (RECORD): then nothing tells who waited.
+    attached: bool,
     /// When the server was last seen to turn to other work.
     turned: u64,
     stalls: Vec<Stall>,
@@ -77,6 +79,7 @@ impl Stalls {
             queue: Queue::default(),
             runs: None,
             switches: false,
+            attached: false,
             turned: 0,
             stalls: Vec::new(),
             count: 0,
@@ -109,7 +112,10 @@ impl Stalls {
     /// Takes the next observation of a pass, with context switches before what happened meanwhile.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
-            Observation::BlockStart(block) => self.settle(block.time.as_nanos()),
+            Observation::BlockStart(block) if !self.attached => {
+                self.settle(block.time.as_nanos());
+            }
+            Observation::BlockEnd(block) if self.attached => self.told(block.time.as_nanos()),
             Observation::Message(seen) => self.message(seen),
             Observation::Switches(switches) => {
                 if let Some(runs) = &mut self.runs {
@@ -141,6 +147,7 @@ impl Stalls {
                     self.switches = capture == "switches";
                 }
             }
+            Control::Attached {} => self.attached = true,
             Control::Closed { connection, .. } => self.queue.closed(*connection),
             Control::Ended { .. } => self.settle(time.as_nanos()),
             _ => {}
@@ -169,7 +176,8 @@ impl Stalls {
             (request.name, request.sequence),
             price.max(1.0),
             seen.time.as_nanos(),
-            request.has_reply,
+            // What is told of after its work waits for no answer.
+            request.has_reply && !self.attached,
         );
     }
 
@@ -198,6 +206,20 @@ impl Stalls {
     fn running_since(&self) -> Option<u64> {
         let runs = self.runs.as_ref().filter(|_| self.switches)?;
         runs.front().map(|(run, _)| run.from)
+    }
+
+    /// RECORD has told, at `now`, of work that the server did in its last run.
+    fn told(&mut self, now: u64) {
+        let Some(runs) = self.runs.as_mut().filter(|_| self.switches) else {
+            return;
+        };
+        while runs.front().is_some_and(|(_, next)| next.is_some_and(|next| next <= now)) {
+            runs.pop();
+        }
+        if let Some((run, _)) = runs.front() {
+            let (from, to) = (run.from, run.to.unwrap_or(now).min(now));
+            self.turns(from, to, None);
+        }
     }
 
     /// Ends the stretches of the server's runs that were over at `now`.
@@ -234,7 +256,11 @@ impl Stalls {
             false => from.saturating_sub(frame),
         };
         // What came after the question had its turn after it.
-        let until = asker.map_or(to, |asker| asker.since);
+        let until = match asker {
+            Some(asker) => asker.since,
+            None if self.attached => u64::MAX,
+            None => to,
+        };
         self.queue.done(since, until);
         self.turned = self.turned.max(to);
         // Nobody else's work is done while it is grabbed: that is a stall of another kind.

@@ -80,8 +80,17 @@ fn stalls(report: &NowReport) -> Vec<String> {
             waiters.sort_unstable();
             waiters.dedup();
             let waited: f64 = waits().map(|one| one.waited_ms).sum();
-            (!waiters.is_empty()).then(|| {
-                let held: f64 = stalls.iter().map(|one| one.held_ms).sum();
+            let held: f64 = stalls.iter().map(|one| one.held_ms).sum();
+            // Where nothing tells who waits, the grab itself does.
+            let long = how == "grabbed" && held >= MUCH * report.seconds;
+            let waited_for = match waiters.len() {
+                0 => String::new(),
+                n => {
+                    let waiters = counted(n as u64, "client");
+                    format!("; {waiters} waited {}", duration(waited))
+                }
+            };
+            (long || !waiters.is_empty()).then(|| {
                 let client = report
                     .clients
                     .iter()
@@ -99,11 +108,9 @@ fn stalls(report: &NowReport) -> Vec<String> {
                 Some((
                     waited,
                     format!(
-                        "{} {what}{times} for {}; {} waited {}",
+                        "{} {what}{times} for {}{waited_for}",
                         client?,
                         duration(held),
-                        counted(waiters.len() as u64, "client"),
-                        duration(waited),
                     ),
                 ))
             })?
