@@ -7,8 +7,9 @@
 mod harness;
 
 use std::io::{BufRead, BufReader, Lines};
-use std::process::{ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Stdio};
 
+use harness::terminal::Terminal;
 use harness::{Place, needs};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -127,64 +128,6 @@ fn until_gone(print: &mut impl FnMut() -> Printed, clients: usize) -> Printed {
     })
 }
 
-/// A terminal of 80 columns and 24 lines that runs a shell; stopped when it is dropped.
-struct Terminal {
-    socket: std::path::PathBuf,
-}
-
-impl Terminal {
-    fn start(place: &Place) -> Terminal {
-        let terminal = Terminal {
-            socket: place.path("tmux"),
-        };
-        // Of several words tmux makes no shell command of its own.
-        terminal.tmux(&[
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            "80",
-            "-y",
-            "24",
-            "env",
-            "PS1=$ ",
-            "sh",
-        ]);
-        // What is typed before the shell is there stands before its prompt.
-        terminal.shows("the prompt", |screen| screen.starts_with('$'));
-        terminal
-    }
-
-    fn tmux(&self, words: &[&str]) -> String {
-        let mut tmux = Command::new("tmux");
-        tmux.arg("-S").arg(&self.socket).args(words);
-        harness::Ran::of(&mut tmux).succeeded()
-    }
-
-    fn types(&self, keys: &str) {
-        self.tmux(&["send-keys", "-l", keys]);
-    }
-
-    /// The screen, once `wanted` likes it; what has scrolled away is in it.
-    fn shows(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        harness::until(what, || {
-            let screen = self.tmux(&["capture-pane", "-p", "-S", "-200"]);
-            Some(screen).filter(|screen| wanted(screen))
-        })
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = Command::new("tmux")
-            .arg("-S")
-            .arg(&self.socket)
-            .arg("kill-server")
-            .status();
-    }
-}
-
 #[test]
 fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
     needs("Xvfb", "xvfb");
@@ -199,31 +142,34 @@ fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
         place.path(".").display(),
         env!("CARGO_BIN_EXE_x11prof"),
     ));
-    let first = |screen: &str, order: &str| {
-        let heads = screen.lines().any(|line| line.contains(order));
-        heads && screen.contains("Each second now: ")
-    };
     let screen = terminal.shows("rates", |screen| {
-        first(screen, "▾Time ms") && screen.contains("GetKeyboardControl")
+        screen.contains("▾ms/s") && screen.contains(" requests a second, server ")
     });
     // The program's words are on a line of their own.
     assert!(screen.contains("Output: to-stderr"), "{screen}");
     assert!(!screen.contains("\nsaid-at-first"), "{screen}");
     assert!(screen.contains("q quits"), "{screen}");
+    terminal.types("r");
+    terminal.shows("requests", |screen| screen.contains("GetKeyboardControl"));
     for (key, order) in [
-        ("n", "▾Count"),
-        ("b", "▾Bytes"),
+        ("n", "▾Req/s"),
+        ("b", "▾Bytes/s"),
         ("a", "▾Request"),
-        ("t", "▾Time ms"),
+        ("o", "▾Trips/s"),
+        ("t", "▾ms/s"),
     ] {
         terminal.types(key);
-        terminal.shows(order, |screen| first(screen, order));
+        terminal.shows(order, |screen| screen.contains(order));
     }
+    terminal.types("/keyboard\r");
+    terminal.shows("the filter", |screen| {
+        screen.contains("Only what has \"keyboard\"") && !screen.contains("ListExtensions")
+    });
     terminal.types("q");
     let after = terminal.shows("the end", |screen| screen.contains("\nstatus "));
     let said = ["\nsaid-at-first\n", "\nto-stderr\n", "connections, "];
     assert!(said.iter().all(|said| after.contains(said)), "{after}");
-    assert!(!after.contains("Each second now"), "{after}");
+    assert!(!after.contains("Req/s"), "{after}");
     // The terminal echoes again.
     terminal.types("echo typ\"\"ed\n");
     terminal.shows("what is typed", |screen| {

@@ -6,8 +6,12 @@
 
 mod harness;
 
+use std::process::{Child, Stdio};
+
 use harness::examples::example;
-use harness::{Place, needs};
+use harness::terminal::Terminal;
+use harness::{Place, Recording, Server, needs};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// What the four programs do that trouble a display.
@@ -117,4 +121,158 @@ fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
     let late = place.run(["top", "x11prof.mcap", "--at", "100"]);
     assert_eq!(late.status(), Some(2), "{late}");
     assert!(late.stderr().contains(" s after its start"), "{late}");
+}
+
+/// The four programs on a display, until it is dropped.
+struct Running(Vec<Child>);
+
+impl Running {
+    fn on(server: &Server) -> Running {
+        let program = example("troubles");
+        let start = |trouble| {
+            let mut command = server.client(program.to_str().expect("a plain path"));
+            command
+                .arg(trouble)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null());
+            command.spawn().expect("it starts")
+        };
+        let mut running = Running(TROUBLES.map(start).into());
+        for child in &mut running.0 {
+            let mut ready = String::new();
+            let stdout = child.stdout.as_mut().expect("a pipe");
+            let read =
+                std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut ready);
+            assert!(read.is_ok() && ready == "ready\n", "{ready:?}");
+        }
+        running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// `top` of a display on which the programs run already.
+fn attached(server: &Server) -> Value {
+    let place = Place::new();
+    let _running = Running::on(server);
+    let words = ["--json", "--seconds", "5"];
+    let report = place.json(
+        ["top", "--display", &server.display]
+            .into_iter()
+            .chain(words),
+    );
+    let seconds = report["seconds"].as_f64().expect("seconds");
+    assert!((4.0..7.0).contains(&seconds), "{report:#}");
+    names_each(&report);
+    report
+}
+
+#[test]
+fn who_runs_already_is_named_on_xvfb() {
+    let report = attached(&Server::xvfb(&[]));
+    // A server of one's own tells how long it ran.
+    let basis = report["basis"].as_str().expect("a basis");
+    assert!(["measured", "modelled"].contains(&basis), "{basis}");
+}
+
+#[test]
+fn who_runs_already_is_named_on_xvnc() {
+    attached(&Server::xvnc());
+}
+
+#[test]
+fn who_runs_already_is_named_on_xorg() {
+    let place = Place::new();
+    attached(&Server::xorg(&place));
+}
+
+#[test]
+fn the_screen_of_a_display_that_runs() {
+    needs("tmux", "tmux");
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let _running = Running::on(&server);
+    let terminal = Terminal::start(&place);
+    terminal.types(&format!(
+        "cd {} && {} top --display {} --params sun4-ipc; echo status $?\n",
+        place.path(".").display(),
+        env!("CARGO_BIN_EXE_x11prof"),
+        server.display,
+    ));
+    let screen = terminal.shows("all four", |screen| {
+        [
+            "pixmaps grow",
+            "polls QueryP",
+            "grabs the ser",
+            " grabbed the server ",
+        ]
+        .iter()
+        .all(|what| screen.contains(what))
+    });
+    let lines: Vec<&str> = screen.trim_end().lines().collect();
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 80),
+        "{screen}"
+    );
+    assert!(screen.contains("▾ms/s"), "{screen}");
+    terminal.types("w");
+    terminal.shows("windows", |screen| screen.contains("window 400x300"));
+    terminal.types("rn");
+    terminal.shows("requests", |screen| {
+        screen.contains("▾Req/s") && screen.contains("\nPutImage ")
+    });
+    terminal.types("/query\n");
+    terminal.shows("the filter", |screen| {
+        screen.contains("\nQueryPointer ") && !screen.contains("\nPutImage ")
+    });
+    terminal.types(" ");
+    let frozen = |screen: &str| {
+        let first = screen.lines().find(|line| line.contains("(frozen)"));
+        first.map(str::to_owned)
+    };
+    let before = terminal.shows("frozen", |screen| frozen(screen).is_some());
+    terminal.types("c");
+    let after = terminal.shows("clients", |screen| screen.contains("\nClient "));
+    assert_eq!(frozen(&before), frozen(&after));
+    terminal.types("q");
+    terminal.shows("the end", |screen| screen.contains("\nstatus 0"));
+}
+
+#[test]
+fn the_screen_of_a_recording_that_grows() {
+    needs("tmux", "tmux");
+    needs("xsetroot", "x11-xserver-utils");
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    let asks = |recording: &Recording| {
+        harness::Ran::of(recording.client("xset").arg("q")).succeeded();
+    };
+    asks(&recording);
+    let terminal = Terminal::start(&place);
+    let trace = recording.trace.display().to_string();
+    harness::until("the trace", || recording.trace.exists().then_some(()));
+    terminal.types(&format!(
+        "{} top {trace} --by request --params sun4-ipc; echo status $?\n",
+        env!("CARGO_BIN_EXE_x11prof"),
+    ));
+    terminal.shows("the first", |screen| {
+        screen.contains("\nGetKeyboardControl ")
+    });
+    // The rows do not all fit.
+    terminal.types("/clear\n");
+    let mut root = recording.client("xsetroot");
+    harness::Ran::of(root.args(["-solid", "red"])).succeeded();
+    terminal.shows("the next", |screen| screen.contains("\nClearArea "));
+    recording.signal(Signal::INT);
+    // What was recorded can be looked at when it is over.
+    terminal.types("/\nc");
+    terminal.shows("the clients", |screen| screen.contains("\nxsetroot "));
+    terminal.types("q");
+    terminal.shows("the end", |screen| screen.contains("\nstatus 0"));
 }

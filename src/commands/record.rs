@@ -20,7 +20,7 @@ use crate::live::Live;
 use consumer::Consumer;
 
 /// The program that records, for the trace.
-const RECORDER: &str = concat!("x11prof ", env!("CARGO_PKG_VERSION"));
+pub(super) const RECORDER: &str = concat!("x11prof ", env!("CARGO_PKG_VERSION"));
 
 /// The folder of tables where the user named none.
 const TABLES: &str = "x11prof-tables";
@@ -178,7 +178,7 @@ fn queue_bytes(mebibytes: Option<u32>) -> usize {
 }
 
 /// Why there was no recording; a command that cannot be run has the status that shells give it.
-fn why(error: RecordError) -> CommandError {
+pub(super) fn why(error: RecordError) -> CommandError {
     match &error {
         RecordError::Command { source, .. } => {
             CommandError::not_run(&error, source.kind() != ErrorKind::NotFound)

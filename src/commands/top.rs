@@ -1,24 +1,122 @@
 //! `x11prof top`: what each client costs the server now, or did at a time of a recording.
 
+use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use x11prof_analyzer::{ClientsNow, FRAME_MS, NowOptions, NowReport, Wanted};
 use x11prof_cost_model::Substitutions;
+use x11prof_proxy::{AttachConfig, DEFAULT_QUEUE_BYTES, Notice, Target, Watch, attach, watch};
 use x11prof_views::clients_now::{self as views, Order};
 
+use super::record::{RECORDER, why};
 use crate::args::Top;
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::live::{self, Live, ViewOptions};
 use crate::output::{emit_json, emit_text, page};
 use crate::pass::{Pass, Span, Step};
 
+/// How long a view that has the terminal may keep what the display says, in bytes.
+const QUEUE: usize = DEFAULT_QUEUE_BYTES / 4;
+
 /// Shows what the clients do.
 pub(crate) fn run(arguments: &Top) -> Outcome {
-    let Some(path) = &arguments.trace else {
-        return Err(CommandError::usage("name a TRACE"));
-    };
-    let report = at(arguments, path)?;
-    print(arguments, &report, &path.to_string_lossy())
+    let on_screen = arguments.at.is_none()
+        && !arguments.json
+        && io::stdout().is_terminal()
+        && io::stderr().is_terminal();
+    match &arguments.trace {
+        Some(path) if on_screen => {
+            let options = view_options(arguments, path.to_string_lossy().into_owned());
+            Live::of_trace(options, path)?.wait();
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(path) => {
+            let report = at(arguments, path)?;
+            print(arguments, &report, &path.to_string_lossy())
+        }
+        None if on_screen => watch_display(arguments),
+        None => look_at_display(arguments),
+    }
+}
+
+/// How to attach to the display.
+fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachConfig {
+    AttachConfig {
+        target: match &arguments.display {
+            Some(display) => Target::Display(display.clone()),
+            None => Target::Environment,
+        },
+        output: None,
+        time,
+        stop: Arc::default(),
+        full: false,
+        queue_bytes: QUEUE,
+        recorder: RECORDER.to_owned(),
+        watch: Some(watch),
+        filter: None,
+    }
+}
+
+/// The display's name, for people.
+fn display(arguments: &Top) -> String {
+    let from_environment = || std::env::var("DISPLAY").ok();
+    let name = arguments.display.clone().or_else(from_environment);
+    format!("display {}", name.unwrap_or_default())
+}
+
+/// Shows a display that runs, until the user has seen enough.
+fn watch_display(arguments: &Top) -> Outcome {
+    let (live, watch) = Live::start(view_options(arguments, display(arguments)))?;
+    let mut config = attaching(arguments, watch, None);
+    let attached = attach(&config, |notice| {
+        if let Notice::Trouble(what) = notice {
+            live.tell(what);
+        }
+    });
+    // The view ends with its watch.
+    config.watch = None;
+    live.finish();
+    attached.map(|_| ExitCode::SUCCESS).map_err(why)
+}
+
+/// Watches a display for the seconds that were asked for, and prints what was seen.
+fn look_at_display(arguments: &Top) -> Outcome {
+    let (watch, watched) = watch();
+    let parameters = arguments.params.clone();
+    let options = options(arguments);
+    let counting = std::thread::Builder::new()
+        .name("x11prof-top".to_owned())
+        .spawn(move || live::all_of(watched, parameters, &options))
+        .map_err(|error| CommandError::failed(format_args!("a thread: {error}")))?;
+    let time = Duration::from_secs_f64(arguments.seconds);
+    let mut config = attaching(arguments, watch, Some(time));
+    let attached = attach(&config, |notice| {
+        if let Notice::Trouble(what) = notice {
+            say!("{what}");
+        }
+    });
+    config.watch = None;
+    let report = counting
+        .join()
+        .map_err(|_| CommandError::failed("the counting thread ended early"))?;
+    attached.map_err(why)?;
+    let report = report?.ok_or_else(|| CommandError::failed("the display said nothing"))?;
+    print(arguments, &report, &display(arguments))
+}
+
+/// How the screen is to be.
+fn view_options(arguments: &Top, what: String) -> ViewOptions {
+    ViewOptions {
+        what,
+        parameters: arguments.params.clone(),
+        now: options(arguments),
+        by: arguments.by.by(),
+        collects: false,
+    }
 }
 
 /// Prints a report once.

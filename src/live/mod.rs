@@ -1,40 +1,71 @@
-//! `record --live`: the profile of the recording while it goes on, in the terminal and on the
-//! paper's two signals. It has a thread of its own, which the recording never waits for.
+//! What the clients of a display do now, in the terminal: `record --live` and `top`; and the profile so far on the
+//! paper's two signals. It has a thread of its own, which a recording never waits for.
 
+mod choice;
 mod keys;
-mod rates;
+mod prices;
 mod said;
 mod screen;
+mod source;
+mod view;
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
-use x11prof_analyzer::{FRAME_MS, LiveProfile, NowOptions, Wanted};
-use x11prof_cost_model::{Network, ServerParameters, Substitutions};
+use x11prof_analyzer::{FRAME_MS, NowOptions, NowReport, Wanted};
 use x11prof_proxy::{Sight, Watch, Watched, watch};
-use x11prof_trace::{Control, Record, Server, Started};
-use x11prof_views as views;
+use x11prof_views::clients_now::By;
 
 use crate::error::CommandError;
-use crate::input;
-use crate::say::say_all;
-use keys::{Key, Keys};
-use rates::{Order, Rates};
+use choice::Choice;
+use prices::Prices;
 use said::Said;
-use screen::{Screen, Shown};
+use source::Source;
+use view::View;
 
-/// How often the screen is drawn.
-const REFRESH: Duration = Duration::from_millis(250);
-/// How long it waits for a record before it looks at the signals.
+/// Rates are over this where the user does not say: long enough to be read, short enough to follow.
+pub(crate) const SECONDS: f64 = 5.0;
+/// How long it waits for a record of a display that is watched.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How a view is to be.
+pub(crate) struct ViewOptions {
+    /// What is watched, for people.
+    pub(crate) what: String,
+    /// The name of the server's parameters; those that match it where `None`.
+    pub(crate) parameters: Option<String>,
+    /// How it is counted.
+    pub(crate) now: NowOptions,
+    /// What it shows first.
+    pub(crate) by: By,
+    /// Whether what the program writes to the terminal is to be kept.
+    pub(crate) collects: bool,
+}
+
+impl ViewOptions {
+    /// Of a recording into `trace`.
+    pub(crate) fn recording(trace: &Path, parameters: Option<String>) -> ViewOptions {
+        ViewOptions {
+            what: trace.to_string_lossy().into_owned(),
+            parameters,
+            now: NowOptions {
+                seconds: SECONDS,
+                frame_ms: FRAME_MS,
+                // As `report` prices the same records.
+                wanted: Wanted::Auto,
+            },
+            by: By::Client,
+            collects: true,
+        }
+    }
+}
 
 /// The running view.
 pub(crate) struct Live {
@@ -47,26 +78,30 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Starts the view of a recording into `trace`, on the parameters of that name, or on those
-    /// that match the server. It ends when the watch is dropped.
-    pub(crate) fn start(
-        trace: &Path,
-        parameters: Option<String>,
-    ) -> Result<(Live, Watch), CommandError> {
-        // A wrong name is said before anything is recorded.
-        if let Some(name) = &parameters {
-            input::parameters(name)?;
-        }
+    /// Starts the view of a recording. It ends when the watch is dropped.
+    pub(crate) fn start(options: ViewOptions) -> Result<(Live, Watch), CommandError> {
+        let (watch, watched) = watch();
+        let live = Live::show(options, Source::Recording(watched))?;
+        Ok((live, watch))
+    }
+
+    /// Starts the view of a trace, which may still grow.
+    pub(crate) fn of_trace(options: ViewOptions, trace: &Path) -> Result<Live, CommandError> {
+        Live::show(options, Source::trace(trace)?)
+    }
+
+    fn show(options: ViewOptions, source: Source) -> Result<Live, CommandError> {
+        let prices = Prices::of(options.parameters)?;
         let signal = |number| {
             let flag = Arc::new(AtomicBool::new(false));
             signal_hook::flag::register(number, Arc::clone(&flag))
                 .map(|_| flag)
                 .map_err(|error| CommandError::failed(format_args!("signals: {error}")))
         };
-        let (watch, watched) = watch();
         let (notices, told) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
-        let said = match io::stderr().is_terminal() {
+        let draws = io::stderr().is_terminal();
+        let said = match draws && options.collects {
             true => {
                 let said = Said::new();
                 Some(said.map_err(|error| CommandError::failed(format_args!("memory: {error}")))?)
@@ -74,30 +109,31 @@ impl Live {
             false => None,
         };
         let view = View {
-            watched,
+            what: options.what,
+            source,
             told,
             over: Arc::clone(&over),
             print: signal(SIGUSR1)?,
             afresh: signal(SIGUSR2)?,
-            prices: Prices {
-                name: parameters,
-                started: None,
-                server: None,
+            prices,
+            options: options.now,
+            choice: Choice {
+                by: options.by,
+                ..Choice::default()
             },
-            trace: trace.to_owned(),
+            draws,
             said: said.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("x11prof-live".to_owned())
             .spawn(move || view.run())
             .map_err(|error| CommandError::failed(format_args!("a thread: {error}")))?;
-        let live = Live {
+        Ok(Live {
             thread,
             notices,
             over,
             said,
-        };
-        Ok((live, watch))
+        })
     }
 
     /// Says something to the user, on the screen where there is one.
@@ -115,6 +151,11 @@ impl Live {
     /// more: a recorder whose disk hangs keeps its watch.
     pub(crate) fn finish(self) {
         self.over.store(true, Ordering::Relaxed);
+        self.wait();
+    }
+
+    /// Waits until the user has seen enough.
+    pub(crate) fn wait(self) {
         // It gives back what it knows of the program's words.
         let said = self.thread.join().unwrap_or(self.said);
         if let Some(said) = said {
@@ -124,179 +165,24 @@ impl Live {
     }
 }
 
-/// Where prices come from.
-struct Prices {
-    name: Option<String>,
-    started: Option<Started>,
-    server: Option<Server>,
-}
-
-impl Prices {
-    fn read(&self) -> Result<ServerParameters, CommandError> {
-        let Some(started) = &self.started else {
-            return Err(CommandError::failed("the recording has no beginning"));
-        };
-        let prices = input::live_prices(self.name.as_deref(), started, self.server.as_ref())?;
-        Ok(prices.parameters)
-    }
-}
-
-struct View {
+/// What came from a recording until it ended; `None` where it did not begin.
+pub(crate) fn all_of(
     watched: Watched,
-    told: Receiver<String>,
-    over: Arc<AtomicBool>,
-    print: Arc<AtomicBool>,
-    afresh: Arc<AtomicBool>,
-    prices: Prices,
-    trace: PathBuf,
-    said: Option<Said>,
-}
-
-impl View {
-    fn run(mut self) -> Option<Said> {
-        let Some((mut profile, first)) = self.begin() else {
-            return self.said;
-        };
-        first.into_iter().for_each(|record| profile.feed(record));
-        let mut screen = match &self.said {
-            Some(_) => Screen::open().ok(),
-            None => None,
-        };
-        // Without a keyboard the view only shows.
-        let mut keys = screen.as_ref().and_then(|_| Keys::open().ok());
-        let (mut rates, mut order) = (Rates::default(), Order::default());
-        let began = Instant::now();
-        let (mut drawn, mut looked): (Option<Instant>, Option<Instant>) = (None, None);
-        loop {
-            match self.watched.next(PATIENCE) {
-                Sight::Record(record) => profile.feed(record),
-                Sight::Nothing if self.over.load(Ordering::Relaxed) => break,
-                Sight::Nothing => {}
-                Sight::End => break,
-            }
-            self.notices(screen.as_mut());
-            self.signals(&mut profile, screen.as_mut());
-            if looked.is_none_or(|looked| looked.elapsed() >= PATIENCE) {
-                looked = Some(Instant::now());
-                if let Some(said) = &mut self.said {
-                    said.bound();
-                }
-                for key in keys.iter_mut().flat_map(Keys::typed) {
-                    match key {
-                        Key::Sort(by) => (order, drawn) = (by, None),
-                        // The recorder ends the program, then itself.
-                        Key::Quit => {
-                            let _ = kill_process(getpid(), Signal::TERM);
-                        }
-                    }
-                }
-            }
-            if let Some(screen) = &mut screen
-                && drawn.is_none_or(|drawn| drawn.elapsed() >= REFRESH)
-            {
-                let report = profile.report(&self.trace.to_string_lossy(), &Network::NONE, false);
-                screen.draw(&Shown {
-                    rows: rates.rows(&report, began.elapsed(), order),
-                    report: &report,
-                    order,
-                    missed: self.watched.missed(),
-                    output: self.said.as_ref().and_then(Said::last_line),
-                    keys: keys.is_some(),
-                });
-                drawn = Some(Instant::now());
-            }
-        }
-        drop(keys);
-        if let Some(screen) = screen {
-            screen.close();
-        }
-        self.notices(None);
-        self.said
-    }
-
-    /// Waits until the server is known, and with it the prices.
-    fn begin(&mut self) -> Option<(LiveProfile, Vec<Record>)> {
-        let mut first = Vec::new();
-        loop {
-            let record = match self.watched.next(PATIENCE) {
-                Sight::Record(record) => record,
-                Sight::Nothing if self.over.load(Ordering::Relaxed) => return None,
-                Sight::Nothing => continue,
-                Sight::End => return None,
-            };
-            let known = match &record {
-                Record::Control(_, Control::Started(started)) => {
-                    self.prices.started = Some(started.clone());
-                    false
-                }
-                Record::Control(_, Control::Server(server)) => {
-                    self.prices.server = Some(server.clone());
-                    true
-                }
-                // It comes before any byte.
-                Record::Block(_) => true,
-                _ => false,
-            };
-            first.push(record);
-            if known {
-                break;
-            }
-        }
-        match self.prices.read() {
-            Ok(parameters) => Some((
-                LiveProfile::new(
-                    &parameters,
-                    &Substitutions::default(),
-                    &NowOptions {
-                        seconds: 5.0,
-                        frame_ms: FRAME_MS,
-                        wanted: Wanted::Auto,
-                    },
-                ),
-                first,
-            )),
-            Err(error) => {
-                say!("no live view: {}", error.message());
-                None
-            }
+    parameters: Option<String>,
+    options: &NowOptions,
+) -> Result<Option<NowReport>, CommandError> {
+    let source = Source::Recording(watched);
+    let mut prices = Prices::of(parameters)?;
+    let Some(mut profile) = prices.begin(&source, options, PATIENCE, || false)? else {
+        return Ok(None);
+    };
+    loop {
+        match source.next(PATIENCE) {
+            Sight::Record(record) => profile.feed(record),
+            Sight::Nothing => {}
+            Sight::End => break,
         }
     }
-
-    fn notices(&self, mut screen: Option<&mut Screen>) {
-        for notice in self.told.try_iter() {
-            match &mut screen {
-                Some(screen) => screen.notice(notice),
-                None => say!("{notice}"),
-            }
-        }
-    }
-
-    fn signals(&self, profile: &mut LiveProfile, screen: Option<&mut Screen>) {
-        let print = self.print.swap(false, Ordering::Relaxed);
-        let afresh = self.afresh.swap(false, Ordering::Relaxed);
-        let mut said = String::new();
-        if print {
-            let path = self.trace.to_string_lossy();
-            said = views::profile::text(
-                &profile.report(&path, &Network::NONE, true),
-                &views::Page::default().whole(),
-            );
-        }
-        if afresh {
-            match self.prices.read() {
-                Ok(parameters) => {
-                    profile.afresh(&parameters, &Substitutions::default());
-                    said.push_str("x11prof: the counts start afresh\n");
-                }
-                Err(error) => {
-                    said.push_str(&format!("x11prof: {}\n", error.message()));
-                }
-            }
-        }
-        match screen {
-            _ if said.is_empty() => {}
-            Some(screen) => screen.aside(|| say_all(&said)),
-            None => say_all(&said),
-        }
-    }
+    profile.end();
+    Ok(Some(profile.now(None)))
 }

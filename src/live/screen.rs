@@ -1,4 +1,4 @@
-//! The terminal's screen of a live profile.
+//! The terminal's screen.
 //!
 //! Drawn on standard error, on the alternate screen, so that what was there comes back.
 
@@ -12,11 +12,12 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
 use ratatui::{Frame, Terminal};
-use x11prof_analyzer::ProfileReport;
+use x11prof_analyzer::NowReport;
+use x11prof_views::clients_now::{By, Order, answer, basis, headings, rows};
 use x11prof_views::plain;
-use x11prof_views::units::{bytes, counted, duration};
+use x11prof_views::units::{counted, duration, number};
 
-use super::rates::{Order, Row, Rows, Sums};
+use super::choice::{Choice, KEYS};
 
 /// The screen while it shows; dropped, it gives the terminal back.
 pub(super) struct Screen {
@@ -78,12 +79,12 @@ impl Drop for Screen {
 
 /// What a frame shows.
 pub(super) struct Shown<'a> {
-    /// The rows, and their sum.
-    pub(super) rows: Rows,
-    /// Where they are from.
-    pub(super) report: &'a ProfileReport,
-    /// What they are sorted by.
-    pub(super) order: Order,
+    /// What is watched.
+    pub(super) what: &'a str,
+    /// What its clients do.
+    pub(super) report: &'a NowReport,
+    /// What of that the user wants to see.
+    pub(super) choice: &'a Choice,
     /// Records that came too fast for the view.
     pub(super) missed: u64,
     /// The last line that the program wrote.
@@ -92,7 +93,7 @@ pub(super) struct Shown<'a> {
     pub(super) keys: bool,
 }
 
-/// One frame: what is recorded, the requests that fit, how good the figures are, the keys.
+/// One frame: the answer, the rows that fit, how good the figures are, the keys.
 fn draw(frame: &mut Frame<'_>, shown: &Shown<'_>, notices: &[&str]) {
     let head = head(shown, notices);
     let foot = foot(shown);
@@ -105,49 +106,34 @@ fn draw(frame: &mut Frame<'_>, shown: &Shown<'_>, notices: &[&str]) {
     ])
     .areas(frame.area());
     frame.render_widget(Paragraph::new(Text::from(head)), top);
-    frame.render_widget(requests(shown), table);
+    frame.render_widget(rates(shown), table);
     frame.render_widget(Paragraph::new(Text::from(foot)), bottom);
 }
 
 fn head<'a>(shown: &Shown<'_>, notices: &[&'a str]) -> Vec<Line<'a>> {
-    let trace = &shown.report.trace;
-    let mut lines = vec![Line::styled(
-        format!(
-            "{}: {}, {} on {}",
-            plain(&trace.path),
-            duration(trace.duration_ms),
-            counted(shown.report.total.count, "request"),
-            counted(trace.connection_count, "connection"),
-        ),
-        Style::new().add_modifier(Modifier::BOLD),
-    )];
-    if let Some(now) = &shown.rows.all.rates {
-        lines.push(Line::raw(format!(
-            "Each second now: {} requests, {}, {} of the server",
-            whole(now.count),
-            bytes(now.bytes as u64),
-            duration(now.ms),
-        )));
-    }
+    let report = shown.report;
+    let frozen = match shown.choice.frozen {
+        true => " (frozen)",
+        false => "",
+    };
+    let first = format!(
+        "{}{frozen}: {:.1} s, over {}: {} requests a second, server {:.0} %",
+        plain(shown.what),
+        report.at_s,
+        duration(report.seconds * 1e3),
+        number(report.requests_per_s),
+        report.server_ms_per_s / 10.0,
+    );
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    let mut lines = vec![Line::styled(first, bold)];
+    lines.extend(answer(report).into_iter().map(Line::raw));
     lines.extend(notices.iter().map(|notice| Line::raw(plain(notice))));
     lines
 }
 
 fn foot(shown: &Shown<'_>) -> Vec<Line<'static>> {
-    let (report, faint) = (shown.report, Style::new().add_modifier(Modifier::DIM));
-    let total = &report.total;
-    let measured = total
-        .server_cpu_ms
-        .map_or_else(String::new, |ms| format!(", measured {}", duration(ms)));
-    let unpriced = match total.unpriced {
-        0 => String::new(),
-        some => format!("; {} without a price", counted(some, "request")),
-    };
-    let mut lines = vec![Line::raw(format!(
-        "Server {}: {}{measured}{unpriced}",
-        plain(&report.server.name),
-        duration(total.server_ms),
-    ))];
+    let faint = Style::new().add_modifier(Modifier::DIM);
+    let mut lines = vec![Line::styled(basis(shown.report), faint)];
     if shown.missed > 0 {
         let missed = counted(shown.missed, "record");
         lines.push(Line::raw(format!(
@@ -157,131 +143,152 @@ fn foot(shown: &Shown<'_>) -> Vec<Line<'static>> {
     if let Some(output) = &shown.output {
         lines.push(Line::raw(format!("Output: {}", plain(output))));
     }
-    let keys = match shown.keys {
-        true => "Sort: t time, n number, b bytes, a name. q quits. SIGUSR1 prints the report.",
-        false => "SIGUSR1 prints the report, SIGUSR2 starts afresh, Ctrl-C ends",
-    };
-    lines.push(Line::styled(keys, faint));
+    let filter = &shown.choice.filter;
+    match (shown.choice.typing, shown.choice.wanted()) {
+        (true, _) => lines.push(Line::raw(format!(
+            "Filter: {filter}_ (Enter ends, Escape drops)"
+        ))),
+        (false, Some(filter)) => {
+            lines.push(Line::raw(format!("Only what has {filter:?} in a name")))
+        }
+        (false, None) => {}
+    }
+    match shown.keys {
+        true => lines.extend(KEYS.map(|line| Line::styled(line, faint))),
+        false => lines.push(Line::styled(
+            "SIGUSR1 prints the report, SIGUSR2 starts afresh, Ctrl-C ends",
+            faint,
+        )),
+    }
     lines
 }
 
-/// A number of which the unit digit tells nothing where there are many.
-fn whole(number: f64) -> String {
-    match number {
-        n if n >= 9.95 => format!("{n:.0}"),
-        n => format!("{n:.1}"),
+/// The widths of the columns.
+fn widths(by: By) -> Vec<Constraint> {
+    let fixed = |width| Constraint::Length(width);
+    match by {
+        By::Client => vec![
+            Constraint::Min(12),
+            fixed(7),
+            fixed(6),
+            fixed(7),
+            fixed(8),
+            fixed(9),
+            fixed(9),
+            Constraint::Fill(2),
+        ],
+        By::Window | By::Request => vec![
+            Constraint::Fill(1),
+            fixed(15),
+            fixed(6),
+            fixed(7),
+            fixed(8),
+            fixed(9),
+        ],
     }
 }
 
-fn milliseconds(ms: f64) -> String {
-    match ms {
-        ms if ms >= 1000.0 => format!("{ms:.0}"),
-        ms => format!("{ms:.2}"),
-    }
-}
-
-fn requests<'a>(shown: &Shown<'_>) -> Table<'a> {
-    let right = |text: String| Cell::from(Text::from(text).right_aligned());
-    let cells = |row: &Row| {
-        let rate = |show: fn(Sums) -> String| row.rates.map_or_else(|| "-".to_owned(), show);
-        let cells = [
-            milliseconds(row.sums.ms),
-            rate(|now| milliseconds(now.ms)),
-            format!("{:.0}", row.sums.count),
-            rate(|now| whole(now.count)),
-            bytes(row.sums.bytes as u64),
-            rate(|now| bytes(now.bytes as u64)),
-        ];
-        let name = Cell::from(plain(&row.name).into_owned());
-        Cells::new(std::iter::once(name).chain(cells.into_iter().map(right)))
+fn rates<'a>(shown: &Shown<'_>) -> Table<'a> {
+    let choice = shown.choice;
+    let by = choice.by;
+    // Texts stand to the left, numbers to the right.
+    let is_text = move |column: usize| match by {
+        By::Client => column == 0 || column == 7,
+        By::Window | By::Request => column < 2,
     };
-    let bold = Style::new().add_modifier(Modifier::BOLD);
-    let all = std::iter::once(cells(&shown.rows.all).style(bold));
-    let rows = all.chain(shown.rows.rows.iter().map(cells));
-    let widths = [
-        Constraint::Min(20),
-        Constraint::Length(8),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(6),
-        Constraint::Length(9),
-        Constraint::Length(9),
-    ];
+    let cell = move |column: usize, text: String| match is_text(column) {
+        true => Cell::from(text),
+        false => Cell::from(Text::from(text).right_aligned()),
+    };
+    let mut all = rows(shown.report, by, choice.order);
+    // Figures that stand still were made without the filter.
+    if let Some(filter) = choice.wanted().filter(|_| choice.frozen) {
+        let filter = filter.to_lowercase();
+        let holds = |text: &String| text.to_lowercase().contains(&filter);
+        all.retain(|row| row.cells.iter().any(holds));
+    }
+    let lines = all.into_iter().map(move |row| {
+        let cells = row.cells.into_iter().enumerate();
+        Cells::new(cells.map(|(column, text)| cell(column, text)))
+    });
     // The column that rows are sorted by is marked.
-    let heading = |text: &str, order: Option<Order>| match order == Some(shown.order) {
-        true => format!("▾{text}"),
-        false => text.to_owned(),
+    let heading = |(column, (text, order)): (usize, (&str, Option<Order>))| {
+        let text = match order == Some(choice.order) {
+            true => format!("▾{text}"),
+            false => text.to_owned(),
+        };
+        cell(column, text)
     };
-    let headings = [
-        ("Time ms", Some(Order::Time)),
-        ("/s", None),
-        ("Count", Some(Order::Number)),
-        ("/s", None),
-        ("Bytes", Some(Order::Bytes)),
-        ("/s", None),
-    ];
-    let headings = headings.map(|(text, order)| right(heading(text, order)));
-    let headings =
-        std::iter::once(Cell::from(heading("Request", Some(Order::Name)))).chain(headings);
-    Table::new(rows, widths)
+    let headings = headings(by).into_iter().enumerate().map(heading);
+    Table::new(lines, widths(by))
         .header(Cells::new(headings).style(Style::new().add_modifier(Modifier::REVERSED)))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use x11prof_analyzer::LiveProfile;
-    use x11prof_cost_model::{Network, Substitutions, built_in};
+    use x11prof_analyzer::{FRAME_MS, LiveProfile, NowOptions, NowReport, Wanted};
+    use x11prof_cost_model::{Substitutions, built_in};
     use x11prof_trace::Reader;
+    use x11prof_views::clients_now::{By, Order};
 
     use super::{Shown, draw};
-    use crate::live::rates::{Order, Rates};
+    use crate::live::choice::Choice;
 
-    /// A frame of a recording on a terminal of so many columns and lines.
-    fn frame(columns: u16, lines: u16) -> TestBackend {
-        let bytes = include_bytes!("../../tests/data/xclock.mcap");
+    /// What the client of a recording does.
+    fn report(filter: Option<&str>) -> NowReport {
+        let bytes = include_bytes!("../../tests/data/xterm.mcap");
         let mut reader = Reader::new(bytes.as_slice()).unwrap();
         let sun = built_in().iter().find(|known| known.name == "sun4-ipc");
         let parameters = sun.unwrap().parameters().unwrap();
-        let mut profile = LiveProfile::new(&parameters, &Substitutions::default());
+        let options = NowOptions {
+            seconds: 2.0,
+            frame_ms: FRAME_MS,
+            wanted: Wanted::Measured,
+        };
+        let mut profile = LiveProfile::new(&parameters, &Substitutions::default(), &options);
         while let Some(record) = reader.next().unwrap() {
             profile.feed(record);
         }
         profile.end();
-        let report = profile.report("x11prof.mcap", &Network::NONE, false);
-        let mut rates = Rates::default();
-        // As if all had come in a second.
-        let mut empty = report.clone();
-        empty.requests.clear();
-        rates.rows(&empty, Duration::ZERO, Order::Bytes);
+        profile.now(filter)
+    }
+
+    /// A frame on a terminal of so many columns and lines.
+    fn frame(columns: u16, lines: u16, choice: &Choice, keys: bool) -> TestBackend {
         let shown = Shown {
-            rows: rates.rows(&report, Duration::from_secs(1), Order::Bytes),
-            report: &report,
-            order: Order::Bytes,
+            what: "x11prof.mcap",
+            report: &report(choice.wanted()),
+            choice,
             missed: 0,
             output: Some("Warning: Missing charsets in String to FontSet conversion".to_owned()),
-            keys: true,
+            keys,
         };
         let mut terminal = Terminal::new(TestBackend::new(columns, lines)).unwrap();
         terminal
-            .draw(|frame| draw(frame, &shown, &["client 1: xclock"]))
+            .draw(|frame| draw(frame, &shown, &["client 1: xterm"]))
             .unwrap();
         terminal.backend().clone()
     }
 
     #[test]
-    fn a_frame_of_a_recording() {
-        insta::assert_snapshot!(frame(80, 24));
+    fn frames_of_a_recording() {
+        insta::assert_snapshot!(frame(80, 24, &Choice::default(), true));
+        let choice = Choice {
+            by: By::Request,
+            order: Order::Bytes,
+            filter: "poly".to_owned(),
+            ..Choice::default()
+        };
+        insta::assert_snapshot!(frame(80, 14, &choice, true));
     }
 
     #[test]
-    fn a_small_terminal_has_the_total_and_the_keys() {
-        let shown = frame(80, 9).to_string();
+    fn a_small_terminal_has_the_first_client_and_the_keys() {
+        let shown = frame(80, 11, &Choice::default(), true).to_string();
         assert!(
-            shown.contains("All requests ") && shown.contains("q quits"),
+            shown.contains("xterm  ") && shown.contains("q quits"),
             "{shown}"
         );
     }

@@ -9,6 +9,7 @@ pub(crate) mod browser;
 pub(crate) mod examples;
 pub(crate) mod raw;
 pub(crate) mod slow_relay;
+pub(crate) mod terminal;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -194,6 +195,25 @@ pub(crate) fn until<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> T
     }
 }
 
+/// A screen in memory and no devices.
+const XORG: &str = r#"
+Section "ServerFlags"
+    Option "AutoAddDevices" "false"
+    Option "AutoEnableDevices" "false"
+    Option "AutoAddGPU" "false"
+EndSection
+Section "Device"
+    Identifier "dummy"
+    Driver "dummy"
+    VideoRam 65536
+EndSection
+Section "Screen"
+    Identifier "dummy"
+    Device "dummy"
+    DefaultDepth 24
+EndSection
+"#;
+
 /// An X server of the test's own, without access control, stopped when it is dropped.
 pub(crate) struct Server {
     child: Child,
@@ -204,29 +224,54 @@ impl Server {
     /// Xvfb on a free display, ready.
     pub(crate) fn xvfb(more: &[&str]) -> Server {
         let arguments: Vec<&OsStr> = ["-ac"].iter().chain(more).map(OsStr::new).collect();
-        Server::start(&arguments)
+        Server::start("Xvfb", "xvfb", &arguments)
+    }
+
+    /// Xvnc on a free display.
+    pub(crate) fn xvnc() -> Server {
+        let arguments = ["-SecurityTypes", "None", "-ac", "-rfbport", "-1"].map(OsStr::new);
+        Server::start("Xvnc", "tigervnc-standalone-server", &arguments)
+    }
+
+    /// Xorg with the dummy driver on a free display; its files are in `place`.
+    pub(crate) fn xorg(place: &Place) -> Server {
+        let configuration = place.write("xorg.conf", XORG.as_bytes());
+        let log = place.path("Xorg.log");
+        let snippets = place.path("no-snippets");
+        let mut arguments = ["-ac", "-novtswitch", "-sharevts", "-keeptty"]
+            .map(OsStr::new)
+            .to_vec();
+        for (option, file) in [
+            ("-config", &configuration),
+            ("-configdir", &snippets),
+            ("-logfile", &log),
+        ] {
+            arguments.extend([OsStr::new(option), file.as_os_str()]);
+        }
+        Server::start("Xorg", "xserver-xorg-core", &arguments)
     }
 
     /// Xvfb that lets in only who has a cookie of that authority file.
     pub(crate) fn xvfb_guarded(authority: &Path) -> Server {
-        Server::start(&[OsStr::new("-auth"), authority.as_os_str()])
+        let arguments = [OsStr::new("-auth"), authority.as_os_str()];
+        Server::start("Xvfb", "xvfb", &arguments)
     }
 
-    fn start(arguments: &[&OsStr]) -> Server {
-        needs("Xvfb", "xvfb");
-        let mut child = Command::new("Xvfb")
+    fn start(program: &str, package: &str, arguments: &[&OsStr]) -> Server {
+        needs(program, package);
+        let mut child = Command::new(program)
             .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset"])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("Xvfb starts");
+            .expect("the server starts");
         let mut number = String::new();
         let stdout = child.stdout.take().expect("a pipe");
         BufReader::new(stdout)
             .read_line(&mut number)
-            .expect("Xvfb tells its display");
+            .expect("the server tells its display");
         Server {
             child,
             display: format!(":{}", number.trim()),

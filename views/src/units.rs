@@ -34,7 +34,8 @@ pub fn bytes(count: u64) -> String {
 /// A number for people: `1,400`, `66`, `2.5`.
 pub fn number(of: f64) -> String {
     if of.abs() < 9.95 {
-        return format!("{of:.1}");
+        // A sum of nothing is -0.
+        return format!("{:.1}", of + 0.0);
     }
     let whole = format!("{:.0}", of.abs());
     let mut text = String::new();

@@ -88,7 +88,7 @@ impl ClientsNow {
         let rate = self.profile.rate();
         let own = now.own + first.own.part(-1.0);
         let own_ms = rate.map_or(0.0, |rate| rate.time(own).as_ms().max(0.0)) / seconds;
-        let sum = |part: fn(&Came) -> f64| came.iter().map(part).sum::<f64>();
+        let sum = |part: fn(&Came) -> f64| came.iter().map(part).fold(0.0, |all, one| all + one);
         let stalls: Vec<Stall> = self.stalls_since(first.time);
         NowReport {
             format: FORMAT,
@@ -182,7 +182,7 @@ impl ClientsNow {
         stalls: &[Stall],
     ) -> ClientNow {
         let seconds = (now.time.saturating_sub(first.time) as f64 / 1e9).max(1e-3);
-        let sum = |part: fn(&Came) -> f64| came.iter().map(|one| part(one)).sum::<f64>();
+        let sum = |part: fn(&Came) -> f64| came.iter().fold(0.0, |all, one| all + part(one));
         let mut by_request: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for one in came.iter().filter(|one| one.count > 0.0) {
             let of = by_request.entry(&one.request).or_default();

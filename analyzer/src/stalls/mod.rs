@@ -213,7 +213,10 @@ impl Stalls {
         let Some(runs) = self.runs.as_mut().filter(|_| self.switches) else {
             return;
         };
-        while runs.front().is_some_and(|(_, next)| next.is_some_and(|next| next <= now)) {
+        while runs
+            .front()
+            .is_some_and(|(_, next)| next.is_some_and(|next| next <= now))
+        {
             runs.pop();
         }
         if let Some((run, _)) = runs.front() {

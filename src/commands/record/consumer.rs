@@ -8,7 +8,7 @@ use x11prof_proxy::Watch;
 
 use crate::args::Record;
 use crate::error::CommandError;
-use crate::live::Live;
+use crate::live::{Live, ViewOptions};
 use crate::ring::{Ring, RingOptions};
 use crate::sessions::Online;
 
@@ -38,7 +38,8 @@ impl Consumer {
     pub(super) fn start(arguments: &Record) -> Result<(Consumer, Option<Watch>), CommandError> {
         let output = &arguments.output;
         if arguments.live {
-            let (view, watch) = Live::start(output, arguments.params.clone())?;
+            let (view, watch) =
+                Live::start(ViewOptions::recording(output, arguments.params.clone()))?;
             return Ok((Consumer::View(view), Some(watch)));
         }
         // They are for a live view or a ring. Who sends one to a recorder without it must not end it.

@@ -44,20 +44,24 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     if more > 0 {
         text.push_str(&format!("… {more} more\n"));
     }
-    let basis = page.wrap(&basis(report), 0);
+    let mut basis = basis(report);
+    if report.basis == Basis::Measured {
+        let own = duration(report.own_ms_per_s);
+        basis.push_str(&format!("; {own} a second for nobody"));
+    }
+    let basis = page.wrap(&basis, 0);
     text.push_str(&page.paint(Style::Faint, basis.trim_end()));
     text.push('\n');
     text
 }
 
 /// What the server's times stand on.
-pub(crate) fn basis(report: &NowReport) -> String {
+pub fn basis(report: &NowReport) -> String {
     let prices = plain(&report.prices);
     match report.basis {
-        Basis::Measured => format!(
-            "Server time: measured by the kernel, divided by prices of {prices}; {} a second for nobody",
-            duration(report.own_ms_per_s)
-        ),
+        Basis::Measured => {
+            format!("Server time: measured by the kernel, divided by prices of {prices}")
+        }
         Basis::Carried | Basis::Modelled => {
             format!("Server time: modelled, from prices of {prices} alone")
         }

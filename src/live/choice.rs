@@ -1,0 +1,134 @@
+//! What the user has chosen to see, by keys.
+
+use x11prof_views::clients_now::{By, Order};
+
+/// The keys, in two lines of at most 80 columns.
+pub(super) const KEYS: [&str; 2] = [
+    "Show: c clients, w windows, r requests. Sort: t time, n number, o round trips,",
+    "b bytes, h held, a name. / filters, space freezes, q quits.",
+];
+/// The longest filter.
+const LONGEST: usize = 64;
+
+/// What is shown, and in which order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Choice {
+    pub(super) by: By,
+    pub(super) order: Order,
+    /// What a name must hold; empty where all are shown.
+    pub(super) filter: String,
+    /// Whether the filter is being typed.
+    pub(super) typing: bool,
+    /// Whether the figures stand still.
+    pub(super) frozen: bool,
+}
+
+/// What keys ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Nothing.
+    Nothing,
+    /// Another picture.
+    Draw,
+    /// The end.
+    Quit,
+}
+
+impl Choice {
+    /// Takes what was typed.
+    pub(super) fn take(&mut self, typed: &str) -> Asked {
+        let mut asked = Asked::Nothing;
+        for key in typed.chars() {
+            let known = match self.typing {
+                true => self.text(key),
+                false if key == 'q' => return Asked::Quit,
+                false => self.key(key),
+            };
+            if known {
+                asked = Asked::Draw;
+            }
+        }
+        asked
+    }
+
+    /// The filter, or nothing.
+    pub(super) fn wanted(&self) -> Option<&str> {
+        (!self.filter.is_empty()).then_some(self.filter.as_str())
+    }
+
+    fn key(&mut self, key: char) -> bool {
+        match key {
+            'c' => self.by = By::Client,
+            'w' => self.by = By::Window,
+            'r' => self.by = By::Request,
+            't' => self.order = Order::Time,
+            'n' => self.order = Order::Number,
+            'o' => self.order = Order::RoundTrips,
+            'b' => self.order = Order::Bytes,
+            'h' => self.order = Order::Held,
+            'a' => self.order = Order::Name,
+            ' ' => self.frozen = !self.frozen,
+            '/' => {
+                self.filter.clear();
+                self.typing = true;
+            }
+            // Escape shows all again.
+            '\u{1b}' => self.filter.clear(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A character of the filter.
+    fn text(&mut self, key: char) -> bool {
+        match key {
+            '\r' | '\n' => self.typing = false,
+            '\u{1b}' => {
+                self.filter.clear();
+                self.typing = false;
+            }
+            '\u{7f}' | '\u{8}' => {
+                self.filter.pop();
+            }
+            key if key.is_control() || self.filter.len() >= LONGEST => return false,
+            key => self.filter.push(key),
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_views::clients_now::{By, Order};
+
+    use super::{Asked, Choice, KEYS};
+
+    #[test]
+    fn keys_show_sort_filter_freeze_and_quit() {
+        let mut choice = Choice::default();
+        let orders = [
+            ("n", Order::Number),
+            ("o", Order::RoundTrips),
+            ("b", Order::Bytes),
+            ("h", Order::Held),
+            ("a", Order::Name),
+            ("t", Order::Time),
+        ];
+        for (key, order) in orders {
+            assert_eq!(choice.take(key), Asked::Draw);
+            assert_eq!(choice.order, order);
+        }
+        assert_eq!(choice.take("wr"), Asked::Draw);
+        assert_eq!(choice.by, By::Request);
+        choice.take(" ");
+        assert!(choice.frozen);
+        // Letters of a filter are no keys.
+        choice.take("/qtr\u{7f}\u{1b}");
+        assert_eq!((choice.wanted(), choice.typing), (None, false));
+        choice.take("/xeyesq\u{7f}\r");
+        assert_eq!((choice.wanted(), choice.typing), (Some("xeyes"), false));
+        assert_eq!(choice.take("z"), Asked::Nothing);
+        assert_eq!(choice.take("q"), Asked::Quit);
+        assert!(KEYS.iter().all(|line| line.chars().count() <= 80));
+    }
+}

@@ -1,0 +1,84 @@
+//! The prices of a view, known once the server is.
+
+use std::time::Duration;
+
+use x11prof_analyzer::{LiveProfile, NowOptions};
+use x11prof_cost_model::{ServerParameters, Substitutions};
+use x11prof_proxy::Sight;
+use x11prof_trace::{Control, Record, Server, Started};
+
+use super::source::Source;
+use crate::error::CommandError;
+use crate::input;
+
+/// Where prices come from.
+pub(super) struct Prices {
+    name: Option<String>,
+    started: Option<Started>,
+    server: Option<Server>,
+}
+
+impl Prices {
+    /// Those of that name, or those that match the server.
+    pub(super) fn of(name: Option<String>) -> Result<Prices, CommandError> {
+        // A wrong name is said before anything is recorded.
+        if let Some(name) = &name {
+            input::parameters(name)?;
+        }
+        Ok(Prices {
+            name,
+            started: None,
+            server: None,
+        })
+    }
+
+    /// The prices, read again.
+    pub(super) fn read(&self) -> Result<ServerParameters, CommandError> {
+        let Some(started) = &self.started else {
+            return Err(CommandError::failed("the recording has no beginning"));
+        };
+        let prices = input::live_prices(self.name.as_deref(), started, self.server.as_ref())?;
+        Ok(prices.parameters)
+    }
+
+    /// Waits until the server is known, and gives a profile with what came until then; `None` where nothing came before
+    /// the end, or `over` says so.
+    pub(super) fn begin(
+        &mut self,
+        source: &Source,
+        options: &NowOptions,
+        patience: Duration,
+        over: impl Fn() -> bool,
+    ) -> Result<Option<LiveProfile>, CommandError> {
+        let mut first = Vec::new();
+        loop {
+            let record = match source.next(patience) {
+                Sight::Record(record) => record,
+                Sight::Nothing if over() => return Ok(None),
+                Sight::Nothing => continue,
+                Sight::End => return Ok(None),
+            };
+            let known = match &record {
+                Record::Control(_, Control::Started(started)) => {
+                    self.started = Some(started.clone());
+                    false
+                }
+                Record::Control(_, Control::Server(server)) => {
+                    self.server = Some(server.clone());
+                    true
+                }
+                // It comes before any byte.
+                Record::Block(_) => true,
+                _ => false,
+            };
+            first.push(record);
+            if known {
+                break;
+            }
+        }
+        let parameters = self.read()?;
+        let mut profile = LiveProfile::new(&parameters, &Substitutions::default(), options);
+        first.into_iter().for_each(|record| profile.feed(record));
+        Ok(Some(profile))
+    }
+}

@@ -1,0 +1,149 @@
+//! Where a view's records come from: a recording in this process, or a trace, which may still grow.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use x11prof_proxy::{Sight, Watched};
+use x11prof_trace::{Reader, Record, TraceError};
+
+use crate::error::CommandError;
+
+/// Records that were read and are not taken yet.
+const AHEAD: usize = 1024;
+/// How often it is looked whether a trace has grown.
+const BEAT: Duration = Duration::from_millis(50);
+
+/// Records in their order.
+pub(super) enum Source {
+    /// Of a recording in this process.
+    Recording(Watched),
+    /// Of a trace that a thread reads.
+    Trace(Receiver<Record>),
+}
+
+impl Source {
+    /// The trace at `path`. While its recorder runs, the end of the file is not the end.
+    pub(super) fn trace(path: &Path) -> Result<Source, CommandError> {
+        let failed = |error| CommandError::file(path, error);
+        let file = File::open(path).map_err(failed)?;
+        let reader = Reader::new(BufReader::new(Growing { file }));
+        let reader = reader.map_err(|error| CommandError::file(path, error))?;
+        let (records, receiver) = mpsc::sync_channel(AHEAD);
+        let path = path.to_owned();
+        std::thread::Builder::new()
+            .name("x11prof-trace".to_owned())
+            .spawn(move || {
+                if let Err(error) = read(reader, &records) {
+                    tell(&path, &error);
+                }
+            })
+            .map_err(|error| CommandError::failed(format_args!("a thread: {error}")))?;
+        Ok(Source::Trace(receiver))
+    }
+
+    /// The next record, for which it waits at most `patience`.
+    pub(super) fn next(&self, patience: Duration) -> Sight {
+        match self {
+            Source::Recording(watched) => watched.next(patience),
+            Source::Trace(records) => match records.recv_timeout(patience) {
+                Ok(record) => Sight::Record(record),
+                Err(RecvTimeoutError::Timeout) => Sight::Nothing,
+                Err(RecvTimeoutError::Disconnected) => Sight::End,
+            },
+        }
+    }
+
+    /// Records that came too fast.
+    pub(super) fn missed(&self) -> u64 {
+        match self {
+            Source::Recording(watched) => watched.missed(),
+            Source::Trace(_) => 0,
+        }
+    }
+
+    /// Whether it is a recording in this process, whose time is now.
+    pub(super) fn is_now(&self) -> bool {
+        matches!(self, Source::Recording(_))
+    }
+}
+
+fn read(
+    mut reader: Reader<BufReader<Growing>>,
+    records: &SyncSender<Record>,
+) -> Result<(), TraceError> {
+    while let Some(record) = reader.next()? {
+        // Nobody looks any more.
+        if records.send(record).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn tell(path: &PathBuf, error: &TraceError) {
+    say!("{}", CommandError::file(path, error).message());
+}
+
+/// A file that a recorder may still write.
+struct Growing {
+    file: File,
+}
+
+impl Growing {
+    /// Whether a recorder has it: it is locked then.
+    fn is_written(&self) -> bool {
+        match flock(&self.file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => {
+                // Where that fails, closing the file does it.
+                let _ = flock(&self.file, FlockOperation::Unlock);
+                false
+            }
+            Err(_) => true,
+        }
+    }
+}
+
+impl Read for Growing {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            // Asked first: what was written before the recorder let go is read afterwards.
+            let is_written = self.is_written();
+            match self.file.read(into)? {
+                0 if is_written && !into.is_empty() => std::thread::sleep(BEAT),
+                read => return Ok(read),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read, Write};
+
+    use rustix::fs::{FlockOperation, flock};
+
+    use super::Growing;
+
+    #[test]
+    fn the_end_is_where_nobody_writes_any_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
+        let mut recorder = File::create(&path).unwrap();
+        flock(&recorder, FlockOperation::NonBlockingLockExclusive).unwrap();
+        recorder.write_all(b"one").unwrap();
+        let file = File::open(&path).unwrap();
+        let reading = std::thread::spawn(move || {
+            let mut all = String::new();
+            Growing { file }.read_to_string(&mut all).unwrap();
+            all
+        });
+        recorder.write_all(b" two").unwrap();
+        drop(recorder);
+        assert_eq!(reading.join().unwrap(), "one two");
+    }
+}

@@ -1,0 +1,187 @@
+//! The view's thread: it takes records, looks at signals and keys, and draws.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::time::{ClockId, clock_gettime};
+use x11prof_analyzer::{LiveProfile, NowOptions};
+use x11prof_cost_model::{Network, Substitutions};
+use x11prof_proxy::Sight;
+use x11prof_trace::Timestamp;
+use x11prof_views as views;
+
+use super::choice::{Asked, Choice};
+use super::keys::Keys;
+use super::prices::Prices;
+use super::said::Said;
+use super::screen::{Screen, Shown};
+use super::source::Source;
+use crate::say::say_all;
+
+/// How often the screen is drawn, at most.
+const REFRESH: Duration = Duration::from_millis(250);
+/// Drawing takes this part of the time at most.
+const DRAWING: u32 = 5;
+/// How long it waits for a record before it looks at signals and keys.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// All that a view has.
+pub(super) struct View {
+    /// What is watched, for the first line.
+    pub(super) what: String,
+    pub(super) source: Source,
+    pub(super) told: Receiver<String>,
+    pub(super) over: Arc<AtomicBool>,
+    pub(super) print: Arc<AtomicBool>,
+    pub(super) afresh: Arc<AtomicBool>,
+    pub(super) prices: Prices,
+    pub(super) options: NowOptions,
+    pub(super) choice: Choice,
+    /// Whether there is a terminal to draw on.
+    pub(super) draws: bool,
+    pub(super) said: Option<Said>,
+}
+
+impl View {
+    /// Shows until the recording ends, or the user has seen enough of a trace.
+    pub(super) fn run(mut self) -> Option<Said> {
+        let over = Arc::clone(&self.over);
+        let begun = self
+            .prices
+            .begin(&self.source, &self.options, PATIENCE, || {
+                over.load(Ordering::Relaxed)
+            });
+        let mut profile = match begun {
+            Ok(Some(profile)) => profile,
+            Ok(None) => return self.said,
+            Err(error) => {
+                say!("no live view: {}", error.message());
+                return self.said;
+            }
+        };
+        let mut screen = match self.draws {
+            true => Screen::open().ok(),
+            false => None,
+        };
+        // Without a keyboard the view only shows.
+        let mut keys = screen.as_ref().and_then(|_| Keys::open().ok());
+        let (mut next_draw, mut looked) = (Instant::now(), None);
+        let mut report = None;
+        let mut ended = false;
+        loop {
+            match self.next(ended) {
+                Sight::Record(record) => profile.feed(record),
+                Sight::Nothing if self.over.load(Ordering::Relaxed) => break,
+                Sight::Nothing => {}
+                // What came can still be looked at.
+                Sight::End if !self.source.is_now() && keys.is_some() && !ended => {
+                    profile.end();
+                    (ended, next_draw) = (true, Instant::now());
+                }
+                Sight::End => break,
+            }
+            self.notices(screen.as_mut());
+            self.signals(&mut profile, screen.as_mut());
+            if looked.is_none_or(|looked: Instant| looked.elapsed() >= PATIENCE) {
+                looked = Some(Instant::now());
+                if let Some(said) = &mut self.said {
+                    said.bound();
+                }
+                let typed = keys.as_mut().map(Keys::typed).unwrap_or_default();
+                match self.choice.take(&typed) {
+                    Asked::Nothing => {}
+                    Asked::Draw => next_draw = Instant::now(),
+                    // The recorder ends the program, then itself.
+                    Asked::Quit if self.source.is_now() => {
+                        let _ = kill_process(getpid(), Signal::TERM);
+                    }
+                    Asked::Quit => break,
+                }
+            }
+            if let Some(screen) = &mut screen
+                && Instant::now() >= next_draw
+            {
+                let began = Instant::now();
+                if self.source.is_now() {
+                    profile.until(now());
+                }
+                if !self.choice.frozen || report.is_none() {
+                    report = Some(profile.now(self.choice.wanted()));
+                }
+                if let Some(report) = &report {
+                    screen.draw(&Shown {
+                        what: &self.what,
+                        report,
+                        choice: &self.choice,
+                        missed: self.source.missed(),
+                        output: self.said.as_ref().and_then(Said::last_line),
+                        keys: keys.is_some(),
+                    });
+                }
+                next_draw = began + REFRESH.max(began.elapsed() * DRAWING);
+            }
+        }
+        drop(keys);
+        if let Some(screen) = screen {
+            screen.close();
+        }
+        self.notices(None);
+        self.said
+    }
+
+    /// The next record. After the last one it waits as if some might come.
+    fn next(&self, ended: bool) -> Sight {
+        if ended {
+            std::thread::sleep(PATIENCE);
+            return Sight::Nothing;
+        }
+        self.source.next(PATIENCE)
+    }
+
+    fn notices(&self, mut screen: Option<&mut Screen>) {
+        for notice in self.told.try_iter() {
+            match &mut screen {
+                Some(screen) => screen.notice(notice),
+                None => say!("{notice}"),
+            }
+        }
+    }
+
+    fn signals(&self, profile: &mut LiveProfile, screen: Option<&mut Screen>) {
+        let print = self.print.swap(false, Ordering::Relaxed);
+        let afresh = self.afresh.swap(false, Ordering::Relaxed);
+        let mut said = String::new();
+        if print {
+            said = views::profile::text(
+                &profile.report(&self.what, &Network::NONE, true),
+                &views::Page::default().whole(),
+            );
+        }
+        if afresh {
+            match self.prices.read() {
+                Ok(parameters) => {
+                    profile.afresh(&parameters, &Substitutions::default());
+                    said.push_str("x11prof: the counts start afresh\n");
+                }
+                Err(error) => {
+                    said.push_str(&format!("x11prof: {}\n", error.message()));
+                }
+            }
+        }
+        match screen {
+            _ if said.is_empty() => {}
+            Some(screen) => screen.aside(|| say_all(&said)),
+            None => say_all(&said),
+        }
+    }
+}
+
+/// The time of a recording in this process.
+fn now() -> Timestamp {
+    let time = clock_gettime(ClockId::Monotonic);
+    let nanos = time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_nsec.max(0) as u64;
+    Timestamp::from_nanos(nanos)
+}
