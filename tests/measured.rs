@@ -10,7 +10,10 @@ use std::path::Path;
 
 use harness::{Place, needs};
 use serde_json::Value;
-use x11prof_analyzer::{Basis, Blocking, LiveProfile, Profile, ProfileReport, profile_trace};
+use x11prof_analyzer::{
+    Basis, Blocking, FRAME_MS, LiveProfile, NowOptions, Profile, ProfileReport, Wanted,
+    profile_trace,
+};
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::Reader;
 
@@ -72,7 +75,12 @@ const XTERM: &[u8] = include_bytes!("data/xterm.mcap");
 #[test]
 fn a_live_profile_says_the_same_as_a_report() {
     let (parameters, rules) = (xvfb(), Substitutions::default());
-    let mut live = LiveProfile::new(&parameters, &rules);
+    let options = NowOptions {
+        seconds: 5.0,
+        frame_ms: FRAME_MS,
+        wanted: Wanted::Auto,
+    };
+    let mut live = LiveProfile::new(&parameters, &rules, &options);
     let mut reader = Reader::new(XTERM).expect("a trace");
     while let Some(record) = reader.next().expect("a record") {
         live.feed(record);
