@@ -39,8 +39,8 @@ pub(super) struct Head {
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     const GENERIC_EVENT: u8 = 35;
     let units = ByteOrder::native().u32(bytes, 4)?;
-    match bytes.first()? {
-        1 | &GENERIC_EVENT => usize::try_from(units)
+    match *bytes.first()? {
+        1 | GENERIC_EVENT => usize::try_from(units)
             .ok()?
             .checked_mul(4)?
             .checked_add(HEADER),

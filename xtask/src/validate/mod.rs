@@ -18,6 +18,7 @@ mod page;
 mod programs;
 mod rates;
 mod resources;
+mod ring;
 mod roundtrips;
 
 use std::path::Path;
@@ -44,6 +45,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("memory") => memory::validate(&arguments[1..]),
         Some("page") => page::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
+        Some("ring") => ring::validate(&arguments[1..]),
         Some("roundtrips") => roundtrips::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
              cargo xtask validate attach [LOAD…|user]\n       \
@@ -58,6 +60,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate resources\n       \
+             cargo xtask validate ring [SECONDS]\n       \
              cargo xtask validate roundtrips [PROGRAM…]"
             .to_owned()),
     }
