@@ -80,7 +80,7 @@ impl LiveProfile {
         self.clients.report(filter)
     }
 
-    /// What came so far; `path` names the trace, and with `held` it has resources and grabs.
+    /// What came so far; `path` names the trace, and with `held` it has resources, grabs and stalls.
     pub fn report(&mut self, path: &str, network: &Network, held: bool) -> ProfileReport {
         let ClientsNow {
             facts,
@@ -97,8 +97,8 @@ impl LiveProfile {
         report.trace.complete = true;
         // By window they are counted for what the clients do now.
         report.groups = None;
-        report.stalls = Some(StallsReport::new(stalls, facts));
         if held {
+            report.stalls = Some(StallsReport::new(stalls, facts));
             report.resources = Some(ResourceReport::new(resources, facts));
             report.grabs = Some(GrabReport::new(stalls.grabs(), facts));
         }

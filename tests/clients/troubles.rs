@@ -1,4 +1,4 @@
-//! Programs that trouble a desktop, for a minute at most: `troubles poll | grab | leak | redraw`.
+//! Programs that trouble a desktop, for a minute at most: `troubles poll | grab | leak | redraw [SIDE]`.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;
@@ -12,11 +12,14 @@ use x11rb::protocol::xproto::{
 use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
 
-/// The side of the picture that is redrawn, and of the pixmaps that are leaked.
+/// The side of the picture that is redrawn, where no other is given, and of the pixmaps that are leaked.
 const SIDE: u16 = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let what = std::env::args().nth(1).unwrap_or_default();
+    let side = std::env::args()
+        .nth(2)
+        .map_or(Ok(SIDE), |side| side.parse())?;
     let (x, number) = x11rb::connect(None)?;
     let screen = x.setup().roots.get(number).ok_or("no such screen")?;
     let (root, depth) = (screen.root, screen.root_depth);
@@ -47,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 x.flush()?;
                 sleep(Duration::from_millis(15));
             }
-            "redraw" => redraw(&x, window, depth)?,
+            "redraw" => redraw(&x, window, depth, side)?,
             _ => return Err("which trouble?".into()),
         }
         while x.poll_for_event()?.is_some() {}
@@ -56,13 +59,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Draws the same picture again and again, and lets others have a turn in between.
-fn redraw(x: &RustConnection, window: u32, depth: u8) -> Result<(), Box<dyn Error>> {
+fn redraw(x: &RustConnection, window: u32, depth: u8, side: u16) -> Result<(), Box<dyn Error>> {
     let gc = x.generate_id()?;
     x.create_gc(gc, window, &CreateGCAux::new())?;
-    let picture = vec![0x55; usize::from(SIDE) * usize::from(SIDE) * 4];
+    let picture = vec![0x55; usize::from(side) * usize::from(side) * 4];
     for _ in 0..10 {
         let to = ImageFormat::Z_PIXMAP;
-        x.put_image(to, window, gc, SIDE, SIDE, 0, 0, 0, depth, &picture)?;
+        x.put_image(to, window, gc, side, side, 0, 0, 0, depth, &picture)?;
     }
     x.free_gc(gc)?;
     x.flush()?;

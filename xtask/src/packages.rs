@@ -184,4 +184,4 @@ pub(crate) fn on_path(program: &str) -> bool {
 }
 
 /// What `pictures` needs.
-pub(crate) const PICTURES: &[Needed] = &[needed("chromium", "chromium")];
+pub(crate) const PICTURES: &[Needed] = &[needed("chromium", "chromium"), needed("tmux", "tmux")];

@@ -1,4 +1,8 @@
-//! `cargo xtask pictures`: the pictures in docs/pictures, from a recording in tests/data.
+//! `cargo xtask pictures`: the pictures in docs/pictures: the page of a recording in tests/data, and `top` on a display
+//! with four programs that trouble it.
+
+mod terminal;
+mod top;
 
 use std::process::Command;
 
@@ -20,6 +24,7 @@ pub(crate) fn pictures() -> Result<(), String> {
         .arg(&page)
         .arg("tests/data/gtk3-widget-factory.mcap"))?;
     let picture = pictures.join("page.png");
+    top::picture(&pictures.join("top.svg"))?;
     run(Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", SIZE])
         // The charts are drawn by then, in the page's own time.
