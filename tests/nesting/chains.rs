@@ -14,7 +14,7 @@ struct Chain {
 const CHAINS: &[Chain] = &[
     Chain {
         kinds: "key,message",
-        rounds: "10:120,150:40,20:300,200:90,30:160",
+        rounds: "10:170,150:40,20:300,200:90,30:160",
     },
     Chain {
         kinds: "key,map,property",

@@ -214,3 +214,55 @@ fn opens(report: &Report, landmark: &str, hows: &[&str]) -> Result<(), String> {
         false => Err(format!("{of:#}")),
     }
 }
+
+#[test]
+#[ignore = "needs Java and takes long to start; cargo xtask validate nesting"]
+fn a_menu_and_a_dialog_of_swing_are_phases_of_who_opens_them() {
+    needs("openbox", "openbox");
+    needs("java", "default-jre");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        session.start("openbox", &[]);
+        session.look(500);
+        let source = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/clients/toolkits/Menu.java"
+        );
+        let program = session.start("java", &[source]);
+        session.said(program, "ready");
+        session.look(2500);
+        for key in ["m", "a"] {
+            session.person(&format!("key {key}"));
+            session.look(900);
+            session.person("key Escape");
+            session.look(600);
+        }
+        let report = session.end();
+        opens(&report, "KeyPress m", &["grab", "transient"])?;
+        opens(&report, "KeyPress a", &["modal", "transient"])
+    });
+}
+
+#[test]
+#[ignore = "starts a bus and an input method; cargo xtask validate nesting"]
+fn typing_through_an_input_method_has_it_as_a_child() {
+    needs("ibus-daemon", "ibus");
+    needs("dbus-run-session", "dbus-daemon");
+    needs("xterm", "xterm");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        let script = "ibus-daemon --xim --panel disable --config disable & sleep 3\n\
+                      XMODIFIERS=@im=ibus xterm -geometry 80x24+0+0 & sleep 30";
+        let mut command = session.command("dbus-run-session");
+        command.args(["timeout", "20", "sh", "-c", script]);
+        session.spawn(command);
+        session.look(6000);
+        session.person("mousemove 50 50");
+        for key in ["a", "b", "c"] {
+            session.person(&format!("key {key}"));
+            session.look(400);
+        }
+        let report = session.end();
+        expect(&report, "xterm", &[("ibus-x11", "SendEvent")])
+    });
+}

@@ -34,6 +34,10 @@ pub(crate) const TEST: &[Needed] = &[
     needed("xset", "x11-xserver-utils"),
     needed("tmux", "tmux"),
     needed("xdotool", "xdotool"),
+    needed("openbox", "openbox"),
+    needed("picom", "picom"),
+    needed("xsel", "xsel"),
+    needed("mousepad", "mousepad"),
     needed("xauth", "xauth"),
     needed("Xvnc", "tigervnc-standalone-server"),
     needed("Xephyr", "xserver-xephyr"),
@@ -182,6 +186,12 @@ pub(crate) fn on_path(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
+
+/// What `cargo xtask validate nesting` needs besides: programs that make others act.
+pub(crate) const NESTING: &[Needed] = &[
+    needed("ibus-daemon", "ibus"),
+    needed("dbus-run-session", "dbus-daemon"),
+];
 
 /// What `pictures` needs.
 pub(crate) const PICTURES: &[Needed] = &[needed("chromium", "chromium"), needed("tmux", "tmux")];

@@ -301,6 +301,11 @@ impl Episode {
         Some(awaited.next().unwrap_or(link).request)
     }
 
+    /// Whether a request of another client led to it.
+    pub fn is_led_to(&self) -> bool {
+        self.link.is_some()
+    }
+
     /// From its beginning to the end of all that it led to, in nanoseconds.
     pub fn inclusive(&self) -> u64 {
         self.inclusive.max(self.latency())

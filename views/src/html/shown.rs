@@ -78,6 +78,9 @@ struct Episode<'a> {
     pattern: Option<u64>,
     start_ms: f64,
     latency_ms: f64,
+    inclusive_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blame: Option<&'a str>,
     parts: &'a PartsReport,
     round_trips: u64,
     blocked_ms: f64,
@@ -96,6 +99,8 @@ struct Episode<'a> {
 #[derive(Debug, Serialize)]
 struct Child<'a> {
     landmark: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_name: Option<&'a str>,
     start_ms: f64,
     latency_ms: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -188,6 +193,8 @@ impl<'a> Episode<'a> {
             pattern: of.pattern,
             start_ms: of.start_ms,
             latency_ms: of.latency_ms,
+            inclusive_ms: of.inclusive_ms,
+            blame: of.blame.as_ref().map(|blame| blame.sentence.as_str()),
             parts: &of.parts,
             round_trips: of.round_trips,
             blocked_ms: of.blocked_ms,
@@ -206,6 +213,7 @@ impl<'a> Child<'a> {
     fn all(children: &'a [ChildReport]) -> Vec<Child<'a>> {
         let child = |of: &'a ChildReport| Child {
             landmark: &of.landmark,
+            client_name: of.client_name.as_deref(),
             start_ms: of.start_ms,
             latency_ms: of.latency_ms,
             children: Child::all(&of.children),

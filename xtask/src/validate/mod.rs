@@ -14,6 +14,7 @@ mod killed;
 mod long_trace;
 mod measure;
 mod memory;
+mod nesting;
 mod page;
 mod programs;
 mod rates;
@@ -44,6 +45,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("page") => page::validate(&arguments[1..]),
+        Some("nesting") => nesting::validate(),
         Some("resources") => resources::validate(),
         Some("ring") => ring::validate(&arguments[1..]),
         Some("roundtrips") => roundtrips::validate(&arguments[1..]),
@@ -59,6 +61,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
+             cargo xtask validate nesting\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
              cargo xtask validate roundtrips [PROGRAM…]"

@@ -159,11 +159,13 @@ function one(episode) {
   const facts = [`${whole(episode.requests)} requests`, bytes(episode.bytes), `${whole(episode.round_trips)} round trips (${time(episode.blocked_ms)} waited)`,
     `most of it: ${episode.mostly ?? episode.culprit}`];
   const nested = (children) => make("ul", {}, children.map((child) =>
-    make("li", {}, `${time(child.latency_ms)} ${child.landmark}, after ${time(child.start_ms - episode.start_ms)}`,
+    make("li", {}, `${time(child.latency_ms)} ${child.client_name ? `${child.client_name}: ` : ""}${child.landmark}, after ${time(child.start_ms - episode.start_ms)}`,
       child.children ? nested(child.children) : null)));
   byId("episode-detail").replaceChildren(make("div", { class: "detail", tabindex: "-1" },
     make("h3", {}, `${episode.landmark}: ${time(episode.latency_ms)} at ${(episode.start_ms / 1000).toFixed(3)} s (${episode.client_name})`),
     bar(parts, episode.latency_ms, true), legend(parts.filter(([, amount]) => amount > 0)),
+    episode.blame ? make("p", {}, episode.blame) : null,
+    episode.inclusive_ms > episode.latency_ms ? make("p", {}, `With all that it made other clients do: ${time(episode.inclusive_ms)}.`) : null,
     make("p", {}, facts.join(", ") + "."),
     episode.unsure ? make("p", { class: "quiet" }, `Unsure: ${episode.unsure}.`) : null,
     episode.children ? nested(episode.children) : null,

@@ -249,7 +249,8 @@ impl Contents {
     }
 
     fn children(&mut self, thread: ThreadHandle, children: &[EpisodeChild]) {
-        for child in children {
+        // What other clients did is in their threads.
+        for child in children.iter().filter(|child| child.client.is_none()) {
             let end = child.start.as_nanos().saturating_add(child.latency);
             let timing = self.stretch(child.start, Timestamp::from_nanos(end));
             let what = (child.landmark.as_str(), [0; 3]);

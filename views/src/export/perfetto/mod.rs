@@ -173,6 +173,15 @@ impl Packets {
             string_value: Some(episode.parts.culprit().to_owned()),
             ..DebugAnnotation::default()
         });
+        // From what made other clients act to what they did: each has its own track.
+        let led_to = episode.children.iter();
+        let led_to =
+            led_to.filter_map(|child| child.client.map(|client| flow(client, child.start)));
+        begin.flow_ids.extend(led_to);
+        if episode.is_led_to() {
+            let own = flow(episode.client, episode.start);
+            begin.terminating_flow_ids.push(own);
+        }
         self.event(episode.start, begin);
         self.children(track, (episode.start, episode.end()), &episode.children);
         self.end_slice(track, episode.end());
@@ -185,7 +194,7 @@ impl Packets {
         (mut from, to): (Timestamp, Timestamp),
         children: &[EpisodeChild],
     ) {
-        for child in children {
+        for child in children.iter().filter(|child| child.client.is_none()) {
             let end = child.start.as_nanos().saturating_add(child.latency);
             let start = child.start.clamp(from, to);
             let end = Timestamp::from_nanos(end).clamp(start, to);
@@ -280,6 +289,11 @@ impl Packets {
         // Only a buffer that cannot grow can be too short.
         let _ = file.encode(&mut self.bytes);
     }
+}
+
+/// The flow to an episode of a client; those of messages count from 1.
+fn flow(client: ConnectionId, start: Timestamp) -> u64 {
+    1 << 63 | (u64::from(client.0) << 48 ^ start.as_nanos())
 }
 
 #[cfg(test)]

@@ -1,0 +1,13 @@
+//! `cargo xtask validate nesting`: episodes across clients: chains of clients with known delays, and programs that
+//! make others act.
+
+use crate::packages::{DEMO, NESTING, TEST, ensure};
+use crate::run::{cargo, run};
+
+/// Runs all tests of it and shows the table of the chains.
+pub(crate) fn validate() -> Result<(), String> {
+    ensure(&[DEMO, TEST, NESTING])?;
+    run(cargo()
+        .args(["test", "--release", "--locked", "--test", "nesting", "--"])
+        .args(["--include-ignored", "--nocapture", "--test-threads=1"]))
+}
