@@ -231,6 +231,11 @@ fn a_menu_and_a_dialog_of_swing_are_phases_of_who_opens_them() {
         let program = session.start("java", &[source]);
         session.said(program, "ready");
         session.look(2500);
+        // Which of its threads does what shows with the first keys.
+        for _ in 0..3 {
+            session.person("key x");
+            session.look(300);
+        }
         for key in ["m", "a"] {
             session.person(&format!("key {key}"));
             session.look(900);

@@ -1,5 +1,6 @@
 //! Episodes of synthetic traces, whose times are known to the nanosecond.
 
+mod across;
 mod devices;
 mod kernel;
 mod quiet;

@@ -1,0 +1,194 @@
+//! Episodes that led to each other, of clients whose switches are not known: times are those of the wire.
+
+use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_trace::ConnectionId;
+
+use crate::episodes::Episode;
+use crate::episodes::across::blame::{Blame, BlameKind};
+use crate::episodes::across::signs::{Act, Happening, Sign};
+use crate::episodes::episode::Trigger;
+use crate::episodes::follower::Follower;
+use crate::episodes::machine::Spans;
+use crate::episodes::occurrence::{About, Arrival, Delivery, Occurrence, Sent};
+use crate::episodes::stimulus::{Detail, Shape, Stimulus};
+use crate::episodes::user::tag::Tags;
+
+const MS: u64 = 1_000_000;
+const A: ConnectionId = ConnectionId(1);
+const B: ConnectionId = ConnectionId(2);
+const C: ConnectionId = ConnectionId(3);
+
+fn sign(window: u32) -> Sign {
+    Sign {
+        kind: Happening::Map,
+        window,
+        detail: 0,
+    }
+}
+
+/// A client sends a request, which other clients may get an event for.
+fn sends(client: ConnectionId, number: u64, window: Option<u32>) -> Occurrence {
+    let act = window.map(|window| Act {
+        sequence: SequenceNumber(number),
+        request: Symbol::new("MapWindow"),
+        sign: sign(window),
+    });
+    let sent = Sent {
+        requests: 1,
+        first: Some(SequenceNumber(number)),
+        acts: act.into_iter().collect(),
+        ..Sent::default()
+    };
+    Occurrence::Sent(client, sent)
+}
+
+/// A client gets an event about a window, after the request of this number.
+fn gets(client: ConnectionId, number: u64, window: u32) -> Occurrence {
+    let stimulus = Stimulus {
+        trigger: Trigger::Output,
+        name: Symbol::new("MapRequest"),
+        shape: Shape::Other,
+        detail: Detail::None,
+        window: Some(window),
+        server_time: None,
+        sequence: Some(SequenceNumber(number)),
+        held: 0,
+        repeated: false,
+    };
+    let event = Arrival {
+        stimulus,
+        about: About::alone("MapRequest"),
+        signs: vec![sign(window)],
+        tags: Tags::default(),
+        millis: None,
+    };
+    let delivery = Delivery {
+        events: vec![event],
+        handled: Some(SequenceNumber(number)),
+        ..Delivery::default()
+    };
+    Occurrence::Delivered(client, delivery)
+}
+
+/// The episodes of these occurrences, at milliseconds, without start-up.
+fn episodes(of: Vec<(u64, Occurrence)>) -> Vec<Episode> {
+    let mut follower = Follower::new(Spans {
+        frame: 16 * MS,
+        silence: 50 * MS,
+    });
+    let mut found = Vec::new();
+    let mut on = |episode: Episode| found.push(episode);
+    for client in [A, B, C] {
+        let opened = Occurrence::Opened { client, pid: None };
+        follower.happened(0, &opened, &mut |_| {}, &mut on);
+        follower.happened(MS, &sends(client, 1, None), &mut |_| {}, &mut on);
+    }
+    for (time, occurrence) in of {
+        follower.happened(time * MS, &occurrence, &mut |_| {}, &mut on);
+    }
+    follower.finish(10_000 * MS, &mut on);
+    found.retain(|one| one.landmark.as_str() != "Start-up");
+    found
+}
+
+fn of(all: &[Episode], client: ConnectionId) -> &Episode {
+    all.iter().find(|one| one.client == client).unwrap()
+}
+
+/// A asks B, which asks C: the chain of 20, 100 and 30 ms.
+fn chain() -> Vec<Episode> {
+    episodes(vec![
+        (100, gets(A, 1, 99)),
+        (120, sends(A, 2, Some(5))),
+        (121, gets(B, 1, 5)),
+        (221, sends(B, 2, Some(6))),
+        (222, gets(C, 1, 6)),
+        (252, sends(C, 2, None)),
+        (1000, sends(A, 3, None)),
+    ])
+}
+
+#[test]
+fn what_a_client_makes_others_do_is_below_it() {
+    let all = chain();
+    let root = of(&all, A);
+    assert_eq!((root.latency() / MS, root.inclusive() / MS), (20, 152));
+    let [b] = root.children.as_slice() else {
+        panic!("{:?}", root.children)
+    };
+    assert_eq!(
+        (b.client, b.request),
+        (Some(B), Some(Symbol::new("MapWindow")))
+    );
+    assert_eq!(
+        (b.start.as_nanos() / MS, b.latency / MS, b.exclusive / MS),
+        (121, 131, 100)
+    );
+    let [c] = b.children.as_slice() else {
+        panic!("{b:?}")
+    };
+    assert_eq!(
+        (c.client, c.latency / MS, c.children.len()),
+        (Some(C), 30, 0)
+    );
+    // Each is an episode of its own as well.
+    assert_eq!(
+        (of(&all, B).latency() / MS, of(&all, C).latency() / MS),
+        (100, 30)
+    );
+}
+
+#[test]
+fn the_chain_of_waits_adds_up_and_the_longest_is_blamed() {
+    let all = chain();
+    let root = of(&all, A);
+    let path: Vec<(u32, u64)> = root
+        .path
+        .iter()
+        .map(|one| (one.client.0, one.nanos / MS))
+        .collect();
+    // The server's way from each to the next takes a millisecond.
+    assert_eq!(path, [(1, 20), (2, 1), (2, 100), (3, 1), (3, 30)]);
+    let sum: u64 = root.path.iter().map(|one| one.nanos).sum();
+    assert_eq!(sum, root.inclusive());
+    let blame = Blame::most(&root.path, A).unwrap();
+    assert_eq!((blame.kind, blame.client), (BlameKind::OtherClient, B));
+    assert_eq!(blame.request, Some(Symbol::new("MapWindow")));
+}
+
+#[test]
+fn another_window_or_another_time_is_no_child() {
+    let apart = |window, time| {
+        let all = episodes(vec![
+            (100, gets(A, 1, 99)),
+            (120, sends(A, 2, Some(5))),
+            // A reply or an event of a later request: the server had handled it by then.
+            (130, gets(A, 3, 98)),
+            (time, gets(B, 1, window)),
+            (time + 10, sends(B, 2, None)),
+        ]);
+        of(&all, A).children.is_empty()
+    };
+    assert_eq!(
+        [apart(5, 125), apart(6, 125), apart(5, 400)],
+        [false, true, true]
+    );
+}
+
+#[test]
+fn two_that_answer_each_other_for_ever_are_many_trees() {
+    let mut all = Vec::new();
+    for n in 0..400_u32 {
+        let (who, time) = (if n % 2 == 0 { A } else { B }, 100 + 100 * u64::from(n));
+        all.push((time, gets(who, u64::from(n) + 1, n)));
+        all.push((time + 99, sends(who, u64::from(n) + 2, Some(n + 1))));
+    }
+    let all = episodes(all);
+    let with: Vec<usize> = all
+        .iter()
+        .filter(|one| !one.is_led_to())
+        .map(|one| one.children.len())
+        .collect();
+    assert!(all.len() > 300, "{}", all.len());
+    assert!(with.len() > 4, "{with:?}");
+}
