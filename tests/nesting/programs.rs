@@ -271,3 +271,48 @@ fn typing_through_an_input_method_has_it_as_a_child() {
         expect(&report, "xterm", &[("ibus-x11", "SendEvent")])
     });
 }
+
+/// What our input method sleeps for each key.
+const INPUT_METHOD_MS: f64 = 200.0;
+
+#[test]
+fn an_input_method_that_is_slow_is_blamed() {
+    needs("xterm", "xterm");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        let method = session.start_example("input_method", &["200"]);
+        session.said(method, "ready");
+        let mut command = session.command("xterm");
+        command.args(["-geometry", "80x24+0+0"]);
+        command.env("XMODIFIERS", "@im=x11prof").env("LC_ALL", "C");
+        session.spawn(command);
+        session.look(1200);
+        session.person("mousemove 50 50");
+        for key in ["a", "b"] {
+            session.person(&format!("key {key}"));
+            session.look(600);
+        }
+        let report = session.end();
+        let all = report.episodes();
+        let mut keys = all
+            .iter()
+            .filter(|one| text(one, "landmark").starts_with("KeyPress"));
+        let key = keys.next().ok_or("no key")?;
+        let (inclusive, blame) = (number(key, "inclusive_ms"), &key["blame"]);
+        println!("{inclusive:.1} ms: {}", text(blame, "sentence"));
+        let blamed =
+            text(blame, "kind") == "other_client" && text(blame, "client") == "input_method";
+        let near = |ms: f64| (INPUT_METHOD_MS..INPUT_METHOD_MS + 80.0).contains(&ms);
+        let right = blamed && near(inclusive) && near(number(blame, "ms"));
+        // Its own part, what the input method did with it, and the key that came back.
+        let tree = expect(
+            &report,
+            "xterm",
+            &[("input_method", "SendEvent"), ("xterm", "SendEvent")],
+        );
+        match right {
+            true => tree,
+            false => Err(format!("{key:#}")),
+        }
+    });
+}

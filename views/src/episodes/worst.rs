@@ -33,7 +33,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
             fit(&plain(&line), page.columns() - indent.len())
         ));
         if let Some(blame) = &of.blame {
-            chain(blame, page, &mut text);
+            chain(blame, of, page, &mut text);
         }
         for phase in &of.modal {
             let line = format!("{}{}", " ".repeat(14), plain(&modal(phase)));
@@ -88,8 +88,10 @@ fn modal(phase: &ModalReport) -> String {
 /// Links of a chain that are shown: the longest.
 const LINKS: usize = 6;
 
-/// The longest links of the chain of waits in the order of time, and whom to look at first.
-fn chain(blame: &BlameReport, page: &Page, text: &mut String) {
+/// The longest links of the chain of waits in the order of time, where other clients have a part in it, and whom to
+/// look at first.
+fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String) {
+    let own = Some(of.client);
     let indent = " ".repeat(14);
     let mut links: Vec<PathReport> = Vec::new();
     for link in &blame.path {
@@ -102,8 +104,9 @@ fn chain(blame: &BlameReport, page: &Page, text: &mut String) {
     links.retain(|link| link.ms >= 1.0);
     links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
     links.truncate(LINKS);
-    // One says no more than the line above.
-    if links.len() > 1 {
+    // Of one client they say no more than the line above.
+    let others = links.iter().any(|link| Some(link.connection) != own);
+    if others {
         links.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
         for link in links {
             let request = link.request.as_ref().map(|name| format!(", {name}"));

@@ -75,6 +75,8 @@ pub(crate) struct Blame {
     /// The request that was waited for, or that made another client act.
     pub(crate) request: Option<Symbol>,
     pub(crate) nanos: u64,
+    /// Those of them in which it could run and no processor was free.
+    pub(crate) ready: u64,
 }
 
 impl Blame {
@@ -105,6 +107,10 @@ impl Blame {
             client,
             request,
             nanos: step.nanos,
+            ready: match step.owner {
+                Owner::OffCpu(Cause::Processor) => step.nanos,
+                _ => 0,
+            },
         }
     }
 
@@ -118,7 +124,10 @@ impl Blame {
                 (of.kind, of.client, of.request) == (one.kind, one.client, one.request)
             };
             match all.iter_mut().find(same) {
-                Some(of) => of.nanos = of.nanos.saturating_add(one.nanos),
+                Some(of) => {
+                    of.nanos = of.nanos.saturating_add(one.nanos);
+                    of.ready = of.ready.saturating_add(one.ready);
+                }
                 None => all.push(one),
             }
         }

@@ -129,15 +129,20 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         ms => format!("{ms:.1}"),
     };
     let part = format!("{} of {} ms", ms(blame.nanos), ms(episode.inclusive()));
+    // What it would not have taken alone on the machine.
+    let ready = match blame.ready > blame.nanos / 10 && blame.kind != BlameKind::Processor {
+        true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),
+        false => String::new(),
+    };
     match (blame.kind, blame.request) {
         (BlameKind::Client, _) => {
-            format!("{own} itself took {part}: look at what its code does then.")
+            format!("{own} itself took {part}{ready}: look at what its code does then.")
         }
         (BlameKind::OtherClient, Some(request)) => format!(
-            "{own} had to wait for {who}, which took {part} over {request}: look at {who} first."
+            "{own} had to wait for {who}, which took {part} over {request}{ready}: look at {who} first."
         ),
         (BlameKind::OtherClient, None) => {
-            format!("{own} had to wait for {who}, which took {part}: look at {who} first.")
+            format!("{own} had to wait for {who}, which took {part}{ready}: look at {who} first.")
         }
         (BlameKind::Server, Some(request)) => format!(
             "The display server took {part} over {request} of {who}: look at that request first."
