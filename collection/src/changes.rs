@@ -149,3 +149,87 @@ fn spread(of: Vec<(SessionNumber, u64)>) -> Vec<(SessionNumber, u64)> {
             .collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Changes, changes};
+    use crate::episode_row::EpisodeRow;
+    use crate::hive::Partition;
+    use crate::issues::{Issues, Selection};
+
+    const MS: u64 = 1_000_000;
+
+    /// Sessions of two versions, ten actions each; what is over the threshold by blame, version and session.
+    fn compared(
+        each: usize,
+        over_ms: impl Fn(&str, usize, usize) -> u64,
+    ) -> (Vec<String>, Changes) {
+        let mut issues = Issues::new(Selection::default());
+        for (side, version) in ["1", "2"].into_iter().enumerate() {
+            for number in 0..each {
+                let partition = Partition {
+                    version: Some(version.to_owned()),
+                    ..Partition::default()
+                };
+                let session = issues.session(&format!("{version} {number}"), "", &partition);
+                issues.add_latencies(session, (None, "Clicks", "input", 0, 10));
+                for blame in ["new", "fixed", "worse", "noise"] {
+                    let over = over_ms(blame, side, number);
+                    if over > 0 {
+                        let row = EpisodeRow {
+                            blame: blame.to_owned(),
+                            latency: 100 * MS + over * MS,
+                            threshold: 100 * MS,
+                            ..EpisodeRow::default()
+                        };
+                        issues.add(session, &row);
+                    }
+                }
+            }
+        }
+        let ranked = issues.ranked();
+        let names = ranked.iter().map(|issue| issue.blame.clone()).collect();
+        (names, changes(&issues, &ranked, None, ["1", "2"]))
+    }
+
+    fn over_ms(blame: &str, side: usize, number: usize) -> u64 {
+        let noise = (number * 37 + side * 11) as u64 % 23;
+        match (blame, side) {
+            ("new", 1) | ("fixed", 0) => 300 + noise,
+            ("worse", 0) => 200 + noise,
+            ("worse", 1) => 600 + noise,
+            ("noise", _) => 100 + 5 * noise,
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn what_is_real_has_a_word() {
+        let (names, changes) = compared(8, over_ms);
+        for (at, name) in names.iter().enumerate() {
+            let change = changes.of_issue[&at];
+            let expected = Some(name.as_str()).filter(|name| *name != "noise");
+            assert_eq!(change.word(), expected, "{name}: {change:?}");
+        }
+        let all = changes.of_program.unwrap();
+        assert_eq!(all.word(), Some("worse"));
+        assert_eq!((changes.sessions, changes.actions), ([8, 8], [80, 80]));
+    }
+
+    #[test]
+    fn three_sessions_of_each_tell_nothing() {
+        let (_, changes) = compared(3, over_ms);
+        assert!(
+            changes
+                .of_issue
+                .values()
+                .all(|change| change.chance.is_none())
+        );
+        assert!(
+            changes
+                .of_issue
+                .values()
+                .all(|change| change.word().is_none())
+        );
+    }
+}

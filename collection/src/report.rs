@@ -1,14 +1,23 @@
 //! The ranked list as a document (docs/JSON.md).
 
+mod change;
+mod issue;
+mod points;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 
 use crate::changes::{Change, Changes, changes};
-use crate::curve::EDGES_MS;
-use crate::episode_row::{PART_NAMES, PARTS};
-use crate::issues::{Issue, Issues, median};
-use crate::known::{Entry, Known};
+use crate::issues::Issues;
+use crate::known::Known;
+
+pub use change::ChangeReport;
+pub use issue::{ByVersion, Example, IssueParts, IssueReport, KnownReport};
+pub use points::PointReport;
+
+use issue::report;
+use points::points;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
@@ -47,115 +56,6 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// An issue.
-#[derive(Debug, Clone, Serialize)]
-pub struct IssueReport {
-    /// From 1, the worst.
-    pub rank: usize,
-    /// The program; null where it is not known.
-    pub program: Option<String>,
-    /// The kind of action and the class of the window.
-    pub landmark: String,
-    /// The tree of intervals.
-    pub pattern: String,
-    /// Where most of the time of each episode went.
-    pub blame: String,
-    /// Sessions in which it occurred.
-    pub sessions: usize,
-    /// Different users who met it, as far as they are known.
-    pub users: usize,
-    /// Episodes over the threshold.
-    pub occurrences: usize,
-    /// All episodes of this landmark in this program, however short.
-    pub of_landmark: u64,
-    /// The latency that half of its episodes do not exceed.
-    pub median_ms: f64,
-    /// The greatest.
-    pub worst_ms: f64,
-    /// What is over the threshold in each, all together: the list is ordered by this.
-    pub total_over_threshold_ms: f64,
-    /// What its time is made of.
-    pub parts: IssueParts,
-    /// Why clients did not run, and what they waited for: each cause's time.
-    pub causes: BTreeMap<&'static str, f64>,
-    /// Replies that were waited for.
-    pub round_trips: u64,
-    /// Requests sent.
-    pub requests: u64,
-    /// Episodes of it that may have ended elsewhere.
-    pub unsure: u64,
-    /// Versions that it occurred in, in their order.
-    pub versions: Vec<String>,
-    /// The first version seen with it: that of the earliest day.
-    pub first_version: Option<String>,
-    /// The last version seen with it.
-    pub last_version: Option<String>,
-    /// Its figures by version.
-    pub by_version: Vec<ByVersion>,
-    /// How many of its episodes took at least this long.
-    pub distribution: Vec<PointReport>,
-    /// What changed between the compared versions; null where there are not two.
-    pub change: Option<ChangeReport>,
-    /// What the file of known issues says; null where nothing.
-    pub known: Option<KnownReport>,
-    /// The worst episode of it.
-    pub example: Example,
-}
-
-/// What an issue's time is made of, in milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct IssueParts {
-    /// Until the client began.
-    pub waiting_ms: f64,
-    /// The client's code.
-    pub client_ms: f64,
-    /// The client, off the processor.
-    pub off_cpu_ms: f64,
-    /// The server, and waits for it.
-    pub server_ms: f64,
-    /// On the way.
-    pub network_ms: f64,
-    /// Other clients, after the client itself was done.
-    pub other_clients_ms: f64,
-}
-
-/// An issue in one version.
-#[derive(Debug, Clone, Serialize)]
-pub struct ByVersion {
-    /// The version; null where it is not known.
-    pub version: Option<String>,
-    /// Sessions with it.
-    pub sessions: usize,
-    /// Episodes.
-    pub occurrences: usize,
-    /// Their median.
-    pub median_ms: f64,
-    /// What is over the threshold, all together.
-    pub total_over_threshold_ms: f64,
-}
-
-/// A point of a distribution.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct PointReport {
-    /// A latency.
-    pub at_least_ms: u64,
-    /// How many episodes took that long or longer.
-    pub count: u64,
-}
-
-/// A difference between two versions.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct ChangeReport {
-    /// `new`, `fixed`, `worse`, `better`; null where it may be chance.
-    pub change: Option<&'static str>,
-    /// Time over the threshold for each action of the user, in the old version.
-    pub old_per_action_ms: f64,
-    /// The same in the new one.
-    pub new_per_action_ms: f64,
-    /// The chance of such a difference where the versions are the same; null where there are too few sessions to tell.
-    pub chance: Option<f64>,
-}
-
 /// A program in the compared versions.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProgramReport {
@@ -178,32 +78,6 @@ pub struct CurveReport {
     pub episodes: u64,
     /// How many took at least so long.
     pub points: Vec<PointReport>,
-}
-
-/// What is known of an issue.
-#[derive(Debug, Clone, Serialize)]
-pub struct KnownReport {
-    /// Why it is accepted.
-    pub accepted: Option<String>,
-    /// Where it is tracked.
-    pub bug: Option<String>,
-}
-
-/// An episode to look at.
-#[derive(Debug, Clone, Serialize)]
-pub struct Example {
-    /// Its trace.
-    pub trace: String,
-    /// When it began, in seconds since the trace's first record.
-    pub at_s: f64,
-    /// How long it took.
-    pub latency_ms: f64,
-    /// The number of its client's connection.
-    pub client: u32,
-}
-
-fn ms(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
 }
 
 impl IssuesReport {
@@ -292,136 +166,6 @@ fn natural(name: &str) -> Vec<(u64, &str)> {
         .collect()
 }
 
-fn report(
-    rank: usize,
-    of: &Issue,
-    issues: &Issues,
-    versions: &[String],
-    change: Option<Change>,
-    known: Option<&Entry>,
-) -> IssueReport {
-    let facts = |session| issues.facts(session);
-    let sessions: BTreeSet<_> = of.occurrences.iter().map(|one| one.session).collect();
-    let users: BTreeSet<_> = sessions
-        .iter()
-        .filter_map(|one| facts(*one)?.user.as_deref())
-        .collect();
-    let days = sessions.iter().filter_map(|one| facts(*one));
-    let mut days: Vec<_> = days
-        .map(|of| (of.date.as_deref(), of.version.as_deref()))
-        .collect();
-    days.sort_unstable();
-    let version = |at: Option<&(Option<&str>, Option<&str>)>| Some(at?.1?.to_owned());
-    let mut by_version: BTreeMap<Option<&str>, Vec<_>> = BTreeMap::new();
-    for one in &of.occurrences {
-        let version = facts(one.session).and_then(|facts| facts.version.as_deref());
-        by_version.entry(version).or_default().push(*one);
-    }
-    let place = |name: Option<&str>| versions.iter().position(|one| Some(one.as_str()) == name);
-    let mut by_version: Vec<_> = by_version.into_iter().collect();
-    by_version.sort_by_key(|(name, _)| place(*name));
-    let key = (of.program.clone(), of.landmark.clone());
-    IssueReport {
-        rank,
-        program: of.program.clone(),
-        landmark: of.landmark.clone(),
-        pattern: of.pattern.clone(),
-        blame: of.blame.clone(),
-        sessions: sessions.len(),
-        users: users.len(),
-        occurrences: of.occurrences.len(),
-        of_landmark: issues.of_landmark.get(&key).copied().unwrap_or(0),
-        median_ms: ms(median(
-            of.occurrences.iter().map(|one| one.latency).collect(),
-        )),
-        worst_ms: ms(of.worst.latency),
-        total_over_threshold_ms: ms(of.over),
-        parts: parts(&of.parts),
-        causes: PART_NAMES
-            .into_iter()
-            .zip(of.parts)
-            .filter_map(|(name, nanos)| Some((cause(name)?, ms(nanos))))
-            .collect(),
-        round_trips: of.round_trips,
-        requests: of.requests,
-        unsure: of.unsure,
-        versions: by_version
-            .iter()
-            .filter_map(|(name, _)| Some((*name)?.to_owned()))
-            .collect(),
-        first_version: version(days.first()),
-        last_version: version(days.last()),
-        distribution: points(of.occurrences.iter().map(|one| (one.latency, 1))),
-        by_version: by_version
-            .iter()
-            .map(|(name, list)| {
-                let sessions: BTreeSet<_> = list.iter().map(|one| one.session).collect();
-                ByVersion {
-                    version: name.map(str::to_owned),
-                    sessions: sessions.len(),
-                    occurrences: list.len(),
-                    median_ms: ms(median(list.iter().map(|one| one.latency).collect())),
-                    total_over_threshold_ms: ms(list.iter().map(|one| one.over).sum()),
-                }
-            })
-            .collect(),
-        change: change.map(ChangeReport::of),
-        known: known.map(|entry| KnownReport {
-            accepted: entry.accepted.clone(),
-            bug: entry.bug.clone(),
-        }),
-        example: Example {
-            trace: of.worst.trace.clone(),
-            at_s: of.worst.start as f64 / 1e9,
-            latency_ms: ms(of.worst.latency),
-            client: of.worst.client,
-        },
-    }
-}
-
-/// The name of a part that is a cause.
-fn cause(part: &'static str) -> Option<&'static str> {
-    Some(match part {
-        "processor_ns" => "processor_ms",
-        "sleeping_ns" => "sleeping_ms",
-        "lock_ns" => "lock_ms",
-        "file_ns" => "file_ms",
-        "poll_ns" => "poll_ms",
-        "elsewhere_ns" => "elsewhere_ms",
-        "reply_ns" => "reply_ms",
-        "grabbed_ns" => "grabbed_ms",
-        "drawing_ns" => "drawing_ms",
-        _ => return None,
-    })
-}
-
-fn parts(of: &[u64; PARTS]) -> IssueParts {
-    let sum = |parts: &[u64]| ms(parts.iter().sum());
-    // In the order of `PART_NAMES`.
-    IssueParts {
-        waiting_ms: ms(of[0]),
-        client_ms: ms(of[1]),
-        off_cpu_ms: sum(&of[2..8]),
-        server_ms: sum(&of[8..11]),
-        network_ms: ms(of[11]),
-        other_clients_ms: ms(of[12]),
-    }
-}
-
-/// How many of these, by latency in nanoseconds, took at least so long; from the first step on that is longer than none.
-fn points(of: impl Iterator<Item = (u64, u64)>) -> Vec<PointReport> {
-    let mut counts = [0_u64; EDGES_MS.len()];
-    for (latency, count) in of {
-        let reached = EDGES_MS.partition_point(|edge| edge * 1_000_000 <= latency);
-        counts[..reached].iter_mut().for_each(|sum| *sum += count);
-    }
-    let points = EDGES_MS.into_iter().zip(counts);
-    points
-        .filter(|(_, count)| *count > 0)
-        .map(|(at_least_ms, count)| PointReport { at_least_ms, count })
-        .collect()
-}
-
 fn curves(issues: &Issues, versions: &[String]) -> Vec<CurveReport> {
     let place = |name: &Option<String>| versions.iter().position(|one| Some(one) == name.as_ref());
     let mut list: Vec<_> = issues.steps.iter().collect();
@@ -433,16 +177,4 @@ fn curves(issues: &Issues, versions: &[String]) -> Vec<CurveReport> {
             points: points(steps.iter().map(|(step, count)| (*step, *count))),
         })
         .collect()
-}
-
-impl ChangeReport {
-    fn of(change: Change) -> ChangeReport {
-        let [old_per_action_ms, new_per_action_ms] = change.per_action_ms;
-        ChangeReport {
-            change: change.word(),
-            old_per_action_ms,
-            new_per_action_ms,
-            chance: change.chance,
-        }
-    }
 }

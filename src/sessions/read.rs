@@ -21,6 +21,9 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
         selection,
         left_out: found.left_out,
     };
+    // A damaged table is an error, which is said once.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
     for wanted in [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES] {
         let mut seen = HashSet::new();
         for (_, path) in found
@@ -41,6 +44,7 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
             }
         }
     }
+    std::panic::set_hook(hook);
     for path in &found.traces {
         if let Err(error) = reading.trace(path) {
             let message = error.message();

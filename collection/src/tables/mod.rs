@@ -4,6 +4,8 @@ mod columns;
 mod read;
 mod rows;
 pub mod schema;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use columns::{Cell, Column, Kind, Schema};
@@ -16,6 +18,9 @@ pub enum TableError {
     /// The file is no Parquet file, or a damaged one, or the disk failed.
     #[error("{0}")]
     Parquet(#[from] parquet::errors::ParquetError),
+    /// What it says of itself cannot be.
+    #[error("it is damaged: what it says of itself cannot be")]
+    Damaged,
     /// The file cannot be opened or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),

@@ -1,6 +1,8 @@
 //! Reading a table, a few thousand rows at a time: those that x11prof wrote, and those that an engine put together
 //! from them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use parquet::basic::Type as Physical;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
@@ -35,6 +37,10 @@ impl<R: ChunkReader + 'static> Rows<R> {
     /// # Errors
     /// Where it is no such table.
     pub fn open(schema: &'static Schema, file: R) -> Result<Rows<R>, TableError> {
+        caught(|| Rows::opened(schema, file))
+    }
+
+    fn opened(schema: &'static Schema, file: R) -> Result<Rows<R>, TableError> {
         let file = SerializedFileReader::new(file)?;
         let about = file.metadata().file_metadata();
         let said = about.key_value_metadata().into_iter().flatten();
@@ -65,7 +71,11 @@ impl<R: ChunkReader + 'static> Rows<R> {
     ///
     /// # Errors
     /// Where the file is damaged. What came before has been handed out.
-    pub fn each(&self, mut on: impl FnMut(&[Cell<'_>])) -> Result<(), TableError> {
+    pub fn each(&self, on: impl FnMut(&[Cell<'_>])) -> Result<(), TableError> {
+        caught(|| self.hand_out(on))
+    }
+
+    fn hand_out(&self, mut on: impl FnMut(&[Cell<'_>])) -> Result<(), TableError> {
         for number in 0..self.file.num_row_groups() {
             let group = self.file.get_row_group(number)?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
@@ -92,6 +102,12 @@ impl<R: ChunkReader + 'static> Rows<R> {
         }
         Ok(())
     }
+}
+
+/// The crate `parquet` panics where numbers in a damaged file contradict each other. A caller who wants no message
+/// of that on standard error sets a panic hook.
+fn caught<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(TableError::Damaged))
 }
 
 fn cell(values: &Values, row: usize) -> Cell<'_> {

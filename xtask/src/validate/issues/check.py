@@ -6,11 +6,9 @@ thousand made of them; prints time and memory.
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import duckdb
@@ -25,16 +23,25 @@ PARTS = ["waiting_ns", "client_ns", "processor_ns", "sleeping_ns", "lock_ns", "f
          "reply_ns", "grabbed_ns", "drawing_ns", "network_ns", "other_clients_ns"]
 
 
+# Runs a program and prints its seconds and megabytes. A process of its own: what this one holds would count as the
+# program's until it is executed.
+MEASURE = """
+import resource, subprocess, sys, time
+begin = time.monotonic()
+status = subprocess.call(sys.argv[1:])
+took = time.monotonic() - begin
+print(took, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+sys.exit(status)
+"""
+
+
 def issues(folder):
     """x11prof's list, with seconds and megabytes."""
     file = place / "issues.json"
-    begin = time.monotonic()
-    process = subprocess.Popen([x11prof, "issues", str(folder), "--format", "json", "-o", str(file)])
-    _, status, usage = os.wait4(process.pid, 0)
-    took = time.monotonic() - begin
-    if status != 0:
-        sys.exit(f"x11prof issues failed: {status}")
-    return json.loads(file.read_text()), took, usage.ru_maxrss / 1024
+    command = [x11prof, "issues", str(folder), "--format", "json", "-o", str(file)]
+    measured = subprocess.run([sys.executable, "-c", MEASURE] + command, check=True, capture_output=True, text=True)
+    took, peak = map(float, measured.stdout.split())
+    return json.loads(file.read_text()), took, peak
 
 
 def nanoseconds(ms):
@@ -68,7 +75,8 @@ def by_spark(folder):
     from pyspark.sql import SparkSession
 
     spark = (SparkSession.builder.master("local[2]").appName("issues")
-             .config("spark.ui.enabled", "false").config("spark.driver.memory", "2g")
+             .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+             .config("spark.driver.memory", "2g")
              .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
              .config("spark.sql.shuffle.partitions", "8")
              # Versions stay text: 1.10 is not 1.1.

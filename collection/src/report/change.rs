@@ -1,0 +1,30 @@
+//! What changed between two versions.
+
+use serde::Serialize;
+
+use crate::changes::Change;
+
+/// A difference between two versions.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct ChangeReport {
+    /// `new`, `fixed`, `worse`, `better`; null where it may be chance.
+    pub change: Option<&'static str>,
+    /// Time over the threshold for each action of the user, in the old version.
+    pub old_per_action_ms: f64,
+    /// The same in the new one.
+    pub new_per_action_ms: f64,
+    /// The chance of such a difference where the versions are the same; null where there are too few sessions to tell.
+    pub chance: Option<f64>,
+}
+
+impl ChangeReport {
+    pub(super) fn of(change: Change) -> ChangeReport {
+        let [old_per_action_ms, new_per_action_ms] = change.per_action_ms;
+        ChangeReport {
+            change: change.word(),
+            old_per_action_ms,
+            new_per_action_ms,
+            chance: change.chance,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Tables there and back, and damaged ones.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use bytes::Bytes;
+
+use super::schema::{EPISODES, KEY, MARKS};
+use super::{Cell, Rows, TableError, TableWriter};
+use crate::episode_row::EpisodeRow;
+use crate::session::Session;
+
+fn session() -> Session {
+    Session {
+        id: "0123456789abcdef".to_owned(),
+        trace: "a.mcap".to_owned(),
+        ..Session::default()
+    }
+}
+
+fn row(number: u64) -> EpisodeRow {
+    EpisodeRow {
+        program: (number % 3 > 0).then(|| "notes".to_owned()),
+        client: 7,
+        landmark: format!("Clicks in {}", number % 5),
+        trigger: "input".to_owned(),
+        pattern: "Clicks: drawing".to_owned(),
+        blame: "client code".to_owned(),
+        start: number * 1_000_003,
+        latency: number * 777,
+        threshold: 195_000_000,
+        parts: std::array::from_fn(|part| number + part as u64),
+        round_trips: number,
+        requests: 2 * number,
+        bytes: u64::MAX,
+        unsure: (number % 7 == 0).then(|| "it may be".to_owned()),
+    }
+}
+
+fn table(rows: u64) -> Vec<u8> {
+    let mut writer = TableWriter::new(&EPISODES, Vec::new()).unwrap();
+    for number in 0..rows {
+        writer.row(row(number).cells(&session())).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// What is read of a file.
+fn read(file: Vec<u8>) -> Result<Vec<EpisodeRow>, TableError> {
+    let mut rows = Vec::new();
+    Rows::open(&EPISODES, Bytes::from(file))?.each(|cells| {
+        let (id, trace, row) = EpisodeRow::from_cells(cells);
+        assert_eq!((id, trace), ("0123456789abcdef", "a.mcap"));
+        assert_eq!(EpisodeRow::latency_of(cells), (row.latency, row.threshold));
+        rows.push(row);
+    })?;
+    Ok(rows)
+}
+
+#[test]
+fn rows_come_back_as_they_were() {
+    // More than a group of rows, and than what is read at once.
+    let number = 20_000 + 5_000;
+    let rows = read(table(number)).unwrap();
+    assert_eq!(rows.len() as u64, number);
+    for (at, found) in rows.into_iter().enumerate() {
+        let mut expected = row(at as u64);
+        // What does not fit is the largest that does.
+        expected.bytes = i64::MAX as u64;
+        assert_eq!(found, expected);
+    }
+    assert_eq!(read(table(0)).unwrap(), []);
+}
+
+#[test]
+fn another_table_and_another_version_are_refused() {
+    let mut marks = TableWriter::new(&MARKS, Vec::new()).unwrap();
+    marks
+        .row([Cell::Text("a"), Cell::Integer(1), Cell::Text("b")])
+        .unwrap();
+    let error = read(marks.finish().unwrap()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "no table of x11prof's episodes: it has no column `trace`"
+    );
+    let file = table(1);
+    let key = file
+        .windows(KEY.len())
+        .rposition(|bytes| bytes == KEY.as_bytes());
+    let after = key.unwrap() + KEY.len();
+    let version = after + file[after..].iter().position(|byte| *byte == b'1').unwrap();
+    let mut later = file;
+    later[version] = b'9';
+    let error = read(later).unwrap_err().to_string();
+    assert!(error.contains("version 9"), "{error}");
+}
+
+#[test]
+fn a_damaged_table_is_an_error_or_other_rows_and_nothing_worse() {
+    let whole = table(50);
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = |limit: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % limit as u64) as usize
+    };
+    for _ in 0..3000 {
+        let mut damaged = whole.clone();
+        for _ in 0..1 + next(4) {
+            let at = next(damaged.len());
+            damaged[at] ^= 1 << next(8);
+        }
+        let rows = Rows::open(&EPISODES, Bytes::from(damaged));
+        let _ = rows.and_then(|rows| rows.each(|cells| drop(EpisodeRow::from_cells(cells))));
+    }
+    for length in 0..whole.len() {
+        assert!(Rows::open(&EPISODES, Bytes::copy_from_slice(&whole[..length])).is_err());
+    }
+}
