@@ -15,6 +15,7 @@ mod facts;
 mod link;
 mod live;
 mod live_pass;
+mod marks;
 mod measured;
 mod middle;
 mod pattern;
@@ -50,15 +51,17 @@ pub use episodes::{
     ApartReport, BlameReport, Blamed, BurstReport, Cause, CausesReport, Child as EpisodeChild,
     ChildReport, CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport,
     Episodes, EpisodesReport, EventDefinition, EventDefinitions, EventFileError, EventTypeReport,
-    ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport, LocationReport, ModalReport,
-    Owner, Parts, PartsReport, PathReport, PatternReport, PhasesReport, RepeatedLandmark,
-    RepeatedReport, ResourceUse, SeriesReport, ServerCause, SummaryReport, ThinkReport,
-    ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched, Unsure,
+    ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport, LocationReport, MarkReport,
+    MarkedEpisode, MarkedStall, ModalReport, Owner, Parts, PartsReport, PathReport, PatternReport,
+    PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse, SeriesReport, ServerCause,
+    SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched,
+    Unsure,
 };
 pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
 pub use live_pass::{Follows, LivePass};
+pub use marks::Marks;
 pub use measured::Basis;
 pub use pattern::matches as name_matches;
 pub use pipeline::{Observation, Pipeline, Seen};

@@ -24,6 +24,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         recorder: "x11prof example".to_owned(),
         watch: None,
         filter: None,
+        mark_key: None,
         collect: None,
     };
     let recorded = record(&config, |notice| eprintln!("{notice:?}"))?;

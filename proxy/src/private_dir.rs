@@ -29,10 +29,7 @@ pub(crate) struct PrivateDir {
 impl PrivateDir {
     /// Makes one, and removes those whose owners were killed: there are cookies in them.
     pub(crate) fn new() -> io::Result<PrivateDir> {
-        let base = std::env::var_os("XDG_RUNTIME_DIR")
-            .map(PathBuf::from)
-            .filter(|dir| dir.is_absolute() && dir.is_dir())
-            .unwrap_or_else(std::env::temp_dir);
+        let base = runtime_dir().unwrap_or_else(std::env::temp_dir);
         remove_dead(&base, YOUNG);
         PrivateDir::new_in(&base)
     }
@@ -59,6 +56,33 @@ impl Drop for PrivateDir {
         // Nothing can be done about a directory that does not go away.
         let _ = remove_dir_all(&self.path);
     }
+}
+
+/// The user's runtime directory, where the session has one.
+fn runtime_dir() -> Option<PathBuf> {
+    let dir = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
+    (dir.is_absolute() && dir.is_dir()).then_some(dir)
+}
+
+/// This user's directories of all recorders, wherever they are: a recorder may have been started outside of the session.
+pub(crate) fn all() -> Vec<PathBuf> {
+    let bases = runtime_dir().into_iter().chain([std::env::temp_dir()]);
+    let mut found = Vec::new();
+    for entry in bases
+        .filter_map(|base| read_dir(base).ok())
+        .flatten()
+        .flatten()
+    {
+        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
+            // Not a link's target: what a name of ours points to may be anything.
+            && entry.path().symlink_metadata().is_ok_and(|about| {
+                about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o077 == 0
+            });
+        if ours && !found.contains(&entry.path()) {
+            found.push(entry.path());
+        }
+    }
+    found
 }
 
 /// Removes this user's directories in `base` whose locks nobody holds and that are not younger

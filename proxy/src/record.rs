@@ -21,6 +21,7 @@ use crate::display_name::DisplayName;
 use crate::fixes::{Fix, Opcodes, Tried};
 use crate::images::ImageRequests;
 use crate::listener::{self, Claimed};
+use crate::marks::{MarkKey, Marks};
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
 use crate::private_server::PrivateServer;
@@ -81,6 +82,8 @@ pub struct RecordConfig {
     pub watch: Option<Watch>,
     /// What changes the records before they reach the file.
     pub filter: Option<MakeFilter>,
+    /// A key of the server's keyboard that puts a mark into the recording.
+    pub mark_key: Option<MarkKey>,
     /// Takes what the command writes to a terminal, which the recorder has for itself then; the command's standard
     /// input is empty where it would be the terminal.
     pub collect: Option<Arc<File>>,
@@ -155,6 +158,24 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     })?;
     // From here on the recorder's thread runs, so that the queue must be closed on every way out.
     let closing = Closing(tap.clone());
+    let marks = Marks::start(
+        dir.path(),
+        &[&DisplayName::local(claimed.number()), link.name()],
+        config.mark_key.as_ref().map(|key| (key, &link)),
+        &tap,
+    );
+    let marks = match marks {
+        Ok(marks) => marks,
+        Err(reason) => {
+            drop(closing);
+            recorder.join(|| false);
+            let display = link.name().to_string();
+            return Err(RecordError::MarkKey { display, reason });
+        }
+    };
+    if let Some(what) = &marks.trouble {
+        on(Notice::Trouble(what.clone()));
+    }
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
     if !config.labels.is_empty() {
@@ -201,6 +222,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     );
     // Nobody is accepted any more.
     drop(listening);
+    drop(marks);
     display.end();
     if let Some(pid) = server_pid {
         display.scheduling.note_cpu_time(pid);

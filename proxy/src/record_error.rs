@@ -15,6 +15,14 @@ use crate::server_info::DisplayError;
 /// Why there was no recording.
 #[derive(Debug, Error)]
 pub enum RecordError {
+    /// The key for marks cannot be had.
+    #[error("no marks by that key: display {display}: {reason}")]
+    MarkKey {
+        /// The display.
+        display: String,
+        /// Why not.
+        reason: String,
+    },
     /// No display server is named.
     #[error(
         "DISPLAY is not set: name a display with --display, or start a server of its own with --server xvfb"

@@ -295,6 +295,16 @@ impl Talk {
         Ok(message)
     }
 
+    /// The next message, where one begins within `wait`.
+    pub(crate) fn next_within(&mut self, wait: Duration) -> Result<Option<Vec<u8>>, String> {
+        let readable = self.socket.is_readable_until(Instant::now() + wait);
+        if !readable.map_err(|error| error.to_string())? {
+            return Ok(None);
+        }
+        self.set_patience(PATIENCE);
+        self.message().map(Some)
+    }
+
     /// From now on it may last so long.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.until = Instant::now() + patience;

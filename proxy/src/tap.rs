@@ -56,7 +56,7 @@ fn held_by(control: &Control) -> usize {
     match control {
         Control::Opened(opened) => words(&opened.command),
         Control::Closed { why: Some(why), .. } => why.len(),
-        Control::Trouble { what } => what.len(),
+        Control::Trouble { what: text } | Control::Mark { text } => text.len(),
         Control::Existing(existing) => {
             size_of::<ExistingWindow>() * existing.windows.len()
                 + size_of::<ExistingPixmap>() * existing.pixmaps.len()

@@ -32,6 +32,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         recorder: "test".to_owned(),
         watch: None,
         filter: None,
+        mark_key: None,
         collect: None,
     }
 }

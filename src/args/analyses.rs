@@ -212,6 +212,9 @@ pub(crate) struct Episodes {
     /// Show patterns: episodes that did the same, and whether they are slow always, sometimes or once
     #[arg(long)]
     pub(crate) patterns: bool,
+    /// Show what went on around each mark of the user: episodes, stalls and the server's time from 5 s before to 1 s after
+    #[arg(long)]
+    pub(crate) marks: bool,
     /// Draw utilisation and latency over time
     #[arg(long)]
     pub(crate) chart: bool,

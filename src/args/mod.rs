@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
-use x11prof_proxy::{Fix, ServerKind};
+use x11prof_proxy::{Fix, MarkKey, ServerKind};
 
 use crate::error::CommandError;
 use crate::ring::Condition;
@@ -87,6 +87,8 @@ pub(crate) enum Command {
     Top(Top),
     /// Hold a recording against a budget; exit status 1 where it costs more
     Check(Check),
+    /// Mark the moment in the running recording, where a delay was felt
+    Mark(Mark),
     /// Measure what a display's connection is like, before a program is blamed
     Link(Link),
     /// Print the messages of a recording, one line each
@@ -172,6 +174,10 @@ pub(crate) struct Record {
     /// what each such action did and what took its time, and how long all took; no key, text or title
     #[arg(long, conflicts_with_all = ["live", "ring", "full", "scrub", "link"])]
     pub(crate) episodes_only: bool,
+    /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. It is grabbed on the server's
+    /// root windows: no program gets it meanwhile
+    #[arg(long, value_name = "KEY")]
+    pub(crate) mark_key: Option<MarkKey>,
     /// Measure the connection to the server first, which takes some seconds, and keep that in the trace
     #[arg(long)]
     pub(crate) link: bool,
@@ -310,6 +316,18 @@ pub(crate) enum Params {
         #[arg(long, value_name = "N", default_value_t = 0)]
         blanks: u32,
     },
+}
+
+/// `episodes --marks` lists what went on around each mark. The recording is found through a socket of this user,
+/// not through the display, so that a display that hangs can be marked too.
+#[derive(Debug, Args)]
+pub(crate) struct Mark {
+    /// What the mark is about
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: Vec<String>,
+    /// The display that is recorded: the one that `record` serves, or the server's own [default: $DISPLAY]
+    #[arg(long, value_name = "DISPLAY")]
+    pub(crate) display: Option<String>,
 }
 
 #[derive(Debug, Args)]

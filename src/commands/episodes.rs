@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Facts, RepeatedReport, Stalls,
-    StallsReport,
+    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Facts, Marks, RepeatedReport,
+    Stalls, StallsReport,
 };
 use x11prof_cost_model::Substitutions;
 use x11prof_views::episodes::{self as views, Show, Timeline};
@@ -43,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             patterns: arguments.patterns,
             each_key: arguments.each_key,
             chart: arguments.chart,
+            marks: arguments.marks,
         };
         return match arguments.format {
             EpisodesFormat::Text => write_text(access, to, &views::text(report, &show, &page)),
@@ -105,10 +106,12 @@ fn report(
     let mut episodes = Episodes::new(&options);
     let prices = input::likely_parameters(path)?;
     let mut stalls = Stalls::new(&prices, &Substitutions::default(), options.frame_ms);
+    let mut marks = Marks::default();
     Pass::open(path, None)?.run(|observation| {
         facts.observe(observation);
         episodes.observe(observation);
         stalls.observe(observation);
+        marks.observe(observation);
     })?;
     let findings = episodes.finish();
     if let Some(missing) = findings.unmatched() {
@@ -123,7 +126,9 @@ fn report(
         )));
     }
     let mut report = EpisodesReport::new(&path.to_string_lossy(), &facts, &findings);
-    StallsReport::new(&stalls, &facts).name_in(&mut report);
+    let stalls = StallsReport::new(&stalls, &facts);
+    stalls.name_in(&mut report);
+    report.marks = marks.report(&facts, &report.episodes, &stalls);
     let messages = match arguments.format {
         EpisodesFormat::Text => arguments.all,
         EpisodesFormat::Json => true,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use x11prof_analyzer::{
-    Comparison, EpisodeOptions, Episodes, EpisodesReport, Facts, HistogramOptions, Observation,
-    ProfileReport, RoundTripOptions, RoundTrips, Statistics, StatisticsReport,
+    Comparison, EpisodeOptions, Episodes, EpisodesReport, Facts, HistogramOptions, Marks,
+    Observation, ProfileReport, RoundTripOptions, RoundTrips, Statistics, StatisticsReport,
 };
 use x11prof_views::episodes::Timeline;
 use x11prof_views::html::{Page, Sweep};
@@ -66,6 +66,7 @@ pub(crate) struct Beside {
     statistics: Statistics,
     episodes: Episodes,
     roundtrips: RoundTrips,
+    marks: Marks,
 }
 
 impl Beside {
@@ -73,6 +74,7 @@ impl Beside {
         Beside {
             statistics: Statistics::new(Vec::new()),
             episodes: Episodes::new(&EpisodeOptions::default()),
+            marks: Marks::default(),
             roundtrips: RoundTrips::new(&RoundTripOptions {
                 rtt_ms: ROUND_TRIP_MS,
                 client: None,
@@ -86,6 +88,7 @@ impl Beside {
         self.statistics.observe(observation);
         self.episodes.observe(observation);
         self.roundtrips.observe(observation);
+        self.marks.observe(observation);
     }
 
     /// The same by a pass of its own, for a profile of a part of the recording.
@@ -115,6 +118,7 @@ pub(crate) fn write(
         statistics,
         episodes,
         roundtrips,
+        marks,
     } = beside;
     let roundtrips = roundtrips.finish(&name);
     let histograms = HistogramOptions {
@@ -132,6 +136,9 @@ pub(crate) fn write(
     })?;
     read.map_err(|error| CommandError::file(path, error))?;
     timeline.into_report(&mut episodes);
+    if let Some(stalls) = &report.stalls {
+        episodes.marks = marks.report(facts, &episodes.episodes, stalls);
+    }
     let command = report.trace.command.join(" ");
     let page = Page {
         title: match command.as_str() {

@@ -11,6 +11,7 @@ pub(crate) mod html;
 pub(crate) mod issues;
 pub(crate) mod link;
 pub(crate) mod manual;
+pub(crate) mod mark;
 pub(crate) mod measure;
 pub(crate) mod needed;
 mod operation;

@@ -54,6 +54,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             recorder: RECORDER.to_owned(),
             watch,
             filter,
+            mark_key: arguments.mark_key,
         };
         return attached(config, &path, consumer);
     }
@@ -72,6 +73,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         recorder: RECORDER.to_owned(),
         watch,
         filter,
+        mark_key: arguments.mark_key,
         collect: consumer.view().and_then(Live::collect),
     };
     let recorded = record(&config, |notice| tell(consumer.view(), &notice, serves));

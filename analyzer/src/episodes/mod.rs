@@ -60,8 +60,9 @@ pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     ApartReport, BlameReport, Blamed, BurstReport, CausesReport, ChildReport, CumulativeReport,
     DurationReport, EpisodeReport, EpisodesReport, EventTypeReport, ExclusiveReport, HeldUpReport,
-    LandmarkReport, LocationReport, ModalReport, PartsReport, PathReport, PatternReport,
-    PhasesReport, ResourceUse, SeriesReport, SummaryReport, ThinkReport, TriggerReport,
+    LandmarkReport, LocationReport, MarkReport, MarkedEpisode, MarkedStall, ModalReport,
+    PartsReport, PathReport, PatternReport, PhasesReport, ResourceUse, SeriesReport, SummaryReport,
+    ThinkReport, TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
 pub use user::definition::{EventDefinition, EventDefinitions};

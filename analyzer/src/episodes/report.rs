@@ -3,6 +3,7 @@
 mod blame;
 mod episode;
 mod landmark;
+mod mark;
 mod modal;
 mod over_time;
 mod parts;
@@ -19,6 +20,7 @@ use crate::facts::Facts;
 pub use blame::{BlameReport, Blamed, PathReport};
 pub use episode::{ChildReport, EpisodeReport, HeldUpReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};
+pub use mark::{MarkReport, MarkedEpisode, MarkedStall};
 pub use modal::ModalReport;
 pub use over_time::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use parts::{CausesReport, PartsReport, TriggerReport};
@@ -66,6 +68,9 @@ pub struct EpisodesReport {
     /// The user's own events by type; none where no file of them was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventTypeReport>,
+    /// The user's marks, with what went on around each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<MarkReport>,
 }
 
 impl EpisodesReport {
@@ -98,6 +103,7 @@ impl EpisodesReport {
                 .collect(),
             omitted: findings.omitted,
             events: EventTypeReport::all(findings, first),
+            marks: Vec::new(),
         }
     }
 }

@@ -20,7 +20,9 @@ use x11prof_trace::{Control, Existing, ExistingClient};
 use crate::clock;
 use crate::images::ImageRequests;
 use crate::kept_bytes::KeptBytes;
+use crate::marks::{MarkKey, Marks};
 use crate::notice::Notice;
+use crate::private_dir::PrivateDir;
 use crate::record::{self, Beginning, Closing, Recorded, Target};
 use crate::record_error::RecordError;
 use crate::record_filter::MakeFilter;
@@ -64,6 +66,8 @@ pub struct AttachConfig {
     pub watch: Option<Watch>,
     /// What changes the records before they are written.
     pub filter: Option<MakeFilter>,
+    /// A key of the server's keyboard that puts a mark into the recording.
+    pub mark_key: Option<MarkKey>,
 }
 
 /// Records the clients of a display that already run, and those that come, as `config` says. Blocks the
@@ -85,11 +89,15 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             reason,
         })
     };
+    let dir = PrivateDir::new().map_err(|source| {
+        let what = "a directory for marks";
+        RecordError::System { what, source }
+    })?;
     let conversation = Conversation::begin(&link, PATIENCE, extensions.clone());
     let mut conversation = conversation.map_err(failed)?;
     let id = conversation.setup().resource_id_base;
     let mask = conversation.setup().resource_id_mask;
-    let (socket, apart) = context::enable(&mut conversation, &link, id).map_err(failed)?;
+    let (socket, mut apart) = context::enable(&mut conversation, &link, id).map_err(failed)?;
     // From here on the server tells. What exists is asked for afterwards, so that nothing is missed.
     let reader = Reader::start(socket, config.queue_bytes).map_err(|source| {
         let what = "a thread";
@@ -114,6 +122,18 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     })?;
     // From here on the recorder's thread runs, so that the queue must be closed on every way out.
     let closing = Closing(tap.clone());
+    let key = config.mark_key.as_ref().map(|key| (key, &link));
+    let marks = match Marks::start(dir.path(), &[link.name()], key, &tap) {
+        Ok(marks) => marks,
+        Err(reason) => {
+            drop(closing);
+            recorder.join(|| false);
+            return Err(RecordError::MarkKey { display, reason });
+        }
+    };
+    if let Some(what) = &marks.trouble {
+        on(Notice::Trouble(what.clone()));
+    }
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
     tap.control(clock::now(), Control::Attached {});
@@ -130,6 +150,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         images,
         scheduling: &scheduling,
     };
+    apart.extend(marks.connection());
     let mut clients = Clients::new(recording, apart);
     let existing = open(&mut clients, &found, mask, resources);
     for part in existing.split() {
@@ -165,6 +186,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     if ended.is_none() {
         finish(&reader, &mut clients, &mut conversation, id);
     }
+    drop(marks);
     clients.end();
     if let Some(pid) = server_pid {
         scheduling.note_cpu_time(pid);

@@ -6,6 +6,7 @@ mod chart;
 mod csv;
 mod events;
 mod landmarks;
+mod marks;
 mod patterns;
 mod repeated;
 mod text;

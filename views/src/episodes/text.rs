@@ -3,7 +3,7 @@
 use x11prof_analyzer::{EpisodeReport, EpisodesReport};
 
 use super::words::{causes, fit, latency, location};
-use super::{all, chart, events, landmarks, patterns, worst};
+use super::{all, chart, events, landmarks, marks, patterns, worst};
 use crate::page::Page;
 use crate::page::Style;
 use crate::plain::plain;
@@ -20,6 +20,8 @@ pub struct Show {
     pub each_key: bool,
     /// Utilisation and latency over time.
     pub chart: bool,
+    /// What went on around each of the user's marks instead of landmarks.
+    pub marks: bool,
 }
 
 /// Rows shown.
@@ -27,6 +29,9 @@ const ROWS: usize = 15;
 
 /// The report for people. A page of all has all rows and all tables, and the messages of the worst.
 pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
+    if show.marks {
+        return marks::text(&report.marks, page);
+    }
     let mut text = verdict(report, page);
     if report.summary.count == 0 {
         return text + &doubts(report, page);

@@ -4,9 +4,9 @@
 use serde::Serialize;
 use x11prof_analyzer::{
     BlockingRequest, ChildReport, ClientResources, EpisodeReport, EpisodesReport, HeldOverTime,
-    KindResources, NetworkReport, PartitionReport, PartsReport, PatternReport, ProfileReport,
-    RequestReport, RoundTripsReport, ServerReport, Suggestion, SummaryReport, ThinkReport,
-    TotalReport, Warning,
+    KindResources, MarkReport, NetworkReport, PartitionReport, PartsReport, PatternReport,
+    ProfileReport, RequestReport, RoundTripsReport, ServerReport, Suggestion, SummaryReport,
+    ThinkReport, TotalReport, Warning,
 };
 
 /// The profile.
@@ -54,6 +54,7 @@ pub(super) struct Episodes<'a> {
     think_and_wait: &'a ThinkReport,
     patterns: Vec<Pattern<'a>>,
     episodes: Vec<Episode<'a>>,
+    marks: &'a [MarkReport],
 }
 
 #[derive(Debug, Serialize)]
@@ -163,6 +164,7 @@ impl<'a> Episodes<'a> {
             think_and_wait: &report.think_and_wait,
             patterns: report.patterns.iter().map(Pattern::of).collect(),
             episodes: report.episodes.iter().map(Episode::of).collect(),
+            marks: &report.marks,
         }
     }
 }

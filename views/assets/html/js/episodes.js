@@ -24,6 +24,7 @@ function episodes() {
   byId("episodes-about").textContent = `${whole(summary.count)} episodes, ${whole(summary.perceptible)} of them perceptible; `
     + `the user waited ${percent(DATA.episodes.think_and_wait.wait_percent)} of the time.`
     + (summary.count > all.length ? ` The ${whole(all.length)} longest are here; ${whole(summary.count - all.length)} more are counted only.` : "");
+  marks();
   if (!all.length) return;
   cumulative(all, longest);
   scatter(all);
@@ -125,6 +126,26 @@ function list(all) {
   chosen.listeners.push((change) => {
     if ("threshold" in change || "landmark" in change || "pattern" in change) view.show(all.filter(passes));
     if ("episode" in change) one(change.episode);
+  });
+}
+
+/** The user's marks, with what went on around each; one that is chosen is shown in the timeline. */
+function marks() {
+  const rows = DATA.episodes.marks;
+  if (!rows.length) return;
+  const near = (row) => [...row.episodes.map((one) => [one.start_ms, `${time(one.latency_ms)} ${one.landmark} (${one.client_name})`]),
+    ...row.stalls.map((one) => [one.since_ms, `${time(one.held_ms)} stall by ${one.by}`])]
+    .sort((a, b) => a[0] - b[0]).map(([, text]) => text).join("; ");
+  table(byId("marks"), {
+    caption: "Marks of the user, with what went on from 5 s before to 1 s after (choose one to see it in the timeline)", rows, sort: 0,
+    pick: (row) => byId("timeline").show?.(row.from_ms, row.to_ms),
+    columns: [
+      { name: "At", of: (row) => row.at_ms, show: (row) => (row.at_ms / 1000).toFixed(3) + " s" },
+      { name: "Mark", of: (row) => row.text, number: false },
+      { name: "Server", of: (row) => row.server_ms, show: (row) => time(row.server_ms), title: "How long the server ran in that time" },
+      { name: "Requests", of: (row) => row.requests, show: (row) => whole(row.requests) },
+      { name: "Around it", of: near, number: false },
+    ],
   });
 }
 

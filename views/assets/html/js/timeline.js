@@ -66,6 +66,11 @@ function timeline(all) {
       context.fillText(+(ms / 1000).toFixed(4) + " s", x(ms) + 2, height - 4);
       context.fillRect(x(ms), 0, 1, height);
     }
+    context.fillStyle = context.strokeStyle = colour("server");
+    for (const mark of DATA.episodes.marks) {
+      context.fillRect(x(mark.at_ms), 0, 1.5, height - 14);
+      context.fillText("▼ " + (mark.text || "mark"), x(mark.at_ms) - 4, height - 16);
+    }
     clients.forEach((client, lane) => {
       const top = lane * 34;
       // One lane's episodes that fall on one pixel are drawn once: the longest.
@@ -138,6 +143,7 @@ function timeline(all) {
       ArrowLeft: () => move(view.from - by, view.to - by), ArrowRight: () => move(view.from + by, view.to + by) }[event.key];
     if (act) { act(); event.preventDefault(); event.stopPropagation(); }
   });
+  element.show = move;
   element.shown = () => ({ ...view });
   redraws.push(draw);
   chosen.listeners.push((change) => {

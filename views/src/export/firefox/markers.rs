@@ -21,6 +21,7 @@ pub(super) struct Kinds {
     pub(super) episode: Kind,
     pub(super) child: Kind,
     pub(super) run: Kind,
+    pub(super) mark: Kind,
 }
 
 use MarkerFieldFormat::{Bytes, Integer};
@@ -76,6 +77,13 @@ impl Kinds {
                     CategoryColor::LightBlue,
                 ),
                 "What an episode had to handle of its own doing",
+                &[],
+                "",
+            ),
+            mark: kind(
+                profile,
+                ("X11Mark", "Marks", CategoryColor::Yellow),
+                "The user marked the recording here",
                 &[],
                 "",
             ),

@@ -16,7 +16,7 @@ use fxprof_processed_profile::{
 use x11prof_analyzer::{Episode, EpisodeChild, Observation};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::timeline::{Entry, Timeline};
+use super::timeline::{Entry, Timeline, named_mark};
 use markers::{Kind, Kinds, Marked};
 
 /// Clients that have threads.
@@ -148,6 +148,11 @@ impl Contents {
                 let numbers = [asked.bytes, asked.sequence, received];
                 let kind = self.kinds.round_trip;
                 self.mark(thread, timing, kind, (asked.name.as_str(), numbers), answer);
+            }
+            Entry::Mark(at, text) => {
+                let (thread, kind) = (self.server(), self.kinds.mark);
+                let timing = self.instant(at);
+                self.mark(thread, timing, kind, (named_mark(&text), [0; 3]), "");
             }
             Entry::Run(from, to) => {
                 if self.stretches == STRETCHES_LIMIT {

@@ -14,7 +14,7 @@ use prost::Message;
 use x11prof_analyzer::{Episode, EpisodeChild, Observation};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::timeline::{Asked, Entry, Lanes, Timeline};
+use super::timeline::{Asked, Entry, Lanes, Timeline, named_mark};
 use names::Names;
 use proto::{
     DebugAnnotation, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Trace, TracePacket,
@@ -140,6 +140,13 @@ impl Packets {
                     )
                 };
                 self.event(at, event);
+            }
+            Entry::Mark(at, text) => {
+                let mark = TrackEvent {
+                    r#type: Some(Type::Instant as i32),
+                    ..self.named(Track::Marks, named_mark(&text), &[])
+                };
+                self.event(at, mark);
             }
             Entry::Run(from, to) => {
                 let run = self.named(Track::Runs, "runs", &[]);

@@ -12,6 +12,8 @@ pub(super) enum Track {
     Server,
     /// When it ran.
     Runs,
+    /// The user's marks.
+    Marks,
     /// A client's, with its others within.
     Client(ConnectionId),
     /// Its episodes: those in this lane.
@@ -42,6 +44,7 @@ impl Track {
             Track::Server => 1,
             Track::Runs => 2,
             Track::Count(Counted::Wakeups) => 3,
+            Track::Marks => 4,
             Track::Client(client) => of(client, 0, 0),
             Track::Episodes(client, lane) => of(client, 1, lane),
             Track::RoundTrips(client, lane) => of(client, 2, lane),
@@ -54,7 +57,7 @@ impl Track {
     fn parent(self) -> Option<Track> {
         match self {
             Track::Server | Track::Client(_) => None,
-            Track::Runs | Track::Count(Counted::Wakeups) => Some(Track::Server),
+            Track::Runs | Track::Marks | Track::Count(Counted::Wakeups) => Some(Track::Server),
             Track::Episodes(client, _)
             | Track::Requests(client)
             | Track::RoundTrips(client, _)
@@ -67,7 +70,7 @@ impl Track {
     fn rank(self) -> i32 {
         match self {
             Track::Server | Track::Client(_) | Track::Runs | Track::Episodes(..) => 0,
-            Track::RoundTrips(..) => 1,
+            Track::RoundTrips(..) | Track::Marks => 1,
             Track::Requests(_) => 2,
             Track::FromServer(_) => 3,
             Track::Count(Counted::Wakeups) => 4,
@@ -84,6 +87,7 @@ impl Track {
         let name = match self {
             Track::Server => "X server".to_owned(),
             Track::Runs => "runs".to_owned(),
+            Track::Marks => "marks of the user".to_owned(),
             Track::Client(_) => name.to_owned(),
             Track::Episodes(_, lane) => lane_of("episodes", lane),
             Track::Requests(_) => "requests".to_owned(),

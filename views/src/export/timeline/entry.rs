@@ -32,6 +32,8 @@ pub(in crate::export) enum Entry {
         /// Its number, where the client sent a request after it and before the next one.
         led_to: Option<u64>,
     },
+    /// A mark of the user, with its text.
+    Mark(Timestamp, String),
     /// The server ran.
     Run(Timestamp, Timestamp),
     /// A count has another value.
@@ -69,4 +71,12 @@ pub(in crate::export) enum Of {
     Received,
     /// Resources that it holds.
     Resources,
+}
+
+/// What a mark is called in a timeline.
+pub(in crate::export) fn named_mark(text: &str) -> &str {
+    match text {
+        "" => "mark",
+        text => text,
+    }
 }

@@ -12,7 +12,7 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use counts::Counts;
-pub(super) use entry::{Asked, Counted, Entry, Of};
+pub(super) use entry::{Asked, Counted, Entry, Of, named_mark};
 pub(super) use lanes::Lanes;
 
 /// Requests of a client that may wait for their replies; of more, the oldest count as never answered.
@@ -71,6 +71,9 @@ impl Timeline {
             Observation::Message(seen) => {
                 self.counts.resources(seen.time, seen.session, on);
                 self.message(seen, on);
+            }
+            Observation::Control(time, Control::Mark { text }) => {
+                on(Entry::Mark(*time, text.clone()));
             }
             Observation::Control(_, Control::Opened(opened)) => self.know(opened.connection, on),
             Observation::Control(_, Control::Closed { connection, .. }) => {

@@ -1,0 +1,58 @@
+//! What went on around a mark of the user.
+
+use serde::Serialize;
+
+/// A mark of the user. Times are milliseconds from the trace's first record.
+#[derive(Debug, Clone, Serialize)]
+pub struct MarkReport {
+    /// When.
+    pub at_ms: f64,
+    /// Its text; the key where a key was pressed.
+    pub text: String,
+    /// From when on what went on is told.
+    pub from_ms: f64,
+    /// Until when.
+    pub to_ms: f64,
+    /// How long the server ran in that time; null where context switches do not tell.
+    pub server_ms: Option<f64>,
+    /// Requests of all clients in it.
+    pub requests: u64,
+    /// The longest episodes in it, in the order of time.
+    pub episodes: Vec<MarkedEpisode>,
+    /// The longest stalls in it, in the order of time.
+    pub stalls: Vec<MarkedStall>,
+}
+
+/// An episode around a mark.
+#[derive(Debug, Clone, Serialize)]
+pub struct MarkedEpisode {
+    /// The client's name.
+    pub client_name: String,
+    /// What it was about.
+    pub landmark: String,
+    /// When it began.
+    pub start_ms: f64,
+    /// Its latency.
+    pub latency_ms: f64,
+    /// The largest part.
+    pub culprit: &'static str,
+    /// Where most of its time was spent.
+    pub mostly: Option<String>,
+}
+
+/// A stall around a mark.
+#[derive(Debug, Clone, Serialize)]
+pub struct MarkedStall {
+    /// Who held the server.
+    pub by: String,
+    /// `busy` with the client's work, or `grabbed`.
+    pub how: String,
+    /// The request that cost most of what was done.
+    pub request: Option<String>,
+    /// Since when.
+    pub since_ms: f64,
+    /// How long.
+    pub held_ms: f64,
+    /// How many other clients waited.
+    pub waiters: u64,
+}

@@ -1,0 +1,122 @@
+//! The key that marks: grabbed on the root windows by a connection of its own, so that no other client gets it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use x11prof_trace::Control;
+use x11rb_protocol::protocol::xproto::{
+    GetInputFocusRequest, GetKeyboardMappingReply, GetKeyboardMappingRequest, GrabKeyRequest,
+    GrabMode, Setup,
+};
+use x11rb_protocol::x11_utils::{Request, TryParse};
+
+use super::key_name::MarkKey;
+use crate::clock;
+use crate::server_info::{No, Talk};
+use crate::server_link::ServerLink;
+use crate::tap::Tap;
+
+/// How long the server may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is looked whether the recording has ended.
+const BEAT: Duration = Duration::from_millis(200);
+/// The event (protocol, encoding of events).
+const KEY_PRESS: u8 = 2;
+/// Caps Lock and Num Lock (as servers have it by default): a grab is for exact modifiers.
+const LOCKS: [u16; 4] = [0, 2, 16, 18];
+
+/// A grabbed key.
+#[derive(Debug)]
+pub(super) struct Grabbed {
+    connection: u32,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Grabbed {
+    /// Grabs `key` and marks at each press. The error says why that cannot be.
+    pub(super) fn grab(key: &MarkKey, link: &ServerLink, tap: Tap) -> Result<Grabbed, String> {
+        let talk = Talk::begin(link, PATIENCE);
+        let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
+        let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
+            No::Refused(why) | No::Failed(why) => why,
+        })?;
+        let code = key_code(&mut talk, &setup, key.keysym)?
+            .ok_or_else(|| format!("its keyboard has no key {key}"))?;
+        for screen in &setup.roots {
+            for lock in LOCKS {
+                let grab = GrabKeyRequest {
+                    owner_events: false,
+                    grab_window: screen.root,
+                    modifiers: (key.modifiers | lock).into(),
+                    key: code,
+                    pointer_mode: GrabMode::ASYNC,
+                    keyboard_mode: GrabMode::ASYNC,
+                };
+                talk.say(&Request::serialize(grab, 0).0)?;
+            }
+        }
+        talk.say(&Request::serialize(GetInputFocusRequest, 0).0)?;
+        // An error comes before that answer.
+        talk.reply()
+            .map_err(|_| format!("another program has grabbed {key}; choose another key"))?;
+        let over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&over);
+        let text = key.to_string();
+        let thread = std::thread::Builder::new()
+            .name("x11prof-mark-key".to_owned())
+            .spawn(move || {
+                while !told.load(Ordering::Acquire) {
+                    match talk.next_within(BEAT) {
+                        Ok(Some(event))
+                            if event.first().map(|kind| kind & 0x7f) == Some(KEY_PRESS) =>
+                        {
+                            let text = text.clone();
+                            tap.control(clock::now(), Control::Mark { text });
+                        }
+                        Ok(_) => {}
+                        // The server has gone.
+                        Err(_) => return,
+                    }
+                }
+            })
+            .map_err(|error| error.to_string())?;
+        Ok(Grabbed {
+            connection: setup.resource_id_base,
+            over,
+            thread: Some(thread),
+        })
+    }
+
+    pub(super) fn connection(&self) -> u32 {
+        self.connection
+    }
+}
+
+impl Drop for Grabbed {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The key that has `keysym`.
+fn key_code(talk: &mut Talk, setup: &Setup, keysym: u32) -> Result<Option<u8>, String> {
+    let (first, last) = (setup.min_keycode, setup.max_keycode);
+    let ask = GetKeyboardMappingRequest {
+        first_keycode: first,
+        count: last.saturating_sub(first).saturating_add(1),
+    };
+    talk.say(&Request::serialize(ask, 0).0)?;
+    let reply = talk.reply()?;
+    let (map, _) = GetKeyboardMappingReply::try_parse(&reply)
+        .map_err(|_| "it sent an answer that cannot be read".to_owned())?;
+    let width = usize::from(map.keysyms_per_keycode).max(1);
+    let mut keys = map.keysyms.chunks(width);
+    let at = keys.position(|of| of.contains(&keysym));
+    Ok(at.and_then(|at| u8::try_from(usize::from(first) + at).ok()))
+}

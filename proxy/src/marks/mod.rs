@@ -1,0 +1,60 @@
+//! Marks of the user in a running recording (TIPME's idea): where a delay was felt. By `x11prof mark`, through a socket
+//! in the recorder's private directory, and by a key that the recorder grabs.
+
+mod key;
+mod key_name;
+mod socket;
+
+pub use key_name::{MarkKey, MarkKeyError};
+pub use socket::{MarkError, mark};
+
+use std::path::Path;
+
+use crate::display_name::DisplayName;
+use crate::server_link::ServerLink;
+use crate::tap::Tap;
+use key::Grabbed;
+use socket::Listening;
+
+/// What takes marks until it is dropped.
+pub(crate) struct Marks {
+    key: Option<Grabbed>,
+    /// Why `x11prof mark` cannot reach this recording.
+    pub(crate) trouble: Option<String>,
+    _listening: Option<Listening>,
+}
+
+impl Marks {
+    /// Takes marks for the displays `names` by a socket in `dir`, and by `key` on the server of `link` where there is one.
+    /// The error says why the key cannot be had.
+    pub(crate) fn start(
+        dir: &Path,
+        names: &[&DisplayName],
+        key: Option<(&MarkKey, &ServerLink)>,
+        tap: &Tap,
+    ) -> Result<Marks, String> {
+        let key = key
+            .map(|(key, link)| Grabbed::grab(key, link, tap.clone()))
+            .transpose()?;
+        let listening = Listening::start(dir, names, tap.clone());
+        let (listening, trouble) = match listening {
+            Ok(listening) => (Some(listening), None),
+            Err(error) => (
+                None,
+                Some(format!(
+                    "`x11prof mark` cannot reach this recording: {error}"
+                )),
+            ),
+        };
+        Ok(Marks {
+            key,
+            trouble,
+            _listening: listening,
+        })
+    }
+
+    /// The first resource id of the connection that grabs the key, which is no client to be recorded.
+    pub(crate) fn connection(&self) -> Option<u32> {
+        self.key.as_ref().map(Grabbed::connection)
+    }
+}

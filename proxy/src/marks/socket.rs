@@ -1,0 +1,192 @@
+//! The socket that `x11prof mark` finds by the display's name.
+
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use thiserror::Error;
+use x11prof_trace::Control;
+
+use crate::clock;
+use crate::display_name::{DisplayName, DisplayNameError, Endpoint};
+use crate::private_dir;
+use crate::tap::Tap;
+
+/// Bytes of a mark's text.
+const TEXT: u64 = 4096;
+/// How long either side waits for the other.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What the recorder answers.
+const TAKEN: &[u8] = b"taken\n";
+/// After a failure to accept.
+const REST: Duration = Duration::from_millis(100);
+
+/// Why there is no mark.
+#[derive(Debug, Error)]
+pub enum MarkError {
+    /// The display's name.
+    #[error(transparent)]
+    Display(#[from] DisplayNameError),
+    /// Nobody records it.
+    #[error(
+        "display {0} is not being recorded by this user; begin with `x11prof record`, or name another with --display"
+    )]
+    NotRecorded(String),
+}
+
+/// Puts a mark into each recording of `display` that this user runs, by the name that clients use or by the server's.
+/// How many those are.
+///
+/// # Errors
+/// Where there is none.
+pub fn mark(display: &str, text: &str) -> Result<usize, MarkError> {
+    let name = DisplayName::parse(display)?;
+    let file = file_name(&name);
+    let text = text.get(..text.floor_char_boundary(TEXT as usize));
+    let marked = private_dir::all()
+        .iter()
+        .filter(|dir| put(&dir.join(&file), text.unwrap_or_default()).is_ok())
+        .count();
+    match marked {
+        0 => Err(MarkError::NotRecorded(display.to_owned())),
+        marked => Ok(marked),
+    }
+}
+
+fn put(socket: &Path, text: &str) -> io::Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(text.as_bytes())?;
+    stream.shutdown(std::net::Shutdown::Write)?;
+    let mut answer = Vec::new();
+    stream.take(TAKEN.len() as u64).read_to_end(&mut answer)?;
+    match answer == TAKEN {
+        true => Ok(()),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// The name of a display's socket.
+fn file_name(display: &DisplayName) -> String {
+    let place = match display.endpoint() {
+        Endpoint::Local => String::new(),
+        Endpoint::Path(path) => path.to_string_lossy().replace('/', "_"),
+        Endpoint::Tcp { host } => host.replace('/', "_"),
+    };
+    format!("mark-{place}:{}", display.number())
+}
+
+/// The recorder's end.
+#[derive(Debug)]
+pub(super) struct Listening {
+    path: PathBuf,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Listening {
+    /// Listens in `dir`, which only this user can look into, for marks on displays of these names.
+    pub(super) fn start(dir: &Path, names: &[&DisplayName], tap: Tap) -> io::Result<Listening> {
+        let mut files: Vec<String> = names.iter().map(|name| file_name(name)).collect();
+        files.dedup();
+        let (first, others) = files.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let path = dir.join(first);
+        let listener = UnixListener::bind(&path)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        for other in others {
+            symlink(first, dir.join(other))?;
+        }
+        let over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&over);
+        let thread = std::thread::Builder::new()
+            .name("x11prof-marks".to_owned())
+            .spawn(move || {
+                for stream in listener.incoming() {
+                    if told.load(Ordering::Acquire) {
+                        return;
+                    }
+                    // Who does not say what the mark is about gets none.
+                    let taken = stream.and_then(|stream| take(&stream, &tap));
+                    if taken.is_err() {
+                        std::thread::sleep(REST);
+                    }
+                }
+            })?;
+        Ok(Listening {
+            path,
+            over,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        // It waits for somebody to come. Where nobody can, it is left to the process's end.
+        if UnixStream::connect(&self.path).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Takes a mark at the time at which it came.
+fn take(mut stream: &UnixStream, tap: &Tap) -> io::Result<()> {
+    let now = clock::now();
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut text = Vec::new();
+    stream.take(TEXT).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    tap.control(now, Control::Mark { text });
+    stream.write_all(TAKEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tap::{Entry, tap};
+
+    #[test]
+    fn a_mark_comes_by_each_name_and_ends_with_the_recording() {
+        let dir = tempfile::tempdir().unwrap();
+        let (tap, drain) = tap(1 << 20, false);
+        let names = [":7", "far:0"].map(|name| DisplayName::parse(name).unwrap());
+        let listening = Listening::start(dir.path(), &names.each_ref(), tap.clone()).unwrap();
+        let socket = |name: &DisplayName| dir.path().join(file_name(name));
+        let mode = std::fs::metadata(socket(&names[0])).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600);
+        put(&socket(&names[0]), "slow").unwrap();
+        put(&socket(&names[1]), "again").unwrap();
+        drop(listening);
+        assert!(put(&socket(&names[0]), "too late").is_err());
+        tap.close();
+        let (mut entries, mut texts) = (Vec::new(), Vec::new());
+        while drain.take(&mut entries, Duration::ZERO) {
+            texts.extend(entries.drain(..).filter_map(|entry| match entry {
+                Entry::Control(_, Control::Mark { text }) => Some(text),
+                _ => None,
+            }));
+        }
+        assert_eq!(texts, ["slow", "again"]);
+    }
+
+    #[test]
+    fn who_says_nothing_holds_nothing_up_for_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let (tap, _drain) = tap(1 << 20, false);
+        let name = DisplayName::local(7);
+        let _listening = Listening::start(dir.path(), &[&name], tap).unwrap();
+        let socket = dir.path().join(file_name(&name));
+        drop(UnixStream::connect(&socket).unwrap());
+        put(&socket, "here").unwrap();
+    }
+}

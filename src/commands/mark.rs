@@ -1,0 +1,24 @@
+//! `x11prof mark`: a mark in the running recording.
+
+use std::process::ExitCode;
+
+use x11prof_proxy::mark;
+
+use crate::args::Mark;
+use crate::error::{CommandError, Outcome};
+
+/// Puts a mark into each recording of the display.
+pub(crate) fn run(arguments: Mark) -> Outcome {
+    let display = arguments
+        .display
+        .or_else(|| std::env::var("DISPLAY").ok())
+        .filter(|name| !name.is_empty());
+    let display = display.ok_or_else(|| {
+        CommandError::usage("DISPLAY is not set; name the display that is recorded with --display")
+    })?;
+    let marked = mark(&display, &arguments.text.join(" ")).map_err(CommandError::failed)?;
+    if marked > 1 {
+        say!("marked in {marked} recordings");
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,78 @@
+//! What went on around each mark of the user.
+
+use x11prof_analyzer::{MarkReport, MarkedEpisode, MarkedStall};
+
+use super::words::{fit, latency};
+use crate::page::Page;
+use crate::plain::plain;
+use crate::units::counted;
+
+/// A block of lines for each mark.
+pub(super) fn text(marks: &[MarkReport], page: &Page) -> String {
+    if marks.is_empty() {
+        return "Nothing was marked: `x11prof mark` does, and the key of `record --mark-key`.\n"
+            .to_owned();
+    }
+    let mut text = format!("{} of the user.\n", counted(marks.len() as u64, "mark"));
+    for mark in marks {
+        text.push_str(&one(mark, page));
+    }
+    text
+}
+
+fn one(mark: &MarkReport, page: &Page) -> String {
+    let said = match mark.text.as_str() {
+        "" => String::new(),
+        text => format!(" ({})", plain(text)),
+    };
+    let span = (mark.to_ms - mark.from_ms) / 1e3;
+    let server = mark.server_ms.map_or_else(
+        || "the server's time is not known".to_owned(),
+        |ms| format!("the server ran {} of {span:.1} s", latency(ms)),
+    );
+    let requests = counted(mark.requests, "request");
+    let head = format!(
+        "Mark at {:.3} s{said}: {server}, {requests}",
+        mark.at_ms / 1e3
+    );
+    let mut text = format!("\n{}\n", fit(&head, page.columns()));
+    let mut lines: Vec<(f64, String)> = Vec::new();
+    lines.extend(mark.episodes.iter().map(|of| (of.start_ms, episode(of))));
+    lines.extend(mark.stalls.iter().map(|of| (of.since_ms, stall(of))));
+    lines.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    if lines.is_empty() {
+        text.push_str("  no episode and no stall\n");
+    }
+    for (start, line) in lines {
+        let after = (start - mark.at_ms) / 1e3;
+        let line = format!("  {after:>+7.2} s  {line}");
+        text.push_str(&fit(&line, page.columns()));
+        text.push('\n');
+    }
+    text
+}
+
+fn episode(of: &MarkedEpisode) -> String {
+    let mostly = of.mostly.as_deref().unwrap_or(of.culprit);
+    let client = plain(&of.client_name);
+    let landmark = plain(&of.landmark);
+    format!(
+        "{:>8}  {landmark} ({client}), mostly {}",
+        latency(of.latency_ms),
+        plain(mostly)
+    )
+}
+
+fn stall(of: &MarkedStall) -> String {
+    let by = match &of.request {
+        Some(request) => format!(" by {}", plain(request)),
+        None => String::new(),
+    };
+    let waited = counted(of.waiters, "client");
+    format!(
+        "{:>8}  stall: {} held the server{by} ({}), {waited} waited",
+        latency(of.held_ms),
+        plain(&of.by),
+        of.how,
+    )
+}
