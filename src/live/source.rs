@@ -84,7 +84,7 @@ fn read(
     Ok(())
 }
 
-fn tell(path: &PathBuf, error: &TraceError) {
+fn tell(path: &Path, error: &TraceError) {
     say!("{}", CommandError::file(path, error).message());
 }
 

@@ -8,10 +8,30 @@ use std::time::{Duration, Instant};
 use x11prof_analyzer::Pipeline;
 use x11prof_trace::{Control, Record, Timestamp, TraceError};
 
+use super::condition::Condition;
 use super::heads::Heads;
 use super::segment::{Segment, Whole, join};
-use super::{RingOptions, Rung};
 use crate::output::{Access, Beside};
+
+/// What a ring is like.
+#[derive(Debug, Clone)]
+pub(crate) struct RingOptions {
+    /// `FILE`, of which `FILE-1`, `FILE-2` … are made.
+    pub(crate) output: PathBuf,
+    /// How much is kept.
+    pub(crate) length: Duration,
+    /// What is waited for.
+    pub(crate) when: Vec<Condition>,
+}
+
+/// What became of it.
+#[derive(Debug, Default)]
+pub(crate) struct Rung {
+    /// What was written.
+    pub(crate) files: Vec<PathBuf>,
+    /// What went wrong.
+    pub(crate) trouble: Vec<String>,
+}
 
 /// Parts that the length is divided into: the oldest goes as a whole.
 const PARTS: u32 = 8;

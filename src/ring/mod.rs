@@ -7,7 +7,6 @@ mod kept;
 mod segment;
 mod waiting;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -21,35 +20,16 @@ use x11prof_trace::Record;
 use crate::error::CommandError;
 pub(crate) use condition::Condition;
 use kept::Kept;
+pub(crate) use kept::{RingOptions, Rung};
 use waiting::Waiting;
 
 /// How long it waits for a record before it looks at the signal.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What a ring is like.
-#[derive(Debug, Clone)]
-pub(crate) struct RingOptions {
-    /// `FILE`, of which `FILE-1`, `FILE-2` … are made.
-    pub(crate) output: PathBuf,
-    /// How much is kept.
-    pub(crate) length: Duration,
-    /// What is waited for.
-    pub(crate) when: Vec<Condition>,
-}
-
 /// The running ring.
 pub(crate) struct Ring {
     thread: JoinHandle<Rung>,
     over: Arc<AtomicBool>,
-}
-
-/// What became of it.
-#[derive(Debug, Default)]
-pub(crate) struct Rung {
-    /// What was written.
-    pub(crate) files: Vec<PathBuf>,
-    /// What went wrong.
-    pub(crate) trouble: Vec<String>,
 }
 
 impl Ring {

@@ -67,7 +67,8 @@ impl Segment {
 
     /// Whether it has more bytes than this on disk. It is looked at now and then.
     pub(super) fn exceeds(&self, bytes: u64) -> bool {
-        self.records % LOOK_EVERY == 0 && self.file.metadata().is_ok_and(|file| file.len() > bytes)
+        self.records.is_multiple_of(LOOK_EVERY)
+            && self.file.metadata().is_ok_and(|file| file.len() > bytes)
     }
 
     /// Ends it at `to`.

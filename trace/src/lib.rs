@@ -7,6 +7,7 @@
 //! The format is specified in docs/FORMAT.md.
 
 mod block;
+mod connection_id;
 mod error;
 mod format;
 mod last_words;
@@ -23,6 +24,7 @@ mod time;
 mod writer;
 
 pub use block::BlockHead;
+pub use connection_id::ConnectionId;
 pub use error::TraceError;
 pub use format::FORMAT;
 pub use last_words::last_words;
@@ -33,8 +35,8 @@ pub use middle::{
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{
-    Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, Gap, Link, Opened, Part,
-    Record, RoundTrip, Server, Started, Switch, SwitchKind, Transfer, Waiting,
+    Block, Control, CpuTime, Direction, ExtensionOpcodes, Gap, Link, Opened, Part, Record,
+    RoundTrip, Server, Started, Switch, SwitchKind, Transfer, Waiting,
 };
 pub use recovery::{Recovery, recover};
 pub use time::Timestamp;

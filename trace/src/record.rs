@@ -5,14 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Existing, Joined, Timestamp};
-
-/// The number of a client connection in a trace, from 1 in the order of acceptance.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct ConnectionId(pub u32);
+use crate::{ConnectionId, Existing, Joined, Timestamp};
 
 /// Which way bytes went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -28,6 +28,7 @@ mod modal;
 mod occurrence;
 mod open;
 mod outline;
+mod parts;
 mod patterns;
 mod present;
 mod queue;

@@ -142,10 +142,10 @@ impl Stalls {
     fn control(&mut self, time: Timestamp, control: &Control) {
         match control {
             Control::Server(server) => self.runs = server.pid.map(Runs::of),
-            Control::Capture { pid, capture, .. } => {
-                if self.runs.as_ref().is_some_and(|runs| runs.server() == *pid) {
-                    self.switches = capture == "switches";
-                }
+            Control::Capture { pid, capture, .. }
+                if self.runs.as_ref().is_some_and(|runs| runs.server() == *pid) =>
+            {
+                self.switches = capture == "switches";
             }
             Control::Attached {} => self.attached = true,
             Control::Closed { connection, .. } => self.queue.closed(*connection),

@@ -18,7 +18,7 @@ fn session() -> Session {
 
 fn row(number: u64) -> EpisodeRow {
     EpisodeRow {
-        program: (number % 3 > 0).then(|| "notes".to_owned()),
+        program: (!number.is_multiple_of(3)).then(|| "notes".to_owned()),
         client: 7,
         landmark: format!("Clicks in {}", number % 5),
         trigger: "input".to_owned(),
@@ -31,7 +31,7 @@ fn row(number: u64) -> EpisodeRow {
         round_trips: number,
         requests: 2 * number,
         bytes: u64::MAX,
-        unsure: (number % 7 == 0).then(|| "it may be".to_owned()),
+        unsure: number.is_multiple_of(7).then(|| "it may be".to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use super::path::PathStep;
+use super::path_step::PathStep;
 use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::episode::Owner;
 

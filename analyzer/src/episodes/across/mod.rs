@@ -6,5 +6,6 @@ pub(crate) mod causes;
 pub(crate) mod link;
 pub(crate) mod nest;
 pub(crate) mod path;
+pub(crate) mod path_step;
 pub(crate) mod signs;
 pub(crate) mod steps;

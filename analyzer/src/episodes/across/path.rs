@@ -3,10 +3,8 @@
 
 use std::collections::HashMap;
 
-use x11prof_protocol::Symbol;
-use x11prof_trace::ConnectionId;
-
 use super::link::{EpisodeId, Link};
+use super::path_step::PathStep;
 use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::episode::{Episode, Owner};
 
@@ -16,21 +14,6 @@ const MAX_LINKS: usize = 64;
 const MAX_STEPS: usize = 4096;
 /// A thread that an event wakes runs within this of its delivery, in nanoseconds.
 const WOKEN_WITHIN: u64 = 3_000_000;
-
-/// A link of the chain: time of one client with one owner, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PathStep {
-    pub(crate) client: ConnectionId,
-    pub(crate) owner: Owner,
-    /// The request whose reply it waited for, or that the server took so long to tell of.
-    pub(crate) request: Option<Symbol>,
-    /// The request of another client that made it act.
-    pub(crate) asked: Option<Symbol>,
-    /// Who had grabbed the server, or whose event ended the wait.
-    pub(crate) by: Option<ConnectionId>,
-    pub(crate) start: u64,
-    pub(crate) nanos: u64,
-}
 
 /// The walk back.
 struct Walk<'a> {
@@ -135,31 +118,6 @@ impl Walk<'_> {
             Some(later) if later.is_like(&step) => later.join(&step),
             _ => self.path.push(step),
         }
-    }
-}
-
-impl PathStep {
-    /// Time on the way of a client's requests.
-    pub(crate) fn network(client: ConnectionId, start: u64, nanos: u64) -> PathStep {
-        PathStep {
-            client,
-            owner: Owner::Network,
-            request: None,
-            asked: None,
-            by: None,
-            start,
-            nanos,
-        }
-    }
-
-    fn is_like(&self, other: &PathStep) -> bool {
-        let key = |of: &PathStep| (of.client, of.owner, of.request, of.asked, of.by);
-        key(self) == key(other)
-    }
-
-    fn join(&mut self, other: &PathStep) {
-        self.start = self.start.min(other.start);
-        self.nanos = self.nanos.saturating_add(other.nanos);
     }
 }
 

@@ -5,7 +5,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::episodes::across::blame::{Blame, BlameKind, Crowded};
-use crate::episodes::across::path::PathStep;
+use crate::episodes::across::path_step::PathStep;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;

@@ -1,0 +1,46 @@
+//! A link of the chain of waits.
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
+
+use crate::episodes::parts::Owner;
+
+/// A link of the chain: time of one client with one owner, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PathStep {
+    pub(crate) client: ConnectionId,
+    pub(crate) owner: Owner,
+    /// The request whose reply it waited for, or that the server took so long to tell of.
+    pub(crate) request: Option<Symbol>,
+    /// The request of another client that made it act.
+    pub(crate) asked: Option<Symbol>,
+    /// Who had grabbed the server, or whose event ended the wait.
+    pub(crate) by: Option<ConnectionId>,
+    pub(crate) start: u64,
+    pub(crate) nanos: u64,
+}
+
+impl PathStep {
+    /// Time on the way of a client's requests.
+    pub(crate) fn network(client: ConnectionId, start: u64, nanos: u64) -> PathStep {
+        PathStep {
+            client,
+            owner: Owner::Network,
+            request: None,
+            asked: None,
+            by: None,
+            start,
+            nanos,
+        }
+    }
+
+    pub(super) fn is_like(&self, other: &PathStep) -> bool {
+        let key = |of: &PathStep| (of.client, of.owner, of.request, of.asked, of.by);
+        key(self) == key(other)
+    }
+
+    pub(super) fn join(&mut self, other: &PathStep) {
+        self.start = self.start.min(other.start);
+        self.nanos = self.nanos.saturating_add(other.nanos);
+    }
+}

@@ -1,0 +1,117 @@
+//! Who owns the time of an episode.
+
+use super::cause::{Cause, ServerCause};
+
+/// Who owns an instant of an episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Owner {
+    /// Nobody works on it yet.
+    Waiting,
+    /// The client runs.
+    Client,
+    /// The client does not run, for this reason.
+    OffCpu(Cause),
+    /// The server works for it, or is asked.
+    Server(ServerCause),
+    /// It is on the way between them.
+    Network,
+}
+
+/// Nanoseconds by owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Parts([u64; 12]);
+
+impl Parts {
+    /// Every owner.
+    pub const OWNERS: [Owner; 12] = [
+        Owner::Waiting,
+        Owner::Client,
+        Owner::OffCpu(Cause::Processor),
+        Owner::OffCpu(Cause::Sleeping),
+        Owner::OffCpu(Cause::Synchronisation),
+        Owner::OffCpu(Cause::File),
+        Owner::OffCpu(Cause::Poll),
+        Owner::OffCpu(Cause::Elsewhere),
+        Owner::Server(ServerCause::Reply),
+        Owner::Server(ServerCause::Grabbed),
+        Owner::Server(ServerCause::Drawing),
+        Owner::Network,
+    ];
+
+    fn index(owner: Owner) -> usize {
+        Parts::OWNERS
+            .iter()
+            .position(|one| *one == owner)
+            .unwrap_or(0)
+    }
+
+    /// Adds nanoseconds of an owner.
+    pub(crate) fn add(&mut self, owner: Owner, nanos: u64) {
+        let part = &mut self.0[Parts::index(owner)];
+        *part = part.saturating_add(nanos);
+    }
+
+    /// Gives up to `nanos` of one owner to another.
+    pub(crate) fn shift(&mut self, from: Owner, to: Owner, nanos: u64) {
+        let nanos = nanos.min(self.of(from));
+        self.0[Parts::index(from)] -= nanos;
+        self.add(to, nanos);
+    }
+
+    /// Adds all of `more`.
+    pub(crate) fn merge(&mut self, more: &Parts) {
+        for (part, more) in self.0.iter_mut().zip(more.0) {
+            *part = part.saturating_add(more);
+        }
+    }
+
+    /// Nanoseconds of an owner.
+    pub fn of(&self, owner: Owner) -> u64 {
+        self.0[Parts::index(owner)]
+    }
+
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.0.iter().fold(0, |sum, part| sum.saturating_add(*part))
+    }
+
+    fn sum(&self, of: impl Fn(&Owner) -> bool) -> u64 {
+        let owners = Parts::OWNERS.into_iter().filter(of);
+        owners.fold(0, |sum, owner| sum.saturating_add(self.of(owner)))
+    }
+
+    /// Nanoseconds off the processor, whatever the cause.
+    pub fn off_cpu(&self) -> u64 {
+        self.sum(|owner| matches!(owner, Owner::OffCpu(_)))
+    }
+
+    /// Nanoseconds of the server.
+    pub fn server(&self) -> u64 {
+        self.sum(|owner| matches!(owner, Owner::Server(_)))
+    }
+
+    /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
+    pub fn blocked(&self) -> u64 {
+        self.of(Owner::Server(ServerCause::Reply))
+            + self.of(Owner::Server(ServerCause::Grabbed))
+            + self.of(Owner::Network)
+    }
+
+    /// The name of the largest part, the first of equals.
+    pub fn culprit(&self) -> &'static str {
+        let parts = [
+            ("waiting", self.of(Owner::Waiting)),
+            ("client", self.of(Owner::Client)),
+            ("off_cpu", self.off_cpu()),
+            ("server", self.server()),
+            ("network", self.of(Owner::Network)),
+        ];
+        let mut largest = parts[0];
+        for part in parts {
+            if part.1 > largest.1 {
+                largest = part;
+            }
+        }
+        largest.0
+    }
+}
