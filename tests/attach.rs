@@ -237,8 +237,16 @@ fn it_ends_after_its_time_and_goes_with_the_server() {
     let mut command = place.x11prof(["record", "--attach", "--seconds", "1", "--display"]);
     Ran::of(command.arg(&server.display)).succeeded();
     let mut attached = Attached::start(&place, &server.display, None);
+    // Which tells all clients so, the recorder's connections among them.
+    let mut client = Command::new("xmodmap");
+    let key = ["-e", "keycode 200 = a", "-display", &server.display];
+    Ran::of(client.args(key)).succeeded();
     let mut client = Command::new("xset");
     Ran::of(client.args(["q", "-display", &server.display])).succeeded();
+    until("xset is recorded", || {
+        let dumped = place.run(["dump", attached.trace.to_str().expect("a plain path")]);
+        dumped.stdout().contains("GetFontPath").then_some(())
+    });
     drop(server);
     assert!(!wait(&mut attached.child, "x11prof").success());
     let said = attached.rest.join().expect("reading a pipe");
