@@ -91,7 +91,7 @@ fn connections(place: &Place, trace: &Path) -> Vec<Counts> {
 
 /// Programs that draw, ask and end.
 const PROGRAMS: &str = "xterm -e 'seq 300' && xset q && xclock & sleep 1; kill $!; \
-                        x11perf -repeat 1 -reps 200 -putimage500 -rect10 >/dev/null 2>&1";
+                        x11perf -repeat 1 -reps 10 -putimage500 -rect10 >/dev/null 2>&1";
 
 #[test]
 fn what_is_told_is_what_crossed_the_proxy() {

@@ -16,6 +16,9 @@ use crate::socket::{Socket, Wait};
 
 /// What is read at once.
 const ROOM: usize = 256 << 10;
+/// How long the reader rests after it has read. A server that writes to a sleeping reader wakes it, which costs the
+/// server more than the telling; meanwhile it just writes.
+const REST: Duration = Duration::from_millis(1);
 /// The longest answer: the longest request of a server with BIG-REQUESTS is 16 MiB.
 const LONGEST: usize = 64 << 20;
 
@@ -108,22 +111,35 @@ fn read(socket: &Socket, sender: &Sender<Heard>, shared: &Shared, limit: usize) 
             Ok((read, _)) => read,
         };
         let time = clock::now();
+        let is_full = read == room.len();
         came.extend_from_slice(room.get(..read).unwrap_or_default());
         let Some(whole) = whole(&came) else { return };
-        if whole == 0 {
-            continue;
-        }
-        if shared.held.load(Ordering::Relaxed) + whole > limit {
-            shared.left_out.fetch_add(whole as u64, Ordering::Relaxed);
-            came.advance(whole);
-            continue;
-        }
-        shared.held.fetch_add(whole, Ordering::Relaxed);
-        let answers = came.split_to(whole).freeze();
-        if sender.send(Heard { time, answers }).is_err() {
+        if whole > 0 && !hand_on(&mut came, whole, time, sender, shared, limit) {
             return;
         }
+        if !is_full {
+            std::thread::sleep(REST);
+        }
     }
+}
+
+/// Hands on the whole answers that have come, where there is room; false where nobody takes them any more.
+fn hand_on(
+    came: &mut BytesMut,
+    whole: usize,
+    time: Timestamp,
+    sender: &Sender<Heard>,
+    shared: &Shared,
+    limit: usize,
+) -> bool {
+    if shared.held.load(Ordering::Relaxed) + whole > limit {
+        shared.left_out.fetch_add(whole as u64, Ordering::Relaxed);
+        came.advance(whole);
+        return true;
+    }
+    shared.held.fetch_add(whole, Ordering::Relaxed);
+    let answers = came.split_to(whole).freeze();
+    sender.send(Heard { time, answers }).is_ok()
 }
 
 /// How many bytes whole answers take at the start of `came`; `None` where that is no X server's.

@@ -82,44 +82,57 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
+/// The server's processor time, in milliseconds.
+struct Took {
+    load: f64,
+    /// What was asked at the start.
+    attaching: f64,
+}
+
 /// What part more the server's processor is needed for a load.
 fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     let (mut without, mut with, mut more) = (Vec::new(), Vec::new(), Vec::new());
+    let mut asked = Vec::new();
     // The first is for caches.
     once(load, None)?;
     for pair in 0..PAIRS {
         let trace = folder.join("trace.mcap");
         let mut took = [0.0; 2];
+        let mut attaching = 0.0_f64;
         // Which of both comes first alternates too.
         for attached in [pair % 2 == 0, pair % 2 != 0] {
-            took[usize::from(attached)] = once(load, attached.then_some(trace.as_path()))?;
+            let one = once(load, attached.then_some(trace.as_path()))?;
+            took[usize::from(attached)] = one.load;
+            attaching = attaching.max(one.attaching);
         }
         without.push(took[0]);
         with.push(took[1]);
         more.push(took[1] / took[0] - 1.0);
+        asked.push(attaching);
     }
     let part = median(more.iter().copied());
     println!(
-        "{:<20} {:>7.1} ms {:>7.1} ms {:>6.1} %   {:.1} to {:.1} %",
+        "{:<20} {:>7.1} ms {:>7.1} ms {:>6.1} %   {:.1} to {:.1} %, {:.1} ms to attach",
         load.name,
         median(without.iter().copied()),
         median(with.iter().copied()),
         part * 100.0,
         quantile(&more, 0.25) * 100.0,
         quantile(&more, 0.75) * 100.0,
+        median(asked.iter().copied()),
     );
     Ok(part)
 }
 
-/// Runs a load on a server of its own: the processor time that the server took for it, in milliseconds. What attaching
-/// asks at the start counts too.
-fn once(load: &Load, trace: Option<&Path>) -> Result<f64, String> {
+/// Runs a load on a server of its own: the processor time that the server took.
+fn once(load: &Load, trace: Option<&Path>) -> Result<Took, String> {
     let cpus = std::thread::available_parallelism().map_err(told)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
-    let before = ran(server.pid())?;
+    let asleep = ran(server.pid())?;
     let recorder = trace
         .map(|trace| Recorder::attach(&server, trace))
         .transpose()?;
+    let before = ran(server.pid())?;
     // How a program that is ended ends says nothing.
     Command::new("sh")
         .args(["-c", load.shell])
@@ -133,7 +146,10 @@ fn once(load: &Load, trace: Option<&Path>) -> Result<f64, String> {
     if let Some(recorder) = recorder {
         recorder.end()?;
     }
-    Ok((after - before) as f64 / 1e6)
+    Ok(Took {
+        load: (after - before) as f64 / 1e6,
+        attaching: (before - asleep) as f64 / 1e6,
+    })
 }
 
 /// A recorder that is attached.
