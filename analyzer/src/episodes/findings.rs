@@ -33,6 +33,10 @@ pub(crate) struct ByTrigger {
     pub(crate) latencies: Distribution,
     pub(crate) parts: Parts,
     pub(crate) perceptible_parts: Parts,
+    /// Nanoseconds from the clients' last doing until all was done that they had led to; of those over their
+    /// threshold.
+    pub(crate) others: u64,
+    pub(crate) perceptible_others: u64,
     /// Threads that could run, times nanoseconds.
     pub(crate) runnable: u64,
     /// Nanoseconds in which that was counted.
@@ -316,6 +320,8 @@ impl Findings {
             of.count += 1;
             of.latencies.add(inclusive);
             of.parts.merge(&episode.parts);
+            let others = inclusive.saturating_sub(latency);
+            of.others = of.others.saturating_add(others);
             if episode.scheduled {
                 of.runnable = of.runnable.saturating_add(episode.runnable);
                 let handled = episode.latency() - episode.parts.of(Owner::Waiting);
@@ -324,6 +330,7 @@ impl Findings {
             if perceptible {
                 of.perceptible += 1;
                 of.perceptible_parts.merge(&episode.parts);
+                of.perceptible_others = of.perceptible_others.saturating_add(others);
             }
         }
         self.landmarks.add(episode.landmark, episode, perceptible);

@@ -97,10 +97,17 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
                 many => format!("{many} are over their threshold; {waited}."),
             });
             lines.push(match of.perceptible {
-                0 => format!("Their time: {}.", causes(&of.parts, &of.causes)),
+                0 => format!(
+                    "Their time: {}.",
+                    causes(&of.parts, &of.causes, of.others_ms)
+                ),
                 _ => format!(
                     "The time of those: {}.",
-                    causes(&of.perceptible_parts, &of.perceptible_causes)
+                    causes(
+                        &of.perceptible_parts,
+                        &of.perceptible_causes,
+                        of.perceptible_others_ms
+                    )
                 ),
             });
             lines.extend(worst_of_input(report, page));

@@ -62,7 +62,8 @@ pub(super) fn part(culprit: &str) -> &str {
 }
 
 /// What took the time, the most first: `client code 61 %, drawing 30 %`.
-pub(super) fn causes(parts: &PartsReport, causes: &CausesReport) -> String {
+/// With what other clients took after that.
+pub(super) fn causes(parts: &PartsReport, causes: &CausesReport, others_ms: f64) -> String {
     let replies = causes.reply_ms + causes.grab_ms;
     shares(&[
         ("waiting to begin", parts.waiting_ms),
@@ -76,6 +77,7 @@ pub(super) fn causes(parts: &PartsReport, causes: &CausesReport) -> String {
         ("round trips", replies),
         ("drawing", parts.server_ms - replies),
         ("network", parts.network_ms),
+        ("other clients", others_ms),
     ])
 }
 

@@ -25,7 +25,8 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
         let mostly = mostly.map(|of| format!("; mostly {}", location(of)));
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
-        let shares = causes(&of.parts, &of.causes);
+        let others = of.inclusive_ms - of.latency_ms;
+        let shares = causes(&of.parts, &of.causes, others);
         let line = format!("{shares}{}", mostly.unwrap_or_default());
         let indent = " ".repeat(14);
         text.push_str(&format!(

@@ -71,6 +71,10 @@ pub struct TriggerReport {
     pub perceptible_parts: PartsReport,
     /// The same of those over their threshold.
     pub perceptible_causes: CausesReport,
+    /// Beside their latencies: until all was done that they had made other clients do.
+    pub others_ms: f64,
+    /// The same of those over their threshold.
+    pub perceptible_others_ms: f64,
 }
 
 pub(super) fn parts(parts: &Parts) -> PartsReport {
@@ -112,6 +116,8 @@ pub(super) fn triggers(findings: &Findings) -> Vec<TriggerReport> {
         runnable_threads: (of.counted > 0).then(|| of.runnable as f64 / of.counted as f64),
         perceptible_parts: parts(&of.perceptible_parts),
         perceptible_causes: causes(&of.perceptible_parts),
+        others_ms: nanos_ms(of.others),
+        perceptible_others_ms: nanos_ms(of.perceptible_others),
     })
     .collect()
 }
