@@ -13,11 +13,11 @@ use super::across::signs::{Watched, server_time};
 use super::keyboard::Keyboard;
 use super::kinds::Kinds;
 use super::occurrence::{About, Arrival, Delivery, Occurrence, Place, Sent};
-use super::present::{landed, request as show_request};
+use super::present;
 use super::stimulus::{Detail, Shape, Stimulus};
 use super::user::definition::EventDefinitions;
 use super::user::matching::Matcher;
-use super::windows::{class, name, shows, target};
+use super::windows;
 use crate::pipeline::{Observation, Seen};
 
 /// How late switches may be, in nanoseconds.
@@ -170,10 +170,10 @@ impl Collector {
                     _ => {}
                 }
                 self.watched.request(seen, request, &mut sent.acts);
-                show_request(request, sent);
+                present::request(request, sent);
                 sent.tags.add(&self.matcher.request(seen, request));
                 sent.kinds.add(Kinds::of(request.name));
-                if shows(seen, request) {
+                if windows::shows(seen, request) {
                     sent.draws = true;
                     self.drew_on(seen);
                 }
@@ -188,7 +188,7 @@ impl Collector {
             }
             Message::Event(event) => {
                 self.delivery.handled = event.sequence.or(self.delivery.handled);
-                self.delivery.landed.extend(landed(event));
+                self.delivery.landed.extend(present::landed(event));
                 let stimulus = Stimulus::of(event);
                 let about = About {
                     landmark: self.landmark(seen.session, &stimulus),
@@ -209,10 +209,10 @@ impl Collector {
 
     /// Takes down the window that a request drew on; its name is looked up while it is there.
     fn drew_on(&mut self, seen: &Seen<'_>) {
-        if let Some(id) = target(seen)
+        if let Some(id) = windows::target(seen)
             && self.drawn.as_ref().is_none_or(|(known, _)| *known != id)
         {
-            self.drawn = Some((id, name(seen.session, id)));
+            self.drawn = Some((id, windows::name(seen.session, id)));
         }
     }
 
@@ -228,7 +228,7 @@ impl Collector {
             Detail::Button(button) => text.push_str(&format!(" button {button}")),
             Detail::Atom(atom) => text.push_str(&format!(" {}", session.atom_label(atom))),
         }
-        if let Some(window) = stimulus.window.and_then(|id| name(session, id)) {
+        if let Some(window) = stimulus.window.and_then(|id| windows::name(session, id)) {
             text.push_str(" in ");
             text.push_str(&window);
         }
@@ -246,7 +246,7 @@ impl Collector {
             (Shape::Motion, _) => "Pointer moved",
             _ => stimulus.name.as_str(),
         };
-        let class = stimulus.window.and_then(|id| class(session, id));
+        let class = stimulus.window.and_then(|id| windows::class(session, id));
         class.map_or_else(
             || Symbol::new(action),
             |class| Symbol::new(&format!("{action} in {class}")),

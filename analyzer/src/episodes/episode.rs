@@ -7,7 +7,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::across::link::{EpisodeId, Link};
 use super::across::path_step::PathStep;
 use super::across::steps::Steps;
-pub use super::parts::{Owner, Parts};
+pub use super::owner::{Owner, Parts};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::tag::Tags;

@@ -28,7 +28,7 @@ mod modal;
 mod occurrence;
 mod open;
 mod outline;
-mod parts;
+mod owner;
 mod patterns;
 mod present;
 mod queue;

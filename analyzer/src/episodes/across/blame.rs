@@ -5,7 +5,7 @@ use x11prof_trace::ConnectionId;
 
 use super::path_step::PathStep;
 use crate::episodes::cause::{Cause, ServerCause};
-use crate::episodes::episode::Owner;
+use crate::episodes::owner::Owner;
 
 /// What time was spent in, as results name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

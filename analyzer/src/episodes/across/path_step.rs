@@ -1,9 +1,9 @@
-//! A link of the chain of waits.
+//! A link of a chain of waits.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use crate::episodes::parts::Owner;
+use crate::episodes::owner::Owner;
 
 /// A link of the chain: time of one client with one owner, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +34,13 @@ impl PathStep {
         }
     }
 
+    /// Whether it is of the same client, with the same owner and reason.
     pub(super) fn is_like(&self, other: &PathStep) -> bool {
         let key = |of: &PathStep| (of.client, of.owner, of.request, of.asked, of.by);
         key(self) == key(other)
     }
 
+    /// Takes the time of another one.
     pub(super) fn join(&mut self, other: &PathStep) {
         self.start = self.start.min(other.start);
         self.nanos = self.nanos.saturating_add(other.nanos);

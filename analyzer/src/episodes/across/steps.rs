@@ -4,7 +4,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
 use crate::episodes::cause::ServerCause;
-use crate::episodes::parts::Owner;
+use crate::episodes::owner::Owner;
 
 /// Steps kept of an episode. Where there are more, the shortest go to the ones before them.
 const MAX_STEPS: usize = 128;
@@ -139,7 +139,7 @@ impl Steps {
 mod tests {
     use super::{MAX_STEPS, Steps};
     use crate::episodes::cause::{Cause, ServerCause};
-    use crate::episodes::parts::Owner;
+    use crate::episodes::owner::Owner;
 
     const POLL: Owner = Owner::OffCpu(Cause::Poll);
     const REPLY: Owner = Owner::Server(ServerCause::Reply);
