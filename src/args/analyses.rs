@@ -124,7 +124,7 @@ pub(crate) struct Diff {
     pub(crate) new: Vec<PathBuf>,
     /// The server's parameters: a file, or a name from `params list`
     /// [default: those that match the server in the first recording]
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
     pub(crate) params: Option<String>,
     /// Show all that differs, not the fifteen largest changes only
     #[arg(long)]

@@ -54,6 +54,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             recorder: RECORDER.to_owned(),
             watch,
             filter,
+            takes_marks: true,
             mark_key: arguments.mark_key,
         };
         return attached(config, &path, consumer);

@@ -58,6 +58,7 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachCon
         recorder: RECORDER.to_owned(),
         watch: Some(watch),
         filter: None,
+        takes_marks: false,
         mark_key: None,
     }
 }

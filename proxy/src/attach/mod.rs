@@ -66,6 +66,8 @@ pub struct AttachConfig {
     pub watch: Option<Watch>,
     /// What changes the records before they are written.
     pub filter: Option<MakeFilter>,
+    /// `x11prof mark` finds this one. What records nothing takes no marks.
+    pub takes_marks: bool,
     /// A key of the server's keyboard that puts a mark into the recording.
     pub mark_key: Option<MarkKey>,
 }
@@ -123,7 +125,8 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     // From here on the recorder's thread runs, so that the queue must be closed on every way out.
     let closing = Closing(tap.clone());
     let key = config.mark_key.as_ref().map(|key| (key, &link));
-    let marks = match Marks::start(dir.path(), &[link.name()], key, &tap) {
+    let names = config.takes_marks.then(|| link.name());
+    let marks = match Marks::start(dir.path(), names.as_slice(), key, &tap) {
         Ok(marks) => marks,
         Err(reason) => {
             drop(closing);

@@ -25,7 +25,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Takes marks for the displays `names` by a socket in `dir`, and by `key` on the server of `link` where there is one.
+    /// Takes marks for the displays `names` by a socket in `dir` where there are any, and by `key` on the server of `link` where there is one.
     /// The error says why the key cannot be had.
     pub(crate) fn start(
         dir: &Path,
@@ -36,9 +36,12 @@ impl Marks {
         let key = key
             .map(|(key, link)| Grabbed::grab(key, link, tap.clone()))
             .transpose()?;
-        let listening = Listening::start(dir, names, tap.clone());
+        let listening = match names {
+            [] => Ok(None),
+            names => Listening::start(dir, names, tap.clone()).map(Some),
+        };
         let (listening, trouble) = match listening {
-            Ok(listening) => (Some(listening), None),
+            Ok(listening) => (listening, None),
             Err(error) => (
                 None,
                 Some(format!(
