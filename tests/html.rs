@@ -124,6 +124,37 @@ fn a_person_finds_their_way_on_the_page() {
             .is_some_and(|title| title.starts_with(narrowed[0].as_str().expect("a name")))
     );
 
+    // A pattern does as well, and is let go again.
+    let patterns = browser.run(&format!(
+        "{ROWS} const count = () => rows('episode-table').length;
+         rows('landmark-table')[0].click();
+         const all = count(); rows('pattern-table')[0].click();
+         const some = count(); rows('pattern-table')[0].click();
+         return [rows('pattern-table').length, all, some, count()]"
+    ));
+    let patterns: Vec<f64> = patterns
+        .as_array()
+        .expect("numbers")
+        .iter()
+        .filter_map(Value::as_f64)
+        .collect();
+    assert!(
+        patterns[0] > 1.0 && patterns[2] < patterns[1],
+        "{patterns:?}"
+    );
+    assert_eq!(patterns[1], patterns[3]);
+
+    // Whatever is pressed, typed into or drawn has a name for those who do not see it.
+    let nameless = browser.run(
+        "const named = (one) => (one.getAttribute('aria-label') || one.textContent || one.title || '').trim()
+             || one.labels?.length;
+         return [...document.querySelectorAll('button, input, canvas, svg, [role=img], table, nav, section')]
+             .filter((one) => !named(one) && !one.getAttribute('aria-labelledby')
+                 && !(one.className === 'bar' && !one.children.length))
+             .map((one) => one.outerHTML.slice(0, 80))",
+    );
+    assert_eq!(nameless, json!([]));
+
     // The timeline zooms by keys and by the wheel, and shows all again.
     let zoomed = browser.run(
         "const line = document.getElementById('timeline'), length = () => line.shown().to - line.shown().from;

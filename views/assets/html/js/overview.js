@@ -63,6 +63,8 @@ function chart(place, caption, data, series, { x = "linear", y = "linear", heigh
         : { width: 2, points: { size: 5 }, ...line, stroke: colour(line.stroke) })),
       cursor, hooks,
     }, data, holder);
+    plot.ctx.canvas.setAttribute("role", "img");
+    plot.ctx.canvas.setAttribute("aria-label", caption || place.closest("figure")?.querySelector("figcaption")?.textContent || "Chart");
   };
   redraws.push(draw);
   draw();
