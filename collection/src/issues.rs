@@ -27,6 +27,7 @@ pub struct SessionNumber(u32);
 /// A session as far as issues need it.
 #[derive(Debug)]
 pub(crate) struct SessionFacts {
+    pub(crate) id: String,
     pub(crate) version: Option<String>,
     pub(crate) user: Option<String>,
     pub(crate) date: Option<String>,
@@ -107,6 +108,7 @@ impl Issues {
         let number = SessionNumber(u32::try_from(self.sessions.len()).unwrap_or(u32::MAX));
         self.numbers.insert(id.to_owned(), number);
         self.sessions.push(SessionFacts {
+            id: id.to_owned(),
             version: partition.version.clone(),
             user: partition.user.clone(),
             date: partition.date.clone(),
@@ -120,12 +122,16 @@ impl Issues {
         self.sessions.get(session.0 as usize)
     }
 
-    /// The sessions in which a program took part, with the actions of the user in it.
+    /// The sessions in which a program took part, with the actions of the user in it; by their ids, whatever came first.
     pub(crate) fn of_program(&self, program: Option<&str>) -> Vec<(SessionNumber, u64)> {
         let program = program.map(str::to_owned);
         let numbered = (0..).map(SessionNumber).zip(&self.sessions);
-        numbered
-            .filter_map(|(number, facts)| Some((number, *facts.actions.get(&program)?)))
+        let mut list: Vec<_> = numbered
+            .filter_map(|(number, facts)| Some((&facts.id, number, *facts.actions.get(&program)?)))
+            .collect();
+        list.sort_unstable();
+        list.into_iter()
+            .map(|(_, number, actions)| (number, actions))
             .collect()
     }
 

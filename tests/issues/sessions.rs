@@ -47,7 +47,8 @@ pub(crate) const PROBLEMS: [Problem; 4] = [
         program: "painter",
         landmark: "Painter",
         version: "2",
-        also: None,
+        // The redraw at the next frame, where the click was answered before.
+        also: Some("Timer or file"),
         blame: &["drawing", "writing requests"],
     },
 ];
@@ -64,12 +65,15 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Records it into `folder`.
-    pub(crate) fn record(&self, folder: &Path) -> PathBuf {
+    /// Its recording in `folder`.
+    pub(crate) fn trace(&self, folder: &Path) -> PathBuf {
         let name = format!("{}-{}-{}.mcap", self.program, self.version, self.number);
-        let trace = folder.join(name);
-        self.record_as(&trace, &[], |_| {});
-        trace
+        folder.join(name)
+    }
+
+    /// Records it into `folder`.
+    pub(crate) fn record(&self, folder: &Path) {
+        self.record_as(&self.trace(folder), &[], |_| {});
     }
 
     /// Records it as `more` words say, and lets `look` look at the recorder before that is ended.

@@ -107,7 +107,10 @@ fn the_problems_of_sixty_sessions_are_on_top() {
     let place = Place::new();
     let folder = folder(&place);
     for session in sessions(10, 10) {
-        session.record(&folder);
+        // Those of the last time are taken again where they were left there.
+        if !session.trace(&folder).exists() {
+            session.record(&folder);
+        }
     }
     let name = folder.to_string_lossy().into_owned();
     let report = place.json(["issues", &name, "--format", "json"]);
@@ -119,15 +122,26 @@ fn the_problems_of_sixty_sessions_are_on_top() {
     the_problems_are_on_top(&report, |_| false);
     let issues = report["issues"].as_array().expect("a list");
     for problem in &PROBLEMS {
-        let first = issues
-            .iter()
-            .find(|issue| is_of(issue, problem))
-            .expect("it is there");
         let expected = if problem.version == "2" {
             "new"
         } else {
             "fixed"
         };
-        assert_eq!(first["change"]["change"], expected, "{first:#}");
+        // One action is several issues where it did not always do the same: one of them at least is seldom chance.
+        let real = |issue: &&Value| is_of(issue, problem) && issue["change"]["change"] == expected;
+        let real = issues.iter().find(real);
+        let about = (problem.program, problem.landmark);
+        let real = real.unwrap_or_else(|| panic!("{about:?} is not {expected}"));
+        println!("{about:?}: {expected}, chance {}", real["change"]["chance"]);
+    }
+    // What did not change has no word.
+    for issue in issues {
+        let known = PROBLEMS
+            .iter()
+            .any(|problem| is_same_action(issue, problem));
+        assert!(
+            known || issue["change"]["change"].is_null(),
+            "it did not change: {issue:#}"
+        );
     }
 }

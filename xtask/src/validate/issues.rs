@@ -24,14 +24,11 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
     let place = target().join("validate/issues");
     let sessions = place.join("sessions");
-    if arguments.first().map(String::as_str) != Some("again") {
-        // What is left of an earlier run would be counted too.
-        if sessions.exists() {
-            std::fs::remove_dir_all(&sessions).map_err(told)?;
-        }
-        std::fs::create_dir_all(&sessions).map_err(told)?;
-        run(test("sixty_sessions").env("X11PROF_VALIDATE_ISSUES", &sessions))?;
+    let again = arguments.first().map(String::as_str) == Some("again");
+    if !again && sessions.exists() {
+        std::fs::remove_dir_all(&sessions).map_err(told)?;
     }
+    run(test("sixty_sessions").env("X11PROF_VALIDATE_ISSUES", &sessions))?;
     let venv = place.join("venv");
     if !venv.join("bin/python").exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
