@@ -14,7 +14,7 @@ mod sixty;
 
 use std::path::{Path, PathBuf};
 
-use harness::Place;
+use harness::{Place, Ran};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -99,4 +99,42 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
         .run(["issues", "all/notes.txt"])
         .failed_with_one_line(1);
     assert!(nothing.contains("neither a recording"), "{nothing}");
+}
+
+/// A query goes to an installed DuckDB with a view for each table; without one, the error says how to get it.
+#[test]
+fn a_query_is_handed_to_an_installed_duckdb() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new();
+    let trace = data("xclock.mcap");
+    let trace = trace.to_string_lossy();
+    place.ok(["export", &trace, "--to", "parquet", "-o", "it's"]);
+    std::fs::create_dir(place.path("bin")).expect("a folder");
+    let duckdb = place.write(
+        "bin/duckdb",
+        b"#!/bin/sh\nfor word; do echo \"<$word>\"; done\n",
+    );
+    let runs = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(duckdb, runs).expect("a program");
+    let query = ["sql", "SELECT 1", "it's", "--format", "csv"];
+    let run = |path: &str| {
+        let mut command = place.x11prof(query);
+        Ran::of(command.env("PATH", place.path(path)))
+    };
+    let asked = run("bin").succeeded();
+    assert!(
+        asked.contains("CREATE VIEW episodes AS SELECT * FROM read_parquet('it''s/episodes/**"),
+        "{asked}"
+    );
+    assert!(asked.contains("hive_types_autocast = false"), "{asked}");
+    assert!(!asked.contains("VIEW marks"), "it has none: {asked}");
+    assert!(
+        asked.starts_with("<-csv>") && asked.trim_end().ends_with("<SELECT 1>"),
+        "{asked}"
+    );
+    let none = run("nothing").failed_with_one_line(1);
+    assert!(none.contains("pip install duckdb"), "{none}");
+    let elsewhere = place.run(["sql", "SELECT 1", "."]).failed_with_one_line(1);
+    assert!(elsewhere.contains("export --to parquet"), "{elsewhere}");
 }
