@@ -23,25 +23,25 @@ PARTS = ["waiting_ns", "client_ns", "processor_ns", "sleeping_ns", "lock_ns", "f
          "reply_ns", "grabbed_ns", "drawing_ns", "network_ns", "other_clients_ns"]
 
 
-# Runs a program and prints its seconds and megabytes. A process of its own: what this one holds would count as the
+# Runs a program and prints its seconds, its seconds on a processor and its megabytes. A process of its own: what this one holds would count as the
 # program's until it is executed.
 MEASURE = """
 import resource, subprocess, sys, time
 begin = time.monotonic()
 status = subprocess.call(sys.argv[1:])
 took = time.monotonic() - begin
-print(took, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(took, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 sys.exit(status)
 """
 
 
 def issues(folder):
-    """x11prof's list, with seconds and megabytes."""
+    """x11prof's list, with seconds, seconds on a processor and megabytes."""
     file = place / "issues.json"
     command = [x11prof, "issues", str(folder), "--format", "json", "-o", str(file)]
     measured = subprocess.run([sys.executable, "-c", MEASURE] + command, check=True, capture_output=True, text=True)
-    took, peak = map(float, measured.stdout.split())
-    return json.loads(file.read_text()), took, peak
+    return json.loads(file.read_text()), *map(float, measured.stdout.split())
 
 
 def nanoseconds(ms):
@@ -131,10 +131,10 @@ def multiply(source, folder, wanted):
 tables = place / "tables"
 shutil.rmtree(tables, ignore_errors=True)
 subprocess.run([x11prof, "export", sessions, "--to", "parquet", "-o", str(tables)], check=True)
-from_traces, took, peak = issues(sessions)
-print(f"{from_traces['sessions']} recordings: {took:.1f} s, {peak:.0f} MB")
-from_tables, took, peak = issues(tables)
-print(f"their tables: {took:.2f} s, {peak:.0f} MB")
+from_traces, took, used, peak = issues(sessions)
+print(f"{from_traces['sessions']} recordings: {took:.1f} s, {used:.1f} s of a processor, {peak:.0f} MB")
+from_tables, took, used, peak = issues(tables)
+print(f"their tables: {took:.2f} s, {used:.2f} s of a processor, {peak:.0f} MB")
 for report in (from_traces, from_tables):
     report.pop("left_out")
 if from_traces != from_tables:
@@ -146,15 +146,16 @@ figures = []
 for size in SIZES:
     many = place / "many"
     multiply(tables, many, size)
-    report, took, peak = issues(many)
+    report, took, used, peak = issues(many)
     if report["sessions"] != size:
         sys.exit(f"{report['sessions']} sessions of {size}")
-    print(f"{size} sessions, {report['episodes']} episodes: {took:.1f} s, {peak:.0f} MB")
-    figures.append((size, took, peak))
+    print(f"{size} sessions, {report['episodes']} episodes: {took:.1f} s, {used:.1f} s of a processor, {peak:.0f} MB")
+    figures.append((size, used, peak))
 expected = ours(report)
 compare("DuckDB", expected, by_duckdb(many))
 compare("Spark", expected, by_spark(many))
-(first, first_took, _), (last, took, peak) = figures[0], figures[-1]
-print(f"growth: {last / first:.0f} times the sessions, {took / first_took:.1f} times the time")
-if took > LIMIT_S or peak > LIMIT_MB:
+(first, first_used, _), (last, used, peak) = figures[0], figures[-1]
+print(f"growth: {last / first:.0f} times the sessions, {used / first_used:.1f} times the processor's time")
+# It has one thread: on a machine that does nothing else this is how long it takes.
+if used > LIMIT_S or peak > LIMIT_MB:
     sys.exit(f"over {LIMIT_S} s or {LIMIT_MB} MB")
