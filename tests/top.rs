@@ -123,6 +123,51 @@ fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
     assert!(late.stderr().contains(" s after its start"), "{late}");
 }
 
+#[test]
+fn a_slow_request_is_a_stall_and_who_waited_is_named() {
+    needs("Xvfb", "xvfb");
+    let place = Place::new();
+    let program = example("troubles");
+    let program = program.display();
+    let script =
+        format!("{program} hog & hog=$!; {program} poll & poll=$!; sleep 3; kill $hog $poll");
+    place.ok(["record", "--server", "xvfb", "--", "sh", "-c", &script]);
+    let report = place.json(["report", "--format", "json"]);
+    let connections = report["trace"]["connections"]
+        .as_array()
+        .expect("connections");
+    let number = |trouble: &str| {
+        let is = |one: &&Value| one["command"][1] == trouble;
+        connections.iter().find(is).expect("a connection")["id"].clone()
+    };
+    let (hog, poll) = (number("hog"), number("poll"));
+    let stalls = report["stalls"]["stalls"].as_array().expect("stalls");
+    let worst = stalls.iter().max_by(|a, b| {
+        let held = |one: &Value| one["held_ms"].as_f64().unwrap_or(0.0);
+        held(a).total_cmp(&held(b))
+    });
+    let worst = worst.expect("a stall");
+    let found = [&worst["how"], &worst["request"]];
+    assert_eq!(found, ["busy", "PolyArc"], "{worst:#}");
+    assert_eq!(
+        [&worst["connection"], &worst["waited"][0]["connection"]],
+        [&hog, &poll]
+    );
+    let said = place.ok(["report"]);
+    assert!(
+        said.contains("by\n  PolyArc; 1 other client") || said.contains("by PolyArc;"),
+        "{said}"
+    );
+    // The one that waited has episodes that name who held it up.
+    let episodes = place.json(["episodes", "--format", "json"]);
+    let episodes = episodes["episodes"].as_array().expect("episodes");
+    let by = format!("troubles (client {hog})");
+    let mut held_up = episodes
+        .iter()
+        .filter(|one| one["held_up"]["by"] == by.as_str());
+    assert!(held_up.any(|one| one["client"] == poll), "{episodes:#?}");
+}
+
 /// The four programs on a display, until it is dropped.
 struct Running(Vec<Child>);
 
@@ -209,7 +254,7 @@ fn the_screen_of_a_display_that_runs() {
         [
             "pixmaps grow",
             "polls QueryP",
-            "grabs the ser",
+            "grabs server",
             " grabbed the server ",
         ]
         .iter()

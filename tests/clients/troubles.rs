@@ -1,4 +1,4 @@
-//! Programs that trouble a desktop, for a minute at most: `troubles poll | grab | leak | redraw [SIDE]`.
+//! Programs that trouble a desktop, for a minute at most: `troubles poll | grab | leak | hog | redraw [SIDE]`.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;
@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{
-    ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, ImageFormat, WindowClass,
+    Arc, ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, ImageFormat, LineStyle,
+    WindowClass,
 };
 use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
 
 /// The side of the picture that is redrawn, where no other is given, and of the pixmaps that are leaked.
 const SIDE: u16 = 100;
+/// How many circles are drawn at once: for a tenth of a second or more.
+const CIRCLES: u16 = 400;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let what = std::env::args().nth(1).unwrap_or_default();
@@ -50,11 +53,37 @@ fn main() -> Result<(), Box<dyn Error>> {
                 x.flush()?;
                 sleep(Duration::from_millis(15));
             }
+            "hog" => {
+                hog(&x, window)?;
+                sleep(Duration::from_millis(300));
+            }
             "redraw" => redraw(&x, window, depth, side)?,
             _ => return Err("which trouble?".into()),
         }
         while x.poll_for_event()?.is_some() {}
     }
+    Ok(())
+}
+
+/// Draws wide dashed circles in one request, which takes the server long, and waits for it.
+fn hog(x: &RustConnection, window: u32) -> Result<(), Box<dyn Error>> {
+    let gc = x.generate_id()?;
+    let dashed = CreateGCAux::new()
+        .line_width(40)
+        .line_style(LineStyle::DOUBLE_DASH);
+    x.create_gc(gc, window, &dashed)?;
+    let circle = |n: u16| Arc {
+        x: 10,
+        y: 10,
+        width: 250 + n,
+        height: 200,
+        angle1: 0,
+        angle2: 360 * 64,
+    };
+    let circles: Vec<Arc> = (0..CIRCLES).map(circle).collect();
+    x.poly_arc(window, gc, &circles)?;
+    x.free_gc(gc)?;
+    x.sync()?;
     Ok(())
 }
 

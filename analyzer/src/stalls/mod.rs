@@ -57,6 +57,8 @@ pub struct Stalls {
     attached: bool,
     /// When the server was last seen to turn to other work.
     turned: u64,
+    /// Since when it ran with a question that it slept over, for a disk or another machine.
+    slept_over: Option<u64>,
     stalls: Vec<Stall>,
     /// How many there were, and how long they were together.
     count: u64,
@@ -81,6 +83,7 @@ impl Stalls {
             switches: false,
             attached: false,
             turned: 0,
+            slept_over: None,
             stalls: Vec::new(),
             count: 0,
             nanos: 0,
@@ -187,11 +190,12 @@ impl Stalls {
         let Some(question) = self.queue.answered(seen.connection, sequence) else {
             return;
         };
-        // A server that sleeps over a question waits for a disk or another machine: it is busy.
-        let ran_since = self.running_since();
-        let since = match ran_since {
+        self.queue
+            .overtaken(question.asked.saturating_sub(self.frame));
+        // Before it ran it was not busy, whoever waited for it.
+        let since = match self.running_since() {
             Some(since) if waits_by_itself(question.request) => since,
-            Some(since) => since.min(question.asked),
+            Some(since) => self.slept_over.map_or(since, |slept| slept.min(since)),
             None => question.asked,
         };
         let asker = Waiting {
@@ -234,8 +238,11 @@ impl Stalls {
             let waiting = self.queue.waiting(|request| !waits_by_itself(request));
             // It goes on with a question that it slept over.
             let owes = waiting.iter().any(|one| one.since < run);
-            if !owes || self.grabs.has_server() {
-                self.turns(run, over, None);
+            match owes && !self.grabs.has_server() {
+                true => {
+                    self.slept_over.get_or_insert(run);
+                }
+                false => self.turns(run, over, None),
             }
         }
     }
@@ -251,6 +258,7 @@ impl Stalls {
     /// At `to` the server turned to other work, or to rest; what it did since `from` was the same work, as far as it had not
     /// turned since. `asker` has just been answered.
     fn turns(&mut self, from: u64, to: u64, asker: Option<Waiting>) {
+        self.slept_over = None;
         let from = from.max(self.turned);
         let frame = self.frame;
         // Without switches it is not known when what needs no answer was done: what came long before was.

@@ -68,7 +68,10 @@ struct Question {
     sequence: SequenceNumber,
     asked: u64,
     request: Symbol,
+    price: f64,
     work: Work,
+    /// A later question of another client was answered before it: its client waits for something else.
+    sleeps: bool,
 }
 
 #[derive(Debug, Default)]
@@ -125,8 +128,9 @@ impl Queue {
             return;
         }
         let of = self.clients.entry(client).or_default();
-        of.rest.add(request, price, time);
-        if answered {
+        if !answered {
+            of.rest.add(request, price, time);
+        } else {
             if of.questions.len() >= QUESTIONS {
                 of.questions.pop_front();
             }
@@ -134,7 +138,9 @@ impl Queue {
                 sequence,
                 asked: time,
                 request,
+                price,
                 work: std::mem::take(&mut of.rest),
+                sleeps: false,
             });
         }
     }
@@ -154,6 +160,7 @@ impl Queue {
         let mut answered = None;
         for question in of.questions.drain(..=at) {
             done.join(&question.work);
+            done.add(question.request, question.price, question.asked);
             answered = Some(Answered {
                 asked: question.asked,
                 request: question.request,
@@ -162,13 +169,31 @@ impl Queue {
         answered
     }
 
+    /// A question was answered before those of other clients that were asked before `time`: these wait for something else than
+    /// the server.
+    pub(super) fn overtaken(&mut self, time: u64) {
+        for client in self.clients.values_mut() {
+            for question in client
+                .questions
+                .iter_mut()
+                .take_while(|one| one.asked < time)
+            {
+                question.sleeps = true;
+            }
+        }
+    }
+
     /// The server has done what came until `until`, or rests: what needs no answer counts as done, but what clients sent before
     /// `since` was done long ago.
     pub(super) fn done(&mut self, since: u64, until: u64) {
         for (id, client) in &mut self.clients {
-            let came = !client.rest.kinds.is_empty() && client.rest.first <= until;
-            if client.questions.is_empty() && came {
-                let work = std::mem::take(&mut client.rest);
+            // What came after an open question is not done.
+            let next = match client.questions.front_mut() {
+                Some(question) => &mut question.work,
+                None => &mut client.rest,
+            };
+            if !next.kinds.is_empty() && next.first <= until {
+                let work = std::mem::take(next);
                 if work.last >= since {
                     self.done.entry(*id).or_default().join(&work);
                 }
@@ -196,7 +221,10 @@ impl Queue {
     /// Who waits for an answer, in the order of their connecting.
     pub(super) fn waiting(&self, counts: impl Fn(Symbol) -> bool) -> Vec<Waiting> {
         let waits = |(client, of): (&ConnectionId, &Client)| {
-            let mut questions = of.questions.iter().filter(|one| counts(one.request));
+            let mut questions = of
+                .questions
+                .iter()
+                .filter(|one| !one.sleeps && counts(one.request));
             let since = questions.next()?.asked;
             Some(Waiting {
                 client: *client,

@@ -180,3 +180,60 @@ fn of_an_attached_server_its_runs_tell_who_was_busy() {
     let expected = [of(10.0, 50.0), editor, of(120.0, 30.0)];
     assert_eq!(lines(&stalls(&display)), expected);
 }
+
+#[test]
+fn a_server_that_sleeps_over_a_question_is_busy() {
+    let mut display = Display::new();
+    // As one that reads a monitor's data over a slow line.
+    display.runs(&[(10.0, 12.0), (110.0, 111.0)]);
+    display.sends(2, 9.9, query_font());
+    display.sends(3, 30.0, get_input_focus());
+    display.gets(2, 110.5, reply(1));
+    display.gets(3, 110.6, reply(1));
+    let waited = vec![("editor (client 3)", 80.5)];
+    let expected = ("panel (client 2)", "QueryFont", 10.0, 100.5, waited);
+    assert_eq!(lines(&stalls(&display)), [expected]);
+}
+
+#[test]
+fn a_server_that_has_no_processor_is_held_by_nobody() {
+    let mut display = Display::new();
+    display.runs(&[(10.0, 11.0), (60.0, 61.0)]);
+    display.sends(3, 20.0, get_input_focus());
+    display.sends(2, 25.0, query_font());
+    display.gets(3, 60.5, reply(1));
+    display.gets(2, 60.6, reply(1));
+    assert_eq!(lines(&stalls(&display)), []);
+}
+
+#[test]
+fn a_client_that_sleeps_in_the_server_stalls_nobody() {
+    let mut display = Display::new();
+    let seconds = 1..40_u16;
+    let ms = |n: u16| f64::from(n) * 50.0;
+    let runs: Vec<(f64, f64)> = seconds.clone().map(|n| (ms(n), ms(n) + 1.0)).collect();
+    display.runs(&runs);
+    // It waits for a fence, say, and the question after it as well.
+    display.sends(2, 9.9, query_font());
+    for n in seconds {
+        display.sends(3, ms(n) - 0.1, get_input_focus());
+        display.gets(3, ms(n) + 0.9, reply(n));
+    }
+    let found = stalls(&display);
+    assert!(found.count <= 1, "{:?}", lines(&found));
+}
+
+#[test]
+fn who_waits_for_its_own_slow_work_holds_up_the_others_all_the_same() {
+    let mut display = Display::new();
+    display.runs(&[(10.0, 70.0)]);
+    let slow = [poly_fill_rectangle(5), get_input_focus()].concat();
+    display.sends(2, 9.9, slow);
+    display.sends(3, 20.0, get_input_focus());
+    // The server turns to the next client before it answers.
+    display.gets(3, 60.0, reply(1));
+    display.gets(2, 60.1, reply(2));
+    let waited = vec![("editor (client 3)", 40.0)];
+    let expected = ("panel (client 2)", "PolyFillRectangle", 10.0, 50.0, waited);
+    assert_eq!(lines(&stalls(&display)), [expected]);
+}

@@ -157,10 +157,10 @@ fn what(client: &ClientNow, report: &NowReport) -> String {
         .iter()
         .max_by(|a, b| a.waited_ms.total_cmp(&b.waited_ms));
     if of_server {
-        return "grabs the server".to_owned();
+        return "grabs server".to_owned();
     }
     if holds {
-        return "holds the server".to_owned();
+        return "holds server".to_owned();
     }
     if let Some((kind, _)) = grows {
         return format!("{kind}s grow");
