@@ -57,6 +57,7 @@ impl Perfetto {
         timeline.end(&mut |entry| packets.entry(entry));
         packets.write(out)?;
         let mut lanes: HashMap<ConnectionId, Lanes> = HashMap::new();
+        packets.flows = flows(episodes);
         for episode in episodes {
             let lanes = lanes.entry(episode.client).or_default();
             let lane = lanes.take(episode.start);
@@ -77,6 +78,8 @@ struct Packets {
     names: Names,
     described: HashSet<Track>,
     begun: bool,
+    /// From episodes to those that they led to.
+    flows: HashSet<u64>,
 }
 
 impl Packets {
@@ -181,14 +184,12 @@ impl Packets {
             ..DebugAnnotation::default()
         });
         // From what made other clients act to what they did: each has its own track.
-        let led_to = episode.children.iter();
-        let led_to =
-            led_to.filter_map(|child| child.client.map(|client| flow(client, child.start)));
+        let led_to = made(episode).filter(|flow| self.flows.contains(flow));
         begin.flow_ids.extend(led_to);
-        if episode.is_led_to() {
-            let own = flow(episode.client, episode.start);
-            begin.terminating_flow_ids.push(own);
-        }
+        let own = flow(episode.client, episode.start);
+        begin
+            .terminating_flow_ids
+            .extend(self.flows.contains(&own).then_some(own));
         self.event(episode.start, begin);
         self.children(track, (episode.start, episode.end()), &episode.children);
         self.end_slice(track, episode.end());
@@ -296,6 +297,20 @@ impl Packets {
         // Only a buffer that cannot grow can be too short.
         let _ = file.encode(&mut self.bytes);
     }
+}
+
+/// The flows from an episode to those of other clients that it led to.
+fn made(episode: &Episode) -> impl Iterator<Item = u64> {
+    let children = episode.children.iter();
+    children.filter_map(|child| Some(flow(child.client?, child.start)))
+}
+
+/// The flows that begin and end in what is listed.
+fn flows(episodes: &[&Episode]) -> HashSet<u64> {
+    let begun: HashSet<u64> = episodes.iter().flat_map(|one| made(one)).collect();
+    let led_to = episodes.iter().filter(|one| one.is_led_to());
+    let ended = led_to.map(|one| flow(one.client, one.start));
+    ended.filter(|flow| begun.contains(flow)).collect()
 }
 
 /// The flow to an episode of a client; those of messages count from 1.
