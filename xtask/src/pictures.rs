@@ -1,16 +1,17 @@
-//! `cargo xtask pictures`: the pictures in docs/pictures: the page of a recording in tests/data, and `top` on a display
-//! with four programs that trouble it.
+//! `cargo xtask pictures`: the pictures in docs/pictures: the page of a recording in tests/data, its part on episodes, the
+//! report in a terminal, and `top` on a display with four programs that trouble it.
 
 mod terminal;
 mod top;
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::packages::{DEMO, PICTURES, ensure};
 use crate::run::{cargo, root, run, target};
 
-/// The picture's width and height, in pixels.
-const SIZE: &str = "--window-size=1100,1000";
+/// The recording that is shown.
+const RECORDING: &str = "tests/data/gtk3-widget-factory.mcap";
 
 /// Makes the page of a recording and takes its picture.
 pub(crate) fn pictures() -> Result<(), String> {
@@ -19,16 +20,46 @@ pub(crate) fn pictures() -> Result<(), String> {
     let (page, pictures) = (target().join("page.html"), root().join("docs/pictures"));
     std::fs::create_dir_all(&pictures)
         .map_err(|error| format!("cannot make {}: {error}", pictures.display()))?;
-    run(Command::new(target().join("debug/x11prof"))
+    let x11prof = target().join("debug/x11prof");
+    run(Command::new(&x11prof)
         .args(["report", "--format", "html", "-o"])
         .arg(&page)
-        .arg("tests/data/gtk3-widget-factory.mcap"))?;
-    let picture = pictures.join("page.png");
-    top::picture(&pictures.join("top.svg"))?;
+        .arg(RECORDING))?;
+    shot(&page, &pictures.join("page.png"), "1100,1000")?;
+    // The part on episodes alone.
+    let text = std::fs::read_to_string(&page).map_err(told)?;
+    let alone = "<style>header, main > section:not(#episodes) { display: none }</style></head>";
+    let part = target().join("episodes.html");
+    std::fs::write(&part, text.replacen("</head>", alone, 1)).map_err(told)?;
+    shot(&part, &pictures.join("episodes.png"), "1100,660")?;
+    let report = Command::new(&x11prof)
+        .args(["report", RECORDING])
+        .current_dir(root())
+        .output()
+        .map_err(told)?;
+    let report = String::from_utf8_lossy(&report.stdout);
+    let lines: Vec<&str> = report.lines().collect();
+    let picture = terminal::svg(&lines, 80, |line| line.starts_with("Request "));
+    std::fs::write(pictures.join("report.svg"), picture).map_err(told)?;
+    top::picture(&pictures.join("top.svg"))
+}
+
+/// Takes the picture of a page, of this width and height.
+fn shot(page: &Path, picture: &Path, size: &str) -> Result<(), String> {
     run(Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", SIZE])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+        ])
+        .arg(format!("--window-size={size}"))
         // The charts are drawn by then, in the page's own time.
         .arg("--virtual-time-budget=3000")
         .arg(format!("--screenshot={}", picture.display()))
         .arg(format!("file://{}", page.display())))
+}
+
+fn told(error: std::io::Error) -> String {
+    error.to_string()
 }

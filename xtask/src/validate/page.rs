@@ -70,7 +70,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         opening[TIMES - 1] / 1000.0
     );
     let ready = browser.run("return document.documentElement.dataset.ready");
-    let thinned = browser.run("return document.getElementById('thinned').textContent");
+    let thinned = browser.run("return [...document.querySelectorAll('#thinned li')].map((line) => line.textContent).join(' ')");
     println!("it says: {}", thinned.as_str().unwrap_or_default().trim());
     if ready != "yes" {
         return Err("the page is not complete: its scripts have failed".to_owned());
