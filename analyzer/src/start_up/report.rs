@@ -34,6 +34,9 @@ pub struct StartUpReport {
     pub bytes: u64,
     /// Bytes that the server sent it: what lets it in, replies, events and errors.
     pub received_bytes: u64,
+    /// Of its own time, how long all its threads waited for something that is not a reply: a user, a timer, a file,
+    /// another program. `None` where there is no latency, and where context switches are not known.
+    pub idle_ms: Option<f64>,
     /// Where the time went; `None` where there is no latency. They add up to it.
     pub parts: Option<StartUpParts>,
 }
@@ -50,9 +53,6 @@ pub struct StartUpParts {
     pub waited_ms: f64,
     /// The client's own time: computing, files, other processes, waiting for events.
     pub client_ms: f64,
-    /// Of that, how long all its threads waited for something that is not a reply: a user, a timer, a file, another
-    /// program. `None` where context switches are not known.
-    pub idle_ms: Option<f64>,
     /// From its last request until the server had done it; `None` where that is not known.
     pub server_ms: Option<f64>,
 }
@@ -99,7 +99,6 @@ impl StartUpReport {
                 setup_ms: ms(set_up),
                 waited_ms: ms(client.waited),
                 client_ms: ms(own),
-                idle_ms: client.idle.map(|idle| ms(idle.min(own))),
                 server_ms: server.map(ms).or(asked.then_some(0.0)),
             }
         });
@@ -123,6 +122,10 @@ impl StartUpReport {
             requests: client.requests,
             bytes: client.bytes,
             received_bytes: client.received,
+            idle_ms: parts.as_ref().and_then(|parts| {
+                let idle = client.idle.map(ms)?;
+                Some(idle.min(parts.client_ms))
+            }),
             parts,
         }
     }

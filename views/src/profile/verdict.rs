@@ -86,7 +86,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         true => format!(" of {}", plain(&slowest.client)),
         false => String::new(),
     };
-    let idle = parts.idle_ms.unwrap_or(0.0);
+    let idle = slowest.idle_ms.unwrap_or(0.0);
     let (shares, abroad) = match percent(idle, latency) >= MOSTLY {
         true => (
             format!("idle {}, client {}", of(idle), of(own - idle)),

@@ -155,7 +155,7 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
         let before = parts
             .before_connection_ms
             .map(|before| format!("{} before it connected, ", time(before)));
-        let idle = parts.idle_ms.filter(|idle| *idle > 0.0);
+        let idle = one.idle_ms.filter(|idle| *idle > 0.0);
         let idle = idle.map_or(String::new(), |idle| format!(" ({} idle)", time(idle)));
         let server = parts
             .server_ms
