@@ -94,10 +94,13 @@ fn the_problems_of_six_sessions_are_on_top() {
     the_problems_are_on_top(&report, |issue| issue["landmark"] == "Start-up");
     let example = &report["issues"][0]["example"];
     let trace = example["trace"].as_str().expect("a trace");
-    let worst = place.json(["episodes", trace, "--worst", "1", "--format", "json"]);
-    let at_ms = worst["episodes"][0]["start_ms"].as_f64().expect("a time");
+    // One of the worst there: an action, or what another client did for it.
+    let worst = place.json(["episodes", trace, "--worst", "5", "--format", "json"]);
+    let worst = worst["episodes"].as_array().expect("a list");
+    let starts = worst.iter().filter_map(|one| one["start_ms"].as_f64());
     let at_s = example["at_s"].as_f64().expect("a time");
-    assert!((at_ms / 1e3 - at_s).abs() < 1e-6, "{worst:#}\n{example:#}");
+    let mut near = starts.filter(|at_ms| (at_ms / 1e3 - at_s).abs() < 1e-6);
+    assert!(near.next().is_some(), "{worst:#?}\n{example:#}");
 }
 
 /// Ten sessions of each program and version: the four problems are on top, and what is new or fixed is real.
