@@ -198,6 +198,9 @@ mod tests {
             std::thread::yield_now();
         }
         server.write_all(&answer).unwrap();
+        while reader.left_out() == 0 {
+            std::thread::yield_now();
+        }
         drop(server);
         assert!(matches!(reader.next(PATIENCE), Next::Heard(_)));
         assert!(matches!(reader.next(PATIENCE), Next::End));
