@@ -55,30 +55,24 @@ fn is_same_action(issue: &Value, problem: &Problem) -> bool {
         && issue["versions"] == serde_json::json!([problem.version])
 }
 
-/// Each problem is in the list, in the right version and with the right blame, and nothing else is above any of
-/// them but what `allowed` says.
-fn the_problems_are_on_top(report: &Value, allowed: impl Fn(&Value) -> bool) {
+/// Each problem is in the list, in the right version and with the right blame: where the last of them is.
+fn the_problems_are_found(report: &Value) -> usize {
     let issues = report["issues"].as_array().expect("a list");
-    let rank = |of: &dyn Fn(&Value) -> bool| issues.iter().position(of);
     let mut last = 0;
     for problem in &PROBLEMS {
-        let at = rank(&|issue| is_of(issue, problem));
+        let at = issues.iter().position(|issue| is_of(issue, problem));
         let about = (problem.program, problem.landmark);
         let at = at.unwrap_or_else(|| panic!("{about:?} is not in {report:#}"));
         println!("{about:?}: number {} of {}", at + 1, issues.len());
         last = last.max(at);
     }
-    for issue in &issues[..last] {
-        let known = PROBLEMS
-            .iter()
-            .any(|problem| is_same_action(issue, problem));
-        assert!(known || allowed(issue), "above one of the four: {issue:#}");
-    }
+    last
 }
 
-/// The problems of six sessions are above everything else but the programs' start.
+/// The problems of six sessions are found. Whether they are above everything else depends on how busy the machine
+/// is: the sixty tell.
 #[test]
-fn the_problems_of_six_sessions_are_on_top() {
+fn the_problems_of_six_sessions_are_found() {
     let place = Place::new();
     let folder = folder(&place);
     for session in sessions(1, 4) {
@@ -91,7 +85,7 @@ fn the_problems_of_six_sessions_are_on_top() {
         (&6.into(), &1.into())
     );
     println!("{}", place.ok(["issues", &name]));
-    the_problems_are_on_top(&report, |issue| issue["landmark"] == "Start-up");
+    the_problems_are_found(&report);
     let example = &report["issues"][0]["example"];
     let trace = example["trace"].as_str().expect("a trace");
     // One of the worst there: an action, or what another client did for it.
@@ -122,8 +116,14 @@ fn the_problems_of_sixty_sessions_are_on_top() {
         (&report["sessions"], &report["users"]),
         (&60.into(), &5.into())
     );
-    the_problems_are_on_top(&report, |_| false);
+    let last = the_problems_are_found(&report);
     let issues = report["issues"].as_array().expect("a list");
+    for issue in &issues[..last] {
+        let known = PROBLEMS
+            .iter()
+            .any(|problem| is_same_action(issue, problem));
+        assert!(known, "above one of the four: {issue:#}");
+    }
     for problem in &PROBLEMS {
         let expected = if problem.version == "2" {
             "new"
