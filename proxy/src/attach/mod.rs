@@ -195,6 +195,12 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         scheduling.note_cpu_time(pid);
     }
     scheduling.end();
+    // That is the server's doing, and no failure of the recording.
+    if reader.garbled() > 0 {
+        let what = lost_by_server(reader.garbled());
+        tap.control(clock::now(), Control::Trouble { what: what.clone() });
+        on(Notice::Trouble(what));
+    }
     let behind = Some(reader.left_out()).filter(|bytes| *bytes > 0);
     let toll = [ended, behind.map(fell_behind), tap.toll()];
     let toll: Vec<String> = toll.into_iter().flatten().collect();
@@ -281,6 +287,13 @@ fn finish(
             _ => return,
         }
     }
+}
+
+fn lost_by_server(bytes: u64) -> String {
+    format!(
+        "the server's RECORD lost a part of what it told, and {:.1} kB after it: some messages are not in the trace",
+        bytes as f64 / 1e3
+    )
 }
 
 fn fell_behind(bytes: u64) -> String {

@@ -19,6 +19,8 @@ const ROOM: usize = 256 << 10;
 /// How long the reader rests after it has read. A server that writes to a sleeping reader wakes it, which costs the
 /// server more than the telling; meanwhile it just writes.
 const REST: Duration = Duration::from_millis(1);
+/// A server writes an answer at once. One that is not whole after this long lost its rest.
+const WHOLE_WITHIN: Duration = Duration::from_millis(500);
 /// The longest answer: the longest request of a server with BIG-REQUESTS is 16 MiB.
 const LONGEST: usize = 64 << 20;
 
@@ -35,6 +37,7 @@ pub(super) struct Heard {
 struct Shared {
     held: AtomicUsize,
     left_out: AtomicU64,
+    garbled: AtomicU64,
 }
 
 /// The running reader.
@@ -86,6 +89,11 @@ impl Reader {
         }
     }
 
+    /// Bytes in which no answer could be told from the next.
+    pub(super) fn garbled(&self) -> u64 {
+        self.shared.garbled.load(Ordering::Relaxed)
+    }
+
     /// Bytes that were left out because what came before was not taken.
     pub(super) fn left_out(&self) -> u64 {
         self.shared.left_out.load(Ordering::Relaxed)
@@ -105,6 +113,9 @@ impl Drop for Reader {
 fn read(socket: &Socket, sender: &Sender<Heard>, shared: &Shared, limit: usize) {
     let mut room = vec![0; ROOM];
     let mut came = BytesMut::new();
+    let mut answers = Answers::default();
+    // Since when the first answer is not whole.
+    let mut partial: Option<Timestamp> = None;
     loop {
         let read = match socket.receive(&mut room, Wait::Yes) {
             Ok((0, _)) | Err(_) => return,
@@ -113,9 +124,27 @@ fn read(socket: &Socket, sender: &Sender<Heard>, shared: &Shared, limit: usize) 
         let time = clock::now();
         let is_full = read == room.len();
         came.extend_from_slice(room.get(..read).unwrap_or_default());
-        let Some(whole) = whole(&came) else { return };
-        if whole > 0 && !hand_on(&mut came, whole, time, sender, shared, limit) {
-            return;
+        loop {
+            let (whole, is_garbled) = answers.whole(&came);
+            if whole > 0 && !hand_on(&mut came, whole, time, sender, shared, limit) {
+                return;
+            }
+            if whole > 0 || came.is_empty() {
+                partial = None;
+            }
+            let waits = !came.is_empty() && time.since(*partial.get_or_insert(time)) > WHOLE_WITHIN;
+            if !is_garbled && !waits {
+                break;
+            }
+            partial = None;
+            // X.Org's RECORD loses bytes now and then, of a long reply for example: what it lost is
+            // made up of what comes next, and the answers begin anew somewhere after that.
+            let garbled = answers.next(&came);
+            shared.garbled.fetch_add(garbled as u64, Ordering::Relaxed);
+            came.advance(garbled);
+            if answers.is_unsure(&came) {
+                break;
+            }
         }
         if !is_full {
             std::thread::sleep(REST);
@@ -142,21 +171,65 @@ fn hand_on(
     sender.send(Heard { time, answers }).is_ok()
 }
 
-/// How many bytes whole answers take at the start of `came`; `None` where that is no X server's.
-fn whole(came: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(len) = came.get(at..).and_then(elements::length) {
-        // All replies here are RECORD's, whose categories end with 5. Events of all clients come too.
-        let is_none = matches!(came.get(at..), Some([1, category, ..]) if *category > 5);
-        if len > LONGEST || is_none {
-            return None;
+/// What the answers on the connection have in common, by which their beginnings are told.
+#[derive(Debug, Default)]
+struct Answers {
+    /// The number of the request that all replies answer, as it is on the wire.
+    request: Option<[u8; 2]>,
+}
+
+impl Answers {
+    /// How many bytes whole answers take at the start of `came`, and whether something follows that is none.
+    fn whole(&mut self, came: &[u8]) -> (usize, bool) {
+        let mut at = 0;
+        while let Some(rest) = came.get(at..).filter(|rest| rest.len() >= elements::HEADER) {
+            let len = elements::length(rest).filter(|_| self.begins(rest));
+            let Some(len) = len else {
+                return (at, true);
+            };
+            if rest.len() < len {
+                break;
+            }
+            at += len;
         }
-        if came.len() - at < len {
-            break;
-        }
-        at += len;
+        (at, false)
     }
-    Some(at)
+
+    /// Whether an answer begins with `bytes`: RECORD's reply, an error, or MappingNotify, which all clients get.
+    fn begins(&mut self, bytes: &[u8]) -> bool {
+        const MAPPING_NOTIFY: u8 = 34;
+        // All are replies to one request; their categories end with 5, and only a client's order can be swapped.
+        let &[kind, category, first, second, _, _, _, _, _, swapped, ..] = bytes else {
+            return false;
+        };
+        match kind {
+            1 => {
+                let request = *self.request.get_or_insert([first, second]);
+                let fits = category <= 5 && swapped <= 1 && request == [first, second];
+                fits && elements::length(bytes).is_some_and(|len| len <= LONGEST)
+            }
+            0 => self
+                .request
+                .is_none_or(|request| request == [first, second]),
+            kind => kind & 0x7F == MAPPING_NOTIFY,
+        }
+    }
+
+    /// Where a reply begins next, after something that is none; where none does, all but the bytes in which one
+    /// may begin.
+    fn next(&mut self, came: &[u8]) -> usize {
+        let mut places = 1..came.len().saturating_sub(elements::HEADER - 1);
+        let found = places.find(|at| {
+            let rest = came.get(*at..).unwrap_or_default();
+            rest.first() == Some(&1) && self.begins(rest)
+        });
+        found.unwrap_or(came.len().saturating_sub(elements::HEADER - 1).max(1))
+    }
+
+    /// Whether too little is left to tell what it is.
+    fn is_unsure(&self, came: &[u8]) -> bool {
+        came.len() < elements::HEADER
+    }
 }
 
 #[cfg(test)]
@@ -165,10 +238,32 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
-    use super::{Next, Reader};
+    use super::{Answers, Next, Reader};
     use crate::socket::Socket;
 
     const PATIENCE: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn after_lost_bytes_answers_begin_anew() {
+        let answer = |units: u32| {
+            let mut answer = [0; 40];
+            (answer[0], answer[2]) = (1, 7);
+            answer[4..8].copy_from_slice(&units.to_ne_bytes());
+            answer
+        };
+        // The second says that it is longer than it is: the third and a part of the fourth go into it.
+        let mut came = answer(2).to_vec();
+        came.extend(answer(17));
+        (0..4).for_each(|_| came.extend(answer(2)));
+        let mut answers = Answers::default();
+        let (whole, is_garbled) = answers.whole(&came);
+        assert_eq!((whole, is_garbled), (40 + 100, true));
+        let next = answers.next(&came[whole..]);
+        assert_eq!((whole + next) % 40, 0);
+        assert_eq!(answers.whole(&came[whole + next..]), (80, false));
+        // Nothing that begins: all but what may be a beginning.
+        assert_eq!(answers.next(&[9; 100]), 69);
+    }
 
     #[test]
     fn whole_answers_are_handed_on_and_what_is_too_much_is_counted() {
