@@ -32,6 +32,9 @@ usage: cargo xtask TASK
           coverage: programs of many kinds, decoded, beside tshark;
           episodes [truth|screen]: latencies beside what programs measure of themselves, and beside
           what is seen on the screen;
+          nesting: actions that go from client to client, and who is blamed; issues: many sessions, by DuckDB and
+          Spark as well; attach, ring [SECONDS]: what attaching costs, and a ring over a busy desktop;
+          page [MB]: the page of a long trace; exports: each read by its reader; diff, roundtrips, killed;
           memory [MB [WORD…]]: every analysis (or those with these words) over a long trace;
           resources: what programs hold in the server, beside what X-Resource says
   calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, at
