@@ -89,8 +89,10 @@ fn a_probe_of_the_outputs() {
     );
     assert!(verdict.contains("it probes the outputs"), "{verdict}");
     let found = report(&place);
-    let slow = &found["suggestions"][0];
-    assert_eq!(slow["kind"], "slow", "{found:#}");
+    // At 100 ms a round trip, keeping the answers saves about as much.
+    let suggestions = found["suggestions"].as_array().expect("a list");
+    let slow = suggestions.iter().find(|one| one["kind"] == "slow");
+    let slow = slow.unwrap_or_else(|| panic!("{found:#}"));
     assert!(
         slow["recorded_ms"].as_f64().expect("a time") > 350.0,
         "{slow:#}"
