@@ -208,7 +208,7 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             said
         }),
         Notice::Attached { display, clients } => Some(format!(
-            "recording the {clients} clients of display {display}, until Ctrl-C"
+            "recording the {clients} clients of display {display}; Ctrl-C ends it"
         )),
         Notice::Connected {
             connection,

@@ -65,7 +65,7 @@ impl Segment {
         self.writer.write(record)
     }
 
-    /// Whether it has more bytes than this on disk. It is looked at now and then.
+    /// Whether it has more bytes than this on disk; only some records ask.
     pub(super) fn exceeds(&self, bytes: u64) -> bool {
         self.records.is_multiple_of(LOOK_EVERY)
             && self.file.metadata().is_ok_and(|file| file.len() > bytes)

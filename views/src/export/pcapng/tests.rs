@@ -4,7 +4,7 @@ use super::PcapNg;
 use super::segment::{ACK, FIN, HEADERS, LONGEST_PAYLOAD, PUSH, SYN, checksum};
 use crate::testing::{Synthetic, get_input_focus, reply};
 
-/// A packet, as far as it is looked at here.
+/// The parts of a packet that these tests read.
 #[derive(Debug, PartialEq)]
 struct Packet {
     ports: (u16, u16),
