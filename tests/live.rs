@@ -142,11 +142,12 @@ fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
         place.path(".").display(),
         env!("CARGO_BIN_EXE_x11prof"),
     ));
-    let screen = terminal.shows("rates", |screen| {
-        screen.contains("▾ms/s") && screen.contains(" requests a second, server ")
-    });
     // The program's words are on a line of their own.
-    assert!(screen.contains("Output: to-stderr"), "{screen}");
+    let screen = terminal.shows("rates, and what the program wrote", |screen| {
+        screen.contains("▾ms/s")
+            && screen.contains(" requests a second, server ")
+            && screen.contains("Output: to-stderr")
+    });
     assert!(!screen.contains("\nsaid-at-first"), "{screen}");
     assert!(screen.contains("q quits"), "{screen}");
     terminal.types("r");

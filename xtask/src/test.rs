@@ -3,8 +3,10 @@
 use crate::packages::{COVERAGE, DEMO, TEST, ensure};
 use crate::run::{cargo, run};
 
-/// Installs what is missing and runs the tests; `more` goes to `cargo test`.
+/// Installs what is missing and runs the tests, all of them though some fail; `more` goes to `cargo test`.
 pub(crate) fn test(more: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, COVERAGE])?;
-    run(cargo().args(["test", "--workspace", "--locked"]).args(more))
+    run(cargo()
+        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+        .args(more))
 }

@@ -74,7 +74,9 @@ impl ClientsNow {
     /// What came during the window; with a `filter` only that of clients, windows and requests whose name holds it.
     pub fn report(&mut self, filter: Option<&str>) -> NowReport {
         let now = self.snapshot();
-        let start = self.facts.first().unwrap_or_default();
+        // Before the first record it is no time since then.
+        let start = self.facts.first();
+        let start = start.unwrap_or(Timestamp::from_nanos(now.time));
         let none = Snapshot {
             time: start.as_nanos(),
             ..Snapshot::default()
