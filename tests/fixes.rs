@@ -1,4 +1,5 @@
-//! `record --try`: what a change of a program would gain, over a connection that takes its time.
+//! `record --try`: what a change of a program would gain, over a connection that takes its time; and `record --net`, which
+//! makes a connection take its time.
 
 #![allow(
     clippy::expect_used,
@@ -10,6 +11,7 @@ mod harness;
 use std::io::Write;
 use std::time::Duration;
 
+use harness::examples::example;
 use harness::raw::{Client, Order};
 use harness::slow_relay::{Slow, SlowRelay};
 use harness::{Place, Recording, Server, needs};
@@ -169,4 +171,40 @@ fn an_unknown_fix_names_the_known_ones() {
         said.contains("answer-queries, answer-atoms, current-resources"),
         "{said}"
     );
+}
+
+#[test]
+fn over_an_emulated_network_a_program_really_waits() {
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let record = ["record", "--server", "xvfb", "--net", "1MB/s,20ms", "--"];
+    place.ok(record.into_iter().chain(["xset", "q"]));
+    let trips = place.json(["roundtrips", "--format", "json"]);
+    let number = |name: &str| trips["total"][name].as_f64().expect("a number");
+    let (count, waited) = (number("round_trips"), number("waited_ms"));
+    assert!(count > 10.0 && waited >= 20.0 * count, "{trips}");
+    let report = place.json(["report", "--params", "xvfb-24", "--format", "json"]);
+    let warnings = report["warnings"].as_array().expect("warnings");
+    let network = warnings
+        .iter()
+        .find(|warning| warning["kind"] == "emulated-network");
+    assert_eq!(network.expect("it is said")["from"], "1MB/s,20ms");
+    assert_eq!(report["server"]["basis"], "modelled");
+    // Who would share memory with its server sends instead.
+    let painter = example("shm_painter");
+    let mut painter = place.x11prof(record.into_iter().chain([&*painter.to_string_lossy(), "1"]));
+    let said = harness::Ran::of(&mut painter).stderr();
+    assert!(
+        said.contains("tried no-sharing: 1 request changed"),
+        "{said}"
+    );
+    let report = place.json(["report", "--params", "xvfb-24", "--format", "json"]);
+    let names: Vec<&str> = report["requests"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .filter_map(|line| line["name"].as_str())
+        .collect();
+    let has = |name| names.contains(&name);
+    assert!(has("PutImage") && !has("MIT-SHM:PutImage"), "{names:?}");
 }

@@ -45,6 +45,8 @@ pub enum WarningKind {
     Tried,
     /// No parameters of the recorded server are known; those of another one, `to`, stand in.
     OtherServer,
+    /// The recorder put a network between the program and the server; `from` says which.
+    EmulatedNetwork,
     /// The recording is what the server's RECORD extension told (`record --attach`): what was read when, and
     /// descriptors, are not known.
     Attached,

@@ -20,6 +20,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         queue_bytes: DEFAULT_QUEUE_BYTES,
         link: false,
         labels: Default::default(),
+        network: None,
         fixes: Vec::new(),
         recorder: "x11prof example".to_owned(),
         watch: None,

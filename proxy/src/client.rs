@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::geteuid;
 use tokio::sync::mpsc;
 use x11prof_protocol::ByteOrder;
-use x11prof_trace::{ConnectionId, Control, Direction, Opened, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Direction, EmulatedNetwork, Opened, Timestamp};
 
 use crate::authority::Cookie;
 use crate::buffer::LargeBuffers;
@@ -30,6 +30,7 @@ use crate::relay::{EndedBy, Relay};
 use crate::scheduling::Scheduling;
 use crate::server_link::ServerLink;
 use crate::setup_exchange::{self, Layout, Progress};
+use crate::slow_link::SlowLink;
 use crate::socket::{Socket, Wait};
 use crate::tap::Tap;
 use crate::tcp_peer;
@@ -65,6 +66,8 @@ pub(crate) struct Display {
     pub(crate) kept: Mutex<KeptBytes>,
     /// What of the server's requests are images.
     pub(crate) images: ImageRequests,
+    /// The network that is put between us and the server; mostly none.
+    pub(crate) network: Option<EmulatedNetwork>,
     /// What is tried; mostly nothing.
     pub(crate) tried: Tried,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
@@ -143,10 +146,11 @@ impl Display {
             transport,
             pid: peer.and_then(|peer| peer.pid),
         };
+        let mut slow_link = None;
         let (by, why) = match Socket::new(stream) {
             Ok(client) => {
                 let client = self.connections.share(connection, client);
-                self.converse(&mut arrival, &client)
+                self.converse(&mut arrival, &client, &mut slow_link)
             }
             Err(error) => {
                 self.note_arrival(&arrival);
@@ -161,6 +165,9 @@ impl Display {
             false => (by, why),
         };
         self.note_closed(connection, by, why.clone());
+        if let Some(slow_link) = slow_link {
+            slow_link.finish();
+        }
         let by = by.to_owned();
         self.tell(Notice::Disconnected {
             connection,
@@ -234,8 +241,13 @@ impl Display {
     }
 
     /// Setup, then relay. Who ended it, and why where there is more to say.
-    fn converse(&self, arrival: &mut Arrival, client: &Socket) -> (&'static str, Option<String>) {
-        let introduced = self.introduce(arrival.connection, client);
+    fn converse(
+        &self,
+        arrival: &mut Arrival,
+        client: &Socket,
+        slow_link: &mut Option<SlowLink>,
+    ) -> (&'static str, Option<String>) {
+        let introduced = self.introduce(arrival.connection, client, slow_link);
         self.connections.introduced(arrival.connection);
         // A stranger's process is not looked for: it takes milliseconds.
         if arrival.transport == Transport::Tcp && introduced.is_ok() {
@@ -301,7 +313,12 @@ impl Display {
     }
 
     /// Takes the client's setup, and passes it on to a new connection to the server.
-    fn introduce(&self, connection: ConnectionId, client: &Socket) -> Result<Introduced, Early> {
+    fn introduce(
+        &self,
+        connection: ConnectionId,
+        client: &Socket,
+        slow_link: &mut Option<SlowLink>,
+    ) -> Result<Introduced, Early> {
         let (setup, layout) = setup(client, Instant::now() + SETUP_PATIENCE)?;
         let time = clock::now();
         let refuse = |why: String| Early::Refused(Some(layout.order), why);
@@ -313,10 +330,17 @@ impl Display {
         // It may block while the server's queue is full, as it would for the client itself.
         let (connected, cookie) = self.link.connect().map_err(unreachable)?;
         let server = Socket::new(connected).map_err(unreachable)?;
-        let server = self.connections.share(connection, server);
+        let share = |socket| self.connections.share(connection, socket);
+        let mut server = share(server);
+        if let Some(network) = self.network {
+            let (near, link) = SlowLink::start(network, server, share).map_err(unreachable)?;
+            (server, *slow_link) = (near, Some(link));
+        }
         let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
         server.send_all(&forwarded, &[]).map_err(unreachable)?;
-        server.enlarge_send_buffer(SEND_BUFFER);
+        if self.network.is_none() {
+            server.enlarge_send_buffer(SEND_BUFFER);
+        }
         client.enlarge_send_buffer(SEND_BUFFER);
         self.connections.relayed(layout.len as u64);
         Ok(Introduced {

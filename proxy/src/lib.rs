@@ -46,6 +46,7 @@ mod server_info;
 mod server_kind;
 mod server_link;
 mod setup_exchange;
+mod slow_link;
 mod socket;
 mod tap;
 mod tcp_listener;

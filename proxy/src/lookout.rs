@@ -61,7 +61,7 @@ impl<'a> Lookout<'a> {
             return Ok(());
         }
         self.give_way();
-        await_any(wanted)?;
+        await_any(wanted, None)?;
         self.pays = *SPARE && since.elapsed() < 2 * LOOK;
         self.since = None;
         Ok(())

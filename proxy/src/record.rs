@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
-use x11prof_trace::{Control, Started};
+use x11prof_trace::{Control, EmulatedNetwork, Started};
 
 use crate::authority::{self, Cookie};
 use crate::buffer::LargeBuffers;
@@ -76,6 +76,8 @@ pub struct RecordConfig {
     pub link: bool,
     /// What the user says of the session, for the trace.
     pub labels: BTreeMap<String, String>,
+    /// A network to put between the recorder and the server, which is then as one of another machine.
+    pub network: Option<EmulatedNetwork>,
     /// Changes to be tried: what they do to the protocol.
     pub fixes: Vec<Fix>,
     /// Who else is given the records, as they are before `filter`.
@@ -122,7 +124,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let system = |what| move |source| RecordError::System { what, source };
     // It lives until the end of the recording.
     let (link, _server) = target(&config.target)?;
-    let (about, extensions) = server_info::ask(&link)?;
+    let (mut about, extensions) = server_info::ask(&link)?;
     if config.fixes.contains(&Fix::CurrentResources)
         && !server_info::has_current_resources(&link, &extensions)?
     {
@@ -176,8 +178,13 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     if let Some(what) = &marks.trouble {
         on(Notice::Trouble(what.clone()));
     }
+    // Over a network there is no telling when the server ran for whom.
+    about.pid = about.pid.filter(|_| config.network.is_none());
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
+    if let Some(network) = config.network {
+        tap.control(clock::now(), Control::Network(network));
+    }
     if !config.labels.is_empty() {
         let labels = config.labels.clone();
         tap.control(clock::now(), Control::Labels { labels });
@@ -201,6 +208,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         buffers: LargeBuffers::default(),
         kept: Mutex::default(),
         images,
+        network: config.network,
         tried,
         notices,
         connections: Connections::default(),

@@ -173,15 +173,18 @@ impl Socket {
     }
 }
 
-/// Waits until one of the sockets is as it is wanted, or its peer is gone.
+/// Waits until one of the sockets is as it is wanted, or its peer is gone, or it is later than `until`.
 pub(crate) fn await_any<'a>(
     wanted: impl Iterator<Item = (&'a Socket, PollFlags)>,
+    until: Option<Instant>,
 ) -> io::Result<()> {
     let mut fds: Vec<PollFd<'_>> = wanted
         .map(|(socket, flags)| PollFd::new(&socket.0, flags))
         .collect();
     loop {
-        match poll(&mut fds, None) {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.map(Timespec::try_from).transpose();
+        match poll(&mut fds, left.map_err(io::Error::other)?.as_ref()) {
             Err(Errno::INTR) => {}
             done => return Ok(done.map(|_| ())?),
         }

@@ -28,6 +28,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         queue_bytes: DEFAULT_QUEUE_BYTES,
         link: false,
         labels: Default::default(),
+        network: None,
         fixes: Vec::new(),
         recorder: "test".to_owned(),
         watch: None,

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
+use x11prof_cost_model::Network;
 use x11prof_proxy::{Fix, MarkKey, ServerKind};
 
 use crate::error::CommandError;
@@ -24,7 +25,7 @@ pub(crate) use values::{
     BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, TableFormat,
     seconds,
 };
-use values::{ParametersParser, ServerParser, fix, label, pace};
+use values::{NetworkParser, ParametersParser, ServerParser, fix, label, pace};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]
@@ -129,7 +130,7 @@ pub(crate) struct Record {
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, through its RECORD extension, without a restart and as
     /// an ordinary user; until Ctrl-C. When bytes were read and what was passed beside them is not known then
-    #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "fixes", "command"])]
+    #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "net", "fixes", "command"])]
     pub(crate) attach: bool,
     /// End the recording after N seconds
     #[arg(long, value_name = "N", requires = "attach", value_parser = clap::value_parser!(u64).range(1..))]
@@ -185,8 +186,13 @@ pub(crate) struct Record {
     /// and `export --to parquet` tell sessions apart by these
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
     pub(crate) labels: Vec<(String, String)>,
+    /// Put a slower network between the program and the server, as SPEED,RTT (see `report`): the program is then
+    /// as over that network, without MIT-SHM and DRI3. Bytes take their time each way
+    #[arg(long, value_name = "SPEED,RTT", value_parser = NetworkParser, hide_possible_values = true)]
+    pub(crate) net: Option<Network>,
     /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms answer
-    /// what was asked before on the same connection, current-resources does not probe the outputs
+    /// what was asked before on the same connection, current-resources does not probe the outputs, no-sharing
+    /// does without MIT-SHM and DRI3
     #[arg(long = "try", value_name = "FIX", value_parser = fix)]
     pub(crate) fixes: Vec<Fix>,
     /// The command to record, with its arguments

@@ -8,10 +8,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use x11prof_cost_model::Network;
 use x11prof_proxy::{
-    AttachConfig, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
-    Target, attach, record,
+    AttachConfig, DEFAULT_QUEUE_BYTES, Fix, MakeFilter, Notice, RecordConfig, RecordError,
+    Recorded, Target, attach, record,
 };
+
+use x11prof_trace::EmulatedNetwork;
 
 use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record};
@@ -59,6 +62,11 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         };
         return attached(config, &path, consumer);
     }
+    let network = arguments.net.map(emulated);
+    let mut fixes = arguments.fixes;
+    if network.is_some() && !fixes.contains(&Fix::NoSharing) {
+        fixes.push(Fix::NoSharing);
+    }
     let mut config = RecordConfig {
         output,
         target,
@@ -70,7 +78,8 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         queue_bytes,
         link: arguments.link,
         labels: arguments.labels.into_iter().collect(),
-        fixes: arguments.fixes,
+        network,
+        fixes,
         recorder: RECORDER.to_owned(),
         watch,
         filter,
@@ -127,6 +136,15 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         ))),
         None => Ok(ExitCode::SUCCESS),
         Some(status) => Ok(u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)),
+    }
+}
+
+/// The network that a user names, as the recorder emulates it.
+fn emulated(network: Network) -> EmulatedNetwork {
+    let faster = network.compression.unwrap_or(1.0);
+    EmulatedNetwork {
+        bytes_per_second: network.bytes_per_second.map(|speed| speed * faster),
+        round_trip_ns: (network.rtt.0 * 1e3) as u64,
     }
 }
 

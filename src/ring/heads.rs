@@ -27,6 +27,7 @@ impl Heads {
             | Control::Extensions { .. }
             | Control::Scrubbed {}
             | Control::Link(_)
+            | Control::Network(_)
             | Control::Tried { requests: None, .. } => self.of_all.push(control.clone()),
             Control::Opened(opened) => {
                 self.opened.insert(opened.connection, control.clone());

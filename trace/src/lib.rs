@@ -35,8 +35,8 @@ pub use middle::{
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{
-    Block, Control, CpuTime, Direction, ExtensionOpcodes, Gap, Link, Opened, Part, Record,
-    RoundTrip, Server, Started, Switch, SwitchKind, Transfer, Waiting,
+    Block, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap, Link, Opened, Part,
+    Record, RoundTrip, Server, Started, Switch, SwitchKind, Transfer, Waiting,
 };
 pub use recovery::{Recovery, recover};
 pub use time::Timestamp;

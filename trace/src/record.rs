@@ -148,6 +148,8 @@ pub enum Control {
     },
     /// What the connection to the display server was like before the recording.
     Link(Link),
+    /// Bytes took as long as over this network, which the recorder put between it and the server.
+    Network(EmulatedNetwork),
     /// The recorder changes the protocol, to try what a change of the program would gain.
     Tried {
         /// The change's name.
@@ -236,6 +238,16 @@ pub struct Server {
     /// Whether a viewer takes what it shows, where that is known: Xvnc does more then.
     #[serde(default)]
     pub viewed: Option<bool>,
+}
+
+/// A network that the recorder emulated.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct EmulatedNetwork {
+    /// Its speed each way; bytes take no time where `None`.
+    #[serde(default)]
+    pub bytes_per_second: Option<f64>,
+    /// Half of it is between the sending and the arrival of each packet.
+    pub round_trip_ns: u64,
 }
 
 /// What a connection to a display server was like, as measured. Times are nanoseconds.

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::Duration;
 
-use x11prof_cost_model::FastMap;
+use x11prof_cost_model::{FastMap, Micros, Network};
 use x11prof_protocol::Message;
 use x11prof_trace::{
-    ConnectionId, Control, CpuTime, Joined, Link, Opened, Reader, Record, Server, Started,
-    Timestamp, TraceError,
+    ConnectionId, Control, CpuTime, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server,
+    Started, Timestamp, TraceError,
 };
 
 use crate::activity::figures::{Activity, ActivityFigures};
@@ -87,6 +87,8 @@ pub struct Facts {
     tried: BTreeMap<String, u64>,
     ended: bool,
     attached: bool,
+    /// What the recorder put between the program and the server.
+    network: Option<EmulatedNetwork>,
     /// Connections that began before the recording.
     joined: u64,
     activity: Activity,
@@ -141,6 +143,7 @@ impl Facts {
                 self.opened(opened);
             }
             Control::Joined(joined) => self.joined(joined),
+            Control::Network(network) => self.network = Some(*network),
             Control::Attached {} => self.attached = true,
             Control::Closed { .. } => self.acted(time),
             Control::CpuTime(reading) => self.cpu_time(reading),
@@ -382,9 +385,18 @@ impl Facts {
             .tried
             .iter()
             .map(|(fix, count)| Warning::general(WarningKind::Tried, Some(fix.clone()), *count));
+        let network = self.network.map(|network| {
+            let network = Network {
+                bytes_per_second: network.bytes_per_second,
+                rtt: Micros(network.round_trip_ns as f64 / 1e3),
+                compression: None,
+            };
+            Warning::general(WarningKind::EmulatedNetwork, Some(network.to_string()), 1)
+        });
         let troubles = self.troubles.iter().cloned().map(Some);
         counts
             .map(|(kind, count)| Warning::general(kind, None, count))
+            .chain(network)
             .chain(tried)
             .chain(troubles.map(|what| Warning::general(WarningKind::Trouble, what, 1)))
             .collect()

@@ -14,7 +14,7 @@ use super::Fix;
 const INTERN_ATOM: u8 = 16;
 const QUERY_EXTENSION: u8 = 98;
 /// Bytes before the name in both, and of both replies.
-const NAME_AT: usize = 8;
+pub(super) const NAME_AT: usize = 8;
 pub(super) const REPLY: usize = 32;
 /// The longest name that is remembered, in bytes.
 const LONGEST_NAME: usize = 256;

@@ -25,11 +25,18 @@ pub enum Fix {
     AnswerAtoms,
     /// RANDR GetScreenResources, which may probe all outputs, becomes GetScreenResourcesCurrent.
     CurrentResources,
+    /// A QueryExtension finds no MIT-SHM and no DRI3, which share memory and cannot cross a network.
+    NoSharing,
 }
 
 impl Fix {
     /// All that there are.
-    pub const ALL: [Fix; 3] = [Fix::AnswerQueries, Fix::AnswerAtoms, Fix::CurrentResources];
+    pub const ALL: [Fix; 4] = [
+        Fix::AnswerQueries,
+        Fix::AnswerAtoms,
+        Fix::CurrentResources,
+        Fix::NoSharing,
+    ];
 
     /// Its name on the command line and in traces.
     pub fn name(self) -> &'static str {
@@ -37,6 +44,7 @@ impl Fix {
             Fix::AnswerQueries => "answer-queries",
             Fix::AnswerAtoms => "answer-atoms",
             Fix::CurrentResources => "current-resources",
+            Fix::NoSharing => "no-sharing",
         }
     }
 
@@ -50,6 +58,7 @@ impl Fix {
             Fix::AnswerQueries => 0,
             Fix::AnswerAtoms => 1,
             Fix::CurrentResources => 2,
+            Fix::NoSharing => 3,
         }
     }
 }

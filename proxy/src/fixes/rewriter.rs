@@ -9,13 +9,18 @@
 use x11prof_protocol::ByteOrder;
 
 use super::answers::{self, Answers, Kind};
-use super::memory::{Memory, Question, REPLY};
+use super::memory::{Memory, NAME_AT, Question, REPLY};
 use super::requests::{self, Requests};
 use super::{Counts, Fix, Opcodes};
 
 /// Core opcodes (protocol encoding, "Requests").
 const LIST_FONTS_WITH_INFO: u8 = 50;
+const QUERY_EXTENSION: u8 = 98;
 const NO_OPERATION: u8 = 127;
+/// Extensions by which a client and its server share memory.
+const SHARING: [&[u8]; 2] = [b"MIT-SHM", b"DRI3"];
+/// A letter that no extension's name has.
+const NO_LETTER: u8 = b'?';
 /// Minor opcodes of RANDR (randrproto 1.3): both have the same fields, and so have their replies.
 const GET_SCREEN_RESOURCES: u8 = 8;
 const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
@@ -93,7 +98,10 @@ impl<'a> Rewriter<'a> {
         held.extend_from_slice(bytes);
         let mut rest = held.as_slice();
         while !rest.is_empty() {
-            let may_be = |major| Question::may_be(major, self.fixes).is_some();
+            let may_be = |major| {
+                let hidden = major == QUERY_EXTENSION && self.fixes.contains(&Fix::NoSharing);
+                hidden || Question::may_be(major, self.fixes).is_some()
+            };
             let here = match self.requests.next(rest, may_be) {
                 requests::Next::Wait => break,
                 requests::Next::Rest(here) => {
@@ -141,6 +149,19 @@ impl<'a> Rewriter<'a> {
         if probes && self.fixes.contains(&Fix::CurrentResources) {
             server[at + 1] = GET_SCREEN_RESOURCES_CURRENT;
             self.counts[Fix::CurrentResources.index()] += 1;
+        }
+        if major == QUERY_EXTENSION && whole && self.fixes.contains(&Fix::NoSharing) {
+            self.hide_sharing(&mut server[at..]);
+        }
+    }
+
+    /// Asks for an extension that no server has in the place of one that shares memory.
+    fn hide_sharing(&mut self, request: &mut [u8]) {
+        let len = self.order.u16(request, 4).map(usize::from);
+        let name = len.and_then(|len| request.get_mut(NAME_AT..NAME_AT + len));
+        if let Some(name) = name.filter(|name| SHARING.contains(&&**name)) {
+            name.fill(NO_LETTER);
+            self.counts[Fix::NoSharing.index()] += 1;
         }
     }
 

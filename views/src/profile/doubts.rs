@@ -104,6 +104,10 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             format!("{} changed by the recorder (--try)", of("request")),
             "this is not the program as it is",
         ),
+        WarningKind::EmulatedNetwork => (
+            "recorded over an emulated network".to_owned(),
+            "waits are real; server time is by prices",
+        ),
         WarningKind::Attached => (
             "recorded by attaching, from the server's own words".to_owned(),
             "short waits read as none, descriptors are not known",
