@@ -12,11 +12,15 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use harness::raw::{Client, Order};
 use harness::{Place, Ran, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+
+/// How often a client says a little.
+const BURSTS: u64 = 300;
 
 /// A recorder that is attached.
 struct Attached {
@@ -109,6 +113,38 @@ fn what_is_told_is_what_crossed_the_proxy() {
 }
 
 #[test]
+fn a_recorder_that_cannot_read_for_a_while_harms_nobody_and_misses_nothing() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let attached = Attached::start(&place, &server.display, None);
+    let recorder = Pid::from_child(&attached.child);
+    let mut client = client(&server, Order::Little);
+    kill_process(recorder, Signal::STOP).expect("a signal is sent");
+    // More than the server's socket holds.
+    for _ in 0..10 {
+        client.request(127, 0, &[0; 30_000]);
+    }
+    // Then it has some more to tell again and again, and room for none of it.
+    for _ in 0..BURSTS {
+        (0..3).for_each(|_| client.request(127, 0, &[0; 30]));
+        std::thread::sleep(Duration::from_micros(500));
+    }
+    client.sync();
+    kill_process(recorder, Signal::CONT).expect("a signal is sent");
+    for _ in 0..BURSTS {
+        (0..3).for_each(|_| client.request(127, 0, &[0; 30]));
+        std::thread::sleep(Duration::from_micros(500));
+    }
+    // A server that hangs does not answer.
+    client.sync();
+    let told = connections(&place, &attached.end());
+    let [told] = told.as_slice() else {
+        panic!("one client: {told:?}");
+    };
+    assert_eq!(told["request NoOperation"], 10 + 2 * 3 * BURSTS);
+    assert_eq!(told["request GetInputFocus"], 2);
+}
+
+#[test]
 fn so_it_is_on_xvnc() {
     needs("Xvnc", "tigervnc-standalone-server");
     on_a_server("xvnc");
@@ -163,7 +199,7 @@ fn what_ran_before_is_known_by_name_window_and_size() {
         .expect("xterm starts");
     let exists = |name: &str| until(name, || place.path(name).exists().then_some(()));
     exists("ready");
-    let mut client = big_endian(&server);
+    let mut client = client(&server, Order::Big);
     client.request(127, 0, &[]);
     client.sync();
     let attached = Attached::start(&place, &server.display, None);
@@ -214,11 +250,13 @@ fn what_ran_before_is_known_by_name_window_and_size() {
     }
 }
 
-/// A client of the other byte order.
-fn big_endian(server: &Server) -> Client {
+/// A client that waits for answers for so long, and not for ever.
+fn client(server: &Server, order: Order) -> Client {
     let number = server.display.trim_start_matches(':');
     let socket = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).expect("the display");
-    Client::set_up(socket.into(), Order::Big, &[0; 16])
+    let limit = Some(Duration::from_secs(60));
+    socket.set_read_timeout(limit).expect("a time");
+    Client::set_up(socket.into(), order, &[0; 16])
 }
 
 #[test]

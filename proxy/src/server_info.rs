@@ -310,6 +310,10 @@ impl Talk {
         self.until = Instant::now() + patience;
     }
 
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
     /// The connection alone.
     pub(crate) fn into_socket(self) -> Socket {
         self.socket

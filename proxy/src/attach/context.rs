@@ -22,11 +22,12 @@ pub(crate) const NAME: &str = record::X11_EXTENSION_NAME;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sets up the context `id` over one connection, and has the server tell on another. That one, and
-/// whose connections it does not tell of, by their first resource ids, are the result.
+/// whose connections it does not tell of, by their first resource ids, are the result: `ours`, and other recorders'.
 pub(crate) fn enable(
     conversation: &mut Conversation,
     link: &ServerLink,
     id: u32,
+    ours: &[u32],
 ) -> Result<(Socket, Vec<u32>), String> {
     let version = record::QueryVersionRequest {
         major_version: 1,
@@ -50,11 +51,7 @@ pub(crate) fn enable(
     let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
         No::Refused(why) | No::Failed(why) => why,
     })?;
-    let ours = [
-        conversation.setup().resource_id_base,
-        setup.resource_id_base,
-    ];
-    let apart = others::keep_apart(conversation, id, ours)?;
+    let apart = others::keep_apart(conversation, id, ours, setup.resource_id_base)?;
     let major = conversation.major(NAME).unwrap_or_default();
     let enable = EnableContextRequest { context: id };
     talk.say(&Request::serialize(enable, major).0)?;

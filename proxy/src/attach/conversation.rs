@@ -9,6 +9,7 @@ use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
 
 use crate::server_info::{No, Talk};
 use crate::server_link::ServerLink;
+use crate::socket::Socket;
 
 /// Questions under way at a time: their answers fit the server's buffers.
 const AT_A_TIME: usize = 256;
@@ -45,6 +46,10 @@ impl Conversation {
     /// What the server said to our setup.
     pub(crate) fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        self.talk.socket()
     }
 
     /// The major opcode of an extension; `None` where the server has none of that name.

@@ -6,6 +6,7 @@ mod context;
 mod conversation;
 mod elements;
 mod existing;
+mod guard;
 mod others;
 mod reader;
 
@@ -34,6 +35,7 @@ use clients::{Clients, Recording};
 use conversation::Conversation;
 use elements::{Category, HEADER};
 use existing::FoundClient;
+use guard::Guard;
 use reader::{Next, Reader};
 
 /// How long the server may take for all that is asked at the start.
@@ -42,8 +44,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const CLIENT_PATIENCE: Duration = Duration::from_millis(250);
 /// How often it is looked whether the recording is to end.
 const BEAT: Duration = Duration::from_millis(50);
-/// How long the server may take to say that it tells no more.
+/// How long the server may be silent before it says that it tells no more.
 const END_PATIENCE: Duration = Duration::from_secs(1);
+/// How long it may tell what it had not told yet.
+const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// What to attach to, and where what comes goes.
 #[derive(Debug, Clone)]
@@ -99,7 +103,13 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let mut conversation = conversation.map_err(failed)?;
     let id = conversation.setup().resource_id_base;
     let mask = conversation.setup().resource_id_mask;
-    let (socket, mut apart) = context::enable(&mut conversation, &link, id).map_err(failed)?;
+    let guard = Conversation::begin(&link, PATIENCE, extensions.clone())
+        .and_then(|own| Guard::stand(own, &mut conversation))
+        .map_err(failed)?;
+    let mut ours = vec![id];
+    ours.extend(guard.as_ref().map(Guard::first));
+    let enabled = context::enable(&mut conversation, &link, id, &ours);
+    let (socket, mut apart) = enabled.map_err(failed)?;
     // From here on the server tells. What exists is asked for afterwards, so that nothing is missed.
     let reader = Reader::start(socket, config.queue_bytes).map_err(|source| {
         let what = "a thread";
@@ -280,9 +290,9 @@ fn finish(
     conversation.set_patience(END_PATIENCE);
     // Without it, the end of our connections ends the context.
     let _ = context::disable(conversation, context);
-    let until = Instant::now() + END_PATIENCE;
-    while let Some(left) = until.checked_duration_since(Instant::now()) {
-        match reader.next(left) {
+    let until = Instant::now() + END_LIMIT;
+    while Instant::now() < until {
+        match reader.next(END_PATIENCE) {
             Next::Heard(heard) if take(&heard, clients, conversation) => {}
             _ => return,
         }

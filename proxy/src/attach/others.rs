@@ -14,15 +14,17 @@ use super::existing;
 /// The server's name for the type of RECORD's contexts (record.c, RecordExtensionInit).
 const CONTEXT: &[u8] = b"RecordContext";
 
-/// Takes our connections out of all other recorders' contexts, and theirs and our own out of `context`: those are the
-/// result. A server without X-Resource 1.2 does not name them.
+/// Takes our connections out of all other recorders' contexts, and theirs and `ours` out of `context`: those are the
+/// result, with the one `recording`, which is not in it. A server without X-Resource 1.2 does not name them.
 pub(super) fn keep_apart(
     conversation: &mut Conversation,
     context: u32,
-    ours: [u32; 2],
+    ours: &[u32],
+    recording: u32,
 ) -> Result<Vec<u32>, String> {
     let contexts = existing::of_type(conversation, CONTEXT, &[0])?;
-    let mut apart = vec![ours[0]];
+    let all_of_ours = [ours, &[recording]].concat();
+    let mut apart = ours.to_vec();
     let clients = existing::clients(conversation)?;
     let mask = !conversation.setup().resource_id_mask;
     for other in contexts.into_iter().filter(|other| *other != context) {
@@ -30,7 +32,7 @@ pub(super) fn keep_apart(
         if !asked.is_some_and(|reply| records_what_is_sent(&reply)) {
             continue;
         }
-        unregister(conversation, other, &ours)?;
+        unregister(conversation, other, &all_of_ours)?;
         let owner = clients.iter().find(|client| client.first == other & mask);
         let pid = owner.and_then(|owner| owner.pid);
         let same = |client: &&existing::FoundClient| {
@@ -41,7 +43,7 @@ pub(super) fn keep_apart(
     unregister(conversation, context, &apart)?;
     // A client that has gone meanwhile is an error, which does no harm.
     conversation.settle()?;
-    apart.push(ours[1]);
+    apart.push(recording);
     Ok(apart)
 }
 

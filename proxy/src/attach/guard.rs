@@ -1,0 +1,73 @@
+//! A connection that never reads, so that the server keeps the order of what it writes to the recorder.
+//!
+//! X.Org's server (os/io.c, FlushClient) first counts what waits for a client, and then lets RECORD add to it. Where
+//! the client is the recorder, the socket to which is full now and then, what RECORD adds is lost; where it makes the
+//! buffer overflow, the server writes nothing for ever (21.1 and before, seen in Xvfb and Xvnc). RECORD adds to it when *any*
+//! client's output is written. So a client whose output always waits, and waits for longer than the recorder's,
+//! has RECORD add what it has before the recorder's turn comes (FlushAllOutput takes them in their order).
+
+use std::time::{Duration, Instant};
+
+use rustix::io::ioctl_fionread;
+use x11rb_protocol::protocol::xproto::GetKeyboardMappingRequest;
+
+use super::conversation::Conversation;
+
+/// Questions at a time: some 7 kB of answers each.
+const AT_A_TIME: u64 = 16;
+/// The most that a server's socket may hold before it is full, in bytes.
+const MOST: u64 = 64 << 20;
+/// How long answers may take that find room.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The connection, while it lives.
+pub(super) struct Guard {
+    conversation: Conversation,
+}
+
+impl Guard {
+    /// Has the server write to a `conversation` of its own until no more fits. `other` is a second one, by which it is
+    /// known how far the server is. `None` where that does not come about.
+    pub(super) fn stand(
+        mut conversation: Conversation,
+        other: &mut Conversation,
+    ) -> Result<Option<Guard>, String> {
+        let (first_keycode, last) = {
+            let setup = conversation.setup();
+            (setup.min_keycode, setup.max_keycode)
+        };
+        let question = GetKeyboardMappingRequest {
+            first_keycode,
+            count: last.saturating_sub(first_keycode).saturating_add(1),
+        };
+        let answer = conversation.ask_one(question)?;
+        let Some(answer) = answer else {
+            return Ok(None);
+        };
+        let answer = 32 + 4 * answer.keysyms.len() as u64;
+        let until = Instant::now() + PATIENCE;
+        let (mut asked, mut before) = (0, 0);
+        loop {
+            // It takes turns with its clients: after two of another's questions it has dealt with ours.
+            other.settle()?;
+            other.settle()?;
+            let come = ioctl_fionread(conversation.socket()).map_err(|error| error.to_string())?;
+            if come >= asked * answer && come < MOST {
+                for _ in 0..AT_A_TIME {
+                    conversation.send(question)?;
+                }
+                asked += AT_A_TIME;
+            } else if come == before {
+                return Ok(Some(Guard { conversation }));
+            } else if come >= MOST || Instant::now() > until {
+                return Ok(None);
+            }
+            before = come;
+        }
+    }
+
+    /// The first of its resource ids.
+    pub(super) fn first(&self) -> u32 {
+        self.conversation.setup().resource_id_base
+    }
+}
