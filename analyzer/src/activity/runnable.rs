@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use x11prof_trace::Switch;
 
-use crate::activity::threads::Threads;
+use crate::activity::threads::{Step, Threads};
 
 /// Processes followed at most.
 const PROCESSES_LIMIT: usize = 1 << 14;
@@ -18,19 +18,22 @@ pub(crate) struct Runnable {
 }
 
 impl Runnable {
-    pub(crate) fn switch(&mut self, switch: &Switch) {
-        for step in self.threads.switch(switch) {
-            match (step.before.could_run(), step.now.could_run()) {
-                (false, true) if (self.counts.len() < PROCESSES_LIMIT || self.knows(step.pid)) => {
-                    *self.counts.entry(step.pid).or_default() += 1;
-                }
-                (true, false) => {
-                    if let Some(count) = self.counts.get_mut(&step.pid) {
-                        *count = count.saturating_sub(1);
-                    }
-                }
-                _ => {}
+    /// What a switch tells. It counts once [`Runnable::count`] has it: until then, as many could run as before.
+    pub(crate) fn switch(&mut self, switch: &Switch) -> impl Iterator<Item = Step> + use<> {
+        self.threads.switch(switch)
+    }
+
+    pub(crate) fn count(&mut self, step: &Step) {
+        match (step.before.could_run(), step.now.could_run()) {
+            (false, true) if (self.counts.len() < PROCESSES_LIMIT || self.knows(step.pid)) => {
+                *self.counts.entry(step.pid).or_default() += 1;
             }
+            (true, false) => {
+                if let Some(count) = self.counts.get_mut(&step.pid) {
+                    *count = count.saturating_sub(1);
+                }
+            }
+            _ => {}
         }
     }
 

@@ -200,7 +200,7 @@ impl Runs {
                 .saturating_sub(until - since.max(time).min(until));
             told.stretches = told.stretches.saturating_sub(1);
         }
-        for since in self.threads.running() {
+        for (_, since) in self.threads.running() {
             told.nanos += time.saturating_sub(since);
         }
         told
@@ -208,7 +208,7 @@ impl Runs {
 
     /// How long its threads ran from one time to another, as far as that is remembered.
     pub(crate) fn ran_between(&self, from: u64, to: u64) -> u64 {
-        let running = self.threads.running().map(|since| (since, to));
+        let running = self.threads.running().map(|(_, since)| (since, to));
         let all = self.stretches.iter().copied().chain(running);
         all.map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
             .sum()

@@ -126,10 +126,10 @@ impl Threads {
             .collect()
     }
 
-    /// Since when threads run that do.
-    pub(crate) fn running(&self) -> impl Iterator<Item = u64> + '_ {
-        self.known.values().filter_map(|(_, state)| match state {
-            State::Running { since, .. } => Some(*since),
+    /// The processes of the threads that run, and since when each does.
+    pub(crate) fn running(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.known.values().filter_map(|(pid, state)| match state {
+            State::Running { since, .. } => Some((*pid, *since)),
             _ => None,
         })
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use x11prof_cost_model::FastMap;
-use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
+use x11prof_trace::{ConnectionId, Switch, Timestamp};
 
 use super::across::causes::Causes;
 use super::across::link::{EpisodeId, Link};
@@ -115,7 +115,7 @@ impl Follower {
 
     /// The server's process.
     pub(crate) fn set_server(&mut self, pid: Option<u32>) {
-        self.around.server.pid = pid;
+        self.around.server.set_pid(pid);
     }
 
     /// Takes the next occurrence. Hands out the episodes that are complete with it, each by itself (`alone`), and
@@ -264,7 +264,7 @@ impl Follower {
             return;
         }
         // Only of a server on this machine is the process known.
-        let far = self.around.server.pid.is_none();
+        let far = self.around.server.pid().is_none();
         let mut machine = Machine::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             machine.captured();
@@ -288,18 +288,16 @@ impl Follower {
     }
 
     fn switch(&mut self, time: u64, switch: &Switch) {
-        if Some(switch.pid) == self.around.server.pid {
-            self.around.server.switch(switch);
-            if switch.kind == SwitchKind::Blocked {
+        if Some(switch.pid) == self.around.server.pid() {
+            if self.around.server.switch(switch) {
                 self.causes.rests(time, self.around.grab.by);
             }
             return;
         }
-        self.of_process(time, switch.pid, |machine, done| {
-            machine.switch(switch, done);
-        });
-        // Until now as many could run as before.
-        self.around.runnable.switch(switch);
+        for step in self.around.runnable.switch(switch) {
+            self.of_process(time, step.pid, |machine, done| machine.step(&step, done));
+            self.around.runnable.count(&step);
+        }
     }
 
     /// The clients of a process.

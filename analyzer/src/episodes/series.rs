@@ -1,10 +1,9 @@
 //! Utilisation and latency over time (the latency-benchmark paper's Figure 3), in steps that grow with the
 //! session, so that memory is bounded.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use x11prof_trace::Switch;
 
-use x11prof_trace::{Switch, SwitchKind};
+use crate::activity::threads::Threads;
 
 /// Steps at most: twice as long ones take their place when there are more.
 const MAX_STEPS: usize = 1000;
@@ -43,8 +42,7 @@ pub(crate) struct Series {
     origin: Option<u64>,
     length: u64,
     steps: Vec<Step>,
-    /// Who runs on each processor since when: thread, process, beginning.
-    running: HashMap<u16, (u32, u32, u64)>,
+    threads: Threads,
     /// Whether any switch was recorded.
     pub(crate) switches: bool,
 }
@@ -63,7 +61,7 @@ impl Default for Series {
             origin: None,
             length: FIRST_STEP,
             steps: Vec::new(),
-            running: HashMap::new(),
+            threads: Threads::default(),
             switches: false,
         }
     }
@@ -138,20 +136,10 @@ impl Series {
     /// A switch of a thread; `whose` says whose a process is.
     pub(crate) fn switch(&mut self, switch: &Switch, whose: impl Fn(u32) -> Whose) {
         self.switches = true;
-        let time = switch.time.as_nanos();
-        // The kernel tells no switch of a thread that ends: it is gone when another runs. That this one runs
-        // may be told before that the other one does not.
-        let ends =
-            |(tid, ..): &mut (u32, u32, u64)| switch.kind == SwitchKind::In || *tid == switch.tid;
-        if let Entry::Occupied(mut entry) = self.running.entry(switch.cpu)
-            && ends(entry.get_mut())
-        {
-            let (_, pid, since) = entry.remove();
-            self.ran(whose(pid), since, time);
-        }
-        if switch.kind == SwitchKind::In {
-            let now = (switch.tid, switch.pid, time);
-            self.running.insert(switch.cpu, now);
+        for step in self.threads.switch(switch) {
+            if let Some(stretch) = step.ran() {
+                self.ran(whose(step.pid), stretch.from, stretch.to);
+            }
         }
     }
 
@@ -165,7 +153,7 @@ impl Series {
 
     /// The session ends.
     pub(crate) fn end(&mut self, time: u64, whose: impl Fn(u32) -> Whose) {
-        for (_, (_, pid, since)) in std::mem::take(&mut self.running) {
+        for (pid, since) in std::mem::take(&mut self.threads).running() {
             self.ran(whose(pid), since, time);
         }
     }

@@ -2,15 +2,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use x11prof_trace::{ConnectionId, Switch, SwitchKind};
+use x11prof_trace::{ConnectionId, Switch};
 
 use super::across::link::EpisodeId;
 use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
 use super::occurrence::Shown;
+use crate::activity::server_runs::Runs;
 
-/// Stretches kept to look back at.
-const KEPT: usize = 256;
+/// Runs, and pictures of a client, that are remembered.
+const REMEMBERED: usize = 256;
 /// A server that sleeps when something is sent wakes within this, or was not woken by it.
 const WAKES_WITHIN: u64 = 10_000_000;
 /// A server that stops this soon after something was sent may not have got it yet.
@@ -45,35 +46,44 @@ struct Presenting {
 /// The server's processor, and episodes whose last drawing it may be busy with.
 #[derive(Debug, Default)]
 pub(crate) struct ServerActivity {
-    pub(crate) pid: Option<u32>,
-    /// Stretches of work: from waking until waiting again.
-    stretches: VecDeque<(u64, u64)>,
-    running_since: Option<u64>,
+    /// Reads the switches, and has the run that goes on.
+    runs: Option<Runs>,
+    /// The last runs that are over: from waking until waiting again.
+    ended_runs: VecDeque<(u64, u64)>,
     waiting: VecDeque<Ended>,
     presenting: HashMap<ConnectionId, Presenting>,
     switches: bool,
 }
 
 impl ServerActivity {
-    /// A switch of the server.
-    pub(crate) fn switch(&mut self, switch: &Switch) {
-        self.switches = true;
-        let time = switch.time.as_nanos();
-        match switch.kind {
-            SwitchKind::In => {
-                self.running_since.get_or_insert(time);
-            }
-            SwitchKind::Blocked => {
-                if let Some(since) = self.running_since.take() {
-                    if self.stretches.len() == KEPT {
-                        self.stretches.pop_front();
-                    }
-                    self.stretches.push_back((since, time));
-                }
-            }
-            // It goes on with what it does when it runs again.
-            SwitchKind::Preempted => {}
+    /// The server's process.
+    pub(crate) fn set_pid(&mut self, pid: Option<u32>) {
+        if pid != self.pid() {
+            self.runs = pid.map(Runs::of);
         }
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.runs.as_ref().map(Runs::server)
+    }
+
+    /// A switch of the server; whether it has come to rest.
+    pub(crate) fn switch(&mut self, switch: &Switch) -> bool {
+        self.switches = true;
+        let Some(runs) = &mut self.runs else {
+            return false;
+        };
+        runs.switch(switch);
+        let mut rests = false;
+        while let Some((from, to)) = runs.front().and_then(|(run, _)| Some((run.from, run.to?))) {
+            runs.pop();
+            if self.ended_runs.len() == REMEMBERED {
+                self.ended_runs.pop_front();
+            }
+            self.ended_runs.push_back((from, to));
+            rests = true;
+        }
+        rests
     }
 
     /// Takes an episode whose client ended it at `end`.
@@ -116,7 +126,7 @@ impl ServerActivity {
             && let Some(of) = self.presenting.get_mut(&client)
         {
             of.sent.push_back((time, shown));
-            if of.sent.len() > KEPT {
+            if of.sent.len() > REMEMBERED {
                 of.sent.pop_front();
             }
         }
@@ -129,7 +139,7 @@ impl ServerActivity {
         };
         for shown in pictures {
             of.landed.push_back((time, *shown));
-            if of.landed.len() > KEPT {
+            if of.landed.len() > REMEMBERED {
                 of.landed.pop_front();
             }
             let mut waiting = self.waiting.iter_mut();
@@ -187,11 +197,11 @@ impl ServerActivity {
         if !self.switches {
             return Some(0);
         }
-        let mut all = self.stretches.iter().copied();
-        let open = self.running_since.map(|since| (since, u64::MAX));
-        let mut after = all.by_ref().chain(open).filter(|(_, end)| *end >= sent);
-        let first = after.next();
-        let stretch = match first {
+        let open = self.runs.as_ref().and_then(Runs::front);
+        let open = open.map(|(run, _)| (run.from, u64::MAX));
+        let all = self.ended_runs.iter().copied().chain(open);
+        let mut after = all.filter(|(_, end)| *end >= sent);
+        let run = match after.next() {
             Some((since, end)) if since <= sent && end - sent < ON_THE_WAY => match after.next() {
                 Some(next) if next.0 - sent < 10 * ON_THE_WAY => Some(next),
                 _ if now - sent < 10 * ON_THE_WAY => return None,
@@ -199,7 +209,7 @@ impl ServerActivity {
             },
             other => other,
         };
-        match stretch {
+        match run {
             Some((since, _)) if since > sent.saturating_add(WAKES_WITHIN) => Some(0),
             Some((_, u64::MAX)) => (now == u64::MAX).then_some(0),
             Some((_, end)) => Some(end - sent),

@@ -12,8 +12,9 @@ use x11prof_cost_model::FastMap;
 use x11prof_protocol::Message;
 use x11prof_trace::{ConnectionId, Control, Direction, Opened, Timestamp};
 
+use crate::activity::processes::Processes;
 use crate::pipeline::{Observation, Seen};
-use crate::waits::{Answer, How, Processes, Waits};
+use crate::waits::{Answer, How, Waits};
 use first_frame::{Drawing, FirstFrame, Progress};
 pub use report::{StartUpParts, StartUpReport};
 

@@ -5,7 +5,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::Client;
 use super::first_frame::Progress;
-use crate::waits::Processes;
+use crate::activity::processes::Processes;
 
 /// The start-up of one client. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,6 @@
 //! the last: that is one round trip. Without context switches the first two conditions decide.
 
 pub(crate) mod arrival;
-mod processes;
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,9 +13,9 @@ use x11prof_cost_model::FastMap;
 use x11prof_protocol::{ByteOrder, Message, Reply, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
+use crate::activity::processes::Processes;
 use crate::pipeline::{Observation, Seen};
 use arrival::Arrival;
-pub(crate) use processes::Processes;
 
 /// Connections followed at most.
 const CLIENTS: usize = 4096;

@@ -1,19 +1,20 @@
-//! Who ran when, as far as waiting is concerned: when a process was last off the processor, and
-//! whether it rested.
+//! When a process was last off the processor, whether all its threads waited for long, and when the server fell
+//! asleep, as far as waiting for a reply is concerned.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use x11prof_trace::{Switch, SwitchKind};
+use x11prof_trace::Switch;
+
+use crate::activity::threads::{State, Step, Threads};
 
 /// Switches that wait for the messages of their time, at most.
-const HELD: usize = 1 << 16;
-/// Processes, and threads of one, followed at most.
-const PROCESSES: usize = 1 << 13;
-const THREADS: usize = 1 << 10;
+const WAITING_LIMIT: usize = 1 << 16;
+/// Processes followed at most.
+const PROCESSES_LIMIT: usize = 1 << 13;
 /// Ends of the server's work that are remembered.
-const ENDS: usize = 1 << 12;
+const SERVER_ENDS_LIMIT: usize = 1 << 12;
 /// Long rests of a process that are remembered, the last ones.
-const RESTS: usize = 64;
+const RESTS_LIMIT: usize = 64;
 /// All threads waiting this long is a rest, in nanoseconds; a page or a lock takes less.
 const REST: u64 = 3_000_000;
 /// Without context switches: the silence that is taken for one.
@@ -21,93 +22,96 @@ const SILENCE: u64 = 50_000_000;
 
 #[derive(Debug, Default)]
 struct Process {
-    /// Threads that run, or could.
-    active: HashSet<u32>,
+    /// How many of its threads run, or could.
+    could_run: u32,
     /// When a thread last stopped.
     off: u64,
+    /// Since when all wait.
     idle_since: Option<u64>,
     /// The last long rests, from when to when.
     rests: VecDeque<(u64, u64)>,
 }
 
+impl Process {
+    /// A thread of it changed its state.
+    fn step(&mut self, step: &Step) {
+        if !step.now.runs() {
+            self.off = step.time;
+        }
+        match (step.before.could_run(), step.now.could_run()) {
+            (false, true) => self.could_run += 1,
+            (true, false) => self.could_run = self.could_run.saturating_sub(1),
+            _ => {}
+        }
+        if self.could_run == 0 {
+            self.idle_since.get_or_insert(step.time);
+        } else if let Some(since) = self.idle_since.take()
+            && step.time.saturating_sub(since) >= REST
+        {
+            if self.rests.len() >= RESTS_LIMIT {
+                self.rests.pop_front();
+            }
+            self.rests.push_back((since, step.time));
+        }
+    }
+}
+
 /// Processes by their context switches.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
-    held: BTreeMap<(u64, u64), Switch>,
+    waiting: BTreeMap<(u64, u64), Switch>,
     number: u64,
+    threads: Threads,
     known: HashMap<u32, Process>,
     server: Option<u32>,
     /// When the server last fell asleep.
-    ends: VecDeque<u64>,
+    server_ends: VecDeque<u64>,
 }
 
 impl Processes {
-    pub(super) fn set_server(&mut self, pid: Option<u32>) {
+    pub(crate) fn set_server(&mut self, pid: Option<u32>) {
         self.server = pid;
     }
 
-    /// Takes switches down until the time has come for them.
-    pub(super) fn take(&mut self, switches: &[Switch]) {
+    /// Takes switches, which wait until the messages of their time have come.
+    pub(crate) fn take(&mut self, switches: &[Switch]) {
         for switch in switches {
             self.number += 1;
-            self.held
+            self.waiting
                 .insert((switch.time.as_nanos(), self.number), *switch);
         }
-        if self.held.len() > HELD {
+        if self.waiting.len() > WAITING_LIMIT {
             self.settle(u64::MAX);
         }
     }
 
     /// What happened until `time` has happened.
-    pub(super) fn settle(&mut self, time: u64) {
-        while let Some(first) = self.held.first_entry() {
+    pub(crate) fn settle(&mut self, time: u64) {
+        while let Some(first) = self.waiting.first_entry() {
             if first.key().0 > time {
                 return;
             }
             let switch = first.remove();
-            self.switch(&switch);
+            for step in self.threads.switch(&switch) {
+                self.step(&step);
+            }
         }
     }
 
-    fn switch(&mut self, switch: &Switch) {
-        let time = switch.time.as_nanos();
-        if Some(switch.pid) == self.server && switch.kind == SwitchKind::Blocked {
-            if self.ends.len() >= ENDS {
-                self.ends.pop_front();
+    fn step(&mut self, step: &Step) {
+        if Some(step.pid) == self.server && step.now == State::Waiting {
+            if self.server_ends.len() >= SERVER_ENDS_LIMIT {
+                self.server_ends.pop_front();
             }
-            self.ends.push_back(time);
+            self.server_ends.push_back(step.time);
         }
-        if self.known.len() >= PROCESSES && !self.known.contains_key(&switch.pid) {
-            return;
-        }
-        let process = self.known.entry(switch.pid).or_default();
-        match switch.kind {
-            SwitchKind::In => {
-                if process.active.len() < THREADS {
-                    process.active.insert(switch.tid);
-                }
-                if let Some(since) = process.idle_since.take()
-                    && time.saturating_sub(since) >= REST
-                {
-                    if process.rests.len() >= RESTS {
-                        process.rests.pop_front();
-                    }
-                    process.rests.push_back((since, time));
-                }
-            }
-            SwitchKind::Preempted => process.off = time,
-            SwitchKind::Blocked => {
-                process.off = time;
-                process.active.remove(&switch.tid);
-                if process.active.is_empty() {
-                    process.idle_since.get_or_insert(time);
-                }
-            }
+        if self.known.len() < PROCESSES_LIMIT || self.known.contains_key(&step.pid) {
+            self.known.entry(step.pid).or_default().step(step);
         }
     }
 
     /// Whether a process was off the processor after `from`; true where nothing is known of it.
-    pub(super) fn was_off(&self, pid: Option<u32>, from: u64) -> bool {
+    pub(crate) fn was_off(&self, pid: Option<u32>, from: u64) -> bool {
         let process = pid.and_then(|pid| self.known.get(&pid));
         process.is_none_or(|process| process.off >= from)
     }
@@ -132,7 +136,7 @@ impl Processes {
 
     /// When the server fell asleep after `time`; `None` where that is not known.
     pub(crate) fn server_done(&self, time: u64) -> Option<u64> {
-        let at = self.ends.partition_point(|end| *end <= time);
-        self.ends.get(at).copied()
+        let at = self.server_ends.partition_point(|end| *end <= time);
+        self.server_ends.get(at).copied()
     }
 }

@@ -1,0 +1,197 @@
+//! One thread of a client's process: what it does, and in which places it has been seen to wait. Where events
+//! wake it, it waits for work; elsewhere it is in the middle of something.
+
+use crate::activity::threads::State;
+use crate::episodes::occurrence::{Place, Wait};
+
+/// Places that are known of a thread, at most.
+const PLACES_LIMIT: usize = 8;
+/// A thread that never polls and was seen this often in one place may wait for work there.
+const OFTEN: u32 = 3;
+/// Who runs this soon after bytes came has read them, and whom it woke runs as soon after it.
+pub(super) const WOKEN_WITHIN: u64 = 1_000_000;
+
+/// What threads wait for while all do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JointWait {
+    /// Poll where all wait for X or for work; `None` where it is not known of one of them.
+    pub(crate) wait: Option<Wait>,
+    /// One waits in a place that is taken to be for work, and nothing has shown it.
+    pub(crate) unsure: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct KnownThread {
+    /// Unknown once it has ended.
+    pub(super) now: State,
+    /// When its last switch was.
+    pub(super) since: u64,
+    pub(super) wait: Option<Place>,
+    pub(super) reads: u32,
+    pub(super) writes: u32,
+    /// It was seen in poll, or waiting for anything but time, while the client waited for no reply.
+    pub(super) polls: bool,
+    pub(super) waits: bool,
+    places: Vec<KnownPlace>,
+    /// The client asked for a reply while it waited, or waited for one: what it wrote before is read later.
+    pub(super) reply_awaited: bool,
+    /// When it last came out of poll.
+    pub(super) left_poll: Option<u64>,
+    /// An event of a device, or any, came while it waited.
+    pub(super) device_event_came: bool,
+    pub(super) event_came: bool,
+}
+
+/// A place that a thread was in.
+#[derive(Debug)]
+struct KnownPlace {
+    place: Place,
+    /// How often it was seen there.
+    seen: u32,
+    /// How often events of devices came meanwhile, and how often they woke it.
+    device_events: u32,
+    device_wakeups: u32,
+    /// How often any event woke it.
+    wakeups: u32,
+    /// It was seen there without a time at which the wait ends.
+    without_timeout: bool,
+}
+
+impl KnownThread {
+    pub(super) fn new(since: u64) -> KnownThread {
+        KnownThread {
+            now: State::Unknown,
+            since,
+            wait: None,
+            reads: 0,
+            writes: 0,
+            polls: false,
+            waits: false,
+            places: Vec::new(),
+            reply_awaited: false,
+            left_poll: None,
+            device_event_came: false,
+            event_came: false,
+        }
+    }
+
+    /// Whether it runs, could run or has just run.
+    pub(super) fn ran_lately(&self, time: u64) -> bool {
+        self.now.could_run() || time.saturating_sub(self.since) <= WOKEN_WITHIN
+    }
+
+    /// It is seen in a place.
+    pub(super) fn seen(&mut self, place: Place) {
+        self.wait = Some(place);
+        if !self.places.iter().any(|one| one.place == place) {
+            if self.places.len() >= PLACES_LIMIT {
+                // The one that is known least of.
+                let least = self.places.iter().enumerate();
+                let least = least.min_by_key(|(_, one)| (one.device_wakeups, one.seen));
+                if let Some((least, _)) = least {
+                    self.places.swap_remove(least);
+                }
+            }
+            self.places.push(KnownPlace {
+                place,
+                seen: 0,
+                device_events: 0,
+                device_wakeups: 0,
+                wakeups: 0,
+                without_timeout: false,
+            });
+        }
+        if let Some(one) = self.at(place) {
+            one.seen = one.seen.saturating_add(1);
+            one.without_timeout |= place.timed == Some(false);
+        }
+    }
+
+    fn at(&mut self, place: Place) -> Option<&mut KnownPlace> {
+        self.places.iter_mut().find(|one| one.place == place)
+    }
+
+    /// An event of a device came where it waits, and woke it or not.
+    pub(super) fn device_event(&mut self, woke: bool) {
+        if let Some(place) = self.wait
+            && let Some(one) = self.at(place)
+        {
+            one.device_events = one.device_events.saturating_add(1);
+            one.device_wakeups = one.device_wakeups.saturating_add(u32::from(woke));
+        }
+    }
+
+    /// What came woke it where it waits.
+    pub(super) fn woken(&mut self) {
+        if let Some(place) = self.wait
+            && let Some(one) = self.at(place)
+        {
+            one.wakeups = one.wakeups.saturating_add(1);
+        }
+    }
+
+    /// Whether its wait for a condition is in the middle of something, and may be a sleep (Java's are such
+    /// waits): it always ends at a time and never because something came, and elsewhere the thread waits
+    /// without one, again and again.
+    fn sleeps(&self, place: Place) -> bool {
+        let mut places = self.places.iter();
+        let for_time =
+            |one: &KnownPlace| !one.without_timeout && one.wakeups == 0 && one.device_wakeups == 0;
+        let mut others = self.places.iter();
+        place.timed == Some(true)
+            && places.all(|one| one.place != place || for_time(one))
+            && others.any(|one| one.without_timeout && self.frequents(one.place))
+    }
+
+    /// Whether it has been seen in a place again and again, or what came has woken it there.
+    pub(super) fn frequents(&self, place: Place) -> bool {
+        let mut places = self.places.iter();
+        places.any(|one| one.place == place && (one.seen >= OFTEN || one.wakeups > 0))
+    }
+
+    /// Whether events wake it where it waits for this: the wait is for work.
+    pub(super) fn proven(&self, place: Place) -> bool {
+        // Nothing wakes a sleep.
+        let mut places = self.places.iter();
+        place.wait != Wait::Sleep && places.any(|one| one.place == place && one.is_for_work())
+    }
+
+    /// What its wait means for the client, for which it speaks alone (`sole`) or with others.
+    pub(super) fn meaning(&self, sole: bool) -> JointWait {
+        let Some(place) = self.wait else {
+            return JointWait {
+                wait: None,
+                unsure: false,
+            };
+        };
+        let known = self.places.iter().any(KnownPlace::is_for_work);
+        let (wait, unsure) = match place.wait {
+            // No work comes from a file.
+            Wait::File => (Wait::File, false),
+            _ if self.proven(place) => (Wait::Poll, false),
+            // It waits for work elsewhere: this is in the middle of some.
+            Wait::Poll if known => (Wait::Other, false),
+            Wait::Poll => (Wait::Poll, false),
+            _ if self.sleeps(place) => (Wait::Sleep, false),
+            busy if known => (busy, false),
+            // A loop that never waits for anything else sleeps between its turns.
+            Wait::Sleep if !self.waits => (Wait::Poll, true),
+            Wait::Sleep => (Wait::Sleep, false),
+            // Who waits for X in poll does so for work alone.
+            busy if sole && self.polls => (busy, false),
+            _ => (Wait::Poll, true),
+        };
+        JointWait {
+            wait: Some(wait),
+            unsure,
+        }
+    }
+}
+
+impl KnownPlace {
+    fn is_for_work(&self) -> bool {
+        self.device_wakeups > 0
+            && self.device_wakeups.saturating_mul(2) >= self.device_events
+            && self.place.wait != Wait::Sleep
+    }
+}

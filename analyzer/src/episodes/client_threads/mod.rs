@@ -1,0 +1,275 @@
+//! The threads that speak for a client: those that read and write its connection. Which they are is told
+//! by who ran next to each read and write, and may change: one reads and another paints in Swing, one
+//! waits for the connection and another reads and writes it in Tk.
+//!
+//! Together they are as one thread: it runs while any of them does.
+
+mod known_thread;
+
+use std::collections::HashMap;
+
+pub(crate) use known_thread::JointWait;
+use known_thread::{KnownThread, WOKEN_WITHIN};
+
+use super::occurrence::{Place, Wait};
+use crate::activity::threads::{State, Step};
+
+/// Threads followed at most.
+const THREADS_LIMIT: usize = 512;
+/// A thread speaks for the client if at least one in this many of its latest reads or writes is its own.
+const SPEAKERS_SHARE: u32 = 20;
+/// Reads or writes after which older ones count half.
+const HALVED_AFTER: u32 = 256;
+/// Reads of the relay from which on it is told whether another process writes.
+const READS_NEEDED: u64 = 8;
+/// The relay has read what a thread wrote this soon, in nanoseconds: who ran then may have written it.
+const WRITTEN_WITHIN: u64 = 200_000;
+
+/// A thread that runs again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Woken {
+    /// Since when it had waited.
+    pub(crate) since: u64,
+    /// What it waited in has shown to be a wait for work, which was not known before.
+    pub(crate) proved: bool,
+    /// It was in the middle of something, which did not show before its wait was over: another thread ended it,
+    /// which had waited for nothing outside, in a new place.
+    pub(crate) busy: Option<Wait>,
+}
+
+/// The threads of a client's process.
+#[derive(Debug, Default)]
+pub(crate) struct ClientThreads {
+    threads: HashMap<u32, KnownThread>,
+    reads: u32,
+    writes: u32,
+    /// Bytes came then, and nobody has run since.
+    unread: Option<u64>,
+    /// Who ran first after the latest bytes had come.
+    reader: u32,
+    /// One has run since the relay last read something.
+    ran: bool,
+    /// How often the relay has read something, and how often none had run since the time before.
+    relay_reads: u64,
+    unwritten: u64,
+}
+
+impl ClientThreads {
+    /// A thread of the process changed its state; of one that runs after a wait, that wait.
+    pub(crate) fn step(&mut self, step: &Step) -> Option<Woken> {
+        let Step { time, tid, now, .. } = *step;
+        if now == State::Unknown {
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                (thread.now, thread.since, thread.wait) = (now, time, None);
+            }
+            return None;
+        }
+        if !self.has_room(tid) {
+            return None;
+        }
+        self.ran = true;
+        let thread = self.threads.entry(tid);
+        let thread = thread.or_insert_with(|| KnownThread::new(time));
+        let (before, waited_since) = (thread.now, thread.since);
+        thread.now = now;
+        if !now.runs() {
+            (thread.since, thread.wait) = (time, None);
+            return None;
+        }
+        let waited = before == State::Waiting;
+        // Who waits for another thread or for time does not read what comes.
+        let reads = |place: Place| !matches!(place.wait, Wait::Lock | Wait::Sleep | Wait::File);
+        let may_read = waited && thread.wait.is_none_or(reads);
+        let came = self.unread.take_if(|_| may_read);
+        if came.is_some() {
+            self.reader = tid;
+        }
+        let woken = self.by_reader(time, tid);
+        let alone = waited && self.active(time, tid).next().is_none();
+        // Who handed it on had waited for something outside.
+        let polled = |other: &KnownThread| other.left_poll.is_some_and(|at| at >= waited_since);
+        let relayed = self.active(time, tid).any(polled);
+        let sole = self.speakers().nth(1).is_none();
+        let thread = self.threads.get_mut(&tid)?;
+        if std::mem::take(&mut thread.event_came) && waited && woken {
+            thread.woken();
+        }
+        let busy = thread.wait.filter(|place| {
+            let known = matches!(place.wait, Wait::Poll | Wait::Sleep | Wait::File);
+            sole && !known && !thread.frequents(*place) && !alone && !relayed
+        });
+        if waited && thread.wait.is_some_and(|place| place.wait == Wait::Poll) {
+            thread.left_poll = Some(time);
+            thread.polls |= !thread.reply_awaited;
+        }
+        thread.reply_awaited = false;
+        let mut proved = false;
+        if std::mem::take(&mut thread.device_event_came) && waited {
+            let place = thread.wait;
+            let known = place.is_some_and(|place| thread.proven(place));
+            thread.device_event(woken);
+            proved = !known && place.is_some_and(|place| thread.proven(place));
+        }
+        if came.is_some_and(|came| time.saturating_sub(came) <= WOKEN_WITHIN) {
+            thread.reads += 1;
+            self.reads += 1;
+        }
+        (thread.since, thread.wait) = (time, None);
+        self.age();
+        waited.then_some(Woken {
+            since: waited_since,
+            proved,
+            busy: busy.map(|place| place.wait),
+        })
+    }
+
+    /// Whether there is room for a thread, or it is known already.
+    fn has_room(&mut self, tid: u32) -> bool {
+        if self.threads.len() >= THREADS_LIMIT && !self.threads.contains_key(&tid) {
+            let speak: Vec<u32> = self.speakers().map(|(tid, _)| tid).collect();
+            self.threads
+                .retain(|tid, one| one.now.could_run() || speak.contains(tid));
+        }
+        self.threads.len() < THREADS_LIMIT || self.threads.contains_key(&tid)
+    }
+
+    /// Whether the thread that runs now was woken by what has come: it reads that, or runs next to who does.
+    fn by_reader(&self, time: u64, tid: u32) -> bool {
+        if tid == self.reader {
+            // Who waits elsewhere has not read what is still to be read.
+            return self.unread.is_none();
+        }
+        let reader = self.threads.get(&self.reader);
+        reader.is_some_and(|reader| reader.ran_lately(time))
+    }
+
+    /// The other threads of the process that run, could run or have just run.
+    fn active(&self, time: u64, tid: u32) -> impl Iterator<Item = &KnownThread> {
+        let others = self.threads.iter().filter(move |(other, _)| **other != tid);
+        let threads = others.map(|(_, thread)| thread);
+        threads.filter(move |thread| thread.ran_lately(time))
+    }
+
+    fn age(&mut self) {
+        if self.reads >= HALVED_AFTER {
+            self.reads = 0;
+            for thread in self.threads.values_mut() {
+                thread.reads /= 2;
+                self.reads += thread.reads;
+            }
+        }
+        if self.writes >= HALVED_AFTER {
+            self.writes = 0;
+            for thread in self.threads.values_mut() {
+                thread.writes /= 2;
+                self.writes += thread.writes;
+            }
+        }
+    }
+
+    /// It became known what a thread waits in since `since`, while the client `asks` for a reply or not.
+    pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place, asks: bool) {
+        if let Some(thread) = self.threads.get_mut(&tid)
+            && thread.now == State::Waiting
+            && thread.since == since
+        {
+            thread.seen(place);
+            thread.waits |= place.wait != Wait::Sleep && !asks;
+        }
+    }
+
+    /// Bytes came for the client, an event of a device or any event among them or not, while it `asks` for a
+    /// reply or not.
+    pub(crate) fn delivered(&mut self, time: u64, device: bool, events: bool, asks: bool) {
+        self.unread = Some(time);
+        self.reply_awaited(asks);
+        if !events || asks {
+            return;
+        }
+        for thread in self.threads.values_mut() {
+            let waits = thread.now == State::Waiting && thread.wait.is_some();
+            thread.device_event_came |= waits && device;
+            thread.event_came |= waits;
+        }
+    }
+
+    fn reply_awaited(&mut self, asks: bool) {
+        for thread in self.threads.values_mut() {
+            thread.reply_awaited |= asks && thread.now == State::Waiting;
+        }
+    }
+
+    /// The relay has read something that the client wrote, a question among it or not.
+    pub(crate) fn sent(&mut self, time: u64, asks: bool) {
+        self.reply_awaited(asks);
+        let runs = self.threads.values().any(|thread| thread.now.could_run());
+        self.relay_reads += 1;
+        self.unwritten += u64::from(!self.ran && !runs && !self.threads.is_empty());
+        self.ran = false;
+        let mut ran = self.threads.values_mut().filter(|thread| {
+            thread.now.runs()
+                || thread.now != State::Unknown
+                    && time.saturating_sub(thread.since) <= WRITTEN_WITHIN
+        });
+        // Of several it cannot be told which wrote.
+        if let (Some(writer), None) = (ran.next(), ran.next()) {
+            writer.writes += 1;
+            self.writes += 1;
+            self.age();
+        }
+    }
+
+    /// Whether another process writes on the connection: almost nothing came while one of these threads ran.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.relay_reads >= READS_NEEDED
+            && self.unwritten.saturating_mul(10) > self.relay_reads.saturating_mul(9)
+    }
+
+    /// The threads that speak for the client; all, as long as nothing has told.
+    fn speakers(&self) -> impl Iterator<Item = (u32, &KnownThread)> {
+        let speaks = |thread: &KnownThread| {
+            let share = |of: u32, all: u32| of > 0 && of.saturating_mul(SPEAKERS_SHARE) >= all;
+            self.reads + self.writes == 0
+                || share(thread.reads, self.reads)
+                || share(thread.writes, self.writes)
+        };
+        let all = self.threads.iter().map(|(tid, thread)| (*tid, thread));
+        all.filter(move |(_, thread)| speaks(thread))
+    }
+
+    /// What they do together: one runs, one could run, or all wait; unknown where none of them is known.
+    pub(crate) fn together(&self) -> State {
+        let mut together = State::Unknown;
+        for (_, thread) in self.speakers() {
+            together = match (together, thread.now) {
+                (_, State::Running { .. }) => return thread.now,
+                (_, State::Ready) | (State::Ready, _) => State::Ready,
+                (_, State::Waiting) => State::Waiting,
+                (before, State::Unknown) => before,
+            };
+        }
+        together
+    }
+
+    /// What they wait for, where all wait: those that ran since `begun`. The others have no part in what was
+    /// begun with then.
+    pub(crate) fn joint_wait(&self, begun: u64) -> JointWait {
+        let sole = self.speakers().nth(1).is_none();
+        let mut joint = JointWait {
+            wait: Some(Wait::Poll),
+            unsure: false,
+        };
+        for (_, thread) in self.speakers() {
+            if thread.since < begun || thread.now == State::Unknown {
+                continue;
+            }
+            let one = thread.meaning(sole);
+            match one.wait {
+                Some(Wait::Poll) => joint.unsure |= one.unsure,
+                Some(_) => return one,
+                None => joint.wait = None,
+            }
+        }
+        joint
+    }
+}
