@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use harness::raw::{Client, Order};
-use harness::{Place, Ran, Recording, Server, needs, until, wait};
+use harness::{Finished, Place, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -105,7 +105,7 @@ fn what_is_told_is_what_crossed_the_proxy() {
     let attached = Attached::start(&place, &server.display, None);
     let proxied = place.path("proxied.mcap");
     let mut record = place.x11prof(["record", "--display", &server.display, "-o"]);
-    Ran::of(record.arg(&proxied).args(["--", "sh", "-c", PROGRAMS])).succeeded();
+    Finished::of(record.arg(&proxied).args(["--", "sh", "-c", PROGRAMS])).succeeded();
     let told = attached.end();
     let (told, crossed) = (connections(&place, &told), connections(&place, &proxied));
     assert!(crossed.len() >= 4, "{crossed:?}");
@@ -163,9 +163,9 @@ fn on_a_server(kind: &str) {
     let mut recording = Recording::at(&place, &proxied, &["--server", kind]);
     let attached = Attached::start(&place, &recording.display, Some(&recording.authority));
     let mut xset = recording.client("xset");
-    Ran::of(xset.arg("q")).succeeded();
+    Finished::of(xset.arg("q")).succeeded();
     let mut perf = recording.client("x11perf");
-    Ran::of(perf.args(["-repeat", "1", "-reps", "100", "-putimage10"])).succeeded();
+    Finished::of(perf.args(["-repeat", "1", "-reps", "100", "-putimage10"])).succeeded();
     let told = attached.end();
     recording.signal(Signal::INT);
     let (told, crossed) = (connections(&place, &told), connections(&place, &proxied));
@@ -273,14 +273,14 @@ fn a_server_without_record_is_an_error_that_names_the_proxy() {
 fn it_ends_after_its_time_and_goes_with_the_server() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let mut command = place.x11prof(["record", "--attach", "--seconds", "1", "--display"]);
-    Ran::of(command.arg(&server.display)).succeeded();
+    Finished::of(command.arg(&server.display)).succeeded();
     let mut attached = Attached::start(&place, &server.display, None);
     // Which tells all clients so, the recorder's connections among them.
     let mut client = Command::new("xmodmap");
     let key = ["-e", "keycode 200 = a", "-display", &server.display];
-    Ran::of(client.args(key)).succeeded();
+    Finished::of(client.args(key)).succeeded();
     let mut client = Command::new("xset");
-    Ran::of(client.args(["q", "-display", &server.display])).succeeded();
+    Finished::of(client.args(["q", "-display", &server.display])).succeeded();
     until("xset is recorded", || {
         let dumped = place.run(["dump", attached.trace.to_str().expect("a plain path")]);
         dumped.stdout().contains("GetFontPath").then_some(())

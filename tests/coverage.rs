@@ -14,7 +14,7 @@ mod harness;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use harness::{Place, Ran, needs};
+use harness::{Finished, Place, needs};
 use serde_json::Value;
 
 #[test]
@@ -155,11 +155,11 @@ fn covered(program: &str, package: &str, command: &[&str]) {
     // `timeout` ends most of the programs, with a status of its own.
     let mut record = place.x11prof(["record", "--server", "xvfb", "-o"]);
     record.arg(&trace).arg("--").args(command);
-    let ran = Ran::of(&mut record);
+    let ran = Finished::of(&mut record);
     assert!(trace.exists(), "{ran}");
 
     let mut dump = place.x11prof(["dump", "--format", "json"]);
-    let dumped = read(&Ran::of(dump.arg(&trace)).succeeded());
+    let dumped = read(&Finished::of(dump.arg(&trace)).succeeded());
     let requests: u64 = dumped.opcodes.values().sum();
     println!(
         "{program}: {} messages, {requests} requests of {} kinds, {} replies, {} errors",
@@ -173,12 +173,12 @@ fn covered(program: &str, package: &str, command: &[&str]) {
 
     let capture = place.path("trace.pcapng");
     let mut export = place.x11prof(["export", "--to", "pcapng", "-o"]);
-    Ran::of(export.arg(&capture).arg(&trace)).succeeded();
+    Finished::of(export.arg(&capture).arg(&trace)).succeeded();
     let mut tshark = Command::new("tshark");
     tshark
         .args(["-T", "fields", "-e", "x11.opcode", "-r"])
         .arg(&capture);
-    let theirs = Ran::of(tshark.env("HOME", place.path(""))).succeeded();
+    let theirs = Finished::of(tshark.env("HOME", place.path(""))).succeeded();
     let mut opcodes = BTreeMap::new();
     for opcode in theirs.split([',', '\n']).filter(|word| !word.is_empty()) {
         let opcode: u64 = opcode.parse().expect("an opcode");

@@ -10,7 +10,7 @@ mod harness;
 use std::path::Path;
 use std::process::Command;
 
-use harness::{Place, Ran, needs};
+use harness::{Finished, Place, needs};
 
 /// The file that `export --to FORMAT` makes of a kept recording.
 fn export(place: &Place, recording: &str, format: &str) -> Vec<u8> {
@@ -79,7 +79,7 @@ fn protoc_reads_the_pprof_by_its_published_definition() {
     export(&place, "xterm.mcap", "pprof");
     let zipped = place.path("pprof.gz");
     std::fs::rename(place.path("pprof"), &zipped).expect("it was written");
-    Ran::of(Command::new("gzip").arg("-d").arg(&zipped)).succeeded();
+    Finished::of(Command::new("gzip").arg("-d").arg(&zipped)).succeeded();
     let profile = std::fs::File::open(place.path("pprof")).expect("it was unzipped");
     let mut protoc = Command::new("protoc");
     protoc
@@ -87,7 +87,7 @@ fn protoc_reads_the_pprof_by_its_published_definition() {
         .arg(format!("--proto_path={DEFINITION}"))
         .arg("profile.proto")
         .stdin(profile);
-    let text = Ran::of(&mut protoc).succeeded();
+    let text = Finished::of(&mut protoc).succeeded();
     let strings = text
         .lines()
         .filter_map(|line| line.strip_prefix("string_table: "));
@@ -119,7 +119,7 @@ fn timelines_have_every_round_trip() {
     export(&place, "xterm.mcap", "perfetto");
     let trace = std::fs::File::open(place.path("perfetto")).expect("it was written");
     let mut protoc = Command::new("protoc");
-    let text = Ran::of(protoc.arg("--decode_raw").stdin(trace)).succeeded();
+    let text = Finished::of(protoc.arg("--decode_raw").stdin(trace)).succeeded();
     // Trace.packet, TracePacket.track_event, TrackEvent.type: the beginning of a slice.
     let begun = text.lines().filter(|line| *line == "    9: 1").count() as u64;
     assert!(begun > replies, "{begun} slices, {replies} replies");

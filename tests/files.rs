@@ -306,7 +306,7 @@ fn a_pipe_of_parameters_is_read() {
         .args(["-c", script, env!("CARGO_BIN_EXE_x11prof")])
         .current_dir(place.path(""));
     assert!(
-        harness::Ran::of(&mut command)
+        harness::Finished::of(&mut command)
             .succeeded()
             .contains("in order")
     );

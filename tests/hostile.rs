@@ -283,7 +283,7 @@ fn memory_does_not_follow_the_length_of_the_trace() {
         command
             .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
             .current_dir(place.path(""));
-        harness::Ran::of(&mut command).succeeded();
+        harness::Finished::of(&mut command).succeeded();
     };
     trace(&place, episodes(40_000));
     limited("episodes --format json");

@@ -67,7 +67,7 @@ fn a_local_server_is_local_and_stays_as_it_was() {
     let place = Place::new();
     let state = || {
         let run = |program: &str, words: &[&str]| {
-            harness::Ran::of(server.client(program).args(words)).succeeded()
+            harness::Finished::of(server.client(program).args(words)).succeeded()
         };
         (
             run("xprop", &["-root"]),

@@ -88,7 +88,7 @@ fn signals_print_the_profile_and_start_it_afresh() {
             gone,
         }
     };
-    harness::Ran::of(&mut client).succeeded();
+    harness::Finished::of(&mut client).succeeded();
     let first = until_gone(&mut print, 1);
     assert!(
         first.requests > 10 && first.server.contains("before"),
@@ -102,7 +102,7 @@ fn signals_print_the_profile_and_start_it_afresh() {
     });
     // Nothing is counted yet, and a client that is gone holds nothing any more.
     assert_eq!((afresh.requests, afresh.gone), (0, 0));
-    harness::Ran::of(&mut client).succeeded();
+    harness::Finished::of(&mut client).succeeded();
     let again = until_gone(&mut print, 1);
     assert_eq!(again.requests, first.requests);
 

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-use harness::{Place, Ran, Recording, Server, needs, until, wait};
+use harness::{Finished, Place, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -39,16 +39,16 @@ fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
     let mut person = recording.client("xdotool");
     person.args(["search", "--sync", "--onlyvisible", "--class", "xterm"]);
     person.args(["windowfocus", "--sync", "type", "ls"]);
-    Ran::of(&mut person).succeeded();
+    Finished::of(&mut person).succeeded();
     // By the name that clients have, and by the server's own.
     for (display, text) in [
         (&recording.display, "menu is slow"),
         (&server.display, "again"),
     ] {
-        Ran::of(place.x11prof(["mark", text]).env("DISPLAY", display)).succeeded();
+        Finished::of(place.x11prof(["mark", text]).env("DISPLAY", display)).succeeded();
     }
     // The key is pressed at the server, where no client of ours has the focus.
-    Ran::of(server.client("xdotool").args(["key", "ctrl+F9"])).succeeded();
+    Finished::of(server.client("xdotool").args(["key", "ctrl+F9"])).succeeded();
     // It comes to the recorder by a way of its own.
     until("the key has come", || {
         dumped(&place, &trace).contains("ctrl+F9").then_some(())
@@ -121,8 +121,8 @@ fn an_attached_recording_is_marked_too() {
     let first = said.next().expect("a line").expect("a line");
     assert!(first.contains("recording the "), "{first}");
     let mut mark = place.x11prof(["mark", "--display", &server.display, "here"]);
-    Ran::of(&mut mark).succeeded();
-    Ran::of(server.client("xdotool").args(["key", "Pause"])).succeeded();
+    Finished::of(&mut mark).succeeded();
+    Finished::of(server.client("xdotool").args(["key", "Pause"])).succeeded();
     until("the key has come", || {
         dumped(&place, &trace).contains("Pause").then_some(())
     });
@@ -141,13 +141,13 @@ fn an_attached_recording_is_marked_too() {
 #[test]
 fn what_cannot_be_marked_is_said() {
     let place = Place::new();
-    let nobody = Ran::of(&mut place.x11prof(["mark", "--display", ":59000", "here"]));
+    let nobody = Finished::of(&mut place.x11prof(["mark", "--display", ":59000", "here"]));
     assert!(
         nobody
             .failed_with_one_line(1)
             .contains("is not being recorded")
     );
-    let unset = Ran::of(&mut place.x11prof(["mark"]));
+    let unset = Finished::of(&mut place.x11prof(["mark"]));
     assert!(unset.failed_with_one_line(2).contains("--display"));
     let key = place.run(["record", "--mark-key", "Any", "--", "true"]);
     assert!(key.stderr().contains("is no key"), "{key}");

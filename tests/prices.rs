@@ -9,7 +9,7 @@ mod harness;
 
 use std::path::PathBuf;
 
-use harness::{Place, Ran, needs, until, wait, xterm_trace};
+use harness::{Finished, Place, needs, until, wait, xterm_trace};
 use x11prof_cost_model::{Brought, Factor, Host, ServerParameters, built_in};
 
 /// x11prof with a data folder of its own in `place`.
@@ -19,8 +19,8 @@ fn x11prof(place: &Place, arguments: &[&str]) -> std::process::Command {
     command
 }
 
-fn run(place: &Place, arguments: &[&str]) -> Ran {
-    Ran::of(&mut x11prof(place, arguments))
+fn run(place: &Place, arguments: &[&str]) -> Finished {
+    Finished::of(&mut x11prof(place, arguments))
 }
 
 /// The files under `folder` that end so.

@@ -109,7 +109,7 @@ fn real_programs() -> Vec<std::path::PathBuf> {
         .arg(&trace)
         .args(["--", "timeout", "3", "gtk3-widget-factory"])
         .env("NO_AT_BRIDGE", "1");
-    let ran = harness::Ran::of(&mut command);
+    let ran = harness::Finished::of(&mut command);
     assert_eq!(ran.status(), Some(124), "{ran}");
     harness::keep(place, trace.clone());
     vec![xterm_trace().to_owned(), trace]

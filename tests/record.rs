@@ -7,7 +7,7 @@
 
 mod harness;
 
-use harness::{Place, Ran, Recording, Server, needs, until};
+use harness::{Finished, Place, Recording, Server, needs, until};
 use rustix::process::Signal;
 
 #[test]
@@ -58,7 +58,7 @@ fn what_a_client_sees_is_what_it_sees_without_us() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     for client in [&["xlsfonts", "-l"][..], &["xdpyinfo", "-queryExtensions"]] {
-        let direct = Ran::of(server.client(client[0]).args(&client[1..])).succeeded();
+        let direct = Finished::of(server.client(client[0]).args(&client[1..])).succeeded();
         let command = ["record", "--display", &server.display, "--"];
         let recorded = place.ok(command.iter().chain(client));
         // The display's name is the one thing that differs.
@@ -81,7 +81,7 @@ fn a_client_without_the_cookie_is_refused_as_a_server_would() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
-    let none = Ran::of(
+    let none = Finished::of(
         recording
             .client("xdpyinfo")
             .env("XAUTHORITY", place.path("none")),
@@ -89,7 +89,7 @@ fn a_client_without_the_cookie_is_refused_as_a_server_would() {
     assert!(!none.output.status.success(), "{none}");
     assert!(none.stderr().contains("unable to open display"), "{none}");
     // Others are not disturbed.
-    Ran::of(&mut recording.client("xdpyinfo")).succeeded();
+    Finished::of(&mut recording.client("xdpyinfo")).succeeded();
     assert!(recording.signal(Signal::INT).success());
     let dump = place.ok(["dump", &recording.trace.to_string_lossy()]);
     assert!(
@@ -105,7 +105,7 @@ fn ctrl_c_and_sigterm_close_the_trace_properly() {
     for signal in [Signal::INT, Signal::TERM] {
         let place = Place::new();
         let mut recording = Recording::start(&place, &[]);
-        Ran::of(recording.client("xset").arg("q")).succeeded();
+        Finished::of(recording.client("xset").arg("q")).succeeded();
         assert!(recording.signal(signal).success());
         let trace = recording.trace.to_string_lossy().into_owned();
         let report = place.json(["report", "--params", "sun4-ipc", "--format", "json", &trace]);
@@ -156,7 +156,7 @@ fn the_trace_is_private_and_holds_no_cookie() {
     let mut recording = Recording::start(&place, &[]);
     let authority = std::fs::read(&recording.authority).expect("the authority file");
     assert_eq!(mode(&recording.authority), 0o600);
-    Ran::of(recording.client("xset").arg("q")).succeeded();
+    Finished::of(recording.client("xset").arg("q")).succeeded();
     recording.signal(Signal::INT);
     assert_eq!(mode(&recording.trace), 0o600);
     // The cookie is the last 16 bytes of an entry.

@@ -8,14 +8,14 @@
 mod harness;
 
 use harness::examples::example;
-use harness::{Place, Ran, Server, needs};
+use harness::{Finished, Place, Server, needs};
 use serde_json::Value;
 
 /// Records a remade bug report at a private Xvfb.
 fn recorded(place: &Place, words: &[&str]) {
     needs("Xvfb", "xvfb");
     let mut command = place.x11prof(["record", "--server", "xvfb", "-o", "t.mcap", "--"]);
-    Ran::of(command.arg(example("bug_reports")).args(words)).succeeded();
+    Finished::of(command.arg(example("bug_reports")).args(words)).succeeded();
 }
 
 /// The first three lines of the text, as one.
@@ -81,7 +81,7 @@ fn a_probe_of_the_outputs() {
     let display = server.display.as_str();
     let mut command = place.x11prof(["record", "--display", display, "-o", "t.mcap", "--"]);
     let pid = server.pid().to_string();
-    Ran::of(command.arg(example("bug_reports")).args(["probe", &pid])).succeeded();
+    Finished::of(command.arg(example("bug_reports")).args(["probe", &pid])).succeeded();
     let verdict = verdict(&place);
     assert!(
         verdict.contains("Use RANDR:GetScreenResourcesCurrent"),
@@ -164,7 +164,7 @@ fn as_many_as_x11perf_says() {
     let place = Place::new();
     let record = ["record", "--server", "xvfb", "-o", "t.mcap", "--"];
     let perf = ["x11perf", "-prop", "-reps", "300", "-repeat", "2"];
-    Ran::of(&mut place.x11prof(record.iter().chain(&perf))).succeeded();
+    Finished::of(&mut place.x11prof(record.iter().chain(&perf))).succeeded();
     let found = report(&place);
     let rows = found["blocking"].as_array().expect("rows");
     let properties = rows

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 
 use harness::raw::{Client, Order, cookie};
-use harness::{Place, Ran, Recording, Server, needs};
+use harness::{Finished, Place, Recording, Server, needs};
 use rustix::process::Signal;
 use x11prof_trace::{Control, Direction, Reader, Record};
 
@@ -73,7 +73,7 @@ fn a_full_disk_is_said_and_marked_and_the_program_goes_on() {
         .args(["sh", "-c", script, env!("CARGO_BIN_EXE_x11prof")])
         .current_dir(place.path(""))
         .env("HOME", place.path(""));
-    let ran = Ran::of(&mut command);
+    let ran = Finished::of(&mut command);
     // x11perf's images compress well; noise follows where they do not fill the disk.
     assert_eq!(ran.status(), Some(1), "{ran}");
     assert!(ran.stdout().contains("alive"), "{ran}");
@@ -245,7 +245,7 @@ fn the_commands_own_limit_on_open_files_is_left_alone() {
         .arg(&trace)
         .args(["--", "sh", "-c", "ulimit -S -n"])
         .env("HOME", place.path(""));
-    assert_eq!(Ran::of(&mut command).succeeded().trim(), "256");
+    assert_eq!(Finished::of(&mut command).succeeded().trim(), "256");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn bad_clients_end_alone() {
         .write_all(&deaf_requests(root))
         .expect("the requests");
     // All the others are served as ever.
-    Ran::of(&mut recording.client("xdpyinfo")).succeeded();
+    Finished::of(&mut recording.client("xdpyinfo")).succeeded();
     let status = std::fs::read_to_string(format!("/proc/{}/status", recording.child.id()))
         .expect("the recorder");
     let rss = status

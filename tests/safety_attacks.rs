@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use harness::raw::Order;
-use harness::{Place, Ran, Recording, Server, needs, wait};
+use harness::{Finished, Place, Recording, Server, needs, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use x11prof_trace::{Control, Direction, Reader, Record};
 
@@ -95,7 +95,7 @@ fn signals_for_a_live_view_end_no_recorder_without_one() {
     let mut recording = Recording::start(&place, &[]);
     for signal in [Signal::USR1, Signal::USR2] {
         kill_process(Pid::from_child(&recording.child), signal).expect("a signal");
-        Ran::of(recording.client("xset").arg("q")).succeeded();
+        Finished::of(recording.client("xset").arg("q")).succeeded();
     }
     assert!(recording.signal(Signal::INT).success());
     let (records, complete) = read(&recording.trace);
@@ -115,7 +115,7 @@ fn a_limit_on_file_sizes_is_a_full_disk_and_the_programs_own_signal_is_its_own()
         .arg(&server.display)
         .current_dir(place.path(""))
         .env("HOME", place.path(""));
-    let ran = Ran::of(&mut command);
+    let ran = Finished::of(&mut command);
     assert!(ran.stdout().contains("alive"), "{ran}");
     assert_eq!(ran.status(), Some(1), "{ran}");
     assert!(ran.stderr().contains("File too large"), "{ran}");
@@ -139,7 +139,7 @@ fn a_disk_that_hangs_for_ever_is_told_of_and_left() {
     let mut command = place.x11prof(["record", "--full", "--server", "xvfb", "-o"]);
     let script = "for n in 1 2 3 4 5 6 7 8 9; do xdpyinfo >/dev/null; done; sleep 3; echo alive";
     command.arg(&pipe).args(["--", "sh", "-c", script]);
-    let ran = Ran::of(&mut command);
+    let ran = Finished::of(&mut command);
     assert!(ran.stdout().contains("alive"), "{ran}");
     assert_eq!(ran.status(), Some(1), "{ran}");
     let said = ran.stderr();
@@ -286,7 +286,7 @@ fn names_of_programs_and_windows_move_no_terminal() {
         .expect("xset");
     let hostile = place.path("\u{1b}]2;own\u{7}ed");
     std::fs::copy(xset, &hostile).expect("a copy");
-    Ran::of(recording.client(&hostile.to_string_lossy()).arg("q")).succeeded();
+    Finished::of(recording.client(&hostile.to_string_lossy()).arg("q")).succeeded();
     let title = "\u{1b}]2;title\u{7}\u{9b}2J";
     let mut clock = recording
         .client("xclock")
@@ -339,7 +339,7 @@ fn a_cookie_that_the_server_gives_out_is_in_no_trace() {
             .arg("-f")
             .arg(&file)
             .args(["generate", &recording.display, ".", "trusted"]);
-        Ran::of(&mut xauth).succeeded();
+        Finished::of(&mut xauth).succeeded();
         assert!(recording.signal(Signal::INT).success());
         let given = std::fs::read(&file).expect("xauth's file");
         let cookie = &given[given.len() - 16..];
@@ -368,10 +368,10 @@ fn another_users_client_is_turned_away_before_anything_else() {
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
     for _ in 0..5 {
-        let ran = Ran::of(recording.client("xset").arg("q").uid(65_534).gid(65_534));
+        let ran = Finished::of(recording.client("xset").arg("q").uid(65_534).gid(65_534));
         assert!(!ran.output.status.success(), "{ran}");
     }
-    Ran::of(recording.client("xset").arg("q")).succeeded();
+    Finished::of(recording.client("xset").arg("q")).succeeded();
     assert!(recording.signal(Signal::INT).success());
     let said = recording.said();
     assert_eq!(said.matches("another user").count(), 1, "{said}");
@@ -386,7 +386,7 @@ fn many_silent_connections_keep_nobody_out() {
     let silent: Vec<UnixStream> = (0..600)
         .map_while(|_| UnixStream::connect(recording.socket()).ok())
         .collect();
-    Ran::of(recording.client("xset").arg("q")).succeeded();
+    Finished::of(recording.client("xset").arg("q")).succeeded();
     let threads = std::fs::read_dir(format!("/proc/{}/task", recording.child.id()));
     let threads = threads.expect("the recorder").count();
     assert!(

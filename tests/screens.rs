@@ -134,7 +134,9 @@ fn on_terminal(place: &Place, columns: u16, arguments: &[&str]) -> String {
         .env("TERM", "xterm")
         .env_remove("NO_COLOR")
         .env("XDG_DATA_HOME", place.path("data"));
-    harness::Ran::of(&mut script).succeeded().replace('\r', "")
+    harness::Finished::of(&mut script)
+        .succeeded()
+        .replace('\r', "")
 }
 
 /// `text` without colours.

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use harness::{Place, Ran, Recording, Server, needs, wait};
+use harness::{Finished, Place, Recording, Server, needs, wait};
 use rustix::process::Signal;
 use serde_json::Value;
 use x11prof_analyzer::{Observation, Pipeline};
@@ -124,7 +124,7 @@ impl Contents {
 /// The copy of a trace, beside it.
 fn scrub(place: &Place, trace: &Path) -> PathBuf {
     let copy = place.path("scrubbed.mcap");
-    let ran = Ran::of(place.x11prof(["scrub"]).arg(trace).arg("-o").arg(&copy));
+    let ran = Finished::of(place.x11prof(["scrub"]).arg(trace).arg("-o").arg(&copy));
     assert!(ran.stderr().contains("messages changed"), "{ran}");
     assert!(ran.stderr().contains("kept: times"), "{ran}");
     copy
@@ -149,7 +149,7 @@ fn figures(place: &Place, trace: &Path, words: &[&str]) -> Value {
     }
     let (command, options) = words.split_first().expect("a command");
     let mut ran = place.x11prof([command]);
-    let text = Ran::of(ran.arg(trace).args(options).args(["--format", "json"])).succeeded();
+    let text = Finished::of(ran.arg(trace).args(options).args(["--format", "json"])).succeeded();
     let mut value: Value = serde_json::from_str(&text).expect("JSON");
     without_names(&mut value);
     value
@@ -216,8 +216,8 @@ fn type_into_a_terminal(place: &Place, server: &Server, trace: &Path, options: &
     person.args(["search", "--sync", "--onlyvisible", "--class", "xterm"]);
     person.args(["windowfocus", "--sync", "type", "--delay", "30"]);
     person.arg(format!("{}\n", TYPED.join(" ")));
-    Ran::of(&mut person).succeeded();
-    Ran::of(recording.client("xdotool").args(["key", "ctrl+d"])).succeeded();
+    Finished::of(&mut person).succeeded();
+    Finished::of(recording.client("xdotool").args(["key", "ctrl+d"])).succeeded();
     wait(&mut xterm, "xterm");
     assert!(recording.signal(Signal::INT).success());
 }

@@ -296,7 +296,7 @@ fn the_screen_of_a_recording_that_grows() {
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
     let asks = |recording: &Recording| {
-        harness::Ran::of(recording.client("xset").arg("q")).succeeded();
+        harness::Finished::of(recording.client("xset").arg("q")).succeeded();
     };
     asks(&recording);
     let terminal = Terminal::start(&place);
@@ -312,7 +312,7 @@ fn the_screen_of_a_recording_that_grows() {
     // The rows do not all fit.
     terminal.types("/clear\n");
     let mut root = recording.client("xsetroot");
-    harness::Ran::of(root.args(["-solid", "red"])).succeeded();
+    harness::Finished::of(root.args(["-solid", "red"])).succeeded();
     terminal.shows("the next", |screen| screen.contains("\nClearArea "));
     recording.signal(Signal::INT);
     // What was recorded can be looked at when it is over.

@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
 use harness::raw::{Client, Order, cookie};
-use harness::{Place, Ran, Recording, Server, needs, until};
+use harness::{Finished, Place, Recording, Server, needs, until};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Signal;
 
@@ -75,7 +75,7 @@ fn real_clients(server: &str) {
     let mut gtk = recording.client("gtk3-widget-factory");
     let mut gtk = start(gtk.env("GDK_BACKEND", "x11"));
     let mut mupdf = start(recording.client("mupdf").arg(pdf));
-    Ran::of(recording.client("xterm").args(["-e", "ls -la /usr/bin"])).succeeded();
+    Finished::of(recording.client("xterm").args(["-e", "ls -la /usr/bin"])).succeeded();
     let tests = [
         "-rect10",
         "-ftext",
@@ -85,10 +85,10 @@ fn real_clients(server: &str) {
         "-prop",
     ];
     let fixed = ["-repeat", "1", "-reps", "200"];
-    let ran = Ran::of(recording.client("x11perf").args(fixed).args(tests)).succeeded();
+    let ran = Finished::of(recording.client("x11perf").args(fixed).args(tests)).succeeded();
     assert_eq!(ran.matches("/sec)").count(), tests.len(), "{ran}");
     until("the windows of both programs", || {
-        let tree = Ran::of(recording.client("xwininfo").args(["-root", "-tree"])).succeeded();
+        let tree = Finished::of(recording.client("xwininfo").args(["-root", "-tree"])).succeeded();
         (tree.contains("gtk3-widget-factory") && tree.contains("square.pdf")).then_some(())
     });
     for client in [&mut gtk, &mut mupdf] {
@@ -273,13 +273,13 @@ fn clients_and_servers_by_tcp() {
     let mut near = Recording::of(command.arg("-o").arg(&trace), &trace);
     let number = near.display.trim_start_matches(':').to_owned();
     let by_tcp = format!("127.0.0.1:{number}");
-    let said = Ran::of(near.client("xdpyinfo").env("DISPLAY", &by_tcp)).succeeded();
+    let said = Finished::of(near.client("xdpyinfo").env("DISPLAY", &by_tcp)).succeeded();
     assert!(said.contains(&by_tcp), "{said}");
     let port = 6000 + number.parse::<u16>().expect("a number");
     let socket = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     Client::set_up(socket.into(), Order::Little, &cookie(&near.authority)).sync();
     // The cookie alone opens it.
-    let none = Ran::of(
+    let none = Finished::of(
         near.client("xdpyinfo")
             .env("DISPLAY", &by_tcp)
             .env("XAUTHORITY", place.path("none")),
@@ -341,14 +341,14 @@ fn a_display_forwarded_by_ssh() {
             .arg("-f")
             .arg(&file)
             .args(["add", display, "MIT-MAGIC-COOKIE-1", &cookie]);
-        Ran::of(&mut xauth).succeeded();
+        Finished::of(&mut xauth).succeeded();
     }
     let before = std::fs::read(&file).expect("the authority file");
     let mut command = place.x11prof(["record", "--display", &format!("localhost:{number}.0")]);
     let trace = place.path("forwarded.mcap");
     command.arg("-o").arg(&trace).env("XAUTHORITY", &file);
     let mut recording = Recording::of(&mut command, &trace);
-    Ran::of(&mut recording.client("xdpyinfo")).succeeded();
+    Finished::of(&mut recording.client("xdpyinfo")).succeeded();
     assert!(
         recording.signal(Signal::INT).success(),
         "{}",

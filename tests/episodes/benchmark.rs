@@ -10,7 +10,7 @@ use serde_json::Value;
 use x11prof_trace::{Reader, Record};
 
 use crate::harness::examples::example;
-use crate::harness::{Place, Ran, Recording, Server, needs, wait};
+use crate::harness::{Finished, Place, Recording, Server, needs, wait};
 use crate::kernel::Kernel;
 use crate::toolkits::Toolkit;
 
@@ -278,7 +278,7 @@ pub(crate) fn run_in(
         // What a toolkit calls its window is within the one on the screen.
         let mut search = server.client("xdotool");
         search.args(["search", "--onlyvisible", "--name", "microbench"]);
-        let found = Ran::of(&mut search).succeeded();
+        let found = Finished::of(&mut search).succeeded();
         window = found.lines().next_back().unwrap_or_default().to_owned();
     }
     // In a toolkit a dialog opens at once, and takes its time to close.
@@ -289,7 +289,7 @@ pub(crate) fn run_in(
     let presses = times.iter().flat_map(|time| vec![time; presses]);
     let mut person = Command::new(example("microbench"));
     person.args(["person", benchmark]).args(presses);
-    let words = Ran::of(&mut person).succeeded();
+    let words = Finished::of(&mut person).succeeded();
     let words = words.replace("WINDOW", &window);
     let words: Vec<&str> = words.split_whitespace().collect();
     if !words.is_empty() {
@@ -307,7 +307,7 @@ pub(crate) fn run_in(
 
 /// Does what the words say, straight at the server.
 pub(crate) fn xdotool(server: &Server, words: &[&str]) {
-    Ran::of(server.client("xdotool").args(words)).succeeded();
+    Finished::of(server.client("xdotool").args(words)).succeeded();
 }
 
 /// Waits until the client is ready; gives its window.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::benchmark::{Episode, alone, beginning_ns, episodes};
 use crate::figures::{median, quantile};
 use crate::harness::examples::example;
-use crate::harness::{Place, Ran, Recording, Server, wait};
+use crate::harness::{Finished, Place, Recording, Server, wait};
 
 /// An episode's beginning is the event's time in the server's whole milliseconds, or its delivery.
 const BEFORE_MS: f64 = 2.0;
@@ -88,7 +88,7 @@ pub(crate) fn watch(
     let mut client = start(&mut recording, &place, program);
     let watcher = example("damage_watch");
     let mut watcher = server.client(&watcher.to_string_lossy());
-    let seen = Ran::of(watcher.args(steps)).succeeded();
+    let seen = Finished::of(watcher.args(steps)).succeeded();
     client.kill().expect("ending the program");
     wait(&mut client, program[0]);
     recording.signal(rustix::process::Signal::INT);

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::harness::examples::example;
-use crate::harness::{Place, Ran, Recording, keep, needs};
+use crate::harness::{Finished, Place, Recording, keep, needs};
 
 /// What a benchmark is written in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -88,7 +88,7 @@ pub(crate) fn classes() -> &'static Path {
         let place = Place::new();
         let folder = place.path("classes");
         let mut javac = Command::new("javac");
-        Ran::of(
+        Finished::of(
             javac
                 .arg("-d")
                 .arg(&folder)

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Place, Ran, until};
+use super::{Finished, Place, until};
 
 /// A terminal of 80 columns and 24 lines that runs a shell; stopped when it is dropped.
 pub(crate) struct Terminal {
@@ -36,7 +36,7 @@ impl Terminal {
     fn tmux(&self, words: &[&str]) -> String {
         let mut tmux = Command::new("tmux");
         tmux.arg("-S").arg(&self.socket).args(words);
-        Ran::of(&mut tmux).succeeded()
+        Finished::of(&mut tmux).succeeded()
     }
 
     pub(crate) fn types(&self, keys: &str) {

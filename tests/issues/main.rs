@@ -14,7 +14,7 @@ mod sixty;
 
 use std::path::{Path, PathBuf};
 
-use harness::{Place, Ran};
+use harness::{Finished, Place};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -120,7 +120,7 @@ fn a_query_is_handed_to_an_installed_duckdb() {
     let query = ["sql", "SELECT 1", "it's", "--format", "csv"];
     let run = |path: &str| {
         let mut command = place.x11prof(query);
-        Ran::of(command.env("PATH", place.path(path)))
+        Finished::of(command.env("PATH", place.path(path)))
     };
     let asked = run("bin").succeeded();
     assert!(

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::harness::{Place, Ran, Recording, Server, needs, wait};
+use crate::harness::{Finished, Place, Recording, Server, needs, wait};
 
 pub(crate) const PROGRAMS: [&str; 3] = ["notes", "browser", "painter"];
 
@@ -194,7 +194,7 @@ fn source(name: &str) -> PathBuf {
 }
 
 fn xdotool(server: &Server, words: &[&str]) {
-    Ran::of(server.client("xdotool").args(words)).succeeded();
+    Finished::of(server.client("xdotool").args(words)).succeeded();
 }
 
 /// Starts a program and waits until it says that it is ready.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::harness::examples::example;
-use crate::harness::{Place, Ran, Recording, Server, needs, wait};
+use crate::harness::{Finished, Place, Recording, Server, needs, wait};
 
 /// How often a run is tried: others on the machine, who come and go, may spoil one.
 const TRIES: usize = 3;
@@ -126,7 +126,7 @@ impl Session {
     /// What a person does, past the recorder.
     pub(crate) fn person(&self, words: &str) {
         let words: Vec<&str> = words.split_whitespace().collect();
-        Ran::of(self.server.client("xdotool").args(words)).succeeded();
+        Finished::of(self.server.client("xdotool").args(words)).succeeded();
     }
 
     /// Gives the clients time to do what the person asked for.
