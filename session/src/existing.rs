@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::setup::{PixmapFormat, Root};
 use crate::windows::drawables::{ExistingDrawable, Pixmap};
 use crate::windows::names::WindowNames;
-use crate::windows::tree::Window;
+use crate::windows::window::Window;
 
 /// A window that exists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -9,7 +9,8 @@ use crate::operations::names::Names;
 use crate::operations::operation::{Operation, Value};
 use crate::state::State;
 use crate::windows::requests::{lowers, reshape, restacked};
-use crate::windows::tree::{Window, Windows};
+use crate::windows::tree::Windows;
+use crate::windows::window::Window;
 use crate::windows::window_change::Surroundings;
 
 /// What a request does to windows: to how many, and whether they show.

@@ -7,7 +7,8 @@ use crate::geometry::target::{Clip, Effect, Target};
 use crate::ids::{By, ClientId, IdMap};
 use crate::setup::Root;
 use crate::windows::earlier_drawables::EarlierDrawables;
-use crate::windows::tree::{Background, Windows};
+use crate::windows::tree::Windows;
+use crate::windows::window::Background;
 use x11prof_protocol::Body;
 
 /// Whether a drawable is a window or a pixmap.

@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::xproto;
 use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
 use crate::windows::drawables::Drawables;
-use crate::windows::tree::Window;
+use crate::windows::window::Window;
 
 /// Corrects the windows by what the server tells of them.
 pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'_>) -> Option<()> {

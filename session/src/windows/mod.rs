@@ -7,4 +7,6 @@ pub(crate) mod names;
 pub(crate) mod requests;
 pub(crate) mod stacking;
 pub(crate) mod tree;
+mod viewability;
+pub(crate) mod window;
 pub(crate) mod window_change;

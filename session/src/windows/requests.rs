@@ -11,7 +11,8 @@ use crate::ids::{By, ClientId};
 use crate::resources::atoms::Atoms;
 use crate::windows::drawables::Drawables;
 use crate::windows::names::is_name;
-use crate::windows::tree::{Background, Window, Windows};
+use crate::windows::tree::Windows;
+use crate::windows::window::{Background, Window};
 
 /// Bits of the value mask of CreateWindow and ChangeWindowAttributes.
 const BACK_PIXMAP: u32 = 1 << 0;

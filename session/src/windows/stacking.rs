@@ -1,7 +1,8 @@
 //! The stacking order of siblings, and what requests make of it (protocol, ConfigureWindow and
 //! CirculateWindow).
 
-use crate::windows::tree::{Window, Windows};
+use crate::windows::tree::Windows;
+use crate::windows::window::Window;
 
 /// Pairs of windows compared for one request at most: a trace cannot make one cost more than this.
 const COMPARED_LIMIT: usize = 1 << 12;

@@ -1,112 +1,26 @@
 //! The tree of windows, as far as drawing on them depends on it.
 
-use std::cell::Cell;
-
-use crate::geometry::clip::Area;
-use crate::geometry::placement::Geometry;
-use crate::ids::{By, ClientId, IdMap};
+use crate::ids::{ClientId, IdMap};
 use crate::setup::Root;
 use crate::windows::names::WindowNames;
-
-/// What a window's background is, as far as clearing it depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Background {
-    /// None: clearing paints nothing.
-    Absent,
-    /// The parent's.
-    ParentRelative,
-    /// A pixel.
-    Pixel,
-    /// A pixmap.
-    Pixmap,
-    /// It was set before the recording, or by a client that is not in it.
-    Unknown,
-}
+use crate::windows::window::Window;
 
 /// Ancestors looked at: a tree that is deeper, or runs in a circle, is not known.
-const DEEPEST: usize = 256;
+pub(super) const ANCESTORS_LIMIT: usize = 256;
 
 /// Inferiors counted: a trace cannot make one request cost more than this.
 const COUNTED_LIMIT: u32 = 1 << 14;
 
-/// A window.
-#[derive(Debug)]
-pub(crate) struct Window {
-    /// `None` for a root.
-    pub(crate) parent: Option<u32>,
-    pub(crate) geometry: Geometry,
-    pub(crate) depth: Option<u8>,
-    pub(crate) input_only: bool,
-    pub(crate) background: Background,
-    /// Whether its pixels outlive a change of its size (its bit gravity is not Forget).
-    pub(crate) keeps_bits: bool,
-    pub(crate) mapped: bool,
-    pub(crate) override_redirect: bool,
-    /// The client that gets requests on children instead of the server (SubstructureRedirect).
-    pub(crate) redirected_to: Option<ClientId>,
-    /// The request that last mapped or unmapped it, and the one that last moved it: an event
-    /// from before that is out of date.
-    pub(crate) map_changed: Option<By>,
-    pub(crate) moved: Option<By>,
-    /// The request that made it; `None` for a root, and where it is not in the recording.
-    pub(crate) by: Option<By>,
-    /// From the lowest to the highest.
-    children: Vec<u32>,
-    /// Whether it was viewable, and the state of the tree in which it was.
-    viewable: Cell<(u64, Option<bool>)>,
-}
-
-impl Window {
-    /// A window as CreateWindow makes it: unmapped, without a background.
-    pub(crate) fn new(parent: u32, geometry: Geometry, by: By) -> Window {
-        Window {
-            by: Some(by),
-            background: Background::Absent,
-            ..Window::told_of(parent, geometry)
-        }
-    }
-
-    /// A window that an event tells of: nobody in the recording made it.
-    pub(crate) fn told_of(parent: u32, geometry: Geometry) -> Window {
-        Window {
-            parent: Some(parent),
-            geometry,
-            depth: None,
-            input_only: false,
-            background: Background::Unknown,
-            keeps_bits: false,
-            mapped: false,
-            override_redirect: false,
-            redirected_to: None,
-            map_changed: None,
-            moved: None,
-            by: None,
-            children: Vec::new(),
-            viewable: Cell::default(),
-        }
-    }
-
-    /// Its children that are known, from the lowest to the highest.
-    pub(crate) fn children(&self) -> &[u32] {
-        &self.children
-    }
-
-    /// Whether it is seen where its parent is.
-    pub(crate) fn shows(&self) -> bool {
-        self.mapped && !self.input_only
-    }
-}
-
 /// The windows of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
-    known: IdMap<Window>,
+    pub(super) known: IdMap<Window>,
     /// Those that have been given any; also of windows from before the recording.
     names: IdMap<WindowNames>,
     /// Windows that were destroyed and are not yet taken down as freed.
     destroyed: Vec<u32>,
     /// Counts the changes of the tree: viewability is worked out once for each.
-    state: u64,
+    pub(super) state: u64,
 }
 
 impl Windows {
@@ -128,29 +42,9 @@ impl Windows {
         {
             return;
         }
-        let window = Window {
-            parent: None,
-            geometry: Geometry {
-                width: root.width,
-                height: root.height,
-                ..Geometry::default()
-            },
-            depth: Some(root.depth),
-            input_only: false,
-            background: Background::Pixel,
-            keeps_bits: false,
-            mapped: true,
-            override_redirect: true,
-            redirected_to: None,
-            map_changed: None,
-            moved: None,
-            by: None,
-            children: Vec::new(),
-            viewable: Cell::default(),
-        };
         self.state += 1;
         self.destroy(root.id);
-        self.known.insert(root.id, window);
+        self.known.insert(root.id, Window::root(root));
     }
 
     /// The windows that were destroyed since this was asked last.
@@ -176,7 +70,7 @@ impl Windows {
         let known = |id: &u32| self.known.get(*id).is_some();
         let first = Some(id).filter(known);
         let parent = move |id: &u32| self.known.get(*id)?.parent.filter(known);
-        std::iter::successors(first, parent).take(DEEPEST)
+        std::iter::successors(first, parent).take(ANCESTORS_LIMIT)
     }
 
     /// The roots.
@@ -275,7 +169,7 @@ impl Windows {
         for id in save_set {
             let old = self.known.get(*id).and_then(|window| window.parent);
             let mut parent = old;
-            for _ in 0..DEEPEST {
+            for _ in 0..ANCESTORS_LIMIT {
                 match parent.and_then(|parent| self.known.get(parent)) {
                     Some(window) if is_own(window) => parent = window.parent,
                     _ => break,
@@ -310,74 +204,6 @@ impl Windows {
         }
     }
 
-    /// Whether it and all its ancestors are mapped; `None` where one that would decide it is
-    /// not known.
-    #[inline]
-    pub(crate) fn is_viewable(&self, id: u32) -> Option<bool> {
-        let window = self.known.get(id)?;
-        let (state, viewable) = window.viewable.get();
-        if state == self.state {
-            return viewable;
-        }
-        let viewable = self.walk_up(window);
-        window.viewable.set((self.state, viewable));
-        viewable
-    }
-
-    /// An area of a window where it is on the screen, clipped to all that it is in; `None` where it
-    /// is not viewable, or where it is is not known.
-    pub(crate) fn on_screen(&self, id: u32, area: Area) -> Option<Area> {
-        if self.is_viewable(id) != Some(true) {
-            return None;
-        }
-        let (mut at, mut area) = (self.known.get(id)?, area);
-        for _ in 0..DEEPEST {
-            let Geometry { width, height, .. } = at.geometry;
-            area = area.intersection(Area::new(0, 0, width, height));
-            let Some(parent) = at.parent else {
-                return Some(area);
-            };
-            let (x, y) = at.geometry.inner_origin();
-            area = area.moved(x, y);
-            at = self.known.get(parent)?;
-        }
-        None
-    }
-
-    fn walk_up(&self, window: &Window) -> Option<bool> {
-        let mut at = window;
-        for _ in 0..DEEPEST {
-            if !at.mapped {
-                return Some(false);
-            }
-            match at.parent {
-                None => return Some(true),
-                Some(parent) => at = self.known.get(parent)?,
-            }
-        }
-        None
-    }
-
-    /// Whether clearing it paints anything; `None` where that is not known.
-    pub(crate) fn has_background(&self, id: u32) -> Option<bool> {
-        let mut at = id;
-        for _ in 0..DEEPEST {
-            let window = self.known.get(at)?;
-            match (window.background, window.parent) {
-                (Background::Absent, _) => return Some(false),
-                (Background::Pixel | Background::Pixmap, _) => return Some(true),
-                (Background::Unknown, _) => return None,
-                (Background::ParentRelative, parent) => at = parent?,
-            }
-        }
-        None
-    }
-
-    /// Whether its background is painted where it comes into sight, as far as is known.
-    pub(crate) fn paints(&self, id: u32) -> bool {
-        self.has_background(id) != Some(false)
-    }
-
     /// Whether a request of `client` to map or move a window goes to a window manager instead
     /// (protocol, SubstructureRedirect).
     pub(crate) fn is_redirected(&self, id: u32, client: ClientId) -> bool {
@@ -409,10 +235,11 @@ impl Windows {
 mod tests {
     use x11prof_protocol::SequenceNumber;
 
-    use super::{Window, Windows};
+    use super::Windows;
     use crate::geometry::placement::Geometry;
     use crate::ids::{By, ClientId};
     use crate::setup::Root;
+    use crate::windows::window::Window;
 
     fn tree(edges: &[(u32, u32)]) -> Windows {
         let mut windows = Windows::default();

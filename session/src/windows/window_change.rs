@@ -5,7 +5,8 @@
 use crate::geometry::bands;
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
-use crate::windows::tree::{Window, Windows};
+use crate::windows::tree::Windows;
+use crate::windows::window::Window;
 
 /// Windows looked at for one request at most: a trace cannot make one cost more than this.
 const WINDOWS_LIMIT: usize = 1 << 12;

@@ -1,0 +1,107 @@
+//! A window, as far as drawing on it depends on it.
+
+use std::cell::Cell;
+
+use crate::geometry::placement::Geometry;
+use crate::ids::{By, ClientId};
+use crate::setup::Root;
+
+/// What a window's background is, as far as clearing it depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Background {
+    /// None: clearing paints nothing.
+    Absent,
+    /// The parent's.
+    ParentRelative,
+    /// A pixel.
+    Pixel,
+    /// A pixmap.
+    Pixmap,
+    /// It was set before the recording, or by a client that is not in it.
+    Unknown,
+}
+
+/// A window.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// `None` for a root.
+    pub(crate) parent: Option<u32>,
+    pub(crate) geometry: Geometry,
+    pub(crate) depth: Option<u8>,
+    pub(crate) input_only: bool,
+    pub(crate) background: Background,
+    /// Whether its pixels outlive a change of its size (its bit gravity is not Forget).
+    pub(crate) keeps_bits: bool,
+    pub(crate) mapped: bool,
+    pub(crate) override_redirect: bool,
+    /// The client that gets requests on children instead of the server (SubstructureRedirect).
+    pub(crate) redirected_to: Option<ClientId>,
+    /// The request that last mapped or unmapped it, and the one that last moved it: an event
+    /// from before that is out of date.
+    pub(crate) map_changed: Option<By>,
+    pub(crate) moved: Option<By>,
+    /// The request that made it; `None` for a root, and where it is not in the recording.
+    pub(crate) by: Option<By>,
+    /// From the lowest to the highest.
+    pub(super) children: Vec<u32>,
+    /// Whether it was viewable, and the state of the tree in which it was.
+    pub(super) viewable: Cell<(u64, Option<bool>)>,
+}
+
+impl Window {
+    /// A root window.
+    pub(super) fn root(root: Root) -> Window {
+        let geometry = Geometry {
+            width: root.width,
+            height: root.height,
+            ..Geometry::default()
+        };
+        Window {
+            parent: None,
+            depth: Some(root.depth),
+            background: Background::Pixel,
+            mapped: true,
+            override_redirect: true,
+            ..Window::told_of(root.id, geometry)
+        }
+    }
+
+    /// A window as CreateWindow makes it: unmapped, without a background.
+    pub(crate) fn new(parent: u32, geometry: Geometry, by: By) -> Window {
+        Window {
+            by: Some(by),
+            background: Background::Absent,
+            ..Window::told_of(parent, geometry)
+        }
+    }
+
+    /// A window that an event tells of: nobody in the recording made it.
+    pub(crate) fn told_of(parent: u32, geometry: Geometry) -> Window {
+        Window {
+            parent: Some(parent),
+            geometry,
+            depth: None,
+            input_only: false,
+            background: Background::Unknown,
+            keeps_bits: false,
+            mapped: false,
+            override_redirect: false,
+            redirected_to: None,
+            map_changed: None,
+            moved: None,
+            by: None,
+            children: Vec::new(),
+            viewable: Cell::default(),
+        }
+    }
+
+    /// Its children that are known, from the lowest to the highest.
+    pub(crate) fn children(&self) -> &[u32] {
+        &self.children
+    }
+
+    /// Whether it is seen where its parent is.
+    pub(crate) fn shows(&self) -> bool {
+        self.mapped && !self.input_only
+    }
+}
