@@ -10,6 +10,7 @@ mod budget;
 mod clients_now;
 mod comparison;
 mod difference;
+mod elapsed;
 mod episodes;
 mod facts;
 mod link;

@@ -7,7 +7,7 @@ use x11prof_session::{
 };
 use x11prof_trace::{
     AwaitedReply, ConnectionId, Endian, Existing, ExistingAtom, ExistingClient, ExistingFormat,
-    ExistingPixmap, ExistingRoot, Joined,
+    Joined,
 };
 
 /// How a connection goes on.
@@ -56,7 +56,7 @@ pub(crate) fn tell(session: &mut Session, existing: &Existing) {
         session.exists_client(ClientId(client.connection.0), client.first, client.mask);
     }
     for root in &existing.roots {
-        session.exists_root(drawable(root.id, (root.width, root.height), root.depth));
+        session.exists_root(drawable(root));
     }
     if !existing.formats.is_empty() {
         let format = |format: &ExistingFormat| PixmapFormat {
@@ -91,8 +91,7 @@ pub(crate) fn tell(session: &mut Session, existing: &Existing) {
         });
     }
     for pixmap in &existing.pixmaps {
-        let size = (pixmap.width, pixmap.height);
-        session.exists_pixmap(drawable(pixmap.id, size, pixmap.depth));
+        session.exists_pixmap(drawable(pixmap));
     }
     for atom in &existing.atoms {
         session.exists_atom(atom.atom, &atom.name);
@@ -113,16 +112,7 @@ pub(crate) fn existing(session: &Session) -> Vec<Existing> {
                 mask: range.mask,
             })
             .collect(),
-        roots: session
-            .existing_roots()
-            .into_iter()
-            .map(|root| ExistingRoot {
-                id: root.id,
-                width: root.size.0,
-                height: root.size.1,
-                depth: root.depth,
-            })
-            .collect(),
+        roots: session.existing_roots().into_iter().map(recorded).collect(),
         formats: session
             .pixmap_formats()
             .iter()
@@ -155,12 +145,7 @@ pub(crate) fn existing(session: &Session) -> Vec<Existing> {
         pixmaps: session
             .existing_pixmaps()
             .into_iter()
-            .map(|pixmap| ExistingPixmap {
-                id: pixmap.id,
-                width: pixmap.size.0,
-                height: pixmap.size.1,
-                depth: pixmap.depth,
-            })
+            .map(recorded)
             .collect(),
         atoms: session
             .existing_atoms()
@@ -174,8 +159,22 @@ pub(crate) fn existing(session: &Session) -> Vec<Existing> {
     all.split()
 }
 
-fn drawable(id: u32, size: (u16, u16), depth: u8) -> ExistingDrawable {
-    ExistingDrawable { id, size, depth }
+fn drawable(recorded: &x11prof_trace::ExistingDrawable) -> ExistingDrawable {
+    ExistingDrawable {
+        id: recorded.id,
+        size: (recorded.width, recorded.height),
+        depth: recorded.depth,
+    }
+}
+
+/// The same as a record.
+fn recorded(drawable: ExistingDrawable) -> x11prof_trace::ExistingDrawable {
+    x11prof_trace::ExistingDrawable {
+        id: drawable.id,
+        width: drawable.size.0,
+        height: drawable.size.1,
+        depth: drawable.depth,
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use x11prof_trace::{Block, Control, ExistingPixmap, ExistingWindow, Gap, Switch, Timestamp};
+use x11prof_trace::{Block, Control, ExistingDrawable, ExistingWindow, Gap, Switch, Timestamp};
 
 use crate::omission::Level;
 
@@ -59,7 +59,7 @@ fn held_by(control: &Control) -> usize {
         Control::Trouble { what: text } | Control::Mark { text } => text.len(),
         Control::Existing(existing) => {
             size_of::<ExistingWindow>() * existing.windows.len()
-                + size_of::<ExistingPixmap>() * existing.pixmaps.len()
+                + size_of::<ExistingDrawable>() * existing.pixmaps.len()
                 + ATOM_COST * existing.atoms.len()
         }
         _ => 0,

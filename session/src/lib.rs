@@ -35,6 +35,9 @@ pub use geometry::target::Effect;
 pub use ids::{ClientId, IdRange};
 pub use operations::across::Across;
 pub use operations::changes::{Change, Changed};
+pub use operations::enumerations::{
+    FILL_STYLES, LINE_STYLES, PICTURE_OPERATORS, RASTER_OPERATIONS,
+};
 pub use operations::operation::{Attribute, Attributes, Operation, Value};
 pub use operations::pixel_access::{PixelAccess, PixelArea};
 pub use operations::subject::{Target, event_window};

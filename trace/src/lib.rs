@@ -29,8 +29,8 @@ pub use error::TraceError;
 pub use format::FORMAT;
 pub use last_words::last_words;
 pub use middle::{
-    AwaitedReply, Endian, Existing, ExistingAtom, ExistingClient, ExistingFormat, ExistingPixmap,
-    ExistingRoot, ExistingWindow, Joined,
+    AwaitedReply, Endian, Existing, ExistingAtom, ExistingClient, ExistingDrawable, ExistingFormat,
+    ExistingWindow, Joined,
 };
 pub use parts::cut;
 pub use reader::Reader;

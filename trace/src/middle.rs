@@ -57,7 +57,7 @@ pub struct Existing {
     pub clients: Vec<ExistingClient>,
     /// The root windows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub roots: Vec<ExistingRoot>,
+    pub roots: Vec<ExistingDrawable>,
     /// How pixels are packed, by depth.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub formats: Vec<ExistingFormat>,
@@ -66,7 +66,7 @@ pub struct Existing {
     pub windows: Vec<ExistingWindow>,
     /// Pixmaps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pixmaps: Vec<ExistingPixmap>,
+    pub pixmaps: Vec<ExistingDrawable>,
     /// Names of atoms.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub atoms: Vec<ExistingAtom>,
@@ -83,9 +83,9 @@ pub struct ExistingClient {
     pub mask: u32,
 }
 
-/// A root window.
+/// A root window or a pixmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ExistingRoot {
+pub struct ExistingDrawable {
     /// Its id.
     pub id: u32,
     /// Pixels.
@@ -145,19 +145,6 @@ pub struct ExistingWindow {
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-}
-
-/// A pixmap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ExistingPixmap {
-    /// Its id.
-    pub id: u32,
-    /// Pixels.
-    pub width: u16,
-    /// Pixels.
-    pub height: u16,
-    /// Bits of a pixel.
-    pub depth: u8,
 }
 
 /// The name of an atom.
@@ -225,13 +212,13 @@ fn is_nothing(bytes: &[u64; 2]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Existing, ExistingAtom, ExistingRoot, ExistingWindow};
+    use super::{Existing, ExistingAtom, ExistingDrawable, ExistingWindow};
 
     #[test]
     fn what_exists_comes_in_records_of_bounded_length() {
         let existing = Existing {
             from: "server".to_owned(),
-            roots: vec![ExistingRoot::default()],
+            roots: vec![ExistingDrawable::default()],
             windows: vec![ExistingWindow::default(); Existing::ENTRIES + 1],
             atoms: vec![ExistingAtom::default()],
             ..Existing::default()

@@ -18,6 +18,7 @@ use x11prof_protocol::Message;
 use x11prof_session::{ClientId, PixmapFormat, Resource, ResourceChange, Session};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
+use crate::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
 use clients::{ClientUse, Clients, Remainder, RemainderKey};
 use kind_use::{Held, KindUse, size};
@@ -29,25 +30,16 @@ pub struct Resources {
     pub(crate) clients: Clients,
     /// What lives, with the time since when.
     held: HashMap<u32, Held>,
-    pub(crate) now: Timestamp,
-    pub(crate) start: Option<Timestamp>,
+    pub(crate) elapsed: Elapsed,
 }
 
 impl Resources {
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.elapsed.observe(observation);
         match observation {
-            Observation::Message(seen) => {
-                self.now = self.now.max(seen.time);
-                self.message(seen);
-            }
-            Observation::Control(time, control) => {
-                self.start.get_or_insert(*time);
-                self.now = self.now.max(*time);
-                if let Control::Closed { connection, .. } = control {
-                    self.closed(*connection);
-                }
-            }
+            Observation::Message(seen) => self.message(seen),
+            Observation::Control(_, Control::Closed { connection, .. }) => self.closed(*connection),
             Observation::Closed { session, .. } => self.changed(session),
             _ => {}
         }
@@ -55,7 +47,7 @@ impl Resources {
 
     /// Starts all counts afresh, from what is held now.
     pub fn start_afresh(&mut self) {
-        self.clients.start_afresh(self.now);
+        self.clients.start_afresh(self.elapsed.now());
     }
 
     fn message(&mut self, seen: &Seen<'_>) {
@@ -92,11 +84,11 @@ impl Resources {
     }
 
     fn client(&mut self, id: ConnectionId) -> Option<&mut ClientUse> {
-        self.clients.entry(id, self.now)
+        self.clients.entry(id, self.elapsed.now())
     }
 
     fn created(&mut self, resource: Resource) {
-        let created = self.now;
+        let created = self.elapsed.now();
         let held = Held { resource, created };
         let Some(client) = self.client(owner(&resource)) else {
             return;
@@ -114,7 +106,7 @@ impl Resources {
             && let Some(client) = self.clients.get_mut(owner(resource))
             && let Some(of_kind) = client.kinds.get_mut(&resource.kind)
         {
-            count(of_kind, self.now, &held);
+            count(of_kind, self.elapsed.now(), &held);
         }
     }
 
@@ -134,7 +126,8 @@ impl Resources {
 
     fn closed(&mut self, connection: ConnectionId) {
         let remained = self.remaining(connection);
-        self.clients.closed(connection, self.now, remained);
+        self.clients
+            .closed(connection, self.elapsed.now(), remained);
     }
 
     /// What a client holds now, in groups.

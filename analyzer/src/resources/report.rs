@@ -160,7 +160,7 @@ pub struct RemainderReport {
 impl ResourceReport {
     /// The report of a pass that `resources` and `facts` took part in.
     pub fn new(resources: &Resources, facts: &Facts) -> ResourceReport {
-        let start = resources.start.unwrap_or_default();
+        let start = resources.elapsed.start();
         let clients = resources
             .clients
             .iter()
@@ -184,7 +184,14 @@ impl ResourceReport {
                                 last_ms: duration_ms(group.last.since(start)),
                             },
                         );
-                        of_kind(*kind, used, of, resources.now, start, remained.collect())
+                        of_kind(
+                            *kind,
+                            used,
+                            of,
+                            resources.elapsed.now(),
+                            start,
+                            remained.collect(),
+                        )
                     });
                 ClientResources {
                     client: id.0,

@@ -4,9 +4,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use x11prof_trace::{
-    Existing, ExistingAtom, ExistingFormat, ExistingPixmap, ExistingRoot, ExistingWindow,
-};
+use x11prof_trace::{Existing, ExistingAtom, ExistingDrawable, ExistingFormat, ExistingWindow};
 use x11rb_protocol::protocol::res::{
     ClientIdMask, ClientIdSpec, QueryClientIdsRequest, QueryClientsRequest,
     QueryResourceBytesRequest, QueryVersionRequest, ResourceIdSpec,
@@ -86,10 +84,10 @@ pub(super) fn resources(
     let utf8_title = atoms.iter().find(|one| one.name == "_NET_WM_NAME");
     let utf8_title = utf8_title.map(|one| one.atom);
     let setup = conversation.setup();
-    let roots: Vec<ExistingRoot> = setup
+    let roots: Vec<ExistingDrawable> = setup
         .roots
         .iter()
-        .map(|screen| ExistingRoot {
+        .map(|screen| ExistingDrawable {
             id: screen.root,
             width: screen.width_in_pixels,
             height: screen.height_in_pixels,
@@ -146,7 +144,7 @@ fn atoms(conversation: &mut Conversation) -> Result<Vec<ExistingAtom>, String> {
 /// The windows below the roots, level by level.
 fn windows(
     conversation: &mut Conversation,
-    roots: &[ExistingRoot],
+    roots: &[ExistingDrawable],
     utf8_title: Option<u32>,
 ) -> Result<Vec<ExistingWindow>, String> {
     let mut found: Vec<ExistingWindow> = Vec::new();
@@ -254,7 +252,7 @@ fn texts(
 fn pixmaps(
     conversation: &mut Conversation,
     owners: &[FoundClient],
-) -> Result<Vec<ExistingPixmap>, String> {
+) -> Result<Vec<ExistingDrawable>, String> {
     let owners: Vec<u32> = owners.iter().map(|owner| owner.first).collect();
     let questions: Vec<_> = of_type(conversation, b"PIXMAP", &owners)?
         .into_iter()
@@ -264,7 +262,7 @@ fn pixmaps(
     let answers = conversation.ask(&questions)?;
     let found = questions.iter().zip(answers).filter_map(|(asked, answer)| {
         let geometry = answer?;
-        Some(ExistingPixmap {
+        Some(ExistingDrawable {
             id: asked.drawable,
             width: geometry.width,
             height: geometry.height,

@@ -5,6 +5,7 @@ pub(crate) mod changes;
 pub(crate) mod compositing;
 pub(crate) mod composition;
 pub(crate) mod drawing;
+pub(crate) mod enumerations;
 pub(crate) mod images;
 pub(crate) mod names;
 pub(crate) mod operation;

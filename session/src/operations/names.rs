@@ -6,6 +6,9 @@
 use x11prof_protocol::Symbol;
 
 use crate::geometry::directions::Directions;
+use crate::operations::enumerations::{
+    ALL_PICTURE_OPERATORS, FILL_STYLES, LINE_STYLES, RASTER_OPERATIONS,
+};
 use crate::operations::operation::Attribute;
 use crate::rendering::pictures::{Filter, Transform};
 
@@ -67,88 +70,10 @@ pub(crate) struct Changes {
     pub(crate) restack: Symbol,
 }
 
-/// RENDER's operators, each after its number (RENDER protocol, PICTOP); those of a row follow
-/// each other.
-const OPERATORS: [(usize, &[&str]); 4] = [
-    (
-        0x00,
-        &[
-            "Clear",
-            "Src",
-            "Dst",
-            "Over",
-            "OverReverse",
-            "In",
-            "InReverse",
-            "Out",
-            "OutReverse",
-            "Atop",
-            "AtopReverse",
-            "Xor",
-            "Add",
-            "Saturate",
-        ],
-    ),
-    (
-        0x10,
-        &[
-            "DisjointClear",
-            "DisjointSrc",
-            "DisjointDst",
-            "DisjointOver",
-            "DisjointOverReverse",
-            "DisjointIn",
-            "DisjointInReverse",
-            "DisjointOut",
-            "DisjointOutReverse",
-            "DisjointAtop",
-            "DisjointAtopReverse",
-            "DisjointXor",
-        ],
-    ),
-    (
-        0x20,
-        &[
-            "ConjointClear",
-            "ConjointSrc",
-            "ConjointDst",
-            "ConjointOver",
-            "ConjointOverReverse",
-            "ConjointIn",
-            "ConjointInReverse",
-            "ConjointOut",
-            "ConjointOutReverse",
-            "ConjointAtop",
-            "ConjointAtopReverse",
-            "ConjointXor",
-        ],
-    ),
-    (
-        0x30,
-        &[
-            "Multiply",
-            "Screen",
-            "Overlay",
-            "Darken",
-            "Lighten",
-            "ColorDodge",
-            "ColorBurn",
-            "HardLight",
-            "SoftLight",
-            "Difference",
-            "Exclusion",
-            "HSLHue",
-            "HSLSaturation",
-            "HSLColor",
-            "HSLLuminosity",
-        ],
-    ),
-];
-
 impl Names {
     pub(crate) fn new() -> Names {
         let mut operators = vec![None; 0x40];
-        for (first, names) in OPERATORS {
+        for (first, names) in ALL_PICTURE_OPERATORS {
             for (slot, name) in operators.iter_mut().skip(first).zip(names) {
                 *slot = Some(Symbol::new(name));
             }
@@ -195,33 +120,9 @@ impl Names {
                 restack: Symbol::new("restack"),
             },
             directions: Directions::new(),
-            functions: [
-                "GXclear",
-                "GXand",
-                "GXandReverse",
-                "GXcopy",
-                "GXandInverted",
-                "GXnoop",
-                "GXxor",
-                "GXor",
-                "GXnor",
-                "GXequiv",
-                "GXinvert",
-                "GXorReverse",
-                "GXcopyInverted",
-                "GXorInverted",
-                "GXnand",
-                "GXset",
-            ]
-            .map(Symbol::new),
-            line_styles: ["LineSolid", "LineOnOffDash", "LineDoubleDash"].map(Symbol::new),
-            fill_styles: [
-                "FillSolid",
-                "FillTiled",
-                "FillStippled",
-                "FillOpaqueStippled",
-            ]
-            .map(Symbol::new),
+            functions: RASTER_OPERATIONS.map(Symbol::new),
+            line_styles: LINE_STYLES.map(Symbol::new),
+            fill_styles: FILL_STYLES.map(Symbol::new),
             image_formats: ["XYBitmap", "XYPixmap", "ZPixmap"].map(Symbol::new),
             operators,
             repeats: ["none", "normal", "pad", "reflect"].map(Symbol::new),

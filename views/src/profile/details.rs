@@ -20,38 +20,54 @@ pub(super) fn details(report: &ProfileReport, page: &Page) -> String {
 
 /// Transport, which the lines of requests hold already, by its parts.
 fn transport(report: &ProfileReport, page: &Page) -> String {
-    let mut table = Table::new(["Transport", "Time ms", "Share", "Count", "Bytes"]);
-    let places = decimals(report.total.time_ms);
-    for part in transport_parts(report) {
-        let time = part.server_ms + part.network_ms;
-        table.row([
-            part.name.to_owned(),
-            format!("{time:.places$}"),
-            share(percent(time, report.total.time_ms)),
-            part.count.to_string(),
-            part.bytes.to_string(),
-        ]);
-        table.bar(percent(time, report.total.time_ms) / 100.0);
-    }
-    format!("\n{}", table.on(page))
+    let rows = transport_parts(report).map(|part| Row {
+        name: part.name,
+        time_ms: part.server_ms + part.network_ms,
+        count: part.count,
+        bytes: part.bytes,
+    });
+    table("Transport", rows, report, page)
 }
 
 fn events(report: &ProfileReport, page: &Page) -> String {
     if report.events.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(["Event", "Time ms", "Share", "Count", "Bytes"]);
+    let rows = report.events.iter().map(|event| Row {
+        name: &event.name,
+        time_ms: event.server_ms + event.network_ms,
+        count: event.count,
+        bytes: event.bytes,
+    });
+    table("Event", rows, report, page)
+}
+
+/// A kind of what was sent.
+struct Row<'a> {
+    name: &'a str,
+    time_ms: f64,
+    count: u64,
+    bytes: u64,
+}
+
+fn table<'a>(
+    what: &str,
+    rows: impl Iterator<Item = Row<'a>>,
+    report: &ProfileReport,
+    page: &Page,
+) -> String {
+    let mut table = Table::new([what, "Time ms", "Share", "Count", "Bytes"]);
     let places = decimals(report.total.time_ms);
-    for event in &report.events {
-        let time = event.server_ms + event.network_ms;
+    for row in rows {
+        let percent = percent(row.time_ms, report.total.time_ms);
         table.row([
-            event.name.clone(),
-            format!("{time:.places$}"),
-            share(percent(time, report.total.time_ms)),
-            event.count.to_string(),
-            event.bytes.to_string(),
+            row.name.to_owned(),
+            format!("{:.places$}", row.time_ms),
+            share(percent),
+            row.count.to_string(),
+            row.bytes.to_string(),
         ]);
-        table.bar(percent(time, report.total.time_ms) / 100.0);
+        table.bar(percent / 100.0);
     }
     format!("\n{}", table.on(page))
 }

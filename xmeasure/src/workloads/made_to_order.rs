@@ -1,7 +1,7 @@
 //! Loads made to order: of what a recording needs, with its own attributes and sizes, where the loads of a
 //! whole calibration have neither. They come first, so that the others of their kind are left out.
 
-use x11prof_session::{Operation, Value};
+use x11prof_session::{Operation, RASTER_OPERATIONS, Value};
 use x11rb_protocol::protocol::shm;
 use x11rb_protocol::protocol::xproto::{
     ChangePropertyRequest, ClipOrdering, CopyAreaRequest, CreateGCAux, GX, GetImageRequest,
@@ -10,7 +10,6 @@ use x11rb_protocol::protocol::xproto::{
 
 use super::extensions::share;
 use super::images::{Image, longest_request};
-use super::styles::FUNCTIONS;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
@@ -90,7 +89,9 @@ fn depth(wanted: &Operation) -> Option<u8> {
 /// A GC of the function that the operation has, or of the usual one.
 fn gc(client: &mut Client, wanted: &Operation, drawable: u32) -> Result<u32, MeasureError> {
     let function = name(wanted, "gxmode");
-    let at = FUNCTIONS.iter().position(|known| Some(*known) == function);
+    let at = RASTER_OPERATIONS
+        .iter()
+        .position(|known| Some(*known) == function);
     let function = at.map_or(GX::COPY, |at| GX::from(at as u8));
     let values = CreateGCAux::new().function(function).graphics_exposures(0);
     client.gc(drawable, values)

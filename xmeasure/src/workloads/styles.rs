@@ -1,6 +1,6 @@
 //! GCs by the attributes that the paper prices by, and which of their combinations to look at.
 
-use x11prof_session::{Attributes, Value};
+use x11prof_session::{Attributes, FILL_STYLES, LINE_STYLES, RASTER_OPERATIONS, Value};
 use x11rb_protocol::protocol::xproto::{
     CreateGCAux, FillStyle, GX, ImageFormat, LineStyle, PutImageRequest,
 };
@@ -26,32 +26,6 @@ pub(super) const COMMON: Style = Style {
     width: 0,
 };
 
-/// The raster operations by their names in `X11/X.h`, in the protocol's order.
-pub(super) const FUNCTIONS: [&str; 16] = [
-    "GXclear",
-    "GXand",
-    "GXandReverse",
-    "GXcopy",
-    "GXandInverted",
-    "GXnoop",
-    "GXxor",
-    "GXor",
-    "GXnor",
-    "GXequiv",
-    "GXinvert",
-    "GXorReverse",
-    "GXcopyInverted",
-    "GXorInverted",
-    "GXnand",
-    "GXset",
-];
-const FILLS: [&str; 4] = [
-    "FillSolid",
-    "FillTiled",
-    "FillStippled",
-    "FillOpaqueStippled",
-];
-const LINES: [&str; 3] = ["LineSolid", "LineOnOffDash", "LineDoubleDash"];
 /// Line widths measured.
 const WIDTHS: [u32; 2] = [1, 10];
 
@@ -142,9 +116,9 @@ impl Style {
         };
         let number = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok());
         Style {
-            function: number(index("gxmode", &FUNCTIONS)).map_or(COMMON.function, GX::from),
-            fill: number(index("fillstyle", &FILLS)).map_or(COMMON.fill, FillStyle::from),
-            line: number(index("linestyle", &LINES)).map_or(COMMON.line, LineStyle::from),
+            function: number(index("gxmode", &RASTER_OPERATIONS)).map_or(COMMON.function, GX::from),
+            fill: number(index("fillstyle", &FILL_STYLES)).map_or(COMMON.fill, FillStyle::from),
+            line: number(index("linestyle", &LINE_STYLES)).map_or(COMMON.line, LineStyle::from),
             width: match attributes.get("linewidth".into()) {
                 Some(Value::Number(width)) => width,
                 _ => COMMON.width,

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
+use crate::elapsed::Elapsed;
 use crate::facts::Facts;
 use crate::pipeline::{Observation, Seen};
 use crate::stalls::stall::{How, Stall, Waited};
@@ -79,24 +80,17 @@ pub struct Grabs {
     ended: Option<Stall>,
     count: u64,
     refused: u64,
-    start: Option<Timestamp>,
-    now: Timestamp,
+    elapsed: Elapsed,
 }
 
 impl Grabs {
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.elapsed.observe(observation);
         match observation {
-            Observation::Message(seen) => {
-                self.now = self.now.max(seen.time);
-                self.message(seen);
-            }
-            Observation::Control(time, control) => {
-                self.start.get_or_insert(*time);
-                self.now = self.now.max(*time);
-                if let Control::Closed { connection, .. } = control {
-                    self.end_all(*connection, *time);
-                }
+            Observation::Message(seen) => self.message(seen),
+            Observation::Control(time, Control::Closed { connection, .. }) => {
+                self.end_all(*connection, *time);
             }
             _ => {}
         }
@@ -104,7 +98,7 @@ impl Grabs {
 
     /// The trace's first record.
     pub(crate) fn start(&self) -> Timestamp {
-        self.start.unwrap_or_default()
+        self.elapsed.start()
     }
 
     /// The grabs that went on at `since` or later: whose, what, from when, until when; `None` where it goes on.
@@ -120,7 +114,7 @@ impl Grabs {
 
     /// When something was last seen.
     pub(crate) fn now(&self) -> Timestamp {
-        self.now
+        self.elapsed.now()
     }
 
     /// Whether the server is grabbed now.
@@ -370,7 +364,7 @@ impl GrabReport {
                 *what,
                 open.by,
                 open.since,
-                grabs.now,
+                grabs.now(),
                 "trace",
                 &open.waiters,
             )

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use x11prof_session::Operation;
+use x11prof_session::{Operation, PICTURE_OPERATORS};
 use x11rb_protocol::protocol::render::{
     CreatePictureAux, FreeGlyphsRequest, Glyphinfo, PictOp, QueryPictFormatsRequest, Repeat,
     TrapezoidsRequest,
@@ -26,23 +26,6 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 const ITEMS: usize = 16;
 /// The side of what repeats.
 const TILE: u16 = 16;
-/// Operators, as RENDER numbers them.
-const OPERATORS: [&str; 14] = [
-    "Clear",
-    "Src",
-    "Dst",
-    "Over",
-    "OverReverse",
-    "In",
-    "InReverse",
-    "Out",
-    "OutReverse",
-    "Atop",
-    "AtopReverse",
-    "Xor",
-    "Add",
-    "Saturate",
-];
 
 /// Adds loads of what `plan` wants of RENDER, as far as they can be made.
 pub(crate) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
@@ -110,7 +93,9 @@ impl Made {
 
 fn operator(wanted: &Operation) -> Option<PictOp> {
     let operator = name(wanted, "op")?;
-    let at = OPERATORS.iter().position(|known| *known == operator)?;
+    let at = PICTURE_OPERATORS
+        .iter()
+        .position(|known| *known == operator)?;
     Some(PictOp::from(at as u8))
 }
 
