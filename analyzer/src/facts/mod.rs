@@ -1,25 +1,27 @@
 //! What a trace says about itself: who was connected, for how long, what the kernel counted,
 //! and whether anything is missing in it.
 
-use std::collections::{BTreeMap, HashMap};
+mod cpu_clocks;
+
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
 use x11prof_cost_model::{FastMap, Micros, Network};
 use x11prof_protocol::Message;
 use x11prof_trace::{
-    ConnectionId, Control, CpuTime, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server,
+    ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server,
     Started, Timestamp, TraceError,
 };
 
 use crate::activity::figures::{Activity, ActivityFigures};
 use crate::pipeline::{Observation, Seen};
 use crate::warnings::{Warning, WarningKind};
+pub use cpu_clocks::CpuFigures;
+use cpu_clocks::CpuClocks;
 
 /// Connections listed at most; those after them are only counted.
 const MAX_CONNECTIONS: usize = 10_000;
-/// Processes whose CPU clocks are followed at most.
-const MAX_PROCESSES: usize = 10_000;
 /// Troubles listed at most.
 const MAX_TROUBLES: usize = 100;
 
@@ -45,25 +47,6 @@ pub struct ConnectionFacts {
     pub unpaired_replies: u64,
 }
 
-/// The kernel's figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CpuFigures {
-    /// CPU time of all clients' processes while they were connected: between the first reading and the last, and,
-    /// by the context switches, after it. `None` where there is neither for any.
-    pub clients: Option<Duration>,
-    /// CPU time of the server over the recording.
-    pub server: Option<Duration>,
-}
-
-/// The CPU clock of a process, as far as it has been read.
-#[derive(Debug, Clone, Copy, Default)]
-struct CpuMeter {
-    last: u64,
-    used: u64,
-    readings: u64,
-    client: bool,
-}
-
 /// What a pass over a trace found out about it.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
@@ -79,7 +62,7 @@ pub struct Facts {
     places: FastMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
-    cpu: HashMap<u32, CpuMeter>,
+    cpu_clocks: CpuClocks,
     malformed: u64,
     lost_bytes: u64,
     troubles: Vec<String>,
@@ -146,7 +129,7 @@ impl Facts {
             Control::Network(network) => self.network = Some(*network),
             Control::Attached {} => self.attached = true,
             Control::Closed { .. } => self.acted(time),
-            Control::CpuTime(reading) => self.cpu_time(reading),
+            Control::CpuTime(reading) => self.cpu_clocks.read(reading),
             Control::Trouble { what } if self.troubles.len() < MAX_TROUBLES => {
                 self.troubles.push(what.clone());
             }
@@ -161,10 +144,8 @@ impl Facts {
 
     fn opened(&mut self, opened: &Opened) {
         self.connected += 1;
-        if let Some(pid) = opened.pid
-            && let Some(meter) = self.meter(pid)
-        {
-            meter.client = true;
+        if let Some(pid) = opened.pid {
+            self.cpu_clocks.is_client(pid);
         }
         if self.connections.len() < MAX_CONNECTIONS {
             self.places
@@ -187,27 +168,6 @@ impl Facts {
             connection.before = joined.last_request.saturating_sub(connection.requests);
             connection.last_sequence = connection.last_sequence.max(joined.last_request);
         }
-    }
-
-    fn meter(&mut self, pid: u32) -> Option<&mut CpuMeter> {
-        if self.cpu.len() >= MAX_PROCESSES && !self.cpu.contains_key(&pid) {
-            return None;
-        }
-        Some(self.cpu.entry(pid).or_default())
-    }
-
-    fn cpu_time(&mut self, reading: &CpuTime) {
-        let Some(meter) = self.meter(reading.pid) else {
-            return;
-        };
-        // A clock that went back is another process under the same id: it starts afresh.
-        if meter.readings > 0 {
-            meter.used = meter
-                .used
-                .saturating_add(reading.cpu_ns.saturating_sub(meter.last));
-        }
-        meter.last = reading.cpu_ns;
-        meter.readings += 1;
     }
 
     fn message(&mut self, seen: &Seen<'_>) {
@@ -246,10 +206,7 @@ impl Facts {
         self.first = None;
         self.records = 0;
         self.first_opened = None;
-        for meter in self.cpu.values_mut() {
-            meter.used = 0;
-            meter.readings = meter.readings.min(1);
-        }
+        self.cpu_clocks.start_afresh();
         self.malformed = 0;
         self.lost_bytes = 0;
         self.activity.start_afresh();
@@ -335,20 +292,9 @@ impl Facts {
 
     /// The kernel's figures.
     pub fn cpu(&self) -> CpuFigures {
-        let used =
-            |meter: &CpuMeter| (meter.readings > 1).then(|| Duration::from_nanos(meter.used));
-        let ran = self.activity.since_reading();
-        let since = |pid: u32| Some(ran.as_ref()?.of(pid)).filter(|ran| !ran.is_zero());
         let server = self.server.as_ref().and_then(|server| server.pid);
-        let clients = self
-            .cpu
-            .iter()
-            .filter(|(pid, meter)| meter.client && Some(**pid) != server)
-            .flat_map(|(pid, meter)| [used(meter), since(*pid)])
-            .flatten()
-            .reduce(Duration::saturating_add);
-        let server = server.and_then(|pid| self.cpu.get(&pid)).and_then(used);
-        CpuFigures { clients, server }
+        let since = self.activity.since_reading();
+        self.cpu_clocks.figures(server, since.as_ref())
     }
 
     /// What the recorder measured of the connection to the display; `None` without `record --link`.
