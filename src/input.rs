@@ -12,8 +12,8 @@ use x11prof_trace::{Reader, Server, Started};
 use x11prof_xmeasure::this_machine;
 
 use crate::error::CommandError;
-use crate::kept_parameters;
 use crate::machine::{self, Probing};
+use crate::saved_parameters;
 
 /// Opens the trace at `path`.
 pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError> {
@@ -214,9 +214,9 @@ pub(crate) fn session(path: &Path) -> Result<Session, CommandError> {
 /// that comes with the program.
 pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     let given = Path::new(name);
-    let kept = kept_parameters::path(&this_machine(), name).ok();
+    let kept = saved_parameters::path(&this_machine(), name).ok();
     let kept =
-        kept.filter(|path| !given.exists() && path.exists() && kept_parameters::is_name(name));
+        kept.filter(|path| !given.exists() && path.exists() && saved_parameters::is_name(name));
     let path = kept.as_deref().unwrap_or(given);
     if !path.exists()
         && let Some(known) = built_in().iter().find(|known| known.name == name)

@@ -10,7 +10,7 @@ use x11prof_cost_model::{
 use x11prof_proxy::{PrivateServer, ServerKind};
 use x11prof_xmeasure::{Pin, Target, probe, this_machine};
 
-use crate::kept_parameters;
+use crate::saved_parameters;
 
 /// Whether a probe may be made where none is kept: not while something is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ fn between(
 pub(crate) fn known() -> &'static [ServerParameters] {
     static KNOWN: OnceLock<Vec<ServerParameters>> = OnceLock::new();
     KNOWN.get_or_init(|| {
-        let kept = kept_parameters::all()
+        let kept = saved_parameters::all()
             .into_iter()
             .map(|(_, parameters)| parameters);
         // Those that come with it are in order: a test reads each.
@@ -104,9 +104,9 @@ pub(crate) fn known() -> &'static [ServerParameters] {
 
 /// A probe of that kind of server here: the one that is kept, or a new one.
 fn probed(kind: ServerKind, host: &Host, probing: Probing) -> Result<ServerParameters, String> {
-    let path = kept_parameters::probe_path(host, kind.name())
+    let path = saved_parameters::probe_path(host, kind.name())
         .map_err(|error| error.message().to_owned())?;
-    if let Ok(Some(parameters)) = kept_parameters::read(&path) {
+    if let Ok(Some(parameters)) = saved_parameters::read(&path) {
         // Another kernel is another machine, as far as waking up goes.
         if parameters.host.kernel == this_machine().kernel {
             return Ok(parameters);
@@ -122,7 +122,7 @@ fn probed(kind: ServerKind, host: &Host, probing: Probing) -> Result<ServerParam
     let parameters =
         probe(&private(&server, kind), Pin::usual()).map_err(|error| error.to_string())?;
     // A probe that cannot be kept is made again the next time.
-    let kept = kept_parameters::make_folder(&path)
+    let kept = saved_parameters::make_folder(&path)
         .and_then(|()| crate::output::emit_text(Some(&path), &parameters.to_toml()));
     if let Err(error) = kept {
         say!("warning: {}", error.message());

@@ -8,7 +8,6 @@ mod args;
 mod commands;
 mod error;
 mod input;
-mod kept_parameters;
 mod live;
 mod machine;
 mod names;
@@ -16,6 +15,7 @@ mod output;
 mod pass;
 mod read_ahead;
 mod ring;
+mod saved_parameters;
 mod sessions;
 mod span;
 

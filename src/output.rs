@@ -1,6 +1,6 @@
 //! Where results go: standard output, or the file of `-o`.
 
-mod beside;
+mod atomic_file;
 mod terminal;
 
 use std::io::{self, BufWriter, Write};
@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) use beside::{Access, Beside, scratch};
+pub(crate) use atomic_file::{Access, AtomicFile, scratch};
 use terminal::Pager;
 pub(crate) use terminal::page;
 
@@ -42,7 +42,7 @@ pub(crate) fn try_out(to: Option<&Path>, read: Option<&Path>) -> Result<(), Comm
     refuse_input(to, read)?;
     let Some(path) = to else { return Ok(()) };
     // Dropped at once, it leaves nothing.
-    Beside::begin(path, Access::Usual)
+    AtomicFile::begin(path, Access::Usual)
         .map(drop)
         .map_err(|error| CommandError::file(path, error))
 }
@@ -65,7 +65,7 @@ pub(crate) fn emit_as(
     let written = match to {
         Some(path) => {
             let mut file =
-                Beside::begin(path, access).map_err(|error| CommandError::file(path, error))?;
+                AtomicFile::begin(path, access).map_err(|error| CommandError::file(path, error))?;
             write(&mut file).and_then(|()| Ok(file.finish()?))
         }
         None => match Pager::start() {

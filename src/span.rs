@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Facts, StartUps};
+use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, StartUps, TraceSummary};
 
 use crate::args::seconds;
 use crate::error::CommandError;
@@ -66,13 +66,13 @@ fn start_up(path: &Path) -> Result<Span, CommandError> {
 }
 
 fn episode(path: &Path, number: u32) -> Result<Span, CommandError> {
-    let mut facts = Facts::default();
+    let mut summary = TraceSummary::default();
     let mut episodes = Episodes::new(&EpisodeOptions::default());
     Pass::open(path, None)?.run(|observation| {
-        facts.observe(observation);
+        summary.observe(observation);
         episodes.observe(observation);
     })?;
-    let report = EpisodesReport::new(&path.to_string_lossy(), &facts, &episodes.finish());
+    let report = EpisodesReport::new(&path.to_string_lossy(), &summary, &episodes.finish());
     let mut longest: Vec<_> = report.episodes.iter().collect();
     longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
     let one = usize::try_from(number - 1)

@@ -11,7 +11,7 @@ use std::path::Path;
 use harness::{Place, needs};
 use serde_json::Value;
 use x11prof_analyzer::{
-    Basis, Blocking, FRAME_MS, LiveProfile, NowOptions, Profile, ProfileReport, Wanted,
+    Basis, BasisOption, Blocking, FRAME_MS, LiveProfile, NowOptions, Profile, ProfileReport,
     profile_trace,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
@@ -78,7 +78,7 @@ fn a_live_profile_says_the_same_as_a_report() {
     let options = NowOptions {
         seconds: 5.0,
         frame_ms: FRAME_MS,
-        wanted: Wanted::Auto,
+        wanted: BasisOption::Auto,
     };
     let mut live = LiveProfile::new(&parameters, &rules, &options);
     let mut reader = Reader::new(XTERM).expect("a trace");
@@ -92,8 +92,8 @@ fn a_live_profile_says_the_same_as_a_report() {
     live.end();
     let mut profiles = [Profile::new(&parameters, &rules, Blocking::default())];
     let mut reader = Reader::new(XTERM).expect("a trace");
-    let facts = profile_trace(&mut reader, &mut profiles).expect("a profile");
-    let offline = ProfileReport::new("it", &facts, &profiles[0], &Network::NONE);
+    let summary = profile_trace(&mut reader, &mut profiles).expect("a profile");
+    let offline = ProfileReport::new("it", &summary, &profiles[0], &Network::NONE);
     assert_eq!(live.report("it", &Network::NONE, false), offline);
 }
 

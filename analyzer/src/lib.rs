@@ -12,7 +12,6 @@ mod comparison;
 mod difference;
 mod elapsed;
 mod episodes;
-mod facts;
 mod link;
 mod live;
 mod live_pass;
@@ -34,6 +33,7 @@ mod switches_first;
 mod testing;
 #[cfg(test)]
 mod testing_display;
+mod trace_summary;
 mod units;
 mod waits;
 mod warnings;
@@ -58,7 +58,6 @@ pub use episodes::{
     SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched,
     Unsure,
 };
-pub use facts::{ConnectionFacts, CpuFigures, Facts, identity};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
 pub use live_pass::{Follows, LivePass};
@@ -77,12 +76,12 @@ pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::stacks::Stack;
 pub use profile::tally::Line;
 pub use profile::total::TotalReport;
-pub use profile::{Profile, TransportLine, Wanted, profile_session, profile_trace};
+pub use profile::{BasisOption, Profile, TransportLine, profile_session, profile_trace};
 pub use recorded_server::{recorded_host, recorded_server};
 pub use resources::Resources;
 pub use resources::report::{
-    ClientResources, HeldOverTime, KindResources, OtherClients, OtherKinds, PixelFormatReport,
-    RemainderReport, ResourceReport, SizeReport,
+    ClientResources, HeldOverTime, KindResources, PixelFormatReport, RemainderReport,
+    ResourceReport, SizeReport, SummedClients, SummedKind,
 };
 pub use roundtrips::report::{
     Ahead, AtRtt, BlockingRequest, ClientRoundTrips, DuplicateRequest, Place, RoundTripsReport,
@@ -101,6 +100,7 @@ pub use statistics::report::{
     StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
+pub use trace_summary::{ConnectionSummary, CpuFigures, TraceSummary, identity};
 pub use units::percent;
 pub use warnings::{Warning, WarningKind, Warnings};
 pub use x11prof_server_model::{Blocking, Charge, TransportPart};

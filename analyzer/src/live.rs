@@ -83,13 +83,13 @@ impl LiveProfile {
     /// What came so far; `path` names the trace, and with `held` it has resources, grabs and stalls.
     pub fn report(&mut self, path: &str, network: &Network, held: bool) -> ProfileReport {
         let ClientsNow {
-            facts,
+            summary,
             profile,
             resources,
             stalls,
             ..
         } = &mut self.clients;
-        let mut report = profile.now(|profile| ProfileReport::new(path, facts, profile, network));
+        let mut report = profile.now(|profile| ProfileReport::new(path, summary, profile, network));
         // A recording that goes on has no end yet, which is nothing to warn of.
         report
             .warnings
@@ -98,9 +98,9 @@ impl LiveProfile {
         // By window they are counted for what the clients do now.
         report.groups = None;
         if held {
-            report.stalls = Some(StallsReport::new(stalls, facts));
-            report.resources = Some(ResourceReport::new(resources, facts));
-            report.grabs = Some(GrabReport::new(stalls.grabs(), facts));
+            report.stalls = Some(StallsReport::new(stalls, summary));
+            report.resources = Some(ResourceReport::new(resources, summary));
+            report.grabs = Some(GrabReport::new(stalls.grabs(), summary));
         }
         report
     }
@@ -112,7 +112,7 @@ mod tests {
 
     use super::LiveProfile;
     use crate::testing::*;
-    use crate::{FRAME_MS, NowOptions, Wanted};
+    use crate::{BasisOption, FRAME_MS, NowOptions};
 
     fn parameters(cost: &str) -> ServerParameters {
         ServerParameters::from_toml(&format!(
@@ -130,7 +130,7 @@ mod tests {
         let options = NowOptions {
             seconds: 1.0,
             frame_ms: FRAME_MS,
-            wanted: Wanted::Auto,
+            wanted: BasisOption::Auto,
         };
         let mut live = LiveProfile::new(&parameters("1.0"), &rules, &options);
         let report = |live: &mut LiveProfile| live.report("it", &Network::NONE, true);

@@ -6,7 +6,7 @@ use x11prof_trace::{
 };
 
 // As both this crate's root and that of `views`, which uses this file as well, have them.
-use crate::{Facts, Pipeline, Profile};
+use crate::{Pipeline, Profile, TraceSummary};
 
 /// The root window of the synthetic server.
 pub(crate) const ROOT: u32 = 0x100;
@@ -137,16 +137,16 @@ impl Synthetic {
     }
 
     /// Runs `profile` over the trace.
-    pub(crate) fn run(&self, profile: &mut Profile) -> Facts {
-        let mut facts = Facts::default();
+    pub(crate) fn run(&self, profile: &mut Profile) -> TraceSummary {
+        let mut summary = TraceSummary::default();
         let mut pipeline = Pipeline::new();
         for record in &self.records {
             pipeline.feed(record, |observation| {
-                facts.observe(observation);
+                summary.observe(observation);
                 profile.observe(observation);
             });
         }
-        facts
+        summary
     }
 }
 

@@ -1,8 +1,8 @@
 //! The tables of one trace beside its episodes: requests, round trips, resources, runs of the server, marks.
 
 use x11prof_analyzer::{
-    Basis, Facts, Observation, Profile, ResourceReport, Resources, RoundTripOptions, RoundTrips,
-    ServerRuns, Stack,
+    Basis, Observation, Profile, ResourceReport, Resources, RoundTripOptions, RoundTrips,
+    ServerRuns, Stack, TraceSummary,
 };
 use x11prof_trace::{Control, Timestamp};
 
@@ -15,7 +15,7 @@ type Sink<'a> = dyn FnMut(&'static Schema, &[Cell<'_>]) -> Result<(), TableError
 pub struct TraceTables {
     profile: Profile,
     priced: bool,
-    facts: Facts,
+    summary: TraceSummary,
     resources: Resources,
     round_trips: RoundTrips,
     runs: ServerRuns,
@@ -29,7 +29,7 @@ impl TraceTables {
         TraceTables {
             profile,
             priced,
-            facts: Facts::default(),
+            summary: TraceSummary::default(),
             resources: Resources::default(),
             round_trips: RoundTrips::new(&RoundTripOptions {
                 rtt_ms: 0.0,
@@ -51,11 +51,11 @@ impl TraceTables {
         observation: &Observation<'_>,
         to: &mut Sink<'_>,
     ) -> Result<(), TableError> {
-        self.facts.observe(observation);
+        self.summary.observe(observation);
         self.profile.observe(observation);
         self.resources.observe(observation);
         self.round_trips.observe(observation);
-        self.first = self.first.or(self.facts.first());
+        self.first = self.first.or(self.summary.first());
         let first = self.first.unwrap_or_default();
         let mut written = Ok(());
         self.runs.observe(observation, |from, until| {
@@ -93,7 +93,7 @@ impl TraceTables {
             Basis::Measured => Some("measured"),
             _ => Some("modelled"),
         };
-        for stack in self.profile.stacks(&self.facts) {
+        for stack in self.profile.stacks(&self.summary) {
             to(&schema::REQUESTS, &request(session, &stack, basis))?;
         }
         let report = self.round_trips.finish("");
@@ -111,7 +111,7 @@ impl TraceTables {
                 )?;
             }
         }
-        for client in &ResourceReport::new(&self.resources, &self.facts).clients {
+        for client in &ResourceReport::new(&self.resources, &self.summary).clients {
             for kind in &client.kinds {
                 let numbers = [
                     kind.created,

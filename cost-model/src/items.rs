@@ -3,7 +3,7 @@
 //! an item of text smaller than its length; a shape that is higher or wider than a square is one of the square that takes as long. What a
 //! window stands among adds to what its change costs by itself.
 
-use x11prof_session::{Operation, Surroundings};
+use x11prof_session::{Operation, WindowSurroundings};
 
 use crate::interpolate::{Curve, Estimate};
 use crate::{Blank, Clock, Cost, Micros, RequestCosts, Row};
@@ -54,7 +54,7 @@ impl ItemCosts {
         let Some(surroundings) = operation.surroundings.filter(|_| work) else {
             return alone;
         };
-        let Surroundings {
+        let WindowSurroundings {
             siblings,
             rectangles,
             overlapped,
@@ -202,10 +202,12 @@ fn beside(one: Cost, fixed: Cost) -> Cost {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_session::{Operation, Surroundings};
+    use x11prof_session::{Operation, WindowSurroundings};
 
     use super::{ItemCosts, square};
-    use crate::{Blank, Clock, Cost, Measured, Micros, Point, RequestCosts, Row, SurroundingCosts};
+    use crate::{
+        Blank, Clock, Cost, Measured, Micros, Point, RequestCosts, Row, WindowSurroundingCosts,
+    };
 
     fn costs(fixed: Option<f64>, points: &[(f64, f64)]) -> ItemCosts {
         let point = |&(size, time)| Point {
@@ -289,7 +291,7 @@ mod tests {
             ..RequestCosts::default()
         };
         let mut change = operation(&[1.0]);
-        change.surroundings = Some(Surroundings {
+        change.surroundings = Some(WindowSurroundings {
             siblings: 10.0,
             rectangles: 20.0,
             overlapped: 2.0,
@@ -300,7 +302,7 @@ mod tests {
             costs.of(&change, work)
         };
         assert_eq!(price(&entry, true).cost, Cost::exact(Micros(1.0)));
-        entry.surroundings = Some(SurroundingCosts {
+        entry.surroundings = Some(WindowSurroundingCosts {
             sibling: each(0.25),
             rectangle: each(0.5),
             overlapped: None,

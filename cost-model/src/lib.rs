@@ -48,7 +48,7 @@ pub use network::{Network, NetworkError};
 pub use pace::Pace;
 pub use parameters::{
     AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
-    RequestCosts, Row, ServerIdentity, ServerParameters, SurroundingCosts, TransportCosts,
+    RequestCosts, Row, ServerIdentity, ServerParameters, TransportCosts, WindowSurroundingCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

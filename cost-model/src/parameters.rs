@@ -224,7 +224,7 @@ pub struct RequestCosts {
     pub row: Option<Row>,
     /// What the surroundings of a window that changes add; nothing where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub surroundings: Option<SurroundingCosts>,
+    pub surroundings: Option<WindowSurroundingCosts>,
     /// What each 1000 bytes of its replies add to what they take as bytes, where a request does not
     /// tell how much it asks for; nothing where that was not measured. The points are without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -264,7 +264,7 @@ pub struct Row {
 /// ([`x11prof_session::Surroundings`]). The points are without.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SurroundingCosts {
+pub struct WindowSurroundingCosts {
     /// For each mapped sibling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling: Option<Measured>,
@@ -279,7 +279,7 @@ pub struct SurroundingCosts {
     pub kilopixel: Option<Measured>,
 }
 
-impl SurroundingCosts {
+impl WindowSurroundingCosts {
     /// Its parts, with their names in a file.
     pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 4] {
         [

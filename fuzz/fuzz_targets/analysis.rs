@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use x11prof_analyzer::{
-    Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS, Facts, GrabReport,
+    Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS, TraceSummary, GrabReport,
     HistogramOptions, Pipeline, Profile, ProfileReport, ResourceReport, Resources, Stalls,
     StallsReport, Statistics, StatisticsReport,
 };
@@ -59,7 +59,7 @@ static PARAMETERS: LazyLock<Vec<ServerParameters>> = LazyLock::new(|| {
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let records = records(bytes);
-    let facts = observed(&records, Pipeline::new(), |_| {});
+    let summary = observed(&records, Pipeline::new(), |_| {});
     let profiles: Vec<ProfileReport> = PARAMETERS
         .iter()
         .map(|parameters| {
@@ -70,7 +70,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             observed(&records, pipeline, |observation| {
                 profile.observe(observation)
             });
-            ProfileReport::new("fuzz", &facts, &profile, &Network::NONE)
+            ProfileReport::new("fuzz", &summary, &profile, &Network::NONE)
         })
         .collect();
     for report in &profiles {
@@ -95,11 +95,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         &statistics,
         &HistogramOptions::default(),
     ));
-    drop(ResourceReport::new(&resources, &facts));
+    drop(ResourceReport::new(&resources, &summary));
     let page = x11prof_views::Page::default();
-    drop(x11prof_views::stalls::grabs(&GrabReport::new(stalls.grabs(), &facts), &page));
-    drop(x11prof_views::stalls::text(&StallsReport::new(&stalls, &facts), &page));
-    drop(EpisodesReport::new("fuzz", &facts, &episodes.finish()));
+    drop(x11prof_views::stalls::grabs(&GrabReport::new(stalls.grabs(), &summary), &page));
+    drop(x11prof_views::stalls::text(&StallsReport::new(&stalls, &summary), &page));
+    drop(EpisodesReport::new("fuzz", &summary, &episodes.finish()));
 });
 
 /// Feeds `records` to `pipeline`, and what comes of them to `on`.
@@ -107,15 +107,15 @@ fn observed(
     records: &[Record],
     mut pipeline: Pipeline,
     mut on: impl FnMut(&x11prof_analyzer::Observation<'_>),
-) -> Facts {
-    let mut facts = Facts::default();
+) -> TraceSummary {
+    let mut summary = TraceSummary::default();
     for record in records {
         pipeline.feed(record, |observation| {
-            facts.observe(observation);
+            summary.observe(observation);
             on(observation);
         });
     }
-    facts
+    summary
 }
 
 /// A recording with one client, whose messages `bytes` are.

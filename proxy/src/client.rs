@@ -18,7 +18,7 @@ use crate::buffer::LargeBuffers;
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
 use crate::connections::Connections;
-use crate::fixes::Tried;
+use crate::fixes::TriedFixes;
 use crate::fixes::relay::FixedRelay;
 use crate::images::ImageRequests;
 use crate::kept_bytes::KeptBytes;
@@ -69,7 +69,7 @@ pub(crate) struct Display {
     /// The network that is put between us and the server; mostly none.
     pub(crate) network: Option<EmulatedNetwork>,
     /// What is tried; mostly nothing.
-    pub(crate) tried: Tried,
+    pub(crate) tried: TriedFixes,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
 }

@@ -9,7 +9,7 @@ use x11rb_protocol::protocol::xproto::Setup;
 
 use crate::clock;
 use crate::display_name::{DisplayName, Endpoint};
-use crate::server_info::{DisplayError, No, Talk};
+use crate::server_info::{DisplayError, SetupConnection, SetupFailure};
 use crate::server_link::ServerLink;
 
 /// Core opcodes (protocol encoding, "Requests").
@@ -76,16 +76,16 @@ pub(crate) fn measure(link: &ServerLink) -> Result<Link, DisplayError> {
         reason,
     };
     let (mut talk, cookie) =
-        Talk::begin(link, PATIENCE).map_err(|source| DisplayError::Unreachable {
+        SetupConnection::begin(link, PATIENCE).map_err(|source| DisplayError::Unreachable {
             display: display.clone(),
             source,
         })?;
     let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-        No::Refused(reason) => DisplayError::Refused {
+        SetupFailure::Refused(reason) => DisplayError::Refused {
             display: display.clone(),
             reason,
         },
-        No::Failed(reason) => failed(reason),
+        SetupFailure::Failed(reason) => failed(reason),
     })?;
     let transport = match link.name().endpoint() {
         Endpoint::Tcp { .. } => "tcp",
@@ -108,7 +108,7 @@ pub(crate) fn measure(link: &ServerLink) -> Result<Link, DisplayError> {
 
 /// A connection that is measured.
 struct Probe {
-    talk: Talk,
+    talk: SetupConnection,
     random: u64,
 }
 

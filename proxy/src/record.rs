@@ -18,7 +18,7 @@ use crate::client::Display;
 use crate::command::CommandLine;
 use crate::connections::Connections;
 use crate::display_name::DisplayName;
-use crate::fixes::{Fix, Opcodes, Tried};
+use crate::fixes::{Fix, Opcodes, TriedFixes};
 use crate::images::ImageRequests;
 use crate::listener::{self, Claimed};
 use crate::marks::{MarkKey, Marks};
@@ -29,7 +29,7 @@ use crate::record_error::RecordError;
 use crate::record_filter::MakeFilter;
 use crate::recorder::Recorder;
 use crate::scheduling::Scheduling;
-use crate::serve::{self, Served};
+use crate::serve::{self, ServeOutcome};
 use crate::server_info;
 use crate::server_kind::ServerKind;
 use crate::server_link::ServerLink;
@@ -193,7 +193,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     if let Some(measured) = measured {
         tap.control(clock::now(), Control::Link(measured));
     }
-    let tried = Tried::new(&config.fixes, Opcodes::of(&extensions));
+    let tried = TriedFixes::new(&config.fixes, Opcodes::of(&extensions));
     note_tried(&tap, &tried, |_| None);
     tap.control(clock::now(), Control::Extensions { extensions });
 
@@ -239,7 +239,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let relayed = display.connections.bytes.load(Ordering::Relaxed);
     // It has more to say until then.
     display.scheduling.end();
-    let Served { exit_status } = match served {
+    let ServeOutcome { exit_status } = match served {
         Ok(served) => served,
         Err(error) => {
             drop(closing);
@@ -278,7 +278,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
 }
 
 /// Notes in the trace what is tried, with how many requests it changed where that is known.
-fn note_tried(tap: &Tap, tried: &Tried, requests: impl Fn(u64) -> Option<u64>) {
+fn note_tried(tap: &Tap, tried: &TriedFixes, requests: impl Fn(u64) -> Option<u64>) {
     for (fix, count) in tried.counts() {
         let tried = Control::Tried {
             fix: fix.name().to_owned(),

@@ -31,7 +31,7 @@ const RELEASE_EVERY: usize = 64;
 
 /// What became of the trace.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct TraceOutcome {
     pub(crate) records: u64,
     /// The first failure; nothing after it is in the trace.
     pub(crate) trouble: Option<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Written {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     thread: JoinHandle<()>,
-    written: Receiver<Written>,
+    written: Receiver<TraceOutcome>,
     disk: Disk,
     path: PathBuf,
 }
@@ -104,7 +104,7 @@ impl Recorder {
             safe: Safe::default(),
             writer,
             file: same,
-            written: Written::default(),
+            written: TraceOutcome::default(),
             place,
             began: false,
             path: path.clone(),
@@ -136,7 +136,7 @@ impl Recorder {
 
     /// Waits for the end, which comes once the queue is closed. A disk that hangs is waited for until
     /// `HANG_PATIENCE` has passed, or `impatient` says so.
-    pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> Written {
+    pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> TraceOutcome {
         loop {
             match self.written.recv_timeout(LOOK_EVERY) {
                 Ok(written) => {
@@ -144,9 +144,9 @@ impl Recorder {
                     return written;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Written {
+                    return TraceOutcome {
                         trouble: Some("the recorder's thread failed".to_owned()),
-                        ..Written::default()
+                        ..TraceOutcome::default()
                     };
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -157,9 +157,9 @@ impl Recorder {
                 let path = self.path.display();
                 let trouble =
                     format!("{path}: the disk hangs; the end of the session is not in the trace");
-                return Written {
+                return TraceOutcome {
                     trouble: Some(trouble),
-                    ..Written::default()
+                    ..TraceOutcome::default()
                 };
             }
         }
@@ -172,7 +172,7 @@ struct Trace<W: Write, F: Fn(String)> {
     /// The trace's file, to mark a failure in; none where it is no file.
     file: Option<File>,
     safe: Safe,
-    written: Written,
+    written: TraceOutcome,
     /// Where it is, and the name that it takes; none where it is no file.
     place: Option<TraceFile>,
     /// The recording came to its own end, whether or not anybody was recorded.
@@ -184,7 +184,7 @@ struct Trace<W: Write, F: Fn(String)> {
 }
 
 impl<W: Write, F: Fn(String)> Trace<W, F> {
-    fn run(mut self, drain: &Drain) -> Written {
+    fn run(mut self, drain: &Drain) -> TraceOutcome {
         let mut entries = Vec::new();
         let mut flushed = Instant::now();
         let mut dirty = false;

@@ -66,7 +66,7 @@ fn put_image(len: usize) -> Vec<u8> {
 }
 
 /// Records the entries into `path` and gives what became of them.
-fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> Written {
+fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> TraceOutcome {
     let (tap, drain) = tap(1 << 20, full);
     let file = TraceFile::open(path).unwrap();
     let recorder = Recorder::start(
@@ -184,7 +184,7 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
         writer: Some(writer),
         file: None,
         safe: Safe::default(),
-        written: Written::default(),
+        written: TraceOutcome::default(),
         place: None,
         began: false,
         path: PathBuf::from("trace"),

@@ -15,8 +15,8 @@ use crate::buffer::{Intake, LargeBuffers, Received};
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
 use crate::connections::Connections;
-use crate::lookout::Lookout;
 use crate::socket::{Socket, Wait};
+use crate::spin_wait::SpinWait;
 
 /// A peer that does not take bytes for this long is noted; below, a full socket buffer is
 /// how every fast sender is slowed down.
@@ -77,7 +77,7 @@ impl Relay<'_> {
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
         // A request is answered: what comes next comes from the server, mostly.
         let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
-        let mut lookout = Lookout::new(&self.connections.looking);
+        let mut spin_wait = SpinWait::new(&self.connections.looking);
         let mut at_end = Some(at_end);
         let mut first = None;
         while ways.iter().any(|way| !way.over) {
@@ -111,10 +111,10 @@ impl Relay<'_> {
             }
             let waited = match any {
                 true => {
-                    lookout.seen();
+                    spin_wait.seen();
                     Ok(())
                 }
-                false => lookout.wait(ways.iter().filter(|way| !way.over).map(Way::awaits)),
+                false => spin_wait.wait(ways.iter().filter(|way| !way.over).map(Way::awaits)),
             };
             if let Err(error) = waited {
                 let by = EndedBy::Client;

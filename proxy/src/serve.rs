@@ -35,7 +35,7 @@ const FULL_REST: Duration = Duration::from_millis(10);
 
 /// How serving ended.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub(crate) struct ServeOutcome {
     pub(crate) exit_status: Option<i32>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) async fn serve(
     authority: &Path,
     mut heard: UnboundedReceiver<Notice>,
     on: &mut impl FnMut(Notice),
-) -> Result<Served, RecordError> {
+) -> Result<ServeOutcome, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
     let words = command_line.words;
     let open_files = OpenFiles::raise();
@@ -151,7 +151,7 @@ pub(crate) async fn serve(
     while let Ok(notice) = heard.try_recv() {
         on(notice);
     }
-    Ok(Served { exit_status })
+    Ok(ServeOutcome { exit_status })
 }
 
 fn hanging(since: Duration) -> String {

@@ -77,16 +77,16 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
     };
     let (connected, cookie) = link.connect().map_err(unreachable)?;
     let pid = server_pid(&connected);
-    let mut talk = Talk {
+    let mut talk = SetupConnection {
         socket: Socket::new(connected).map_err(unreachable)?,
         until: Instant::now() + PATIENCE,
     };
     let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-        No::Refused(reason) => DisplayError::Refused {
+        SetupFailure::Refused(reason) => DisplayError::Refused {
             display: display.clone(),
             reason,
         },
-        No::Failed(reason) => DisplayError::Failed {
+        SetupFailure::Failed(reason) => DisplayError::Failed {
             display: display.clone(),
             reason,
         },
@@ -139,10 +139,10 @@ pub(crate) fn has_current_resources(
         display: link.name().to_string(),
         reason,
     };
-    let talk = Talk::begin(link, PATIENCE);
+    let talk = SetupConnection::begin(link, PATIENCE);
     let (mut talk, cookie) = talk.map_err(|error| failed(error.to_string()))?;
     talk.set_up(cookie.as_ref()).map_err(|no| match no {
-        No::Refused(reason) | No::Failed(reason) => failed(reason),
+        SetupFailure::Refused(reason) | SetupFailure::Failed(reason) => failed(reason),
     })?;
     let mut question = vec![randr.major, RANDR_QUERY_VERSION];
     question.extend(3_u16.to_ne_bytes());
@@ -164,7 +164,7 @@ fn server_pid(connected: &Connected) -> Option<u32> {
 }
 
 /// Why there is no connection.
-pub(crate) enum No {
+pub(crate) enum SetupFailure {
     /// The server's reason.
     Refused(String),
     /// What happened.
@@ -172,26 +172,26 @@ pub(crate) enum No {
 }
 
 /// The connection, and until when it may last.
-pub(crate) struct Talk {
+pub(crate) struct SetupConnection {
     socket: Socket,
     until: Instant,
 }
 
-impl Talk {
+impl SetupConnection {
     /// Connects, for so long; the cookie to show is beside it.
     pub(crate) fn begin(
         link: &ServerLink,
         patience: Duration,
-    ) -> io::Result<(Talk, Option<Cookie>)> {
+    ) -> io::Result<(SetupConnection, Option<Cookie>)> {
         let (connected, cookie) = link.connect()?;
-        let talk = Talk {
+        let talk = SetupConnection {
             socket: Socket::new(connected)?,
             until: Instant::now() + patience,
         };
         Ok((talk, cookie))
     }
 
-    pub(crate) fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, No> {
+    pub(crate) fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
         let (name, data) = match cookie {
             Some(cookie) => (MIT_MAGIC_COOKIE_1.to_vec(), cookie.as_bytes().to_vec()),
             None => (Vec::new(), Vec::new()),
@@ -207,18 +207,19 @@ impl Talk {
             authorization_protocol_name: name,
             authorization_protocol_data: data,
         };
-        self.say(&request.serialize()).map_err(No::Failed)?;
-        let mut answer = self.hear(8).map_err(No::Failed)?;
+        self.say(&request.serialize())
+            .map_err(SetupFailure::Failed)?;
+        let mut answer = self.hear(8).map_err(SetupFailure::Failed)?;
         let &[status, reason_len, _, _, _, _, a, b] = answer.as_slice() else {
-            return Err(No::Failed("it sent too little".to_owned()));
+            return Err(SetupFailure::Failed("it sent too little".to_owned()));
         };
         let rest = 4 * usize::from(u16::from_ne_bytes([a, b]));
-        answer.extend(self.hear(rest).map_err(No::Failed)?);
+        answer.extend(self.hear(rest).map_err(SetupFailure::Failed)?);
         if status == 1 {
             let setup = Setup::try_parse(&answer);
-            return setup
-                .map(|(setup, _)| setup)
-                .map_err(|_| No::Failed("it sent a setup that cannot be read".to_owned()));
+            return setup.map(|(setup, _)| setup).map_err(|_| {
+                SetupFailure::Failed("it sent a setup that cannot be read".to_owned())
+            });
         }
         let reason = answer.get(8..).unwrap_or_default();
         // A refusal says how long its reason is, the question for more (status 2) does not.
@@ -227,7 +228,7 @@ impl Talk {
             _ => reason,
         };
         let reason = String::from_utf8_lossy(reason);
-        Err(No::Refused(
+        Err(SetupFailure::Refused(
             reason.trim_matches(['\0', '\n', ' ']).to_owned(),
         ))
     }
@@ -384,12 +385,12 @@ mod tests {
 
     use super::*;
 
-    fn talk(answers: &[u8], patience: Duration) -> (Talk, UnixStream) {
+    fn talk(answers: &[u8], patience: Duration) -> (SetupConnection, UnixStream) {
         let (mut server, ours) = UnixStream::pair().unwrap();
         server.write_all(answers).unwrap();
         let socket = Socket::new(ours).unwrap();
         let until = Instant::now() + patience;
-        (Talk { socket, until }, server)
+        (SetupConnection { socket, until }, server)
     }
 
     #[test]
@@ -408,12 +409,16 @@ mod tests {
         let (mut talk, _server) = talk(b"", Duration::from_millis(20));
         assert!(talk.extensions().unwrap_err().contains("silent"));
         let (mut talk, _server) = super::tests::talk(b"\x01", Duration::from_millis(20));
-        assert!(matches!(talk.set_up(None), Err(No::Failed(why)) if why.contains("silent")));
+        assert!(
+            matches!(talk.set_up(None), Err(SetupFailure::Failed(why)) if why.contains("silent"))
+        );
     }
 
     #[test]
     fn a_refusal_gives_its_reason() {
         let (mut talk, _server) = talk(b"\0\x06\x0b\0\0\0\x02\0No way\0\0", PATIENCE);
-        assert!(matches!(talk.set_up(None), Err(No::Refused(why)) if why == "No way"));
+        assert!(
+            matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "SetupFailure way")
+        );
     }
 }

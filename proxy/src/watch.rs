@@ -35,7 +35,7 @@ pub struct Watched {
 
 /// What a watcher gets.
 #[derive(Debug)]
-pub enum Sight {
+pub enum WatchEvent {
     /// The next record.
     Record(Record),
     /// None came in time.
@@ -73,14 +73,14 @@ impl Watch {
 
 impl Watched {
     /// The next record, for which it waits at most `patience`.
-    pub fn next(&self, patience: Duration) -> Sight {
+    pub fn next(&self, patience: Duration) -> WatchEvent {
         match self.records.recv_timeout(patience) {
             Ok((cost, record)) => {
                 self.shared.held.fetch_sub(cost, Ordering::Relaxed);
-                Sight::Record(record)
+                WatchEvent::Record(record)
             }
-            Err(RecvTimeoutError::Timeout) => Sight::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Sight::End,
+            Err(RecvTimeoutError::Timeout) => WatchEvent::Nothing,
+            Err(RecvTimeoutError::Disconnected) => WatchEvent::End,
         }
     }
 
@@ -92,7 +92,7 @@ impl Watched {
 
 #[cfg(test)]
 mod tests {
-    use super::{LIMIT, Sight, watch};
+    use super::{LIMIT, WatchEvent, watch};
     use std::time::Duration;
     use x11prof_trace::{Control, Record, Timestamp};
 
@@ -109,12 +109,12 @@ mod tests {
         watch.offer(1, || panic!("there is no room"));
         assert_eq!(watched.missed(), 1);
         let next = || watched.next(Duration::ZERO);
-        assert!(matches!(next(), Sight::Record(_)));
-        assert!(matches!(next(), Sight::Record(_)));
-        assert!(matches!(next(), Sight::Nothing));
+        assert!(matches!(next(), WatchEvent::Record(_)));
+        assert!(matches!(next(), WatchEvent::Record(_)));
+        assert!(matches!(next(), WatchEvent::Nothing));
         watch.offer(1, mark);
-        assert!(matches!(next(), Sight::Record(_)));
+        assert!(matches!(next(), WatchEvent::Record(_)));
         drop(watch);
-        assert!(matches!(next(), Sight::End));
+        assert!(matches!(next(), WatchEvent::End));
     }
 }

@@ -6,7 +6,7 @@ use x11prof_cost_model::{
     Cost, CostTable, Price, ServerParameters, Substitutions, TransportPrices,
 };
 use x11prof_protocol::{Request, Symbol};
-use x11prof_session::{Across, Operation};
+use x11prof_session::{NetworkSubstitute, Operation};
 
 use across_network::Crossing;
 
@@ -45,7 +45,7 @@ impl Operations {
     pub(crate) fn across_network(
         &mut self,
         request: &Request<'_>,
-        across: &Across,
+        across: &NetworkSubstitute,
         transport: &TransportPrices,
     ) -> Crossing {
         let sent = if across.instead { request.wire_len } else { 0 };

@@ -33,11 +33,11 @@ pub use existing::ExistingWindow;
 pub use geometry::placement::Geometry;
 pub use geometry::target::Effect;
 pub use ids::{ClientId, IdRange};
-pub use operations::across::Across;
 pub use operations::changes::{Change, Changed};
 pub use operations::enumerations::{
     FILL_STYLES, LINE_STYLES, PICTURE_OPERATORS, RASTER_OPERATIONS,
 };
+pub use operations::network_substitute::NetworkSubstitute;
 pub use operations::operation::{Attribute, Attributes, Operation, Value};
 pub use operations::pixel_access::{PixelAccess, PixelArea};
 pub use operations::subject::{Target, event_window};
@@ -49,4 +49,4 @@ pub use session::{Observed, Session};
 pub use setup::PixmapFormat;
 pub use windows::drawables::{Drawable, DrawableKind, ExistingDrawable};
 pub use windows::names::WindowNames;
-pub use windows::window_change::Surroundings;
+pub use windows::window_change::WindowSurroundings;

@@ -8,9 +8,9 @@ use crate::definitions::Definitions;
 use crate::extension_kind::{ExtensionKind, ExtensionKinds};
 use crate::geometry::target::Effect;
 use crate::ids::{By, ClientId, IdRange};
-use crate::operations::across::{Across, Sharing};
 use crate::operations::changes::{self, Change};
 use crate::operations::names::Names;
+use crate::operations::network_substitute::{NetworkSubstitute, Sharing};
 use crate::operations::operation::Operation;
 use crate::operations::pixel_access::{self, PixelAccess};
 use crate::operations::subject::{self, Target, Targets};
@@ -178,7 +178,7 @@ impl Session {
         request: &Request<'_>,
         operation: &Operation,
         extensions: &Extensions,
-    ) -> Option<Across> {
+    ) -> Option<NetworkSubstitute> {
         let sharing = Sharing {
             state: &self.state,
             names: &self.names,

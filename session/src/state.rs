@@ -9,7 +9,7 @@ use crate::ids::{By, ClientId};
 use crate::rendering::gc::{Gc, Gcs, Known};
 use crate::rendering::render::Render;
 use crate::resources::atoms::Atoms;
-use crate::resources::clients::{Clients, Deed};
+use crate::resources::clients::{Clients, Undoable};
 use crate::resources::fonts::Fonts;
 use crate::resources::inventory::Inventory;
 use crate::resources::regions::Regions;
@@ -97,7 +97,7 @@ impl State {
                     xproto::SET_DASHES_REQUEST => self.gcs.set_dashes(body)?,
                     _ => self.gcs.set_clip_rectangles(body)?,
                 };
-                let deed = Deed::ChangedGc { gc, mask };
+                let deed = Undoable::ChangedGc { gc, mask };
                 self.clients.did(by.client, by.sequence, deed);
             }
             xproto::FREE_GC_REQUEST => self.gcs.free(body.u32(0)?),
@@ -133,7 +133,7 @@ impl State {
             sequence: error.sequence,
         };
         match self.clients.failed(client, error.sequence) {
-            Some(Deed::Made(id)) => {
+            Some(Undoable::Made(id)) => {
                 self.inventory.failed(id, by);
                 self.drawables.undo(id, by);
                 self.fonts.undo(id, by);
@@ -142,7 +142,7 @@ impl State {
                 self.render.undo(id, by);
                 self.free_destroyed();
             }
-            Some(Deed::ChangedGc { gc, mask }) => self.gcs.doubt(gc, mask),
+            Some(Undoable::ChangedGc { gc, mask }) => self.gcs.doubt(gc, mask),
             None => {}
         }
     }

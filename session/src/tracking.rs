@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::{dri3, render, shm, xproto};
 
 use crate::extension_kind::ExtensionKind;
 use crate::ids::By;
-use crate::resources::clients::Deed;
+use crate::resources::clients::Undoable;
 use crate::resources::lifetimes::{self, Lifetime};
 use crate::resources::resource::{Resource, ResourceKind};
 use crate::setup::pixel_bytes;
@@ -62,7 +62,7 @@ impl State {
         extension: Option<ExtensionKind>,
         body: &Body<'_>,
     ) -> Option<Resource> {
-        let deed = Deed::Made(id);
+        let deed = Undoable::Made(id);
         self.clients.did(by.client, by.sequence, deed);
         let told = match (extension, request.minor) {
             // The pixmap names memory that its window has already.

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use x11prof_analyzer::{By, Scale, Thresholds, Wanted};
+use x11prof_analyzer::{BasisOption, By, Scale, Thresholds};
 use x11prof_cost_model::Network;
 use x11prof_proxy::{Fix, ServerKind};
 
@@ -249,11 +249,11 @@ pub(crate) enum BasisChoice {
 }
 
 impl BasisChoice {
-    pub(crate) fn wanted(self) -> Wanted {
+    pub(crate) fn wanted(self) -> BasisOption {
         match self {
-            BasisChoice::Auto => Wanted::Auto,
-            BasisChoice::Measured => Wanted::Measured,
-            BasisChoice::Model => Wanted::Model,
+            BasisChoice::Auto => BasisOption::Auto,
+            BasisChoice::Measured => BasisOption::Measured,
+            BasisChoice::Model => BasisOption::Model,
         }
     }
 }

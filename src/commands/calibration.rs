@@ -10,8 +10,8 @@ use x11prof_xmeasure::{Target, identify, this_machine};
 use super::partial;
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
-use crate::kept_parameters;
 use crate::output::emit_text;
+use crate::saved_parameters;
 
 /// Where it goes, and what is there.
 pub(super) struct Calibration {
@@ -56,9 +56,9 @@ impl Calibration {
                 (host, server.name)
             }
         };
-        let path = kept_parameters::path(&host, &name)?;
+        let path = saved_parameters::path(&host, &name)?;
         let read =
-            |path: &Path| kept_parameters::read(path).map_err(|why| CommandError::file(path, why));
+            |path: &Path| saved_parameters::read(path).map_err(|why| CommandError::file(path, why));
         let before = read(&path)?;
         let known = match (arguments.resume, adds) {
             (true, _) => partial::known(&path)?,
@@ -97,7 +97,7 @@ impl Calibration {
             )));
         }
         if self.is_kept {
-            kept_parameters::make_folder(&self.path)?;
+            saved_parameters::make_folder(&self.path)?;
         }
         emit_text(Some(&self.path), &parameters.to_toml())?;
         if self.is_kept || self.known.is_some() {
@@ -118,7 +118,7 @@ impl Calibration {
     /// Writes what is not whole, beside the file; says where.
     pub(super) fn leave(&self, parameters: &ServerParameters) -> Result<String, CommandError> {
         if self.is_kept {
-            kept_parameters::make_folder(&self.path)?;
+            saved_parameters::make_folder(&self.path)?;
         }
         partial::keep(&self.path, parameters)
     }

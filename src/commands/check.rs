@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use x11prof_analyzer::{
-    Blocking, Budget, BudgetCounts, BudgetVerdict, Facts, Profile, ProfileReport, ResourceReport,
-    Resources, RoundTripOptions, RoundTrips, Wanted,
+    BasisOption, Blocking, Budget, BudgetCounts, BudgetVerdict, Profile, ProfileReport,
+    ResourceReport, Resources, RoundTripOptions, RoundTrips, TraceSummary,
 };
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_views::budget as views;
@@ -32,10 +32,10 @@ pub(crate) fn run(arguments: &Check) -> Outcome {
     };
     let mut profile = prices.map(|prices| {
         let rules = Substitutions::default();
-        Profile::new(&prices.parameters, &rules, Blocking::default()).on(Wanted::Model)
+        Profile::new(&prices.parameters, &rules, Blocking::default()).on(BasisOption::Model)
     });
     let mut counts = BudgetCounts::new(budget.client.as_deref());
-    let mut facts = Facts::default();
+    let mut summary = TraceSummary::default();
     let mut resources = Resources::default();
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
         rtt_ms: budget.rtt_ms.unwrap_or(RTT_MS),
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Check) -> Outcome {
     });
     pass.follow_changes(profile.as_ref().is_some_and(Profile::knows_updates));
     pass.run(|observation| {
-        facts.observe(observation);
+        summary.observe(observation);
         counts.observe(observation);
         resources.observe(observation);
         round_trips.observe(observation);
@@ -63,14 +63,14 @@ pub(crate) fn run(arguments: &Check) -> Outcome {
     }
     let server_ms = profile.map(|mut profile| {
         profile.end();
-        let report = ProfileReport::new(&name, &facts, &profile, &Network::NONE);
+        let report = ProfileReport::new(&name, &summary, &profile, &Network::NONE);
         report.total.server_ms
     });
     let verdict = BudgetVerdict::new(
         &budget,
         &counts,
         &round_trips.finish(&name),
-        &ResourceReport::new(&resources, &facts),
+        &ResourceReport::new(&resources, &summary),
         server_ms,
     );
     if let Some(to) = &arguments.junit {

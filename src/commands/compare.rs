@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use x11prof_analyzer::{Blocking, Comparison, Facts, Profile, ProfileReport, Scales};
+use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, Scales, TraceSummary};
 use x11prof_views::comparison as views;
 
 use crate::args::{Compare, TableFormat};
@@ -61,15 +61,15 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         here.map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let carries = here.is_some();
     profiles.extend(here);
-    let mut facts = Facts::default();
+    let mut summary = TraceSummary::default();
     pass.follow_changes(profiles.iter().any(Profile::knows_updates));
     pass.run_span(span, |step| match step {
         Step::Begins => {
-            facts.start_afresh();
+            summary.start_afresh();
             profiles.iter_mut().for_each(Profile::start_afresh);
         }
         Step::Before(observation) | Step::Within(observation) => {
-            facts.observe(observation);
+            summary.observe(observation);
             for profile in &mut profiles {
                 profile.observe(observation);
             }
@@ -85,8 +85,8 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         .zip(&elsewhere)
         .flat_map(|(profile, elsewhere)| {
             let on = |network| {
-                let mut report =
-                    ProfileReport::new(&name, &facts, profile, network).of_part(span.from, span.to);
+                let mut report = ProfileReport::new(&name, &summary, profile, network)
+                    .of_part(span.from, span.to);
                 report.warnings.extend(elsewhere.clone());
                 report
             };

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Facts, Marks, RepeatedReport,
-    Stalls, StallsReport,
+    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Marks, RepeatedReport, Stalls,
+    StallsReport, TraceSummary,
 };
 use x11prof_cost_model::Substitutions;
 use x11prof_views::episodes::{self as views, Show, Timeline};
@@ -102,13 +102,13 @@ fn report(
         to_s: span.to,
         ..options.clone()
     };
-    let mut facts = Facts::default();
+    let mut summary = TraceSummary::default();
     let mut episodes = Episodes::new(&options);
     let prices = input::likely_parameters(path)?;
     let mut stalls = Stalls::new(&prices, &Substitutions::default(), options.frame_ms);
     let mut marks = Marks::default();
     Pass::open(path, None)?.run(|observation| {
-        facts.observe(observation);
+        summary.observe(observation);
         episodes.observe(observation);
         stalls.observe(observation);
         marks.observe(observation);
@@ -125,10 +125,10 @@ fn report(
             nearest.unwrap_or_default()
         )));
     }
-    let mut report = EpisodesReport::new(&path.to_string_lossy(), &facts, &findings);
-    let stalls = StallsReport::new(&stalls, &facts);
+    let mut report = EpisodesReport::new(&path.to_string_lossy(), &summary, &findings);
+    let stalls = StallsReport::new(&stalls, &summary);
     stalls.name_in(&mut report);
-    report.marks = marks.report(&facts, &report.episodes, &stalls);
+    report.marks = marks.report(&summary, &report.episodes, &stalls);
     let messages = match arguments.format {
         EpisodesFormat::Text => arguments.all,
         EpisodesFormat::Json => true,

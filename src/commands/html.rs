@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use x11prof_analyzer::{
-    Comparison, EpisodeOptions, Episodes, EpisodesReport, Facts, HistogramOptions, Marks,
-    Observation, ProfileReport, RoundTripOptions, RoundTrips, Statistics, StatisticsReport,
+    Comparison, EpisodeOptions, Episodes, EpisodesReport, HistogramOptions, Marks, Observation,
+    ProfileReport, RoundTripOptions, RoundTrips, Statistics, StatisticsReport, TraceSummary,
 };
 use x11prof_views::episodes::Timeline;
 use x11prof_views::html::{Page, Sweep};
@@ -62,16 +62,16 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
 }
 
 /// What a page has beside the profile.
-pub(crate) struct Beside {
+pub(crate) struct PageParts {
     statistics: Statistics,
     episodes: Episodes,
     roundtrips: RoundTrips,
     marks: Marks,
 }
 
-impl Beside {
-    pub(crate) fn new() -> Beside {
-        Beside {
+impl PageParts {
+    pub(crate) fn new() -> PageParts {
+        PageParts {
             statistics: Statistics::new(Vec::new()),
             episodes: Episodes::new(&EpisodeOptions::default()),
             marks: Marks::default(),
@@ -92,15 +92,15 @@ impl Beside {
     }
 
     /// The same by a pass of its own, for a profile of a part of the recording.
-    pub(crate) fn read(arguments: &Report) -> Result<(Beside, Facts), CommandError> {
-        let mut beside = Beside::new();
-        let mut facts = Facts::default();
+    pub(crate) fn read(arguments: &Report) -> Result<(PageParts, TraceSummary), CommandError> {
+        let mut beside = PageParts::new();
+        let mut summary = TraceSummary::default();
         let pass = Pass::open(&arguments.trace, arguments.operations.as_deref())?;
         pass.run(|observation| {
-            facts.observe(observation);
+            summary.observe(observation);
             beside.observe(observation);
         })?;
-        Ok((beside, facts))
+        Ok((beside, summary))
     }
 }
 
@@ -110,11 +110,11 @@ pub(crate) fn write(
     report: &ProfileReport,
     compare: Option<&Comparison>,
     sweep: Sweep,
-    (beside, facts): (Beside, &Facts),
+    (beside, summary): (PageParts, &TraceSummary),
 ) -> Outcome {
     let path = &arguments.trace;
     let name = path.to_string_lossy();
-    let Beside {
+    let PageParts {
         statistics,
         episodes,
         roundtrips,
@@ -126,7 +126,7 @@ pub(crate) fn write(
         ..HistogramOptions::default()
     };
     let stats = StatisticsReport::new(&name, &statistics, &histograms);
-    let mut episodes = EpisodesReport::new(&name, facts, &episodes.finish());
+    let mut episodes = EpisodesReport::new(&name, summary, &episodes.finish());
     let mut timeline = Timeline::of_longest(&episodes, WITH_MESSAGES, MESSAGE_BYTES);
     let mut read = Ok(());
     Pass::open(path, None)?.run(|observation| {
@@ -137,7 +137,7 @@ pub(crate) fn write(
     read.map_err(|error| CommandError::file(path, error))?;
     timeline.into_report(&mut episodes);
     if let Some(stalls) = &report.stalls {
-        episodes.marks = marks.report(facts, &episodes.episodes, stalls);
+        episodes.marks = marks.report(summary, &episodes.episodes, stalls);
     }
     let command = report.trace.command.join(" ");
     let page = Page {

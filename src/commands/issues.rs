@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use x11prof_analyzer::{EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Facts};
+use x11prof_analyzer::{EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, TraceSummary};
 use x11prof_collection::{IssueReport, IssuesReport, Known, Selection};
 use x11prof_views::collection as views;
 use x11prof_views::episodes::Timeline;
@@ -112,12 +112,12 @@ fn example(issue: &IssueReport) -> Result<Option<EpisodeReport>, CommandError> {
         worst: Some(1),
         ..EpisodeOptions::default()
     };
-    let (mut facts, mut episodes) = (Facts::default(), Episodes::new(&options));
+    let (mut summary, mut episodes) = (TraceSummary::default(), Episodes::new(&options));
     Pass::open(path, None)?.run(|observation| {
-        facts.observe(observation);
+        summary.observe(observation);
         episodes.observe(observation);
     })?;
-    let mut report = EpisodesReport::new(&issue.example.trace, &facts, &episodes.finish());
+    let mut report = EpisodesReport::new(&issue.example.trace, &summary, &episodes.finish());
     let mut timeline = Timeline::of_longest(&report, 1, MESSAGE_BYTES);
     let mut read = Ok(());
     Pass::open(path, None)?.run(|observation| {

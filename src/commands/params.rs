@@ -15,8 +15,8 @@ use super::price_table;
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::kept_parameters;
 use crate::output::{emit_text, refuse_input};
+use crate::saved_parameters;
 
 /// Lists, shows or prices.
 pub(crate) fn run(arguments: &Params) -> Outcome {
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
 
 fn list() -> Outcome {
     let mut text = String::new();
-    let mut kept: Vec<_> = kept_parameters::all();
+    let mut kept: Vec<_> = saved_parameters::all();
     let here = this_machine();
     let is_here = |file: &ServerParameters| file.host.cpu_model == here.cpu_model;
     kept.sort_by_key(|(_, file)| !is_here(file));

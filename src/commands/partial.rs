@@ -8,14 +8,14 @@ use x11prof_cost_model::ServerParameters;
 
 use crate::error::CommandError;
 use crate::output::emit_text;
-use crate::{input, kept_parameters};
+use crate::{input, saved_parameters};
 
 /// What there is to go on with for the file at `path`: its own entries, and over them those that an
 /// interruption has left since.
 pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandError> {
     let read = |path: &Path| input::parameters(&path.to_string_lossy());
     let whole = path.exists().then(|| read(path)).transpose()?;
-    let partial = kept_parameters::partial(path);
+    let partial = saved_parameters::partial(path);
     if changed(&partial) <= changed(path) {
         return Ok(whole);
     }
@@ -33,7 +33,7 @@ pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandErro
 /// Keeps what was measured of the file at `path` until an interruption, and says where. An earlier
 /// one that has more entries stays.
 pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String, CommandError> {
-    let partial = kept_parameters::partial(path);
+    let partial = saved_parameters::partial(path);
     let entries = parameters.requests.len();
     let left = match partial.exists() {
         true => input::parameters(&partial.to_string_lossy()).map_or(0, |file| file.requests.len()),
@@ -55,7 +55,7 @@ pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String,
 /// The file at `path` is whole, and has what an interruption had left of it.
 pub(crate) fn done(path: &Path) {
     // One that stays is older than the file, and is not taken again.
-    let _ = std::fs::remove_file(kept_parameters::partial(path));
+    let _ = std::fs::remove_file(saved_parameters::partial(path));
 }
 
 fn changed(path: &Path) -> Option<SystemTime> {
@@ -87,7 +87,7 @@ mod tests {
         assert!(keep(&file, &parameters(3)).unwrap().contains("not kept"));
         let read = |path: &Path| input::parameters(&path.to_string_lossy()).unwrap();
         assert_eq!(read(&file).requests.len(), 9);
-        assert_eq!(read(&kept_parameters::partial(&file)).requests.len(), 5);
+        assert_eq!(read(&saved_parameters::partial(&file)).requests.len(), 5);
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(known(&file).unwrap().unwrap().requests.len(), 5);
         std::fs::write(&file, parameters(9).to_toml()).unwrap();
         done(&file);
-        assert!(!kept_parameters::partial(&file).exists());
+        assert!(!saved_parameters::partial(&file).exists());
         assert_eq!(known(&file).unwrap().unwrap().requests.len(), 9);
     }
 }

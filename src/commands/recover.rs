@@ -8,7 +8,7 @@ use x11prof_trace::recover;
 
 use crate::args::Recover;
 use crate::error::{CommandError, Outcome};
-use crate::output::{Access, Beside, refuse_input};
+use crate::output::{Access, AtomicFile, refuse_input};
 
 /// Copies all whole records of the trace into a new file.
 pub(crate) fn run(arguments: &Recover) -> Outcome {
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Recover) -> Outcome {
     }
     // A trace holds keystrokes: it is its owner's alone.
     let writing = |error| CommandError::file(output, error);
-    let mut sink = Beside::begin(output, Access::Private).map_err(writing)?;
+    let mut sink = AtomicFile::begin(output, Access::Private).map_err(writing)?;
     let recovery = recover(BufReader::new(source), &mut sink)
         .map_err(|error| CommandError::file(trace, error))?;
     sink.finish().map_err(writing)?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, FRAME_MS, Facts, GrabReport, Profile, ProfileReport, ResourceReport,
-    Resources, Scales, Stalls, StallsReport, StartUps,
+    Basis, Blocking, FRAME_MS, GrabReport, Profile, ProfileReport, ResourceReport, Resources,
+    Scales, Stalls, StallsReport, StartUps, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network};
 use x11prof_views::html::Sweep;
@@ -56,11 +56,11 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         false => None,
     }
     .map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
-    let mut facts = Facts::default();
+    let mut summary = TraceSummary::default();
     let wanted =
         arguments.resources || arguments.all || is_html || arguments.format == ReportFormat::Json;
     let mut starts = span.is_all().then(StartUps::default);
-    let mut beside = (is_html && span.is_all()).then(html::Beside::new);
+    let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     pass.run_span(span, |step| {
         let observation = match step {
             Step::Begins => {
-                facts.start_afresh();
+                summary.start_afresh();
                 profile.start_afresh();
                 here.iter_mut().for_each(Profile::start_afresh);
                 held.iter_mut().for_each(Resources::start_afresh);
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             }
             Step::Before(observation) | Step::Within(observation) => observation,
         };
-        facts.observe(observation);
+        summary.observe(observation);
         profile.observe(observation);
         if let Some(here) = &mut here {
             here.observe(observation);
@@ -89,8 +89,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         if let Some(starts) = &mut starts {
             starts.observe(observation);
         }
-        if let Some(beside) = &mut beside {
-            beside.observe(observation);
+        if let Some(page_parts) = &mut page_parts {
+            page_parts.observe(observation);
         }
     })?;
     profile.end();
@@ -107,16 +107,16 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     }
     let name = path.to_string_lossy();
     let mut report =
-        ProfileReport::new(&name, &facts, &profile, &arguments.net).of_part(span.from, span.to);
+        ProfileReport::new(&name, &summary, &profile, &arguments.net).of_part(span.from, span.to);
     report.start_up = starts.map(StartUps::finish).unwrap_or_default();
     // Prices only divide what was measured.
     report
         .warnings
         .extend(prices.doubts(profile.basis() == Basis::Measured));
-    report.stalls = Some(StallsReport::new(&stalls, &facts));
+    report.stalls = Some(StallsReport::new(&stalls, &summary));
     if let Some(resources) = &held {
-        report.resources = Some(ResourceReport::new(resources, &facts));
-        report.grabs = Some(GrabReport::new(stalls.grabs(), &facts));
+        report.resources = Some(ResourceReport::new(resources, &summary));
+        report.grabs = Some(GrabReport::new(stalls.grabs(), &summary));
     }
     names::unmatched(
         report
@@ -140,26 +140,26 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                     rtt: Micros::from_ms(rtt_ms),
                     ..Network::default()
                 };
-                let there = ProfileReport::new(&name, &facts, &profile, &network);
+                let there = ProfileReport::new(&name, &summary, &profile, &network);
                 there.total.time_ms
             });
             let comparison = match arguments.params.len() {
                 0 | 1 => None,
                 _ => Some(compare::comparison(&html::compared(arguments))?),
             };
-            match beside {
-                Some(beside) => {
-                    let beside = (beside, &facts);
-                    html::write(arguments, &report, comparison.as_ref(), sweep, beside)
+            match page_parts {
+                Some(page_parts) => {
+                    let page_parts = (page_parts, &summary);
+                    html::write(arguments, &report, comparison.as_ref(), sweep, page_parts)
                 }
                 None => {
-                    let (beside, all) = html::Beside::read(arguments)?;
+                    let (page_parts, all) = html::PageParts::read(arguments)?;
                     html::write(
                         arguments,
                         &report,
                         comparison.as_ref(),
                         sweep,
-                        (beside, &all),
+                        (page_parts, &all),
                     )
                 }
             }

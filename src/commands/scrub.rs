@@ -9,7 +9,7 @@ use x11prof_trace::{Control, Record, Started, Timestamp, TraceError, Writer};
 use crate::args::Scrub;
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{Access, Beside, refuse_input};
+use crate::output::{Access, AtomicFile, refuse_input};
 
 /// Writes the copy.
 pub(crate) fn run(arguments: &Scrub) -> Outcome {
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
     let reading = |error: TraceError| CommandError::file(trace, error);
     let writing = |error: TraceError| CommandError::file(output, error);
     // Its owner says who else may read it.
-    let sink = Beside::begin(output, Access::Private)
+    let sink = AtomicFile::begin(output, Access::Private)
         .map_err(|error| CommandError::file(output, error))?;
     let mut scrubber = Scrubber::new();
     let mut copy = Copy::Before(sink);
@@ -47,8 +47,8 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
 /// A trace on its way to a file.
 enum Copy {
     /// Its first record is to come.
-    Before(Beside),
-    Begun(Box<Writer<Beside>>),
+    Before(AtomicFile),
+    Begun(Box<Writer<AtomicFile>>),
 }
 
 impl Copy {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use x11prof_analyzer::{ClientsNow, FRAME_MS, NowOptions, NowReport, Wanted};
+use x11prof_analyzer::{BasisOption, ClientsNow, FRAME_MS, NowOptions, NowReport};
 use x11prof_cost_model::Substitutions;
 use x11prof_proxy::{AttachConfig, DEFAULT_QUEUE_BYTES, Notice, Target, Watch, attach, watch};
 use x11prof_views::clients_now::{self as views, Order};
@@ -137,7 +137,7 @@ fn options(arguments: &Top) -> NowOptions {
         seconds: arguments.seconds,
         frame_ms: arguments.frame_budget.unwrap_or(FRAME_MS),
         // Whatever server the prices are of, they divide what was measured.
-        wanted: Wanted::Measured,
+        wanted: BasisOption::Measured,
     }
 }
 

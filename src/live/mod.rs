@@ -19,8 +19,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
-use x11prof_analyzer::{FRAME_MS, NowOptions, NowReport, Wanted};
-use x11prof_proxy::{Sight, Watch, Watched, watch};
+use x11prof_analyzer::{BasisOption, FRAME_MS, NowOptions, NowReport};
+use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
 use x11prof_views::clients_now::By;
 
 use crate::error::CommandError;
@@ -59,7 +59,7 @@ impl ViewOptions {
                 seconds: SECONDS,
                 frame_ms: FRAME_MS,
                 // As `report` prices the same records.
-                wanted: Wanted::Auto,
+                wanted: BasisOption::Auto,
             },
             by: By::Client,
             collects: true,
@@ -178,9 +178,9 @@ pub(crate) fn all_of(
     };
     loop {
         match source.next(PATIENCE) {
-            Sight::Record(record) => profile.feed(record),
-            Sight::Nothing => {}
-            Sight::End => break,
+            WatchEvent::Record(record) => profile.feed(record),
+            WatchEvent::Nothing => {}
+            WatchEvent::End => break,
         }
     }
     profile.end();

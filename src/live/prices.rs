@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use x11prof_analyzer::{LiveProfile, NowOptions};
 use x11prof_cost_model::{ServerParameters, Substitutions};
-use x11prof_proxy::Sight;
+use x11prof_proxy::WatchEvent;
 use x11prof_trace::{Control, Record, Server, Started};
 
 use super::source::Source;
@@ -53,10 +53,10 @@ impl Prices {
         let mut first = Vec::new();
         loop {
             let record = match source.next(patience) {
-                Sight::Record(record) => record,
-                Sight::Nothing if over() => return Ok(None),
-                Sight::Nothing => continue,
-                Sight::End => return Ok(None),
+                WatchEvent::Record(record) => record,
+                WatchEvent::Nothing if over() => return Ok(None),
+                WatchEvent::Nothing => continue,
+                WatchEvent::End => return Ok(None),
             };
             let known = match &record {
                 Record::Control(_, Control::Started(started)) => {

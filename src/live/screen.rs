@@ -228,7 +228,7 @@ fn rates<'a>(shown: &Shown<'_>) -> Table<'a> {
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use x11prof_analyzer::{FRAME_MS, LiveProfile, NowOptions, NowReport, Wanted};
+    use x11prof_analyzer::{BasisOption, FRAME_MS, LiveProfile, NowOptions, NowReport};
     use x11prof_cost_model::{Substitutions, built_in};
     use x11prof_trace::Reader;
     use x11prof_views::clients_now::{By, Order};
@@ -245,7 +245,7 @@ mod tests {
         let options = NowOptions {
             seconds: 2.0,
             frame_ms: FRAME_MS,
-            wanted: Wanted::Measured,
+            wanted: BasisOption::Measured,
         };
         let mut profile = LiveProfile::new(&parameters, &Substitutions::default(), &options);
         while let Some(record) = reader.next().unwrap() {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
-use x11prof_proxy::{Sight, Watched};
+use x11prof_proxy::{WatchEvent, Watched};
 use x11prof_trace::{Reader, Record, TraceError};
 
 use crate::error::CommandError;
@@ -46,13 +46,13 @@ impl Source {
     }
 
     /// The next record, for which it waits at most `patience`.
-    pub(super) fn next(&self, patience: Duration) -> Sight {
+    pub(super) fn next(&self, patience: Duration) -> WatchEvent {
         match self {
             Source::Recording(watched) => watched.next(patience),
             Source::Trace(records) => match records.recv_timeout(patience) {
-                Ok(record) => Sight::Record(record),
-                Err(RecvTimeoutError::Timeout) => Sight::Nothing,
-                Err(RecvTimeoutError::Disconnected) => Sight::End,
+                Ok(record) => WatchEvent::Record(record),
+                Err(RecvTimeoutError::Timeout) => WatchEvent::Nothing,
+                Err(RecvTimeoutError::Disconnected) => WatchEvent::End,
             },
         }
     }

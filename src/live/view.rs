@@ -9,7 +9,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 use x11prof_analyzer::{LiveProfile, NowOptions};
 use x11prof_cost_model::{Network, Substitutions};
-use x11prof_proxy::Sight;
+use x11prof_proxy::WatchEvent;
 use x11prof_trace::Timestamp;
 use x11prof_views as views;
 
@@ -73,15 +73,15 @@ impl View {
         let mut ended = false;
         loop {
             match self.next(ended) {
-                Sight::Record(record) => profile.feed(record),
-                Sight::Nothing if self.over.load(Ordering::Relaxed) => break,
-                Sight::Nothing => {}
+                WatchEvent::Record(record) => profile.feed(record),
+                WatchEvent::Nothing if self.over.load(Ordering::Relaxed) => break,
+                WatchEvent::Nothing => {}
                 // What came can still be looked at.
-                Sight::End if !self.source.is_now() && keys.is_some() && !ended => {
+                WatchEvent::End if !self.source.is_now() && keys.is_some() && !ended => {
                     profile.end();
                     (ended, next_draw) = (true, Instant::now());
                 }
-                Sight::End => break,
+                WatchEvent::End => break,
             }
             self.notices(screen.as_mut());
             self.signals(&mut profile, screen.as_mut());
@@ -133,10 +133,10 @@ impl View {
     }
 
     /// The next record. After the last one it waits as if some might come.
-    fn next(&self, ended: bool) -> Sight {
+    fn next(&self, ended: bool) -> WatchEvent {
         if ended {
             std::thread::sleep(PATIENCE);
-            return Sight::Nothing;
+            return WatchEvent::Nothing;
         }
         self.source.next(PATIENCE)
     }

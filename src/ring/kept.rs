@@ -11,7 +11,7 @@ use x11prof_trace::{Control, Record, Timestamp, TraceError};
 use super::condition::Condition;
 use super::heads::Heads;
 use super::segment::{Segment, Whole, join};
-use crate::output::{Access, Beside};
+use crate::output::{Access, AtomicFile};
 
 /// What a ring is like.
 #[derive(Debug, Clone)]
@@ -201,7 +201,7 @@ impl Kept {
         };
         let length = since(first.from, last.to).as_secs_f64();
         let path = self.next_path();
-        let written = Beside::begin(&path, Access::Private)
+        let written = AtomicFile::begin(&path, Access::Private)
             .map_err(TraceError::Write)
             .and_then(|sink| join(&parts, sink))
             .and_then(|sink| sink.finish().map_err(TraceError::Write));

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use signal_hook::consts::SIGUSR1;
 use x11prof_analyzer::{Follows, LivePass, Observation, Pipeline};
-use x11prof_proxy::{Sight, Watch, Watched, watch};
+use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
 use x11prof_trace::Record;
 
 use crate::error::CommandError;
@@ -93,10 +93,10 @@ fn turn(options: &RingOptions, watched: &Watched, signal: &AtomicBool, over: &At
     };
     loop {
         match watched.next(PATIENCE) {
-            Sight::Record(record) => pass.feed(record, &mut both),
-            Sight::Nothing if over.load(Ordering::Relaxed) => break,
-            Sight::Nothing => {}
-            Sight::End => break,
+            WatchEvent::Record(record) => pass.feed(record, &mut both),
+            WatchEvent::Nothing if over.load(Ordering::Relaxed) => break,
+            WatchEvent::Nothing => {}
+            WatchEvent::End => break,
         }
         if signal.swap(false, Ordering::Relaxed) {
             both.waiting.signalled();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_analyzer::{Pipeline, Thresholds};
 use x11prof_collection::{EpisodeRow, Gather, Session, TableError, schema};
-use x11prof_proxy::{Sight, Watch, Watched, watch};
+use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
 
 use super::tables::{Tables, write_session};
 use crate::error::CommandError;
@@ -82,15 +82,15 @@ impl Writing {
         let mut since = Instant::now();
         loop {
             match watched.next(PATIENCE) {
-                Sight::Record(record) => pipeline.feed(&record, |observation| {
+                WatchEvent::Record(record) => pipeline.feed(&record, |observation| {
                     gather.observe(observation, |session, row| {
                         if written.is_ok() {
                             written = self.row(session, row);
                         }
                     });
                 }),
-                Sight::Nothing => {}
-                Sight::End => break,
+                WatchEvent::Nothing => {}
+                WatchEvent::End => break,
             }
             if let Err(error) = std::mem::replace(&mut written, Ok(())) {
                 return Err(CommandError::file(&self.folder, error));

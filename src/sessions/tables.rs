@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use x11prof_collection::{Cell, Latencies, Schema, Session, TableError, TableWriter, schema};
 
 use crate::error::CommandError;
-use crate::output::{Access, Beside};
+use crate::output::{Access, AtomicFile};
 
 /// The tables of one session on their way to a folder. What a session is called by and which folders it belongs to
 /// is known at its end; until then its files have no names.
 pub(crate) struct Tables {
     folder: PathBuf,
-    open: BTreeMap<&'static str, TableWriter<Beside>>,
+    open: BTreeMap<&'static str, TableWriter<AtomicFile>>,
 }
 
 impl Tables {
@@ -34,7 +34,7 @@ impl Tables {
     ) -> Result<(), TableError> {
         if !self.open.contains_key(table.name) {
             let path = self.folder.join(format!("{}.parquet", table.name));
-            let file = Beside::begin(&path, Access::Private).map_err(TableError::Io)?;
+            let file = AtomicFile::begin(&path, Access::Private).map_err(TableError::Io)?;
             self.open.insert(table.name, TableWriter::new(table, file)?);
         }
         match self.open.get_mut(table.name) {

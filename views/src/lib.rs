@@ -35,4 +35,4 @@ pub mod units;
 pub use page::{Page, ROWS, WIDTH};
 pub use plain::{plain, plain_lines};
 #[cfg(test)]
-use x11prof_analyzer::{Facts, Pipeline, Profile};
+use x11prof_analyzer::{Pipeline, Profile, TraceSummary};

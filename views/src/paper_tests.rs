@@ -78,10 +78,10 @@ fn unknown_server() -> ServerParameters {
 
 fn report(blocking: Blocking, network: &str) -> ProfileReport {
     let mut profile = Profile::new(&unknown_server(), &Substitutions::default(), blocking);
-    let facts = xtex().run(&mut profile);
+    let summary = xtex().run(&mut profile);
     ProfileReport::new(
         "xtex.mcap",
-        &facts,
+        &summary,
         &profile,
         &Network::parse(network).unwrap(),
     )
@@ -200,8 +200,8 @@ fn the_layout_of_table_7() {
         .iter()
         .map(|server| {
             let mut profile = Profile::new(server, &Substitutions::default(), Blocking::ByType);
-            let facts = xtex().run(&mut profile);
-            ProfileReport::new("xtex.mcap", &facts, &profile, &network)
+            let summary = xtex().run(&mut profile);
+            ProfileReport::new("xtex.mcap", &summary, &profile, &network)
         })
         .collect();
     let comparison = Comparison::new(&reports);

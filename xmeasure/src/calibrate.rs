@@ -18,7 +18,7 @@ use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
 use crate::progress::Meter;
 use crate::sampling::batch::Batch;
-use crate::sampling::executor::Settled;
+use crate::sampling::executor::SettledPace;
 use crate::sampling::live::LiveServer;
 use crate::server::client::Client;
 use crate::server::connection::RawConnection;
@@ -227,7 +227,7 @@ impl Calibration {
     }
 
     /// What was read so far, at the pace of the whole calibration.
-    fn settle(&mut self, settled: &Settled) {
+    fn settle(&mut self, settled: &SettledPace) {
         self.requests.settle(settled);
         self.references.settle(settled);
         self.others

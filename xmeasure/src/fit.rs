@@ -6,5 +6,5 @@ mod reply_length;
 mod rows;
 pub(crate) mod samples;
 mod size_of_time;
-mod surroundings;
 pub(crate) mod transport;
+mod window_surroundings;

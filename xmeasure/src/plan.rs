@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
-use x11prof_cost_model::{RequestCosts, SurroundingCosts};
+use x11prof_cost_model::{RequestCosts, WindowSurroundingCosts};
 use x11prof_session::Operation;
 
 /// Half the width of the confidence interval, relative to the middle, that is aimed at.
@@ -168,7 +168,7 @@ impl Plan {
             if is_slender(operation) {
                 return entry.row.is_some_and(|row| is_narrow(row.spread));
             }
-            let surroundings = |costs: SurroundingCosts| {
+            let surroundings = |costs: WindowSurroundingCosts| {
                 let parts = [
                     costs.sibling,
                     costs.rectangle,

@@ -18,7 +18,7 @@ use x11prof_cost_model::ServerParameters;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::progress::Meter;
-use crate::sampling::executor::{Executor, Settled};
+use crate::sampling::executor::{Executor, SettledPace};
 use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 
@@ -41,7 +41,7 @@ pub(crate) trait Probe {
     fn name(&self) -> &'static str;
 
     /// About how long `begin` and `measure` take.
-    fn lasts(&self) -> Lasts;
+    fn lasts(&self) -> ProbeDuration;
 
     /// Measures what is to be known from before all other measurements.
     fn begin(&mut self, _run: &mut Run<'_>) -> io::Result<()> {
@@ -49,7 +49,7 @@ pub(crate) trait Probe {
     }
 
     /// Brings what was read so far to the pace of the whole calibration.
-    fn settle(&mut self, _settled: &Settled) {}
+    fn settle(&mut self, _settled: &SettledPace) {}
 
     /// Measures.
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()>;
@@ -60,15 +60,15 @@ pub(crate) trait Probe {
 
 /// How long the two parts of a probe take, about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Lasts {
+pub(crate) struct ProbeDuration {
     pub(crate) begin: Duration,
     pub(crate) measure: Duration,
 }
 
-impl Lasts {
+impl ProbeDuration {
     /// Of one that measures once.
-    pub(crate) fn once(measure: Duration) -> Lasts {
-        Lasts {
+    pub(crate) fn once(measure: Duration) -> ProbeDuration {
+        ProbeDuration {
             begin: Duration::ZERO,
             measure,
         }

@@ -314,9 +314,9 @@ mod tests {
 
     use x11prof_trace::{Record, Switch, SwitchKind, Timestamp};
 
-    use crate::facts::Facts;
     use crate::pipeline::Pipeline;
     use crate::testing::*;
+    use crate::trace_summary::TraceSummary;
 
     /// Microseconds after the trace's beginning.
     fn switch(pid: u32, micros: u64, kind: SwitchKind) -> Switch {
@@ -349,11 +349,11 @@ mod tests {
             switch(CLIENT_PID, 160, In),
             switch(CLIENT_PID, 200, Blocked),
         ]));
-        let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
         for record in &trace.records {
-            pipeline.feed(record, |observation| facts.observe(observation));
+            pipeline.feed(record, |observation| summary.observe(observation));
         }
-        let figures = facts.activity().unwrap();
+        let figures = summary.activity().unwrap();
         let micros = Duration::from_micros;
         assert_eq!(figures.clients, micros(30 + 40 + 30));
         assert_eq!(figures.server, micros(80));
@@ -378,11 +378,11 @@ mod tests {
             switch(SERVER_PID, 60, In),
             switch(SERVER_PID, 90, Blocked),
         ]));
-        let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
         for record in &trace.records {
-            pipeline.feed(record, |observation| facts.observe(observation));
+            pipeline.feed(record, |observation| summary.observe(observation));
         }
-        let figures = facts.activity().unwrap();
+        let figures = summary.activity().unwrap();
         assert_eq!(figures.clients, Duration::from_micros(40));
         assert_eq!(figures.both, Duration::ZERO);
     }

@@ -39,12 +39,12 @@ impl Run {
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     clock: u64,
-    told: Told,
+    told: SwitchTotals,
 }
 
 /// What the switches have told so far, of all threads.
 #[derive(Debug, Clone, Copy, Default)]
-struct Told {
+struct SwitchTotals {
     nanos: u64,
     stretches: u64,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Runs {
     threads: Threads,
     /// What threads but the first ran.
     others_ran: Share,
-    told: Told,
+    told: SwitchTotals,
     /// From when to when its threads ran last, in the order of their ends.
     stretches: VecDeque<(u64, u64)>,
     first: Option<Reading>,
@@ -74,7 +74,7 @@ impl Runs {
             waits_since: None,
             threads: Threads::default(),
             others_ran: Share::default(),
-            told: Told::default(),
+            told: SwitchTotals::default(),
             stretches: VecDeque::new(),
             first: None,
             last: None,
@@ -189,7 +189,7 @@ impl Runs {
     }
 
     /// How long its threads had run by `time`, which may be before the last switches.
-    fn told_by(&self, time: u64) -> Told {
+    fn told_by(&self, time: u64) -> SwitchTotals {
         let mut told = self.told;
         for &(since, until) in self.stretches.iter().rev() {
             if until <= time {

@@ -16,12 +16,12 @@ use x11prof_cost_model::{ServerParameters, Substitutions};
 use x11prof_server_model::Blocking;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::facts::Facts;
 use crate::pipeline::Observation;
 use crate::profile::stacks::StackKey;
-use crate::profile::{Profile, Wanted};
+use crate::profile::{BasisOption, Profile};
 use crate::resources::Resources;
 use crate::stalls::Stalls;
+use crate::trace_summary::TraceSummary;
 use questions::Questions;
 use snapshot::Snapshot;
 
@@ -38,13 +38,13 @@ pub struct NowOptions {
     /// How long one client may hold the server unnoticed.
     pub frame_ms: f64,
     /// Where server times come from.
-    pub wanted: Wanted,
+    pub wanted: BasisOption,
 }
 
 /// What the clients of a display do now.
 pub struct ClientsNow {
     window: u64,
-    pub(crate) facts: Facts,
+    pub(crate) summary: TraceSummary,
     pub(crate) profile: Profile,
     pub(crate) resources: Resources,
     pub(crate) stalls: Stalls,
@@ -66,7 +66,7 @@ impl ClientsNow {
         let profile = Profile::new(parameters, substitutions, Blocking::default());
         ClientsNow {
             window: (options.seconds.clamp(0.1, 86_400.0) * 1e9) as u64,
-            facts: Facts::default(),
+            summary: TraceSummary::default(),
             profile: profile.stacked().on(options.wanted),
             resources: Resources::default(),
             stalls: Stalls::new(parameters, substitutions, options.frame_ms),
@@ -106,7 +106,7 @@ impl ClientsNow {
             }
             _ => {}
         }
-        self.facts.observe(observation);
+        self.summary.observe(observation);
         self.profile.observe(observation);
         self.resources.observe(observation);
         self.stalls.observe(observation);
@@ -142,7 +142,7 @@ impl ClientsNow {
         let empty = Profile::new(parameters, substitutions, Blocking::default());
         let before = std::mem::replace(&mut self.profile, empty);
         self.profile = before.afresh(parameters, substitutions);
-        self.facts.start_afresh();
+        self.summary.start_afresh();
         self.resources.start_afresh();
         self.stalls.start_afresh();
         self.snapshots.clear();

@@ -17,7 +17,7 @@ const AGAIN_WITHIN: u64 = 1_000_000_000;
 
 /// What a client asked, so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
+pub(super) struct ClientWaits {
     /// Round trips by request.
     pub(super) round_trips: FastMap<Symbol, u64>,
     /// Those of them that asked the same as within the second before.
@@ -30,7 +30,7 @@ pub(super) struct Asked {
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     waits: Waits,
-    asked: FastMap<ConnectionId, Asked>,
+    asked: FastMap<ConnectionId, ClientWaits>,
     /// When each question was asked last.
     last: FastMap<ConnectionId, HashMap<u64, u64>>,
 }
@@ -67,7 +67,7 @@ impl Questions {
     }
 
     /// What each client asked so far.
-    pub(super) fn asked(&self) -> &FastMap<ConnectionId, Asked> {
+    pub(super) fn asked(&self) -> &FastMap<ConnectionId, ClientWaits> {
         &self.asked
     }
 

@@ -26,7 +26,7 @@ const NOTHING: f64 = 1e-3;
 const SERVER: &str = "(server)";
 
 /// What came of one client, on one window, of one kind.
-struct Came {
+struct RowTotals {
     client: Option<ConnectionId>,
     name: String,
     window: String,
@@ -37,7 +37,7 @@ struct Came {
     server_ms: f64,
 }
 
-impl Came {
+impl RowTotals {
     /// Whether one of its names holds this text, in capitals or not.
     fn holds(&self, text: &str) -> bool {
         let names = [&self.name, &self.window, &self.request];
@@ -60,7 +60,7 @@ struct Row {
 }
 
 impl Row {
-    fn add(&mut self, came: &Came) {
+    fn add(&mut self, came: &RowTotals) {
         self.count += came.count;
         self.bytes += came.bytes;
         self.server_ms += came.server_ms;
@@ -75,7 +75,7 @@ impl ClientsNow {
     pub fn report(&mut self, filter: Option<&str>) -> NowReport {
         let now = self.snapshot();
         // Before the first record it is no time since then.
-        let start = self.facts.first();
+        let start = self.summary.first();
         let start = start.unwrap_or(Timestamp::from_nanos(now.time));
         let none = Snapshot {
             time: start.as_nanos(),
@@ -90,7 +90,8 @@ impl ClientsNow {
         let rate = self.profile.rate();
         let own = now.own + first.own.part(-1.0);
         let own_ms = rate.map_or(0.0, |rate| rate.time(own).as_ms().max(0.0)) / seconds;
-        let sum = |part: fn(&Came) -> f64| came.iter().map(part).fold(0.0, |all, one| all + one);
+        let sum =
+            |part: fn(&RowTotals) -> f64| came.iter().map(part).fold(0.0, |all, one| all + one);
         let stalls: Vec<Stall> = self.stalls_since(first.time);
         NowReport {
             format: FORMAT,
@@ -106,13 +107,13 @@ impl ClientsNow {
             requests: self.requests(&came, first, &now, filter, seconds),
             stalls: stalls
                 .iter()
-                .map(|one| StallLine::new(one, &self.facts, start))
+                .map(|one| StallLine::new(one, &self.summary, start))
                 .collect(),
         }
     }
 
     /// What came between two snapshots, for a second.
-    fn came(&self, first: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<Came> {
+    fn came(&self, first: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<RowTotals> {
         let rate = self.profile.rate();
         let of = |(key, sum): (&_, &crate::profile::stacks::Sum)| {
             let key: &crate::profile::stacks::StackKey = key;
@@ -122,10 +123,10 @@ impl ClientsNow {
             if sum.is_nothing() && server_ms / seconds < NOTHING {
                 return None;
             }
-            Some(Came {
+            Some(RowTotals {
                 client: key.client,
                 name: key.client.map_or(SERVER.to_owned(), |id| self.name(id)),
-                window: self.profile.window_label(key.window, &self.facts),
+                window: self.profile.window_label(key.window, &self.summary),
                 what: key.what,
                 request: key.what.name(),
                 count: sum.count as f64 / seconds,
@@ -138,7 +139,7 @@ impl ClientsNow {
 
     /// A client's process, or the number of its connection.
     fn name(&self, id: ConnectionId) -> String {
-        let known = self.facts.connection(id);
+        let known = self.summary.connection(id);
         let name = known.and_then(|one| one.name.clone());
         name.unwrap_or_else(|| format!("client {}", id.0))
     }
@@ -152,7 +153,7 @@ impl ClientsNow {
 
     fn clients(
         &self,
-        came: &[Came],
+        came: &[RowTotals],
         first: &Snapshot,
         now: &Snapshot,
         stalls: &[Stall],
@@ -164,7 +165,8 @@ impl ClientsNow {
         let mut clients: Vec<ClientNow> = ids
             .into_iter()
             .map(|id| {
-                let own: Vec<&Came> = came.iter().filter(|one| one.client == Some(id)).collect();
+                let own: Vec<&RowTotals> =
+                    came.iter().filter(|one| one.client == Some(id)).collect();
                 self.client(id, &own, first, now, stalls)
             })
             .collect();
@@ -178,13 +180,13 @@ impl ClientsNow {
     fn client(
         &self,
         id: ConnectionId,
-        came: &[&Came],
+        came: &[&RowTotals],
         first: &Snapshot,
         now: &Snapshot,
         stalls: &[Stall],
     ) -> ClientNow {
         let seconds = (now.time.saturating_sub(first.time) as f64 / 1e9).max(1e-3);
-        let sum = |part: fn(&Came) -> f64| came.iter().fold(0.0, |all, one| all + part(one));
+        let sum = |part: fn(&RowTotals) -> f64| came.iter().fold(0.0, |all, one| all + part(one));
         let mut by_request: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for one in came.iter().filter(|one| one.count > 0.0) {
             let of = by_request.entry(&one.request).or_default();
@@ -193,10 +195,10 @@ impl ClientsNow {
         let by_cost = by_request.into_iter();
         let mostly = by_cost.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let (asked, before) = (now.asked.get(&id), first.asked.get(&id));
-        let trips = |of: Option<&super::questions::Asked>| {
+        let trips = |of: Option<&super::questions::ClientWaits>| {
             of.map_or(0, |of| of.round_trips.values().sum::<u64>())
         };
-        let waited = |of: Option<&super::questions::Asked>| of.map_or(0, |of| of.waited);
+        let waited = |of: Option<&super::questions::ClientWaits>| of.map_or(0, |of| of.waited);
         let again = asked.into_iter().flat_map(|of| &of.again);
         let again = again.map(|(request, count)| {
             let before = before.and_then(|of| of.again.get(request)).copied();
@@ -204,7 +206,7 @@ impl ClientsNow {
             (request, came as f64 / seconds)
         });
         let polls = again.max_by(|a, b| a.1.total_cmp(&b.1));
-        let known = self.facts.connection(id);
+        let known = self.summary.connection(id);
         ClientNow {
             client: Some(id.0),
             name: self.name(id),
@@ -261,7 +263,7 @@ impl ClientsNow {
     }
 
     fn grabs(&self, id: ConnectionId, since: u64, now: u64) -> Vec<GrabNow> {
-        let start = self.facts.first().unwrap_or_default().as_nanos();
+        let start = self.summary.first().unwrap_or_default().as_nanos();
         let all = self.stalls.grabs().after(Timestamp::from_nanos(since));
         let own = all.filter(|(by, ..)| *by == id);
         own.map(|(_, what, from, until)| GrabNow {
@@ -287,7 +289,7 @@ impl ClientsNow {
             }
         }
         let waits = by_client.into_iter().map(|(client, nanos)| WaitNow {
-            client: self.facts.client_name(client),
+            client: self.summary.client_name(client),
             waited_ms: nanos_ms(nanos),
         });
         waits.collect()
@@ -295,7 +297,7 @@ impl ClientsNow {
 
     fn requests(
         &self,
-        came: &[Came],
+        came: &[RowTotals],
         first: &Snapshot,
         now: &Snapshot,
         filter: Option<&str>,
@@ -333,7 +335,7 @@ fn grows(counts: impl Iterator<Item = u64>) -> bool {
     last >= 4 && ends.windows(2).all(|two| two[0] < two[1])
 }
 
-fn windows(came: &[Came]) -> Vec<RowNow> {
+fn windows(came: &[RowTotals]) -> Vec<RowNow> {
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
     // What belongs to no window and no request is nobody's.
     let of_windows = came.iter().filter(|one| !matches!(one.what, What::Part(_)));

@@ -6,7 +6,7 @@ use x11prof_cost_model::FastMap;
 use x11prof_session::ResourceKind;
 use x11prof_trace::ConnectionId;
 
-use super::questions::Asked;
+use super::questions::ClientWaits;
 use crate::measured::Share;
 use crate::profile::stacks::{StackKey, Sum};
 
@@ -18,7 +18,7 @@ pub(super) type Held = (u64, u64);
 pub(super) struct Snapshot {
     pub(super) time: u64,
     pub(super) stacks: FastMap<StackKey, Sum>,
-    pub(super) asked: FastMap<ConnectionId, Asked>,
+    pub(super) asked: FastMap<ConnectionId, ClientWaits>,
     pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
     /// What the server did for nobody.
     pub(super) own: Share,

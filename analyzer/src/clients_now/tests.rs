@@ -7,14 +7,14 @@ use crate::clients_now::report::{ClientNow, NowReport};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
 use crate::testing_display::{Display, prices};
-use crate::{Basis, FRAME_MS, Wanted};
+use crate::{Basis, BasisOption, FRAME_MS};
 
 /// The last `seconds` of a display; with a filter only what has that in a name.
 fn report(display: &Display, seconds: f64, filter: Option<&str>) -> NowReport {
     let options = NowOptions {
         seconds,
         frame_ms: FRAME_MS,
-        wanted: Wanted::Measured,
+        wanted: BasisOption::Measured,
     };
     let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
     now.begin();
@@ -131,7 +131,7 @@ fn a_window_that_nothing_comes_in_has_no_rates() {
     let options = NowOptions {
         seconds: 1.0,
         frame_ms: FRAME_MS,
-        wanted: Wanted::Measured,
+        wanted: BasisOption::Measured,
     };
     let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
     now.begin();

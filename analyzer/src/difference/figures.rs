@@ -6,7 +6,6 @@ use serde::Serialize;
 use x11prof_cost_model::Network;
 
 use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport};
-use crate::facts::Facts;
 use crate::measured::Basis;
 use crate::pipeline::Observation;
 use crate::profile::Profile;
@@ -14,6 +13,7 @@ use crate::profile::report::ProfileReport;
 use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
 use crate::start_up::StartUps;
+use crate::trace_summary::TraceSummary;
 
 /// What a figure is a figure of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -124,7 +124,7 @@ pub struct Figures {
 
 /// Collects the figures of one recording in a pass over it.
 pub struct FiguresOfRun {
-    facts: Facts,
+    summary: TraceSummary,
     profile: Profile,
     resources: Resources,
     episodes: Episodes,
@@ -135,7 +135,7 @@ impl FiguresOfRun {
     /// Nothing seen yet; `profile` has the prices that divide the server's time.
     pub fn new(profile: Profile) -> FiguresOfRun {
         FiguresOfRun {
-            facts: Facts::default(),
+            summary: TraceSummary::default(),
             profile,
             resources: Resources::default(),
             episodes: Episodes::new(&EpisodeOptions::default()),
@@ -150,7 +150,7 @@ impl FiguresOfRun {
 
     /// Takes the next observation of a pass that has context switches first.
     pub fn observe(&mut self, observation: &Observation<'_>) {
-        self.facts.observe(observation);
+        self.summary.observe(observation);
         self.profile.observe(observation);
         self.resources.observe(observation);
         self.episodes.observe(observation);
@@ -160,17 +160,17 @@ impl FiguresOfRun {
     /// The pass is over: its figures. `path` is how the user named the trace.
     pub fn finish(mut self, path: &str) -> Figures {
         self.profile.end();
-        let report = ProfileReport::new(path, &self.facts, &self.profile, &Network::NONE);
-        let resources = ResourceReport::new(&self.resources, &self.facts);
-        let episodes = EpisodesReport::new(path, &self.facts, &self.episodes.finish());
+        let report = ProfileReport::new(path, &self.summary, &self.profile, &Network::NONE);
+        let resources = ResourceReport::new(&self.resources, &self.summary);
+        let episodes = EpisodesReport::new(path, &self.summary, &self.episodes.finish());
         let mut figures = Figures {
             path: path.to_owned(),
             command: report.trace.command.clone(),
             basis: self.profile.basis(),
-            fixes: self.facts.tried().keys().cloned().collect(),
+            fixes: self.summary.tried().keys().cloned().collect(),
             values: BTreeMap::new(),
         };
-        for (fix, requests) in self.facts.tried() {
+        for (fix, requests) in self.summary.tried() {
             figures.add(Quantity::Tried, fix, *requests as f64);
         }
         figures.take_profile(&report);

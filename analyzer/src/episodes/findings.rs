@@ -11,7 +11,7 @@ use super::bursts::Bursts;
 use super::covered::Covered;
 use super::episode::{Episode, Owner, Parts, Trigger};
 use super::landmarks::Landmarks;
-use super::long::Long;
+use super::long_episodes::LongEpisodes;
 use super::modal::Modal;
 use super::patterns::Patterns;
 use super::series::{Series, Whose};
@@ -80,7 +80,7 @@ pub struct Findings {
     processes: HashMap<u32, Whose>,
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
-    pub(crate) long: Long,
+    pub(crate) long: LongEpisodes,
     /// Windows and grabs that let the user do nothing else.
     pub(crate) modal: Modal,
     /// The user's own events.
@@ -129,7 +129,7 @@ impl Findings {
             processes: HashMap::new(),
             unscheduled: 0,
             bursts: Bursts::new(options.frame()),
-            long: Long::default(),
+            long: LongEpisodes::default(),
             modal: Modal::default(),
             user: Instances::new(options.events.clone()),
             covered: Covered::default(),

@@ -22,7 +22,7 @@ mod keysyms;
 mod kinds;
 mod landmarks;
 mod location;
-mod long;
+mod long_episodes;
 mod machine;
 mod modal;
 mod occurrence;

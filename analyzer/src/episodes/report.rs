@@ -15,7 +15,7 @@ mod user;
 use serde::Serialize;
 
 use super::findings::Findings;
-use crate::facts::Facts;
+use crate::trace_summary::TraceSummary;
 
 pub use blame::{BlameReport, Blamed, PathReport};
 pub use episode::{ChildReport, EpisodeReport, HeldUpReport};
@@ -74,13 +74,13 @@ pub struct EpisodesReport {
 }
 
 impl EpisodesReport {
-    /// The report on `findings`, in a trace of which `facts` tell; `path` is how the user named it.
-    pub fn new(path: &str, facts: &Facts, findings: &Findings) -> EpisodesReport {
-        let first = facts.first().unwrap_or_default();
+    /// The report on `findings`, in a trace that `summary` sums up; `path` is how the user named it.
+    pub fn new(path: &str, summary: &TraceSummary, findings: &Findings) -> EpisodesReport {
+        let first = summary.first().unwrap_or_default();
         EpisodesReport {
             format: FORMAT,
             trace: path.to_owned(),
-            summary: summary::summary(facts, findings),
+            summary: summary::summary(summary, findings),
             distribution: summary::distribution(findings),
             triggers: parts::triggers(findings),
             groups: landmark::landmarks(&findings.groups),
@@ -92,7 +92,7 @@ impl EpisodesReport {
                 .into_iter()
                 .map(|burst| BurstReport::new(burst, findings, first))
                 .collect(),
-            think_and_wait: ThinkReport::new(facts, findings, first),
+            think_and_wait: ThinkReport::new(summary, findings, first),
             series: SeriesReport::new(findings, first),
             durations: DurationReport::all(findings),
             long_apart: ApartReport::all(findings),

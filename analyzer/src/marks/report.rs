@@ -2,8 +2,8 @@
 
 use super::{Mark, Marks};
 use crate::episodes::{EpisodeReport, MarkReport, MarkedEpisode, MarkedStall};
-use crate::facts::Facts;
 use crate::stalls::report::{StallLine, StallsReport};
+use crate::trace_summary::TraceSummary;
 use crate::units::nanos_ms;
 
 /// Episodes and stalls told of each mark: the longest.
@@ -13,11 +13,11 @@ impl Marks {
     /// The marks, of a trace in which these are the episodes and stalls.
     pub fn report(
         &self,
-        facts: &Facts,
+        summary: &TraceSummary,
         episodes: &[EpisodeReport],
         stalls: &StallsReport,
     ) -> Vec<MarkReport> {
-        let first = facts.first().unwrap_or_default().as_nanos();
+        let first = summary.first().unwrap_or_default().as_nanos();
         // A mark may be from before the first record of clients.
         let since = |time: u64| nanos_ms(time.saturating_sub(first));
         let one = |mark: &Mark| {

@@ -33,7 +33,7 @@ pub(crate) enum Source {
 
 /// How the recording shows that the server ran for something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Came {
+pub(crate) enum Evidence {
     /// It came for the server.
     In,
     /// The server answered a request, or updated its screen.
@@ -50,7 +50,7 @@ pub(crate) type Question = (ConnectionId, SequenceNumber);
 pub(crate) struct Work<K> {
     /// When it was seen, in the trace's nanoseconds.
     pub(crate) at: u64,
-    pub(crate) came: Came,
+    pub(crate) came: Evidence,
     /// `None` for the beginning of a long request: it is not known yet what that is.
     pub(crate) key: Option<K>,
     /// `None` where it has no price.
@@ -61,7 +61,7 @@ pub(crate) struct Work<K> {
 
 /// Runs for nobody.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Uncalled {
+pub(crate) struct UnclaimedRuns {
     /// How many.
     pub(crate) runs: u64,
     /// What they took.
@@ -94,7 +94,7 @@ pub(crate) struct Division<K> {
     called: bool,
     /// Runs in which only a part of a message had come.
     carried: Share,
-    uncalled: Uncalled,
+    uncalled: UnclaimedRuns,
     /// The sum of all prices, and how many there were. Work without a price counts as their mean.
     priced: (f64, u64),
 }
@@ -115,7 +115,7 @@ impl<K: Divided> Division<K> {
             woken_by: None,
             called: false,
             carried: Share::default(),
-            uncalled: Uncalled::default(),
+            uncalled: UnclaimedRuns::default(),
             priced: (0.0, 0),
         }
     }
@@ -240,15 +240,15 @@ impl<K: Divided> Division<K> {
     fn take_last(&mut self, to: u64, next: Option<u64>) {
         let soon = next.filter(|next| next.saturating_sub(to) <= ON_THE_WAY);
         let explains = |work: &Work<K>| work.at > to && soon.is_some_and(|next| work.at <= next);
-        let came = |work: &&Work<K>| work.came == Came::In;
+        let came = |work: &&Work<K>| work.came == Evidence::In;
         let explained = self.waiting.iter().filter(came).any(explains);
         let keep_in = soon.is_some() && !explained && self.called;
         let until = next.unwrap_or(u64::MAX).min(to.saturating_add(self.late()));
         let mut kept = VecDeque::new();
         while let Some(work) = self.waiting.pop_front_if(|work| work.at <= until) {
             let own = match work.came {
-                Came::In => self.told || work.at <= to && !keep_in,
-                Came::Answer | Came::Event => true,
+                Evidence::In => self.told || work.at <= to && !keep_in,
+                Evidence::Answer | Evidence::Event => true,
             };
             if own {
                 self.take(work);
@@ -262,17 +262,17 @@ impl<K: Divided> Division<K> {
     }
 
     fn take(&mut self, work: Work<K>) {
-        self.called |= work.came != Came::Answer;
+        self.called |= work.came != Evidence::Answer;
         if let Some((client, sequence)) = work.question {
             let (last, answered) = self.questions.entry(client).or_default();
-            if work.came == Came::In {
+            if work.came == Evidence::In {
                 (*last, *answered) = (sequence, false);
             } else {
                 *answered |= *last <= sequence;
             }
         }
         let Some(key) = work.key else { return };
-        if work.came == Came::In {
+        if work.came == Evidence::In {
             self.woken_by.get_or_insert(key);
         }
         let price = work.price.map_or_else(|| self.usual(), |price| price.0);
@@ -328,9 +328,9 @@ impl<K: Divided> Division<K> {
     }
 
     /// Runs of the first thread for nobody, and those for which no whole message came in the end.
-    pub(crate) fn uncalled(&self) -> Uncalled {
+    pub(crate) fn uncalled(&self) -> UnclaimedRuns {
         let share = self.uncalled.share + self.carried;
-        Uncalled {
+        UnclaimedRuns {
             share,
             ..self.uncalled
         }
@@ -364,7 +364,7 @@ impl<K: Divided> Division<K> {
         self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
         self.sure.clear();
-        self.uncalled = Uncalled::default();
+        self.uncalled = UnclaimedRuns::default();
         self.carried = Share::default();
     }
 }

@@ -10,7 +10,7 @@ use super::transport::{PARTS, TransportLine, index};
 use x11prof_server_model::TransportPart;
 
 /// What something took, and its price.
-pub(super) type TookAndPrice = (Micros, Micros);
+pub(super) type MeasuredAndPrice = (Micros, Micros);
 
 /// Measured over priced, on the recorded server.
 pub(super) struct Carried {
@@ -26,12 +26,12 @@ impl Carried {
     /// From what each request and each part of transport took on the recorded server, and its price there, to the
     /// other server's `lines`.
     pub(super) fn new(
-        requests: impl Iterator<Item = (Symbol, TookAndPrice)>,
-        parts: impl Fn(TransportPart) -> TookAndPrice,
+        requests: impl Iterator<Item = (Symbol, MeasuredAndPrice)>,
+        parts: impl Fn(TransportPart) -> MeasuredAndPrice,
         lines: &Tally<Symbol>,
     ) -> Carried {
         let (mut measured, mut priced) = (Micros::ZERO, Micros::ZERO);
-        let mut ratio = |(took, price): TookAndPrice| {
+        let mut ratio = |(took, price): MeasuredAndPrice| {
             measured += took;
             priced += price;
             Some(took.0 / price.0).filter(|ratio| ratio.is_finite() && *ratio > 0.0)

@@ -20,7 +20,7 @@ pub(crate) type Life = u64;
 
 /// Where a pixmap goes.
 #[derive(Debug, Clone, Copy)]
-enum Goes {
+enum Destination {
     Window(DrawableKey),
     Pixmap(Life),
 }
@@ -30,7 +30,7 @@ enum Goes {
 pub(crate) struct Copies {
     next: Life,
     lives: HashMap<DrawableKey, Life>,
-    goes: HashMap<Life, Goes>,
+    goes: HashMap<Life, Destination>,
 }
 
 impl Copies {
@@ -57,8 +57,8 @@ impl Copies {
         let Some(life) = self.life(from) else { return };
         let goes = match self.life(to) {
             Some(same) if same == life => return,
-            Some(pixmap) => Goes::Pixmap(pixmap),
-            None => Goes::Window(to),
+            Some(pixmap) => Destination::Pixmap(pixmap),
+            None => Destination::Window(to),
         };
         self.goes.entry(life).or_insert(goes);
     }
@@ -67,8 +67,8 @@ impl Copies {
     pub(crate) fn window(&self, mut life: Life) -> Option<DrawableKey> {
         for _ in 0..LONGEST_CHAIN {
             match self.goes.get(&life)? {
-                Goes::Window(window) => return Some(*window),
-                Goes::Pixmap(next) => life = *next,
+                Destination::Window(window) => return Some(*window),
+                Destination::Pixmap(next) => life = *next,
             }
         }
         None

@@ -5,7 +5,9 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::Control;
 
 use super::groups::GroupKey;
-use crate::measured::{Came, Divided, Division, Question, Rate, Share, Source, Uncalled, Work};
+use crate::measured::{
+    Divided, Division, Evidence, Question, Rate, Share, Source, UnclaimedRuns, Work,
+};
 use crate::pipeline::{Observation, Seen};
 use crate::recorded_server::recorded_server;
 use x11prof_server_model::{Charge, ClientId, TransportPart};
@@ -37,7 +39,7 @@ impl Divided for Key {
 
 /// Which server times a report wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wanted {
+pub enum BasisOption {
     /// Measured where the recorded server is the one that is priced and the trace tells its time.
     #[default]
     Auto,
@@ -49,7 +51,7 @@ pub enum Wanted {
 
 /// Measures the recorded server's time, charge by charge.
 pub(super) struct Measuring {
-    wanted: Wanted,
+    wanted: BasisOption,
     /// The server that is priced.
     priced: ServerIdentity,
     transport: TransportPrices,
@@ -63,7 +65,7 @@ pub(super) struct Measuring {
 impl Measuring {
     pub(super) fn new(priced: ServerIdentity, transport: TransportPrices) -> Measuring {
         Measuring {
-            wanted: Wanted::default(),
+            wanted: BasisOption::default(),
             priced,
             transport,
             division: None,
@@ -72,7 +74,7 @@ impl Measuring {
         }
     }
 
-    pub(super) fn want(&mut self, wanted: Wanted) {
+    pub(super) fn want(&mut self, wanted: BasisOption) {
         self.wanted = wanted;
     }
 
@@ -105,7 +107,7 @@ impl Measuring {
                 let price = known.then_some(price.server.time);
                 division.work(Work {
                     at: time.as_nanos(),
-                    came: Came::In,
+                    came: Evidence::In,
                     key: Some(key(Some(operation.request), None)),
                     price,
                     question: seen.and_then(question),
@@ -127,9 +129,9 @@ impl Measuring {
                 let came = match part {
                     // Where runs are known, each has its own wakeup.
                     Wakeup if division.source() == Source::Switches => return,
-                    Wakeup | Read | Cold | Setup => Came::In,
-                    Reply | Error | Update => Came::Answer,
-                    Event => Came::Event,
+                    Wakeup | Read | Cold | Setup => Evidence::In,
+                    Reply | Error | Update => Evidence::Answer,
+                    Event => Evidence::Event,
                     Own => return,
                 };
                 // What a request costs because it is cold cannot be told from the rest of it.
@@ -142,7 +144,7 @@ impl Measuring {
                     price: Some(server.time),
                     question: seen.filter(|_| is_answer).and_then(question),
                 });
-                self.charged |= came == Came::In;
+                self.charged |= came == Evidence::In;
             }
             _ => {}
         }
@@ -182,9 +184,9 @@ impl Measuring {
                 let same =
                     || x11prof_cost_model::is_same_server(&self.priced, &recorded_server(server));
                 let wants = match self.wanted {
-                    Wanted::Auto => same(),
-                    Wanted::Measured => true,
-                    Wanted::Model => false,
+                    BasisOption::Auto => same(),
+                    BasisOption::Measured => true,
+                    BasisOption::Model => false,
                 };
                 self.division = server.pid.filter(|_| wants).map(Division::of);
             }
@@ -289,11 +291,11 @@ impl Measuring {
 
     /// Whether measured times of another server may be carried over, since nothing is measured here.
     pub(super) fn carries(&self) -> bool {
-        self.wanted == Wanted::Auto && self.rate().is_none()
+        self.wanted == BasisOption::Auto && self.rate().is_none()
     }
 
     /// Runs for nobody, and what the server's other threads ran; `None` where runs are not known.
-    pub(super) fn own(&self) -> Option<(Uncalled, Share)> {
+    pub(super) fn own(&self) -> Option<(UnclaimedRuns, Share)> {
         let division = self.division.as_ref()?;
         (division.source() == Source::Switches).then(|| (division.uncalled(), division.threads()))
     }
@@ -317,7 +319,7 @@ impl Measuring {
 fn call(at: u64, price: Option<Micros>) -> Work<Key> {
     Work {
         at,
-        came: Came::In,
+        came: Evidence::In,
         key: price.map(|_| CONNECTION),
         price,
         question: None,

@@ -29,14 +29,14 @@ use x11prof_server_model::{Blocking, ClientId, TransportPart};
 use x11prof_session::Session;
 use x11prof_trace::{Reader, TraceError};
 
-use crate::facts::Facts;
 use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline};
+use crate::trace_summary::TraceSummary;
 use crate::warnings::Warnings;
 use carrying::Carried;
 use groups::{By, GroupKey, Groups};
+pub use measuring::BasisOption;
 use measuring::Measuring;
-pub use measuring::Wanted;
 use pricing::Pricer;
 use scales::Scales;
 use stacks::{Stack, Stacks};
@@ -79,7 +79,7 @@ impl Profile {
     }
 
     /// The same, with server times on this basis.
-    pub fn on(mut self, wanted: Wanted) -> Profile {
+    pub fn on(mut self, wanted: BasisOption) -> Profile {
         self.measuring.want(wanted);
         self
     }
@@ -288,7 +288,7 @@ impl Profile {
 
     /// What each client's requests on each window add up to, in the order of their names; nothing unless the
     /// profile is `stacked`. Their times add up to all that the server did, as a report has it.
-    pub fn stacks(&self, facts: &Facts) -> Vec<Stack> {
+    pub fn stacks(&self, summary: &TraceSummary) -> Vec<Stack> {
         let (Some(stacks), Some(groups)) = (&self.sums.stacks, &self.sums.groups) else {
             return Vec::new();
         };
@@ -300,7 +300,7 @@ impl Profile {
             Some(_) => self.transport(TransportPart::Own).server.time,
             None => Micros::ZERO,
         };
-        stacks.named(groups, facts, self.measuring.rate(), (unblamed, own))
+        stacks.named(groups, summary, self.measuring.rate(), (unblamed, own))
     }
 
     /// The sums of the stacks, where it is `stacked`.
@@ -314,7 +314,7 @@ impl Profile {
     }
 
     /// The name of a stack's window.
-    pub(crate) fn window_label(&self, window: GroupKey, facts: &Facts) -> String {
+    pub(crate) fn window_label(&self, window: GroupKey, summary: &TraceSummary) -> String {
         let Some(groups) = &self.sums.groups else {
             return String::new();
         };
@@ -322,7 +322,7 @@ impl Profile {
             GroupKey::Pixmap(_) => GroupKey::None,
             window => window,
         };
-        groups.label(window, |id| facts.client_name(id))
+        groups.label(window, |id| summary.client_name(id))
     }
 
     /// How measured shares become times; `None` where nothing is measured.
@@ -388,7 +388,7 @@ impl Profile {
 pub fn profile_trace<R: io::Read>(
     reader: &mut Reader<R>,
     profiles: &mut [Profile],
-) -> Result<Facts, TraceError> {
+) -> Result<TraceSummary, TraceError> {
     profile_session(Session::new(), reader, profiles)
 }
 
@@ -397,16 +397,16 @@ pub fn profile_session<R: io::Read>(
     session: Session,
     reader: &mut Reader<R>,
     profiles: &mut [Profile],
-) -> Result<Facts, TraceError> {
-    let mut facts = Facts::default();
+) -> Result<TraceSummary, TraceError> {
+    let mut summary = TraceSummary::default();
     let mut pipeline = Pipeline::with_session(session);
     pipeline.follow_changes(profiles.iter().any(Profile::knows_updates));
     let read = pipeline.run_switches_first(reader, |observation| {
-        facts.observe(observation);
+        summary.observe(observation);
         for profile in profiles.iter_mut() {
             profile.observe(observation);
         }
     });
     profiles.iter_mut().for_each(Profile::end);
-    read.map(|()| facts)
+    read.map(|()| summary)
 }

@@ -1,8 +1,7 @@
-//! From a profile, the facts of its trace and a network to the document.
+//! From a profile, the summary of its trace and a network to the document.
 
 use x11prof_cost_model::{Cost, Network};
 
-use crate::facts::Facts;
 use crate::link::LinkReport;
 use crate::measured::Basis;
 use crate::profile::Profile;
@@ -14,6 +13,7 @@ use crate::profile::report::{
 use crate::profile::tally::Line;
 use crate::profile::total::TotalReport;
 use crate::profile::transport::PARTS;
+use crate::trace_summary::TraceSummary;
 use crate::units::{duration_ms, ms, percent};
 use crate::warnings::{Warning, WarningKind};
 use x11prof_server_model::{Blocking, TransportPart};
@@ -22,11 +22,16 @@ use x11prof_server_model::{Blocking, TransportPart};
 const FORMAT: u32 = 1;
 
 impl ProfileReport {
-    /// The report of a pass that `profile` and `facts` took part in; `path` is how the user
+    /// The report of a pass that `profile` and `summary` took part in; `path` is how the user
     /// named the trace.
-    pub fn new(path: &str, facts: &Facts, profile: &Profile, network: &Network) -> ProfileReport {
+    pub fn new(
+        path: &str,
+        summary: &TraceSummary,
+        profile: &Profile,
+        network: &Network,
+    ) -> ProfileReport {
         let mut transport = transport(profile, network);
-        let total = total(profile, facts, network, &transport);
+        let total = total(profile, summary, network, &transport);
         transport.percent_of_time = percent(transport.time_ms, total.time_ms);
         let requests = profile
             .lines()
@@ -34,20 +39,20 @@ impl ProfileReport {
             .map(|(name, line)| request(name.as_str(), &line, network));
         ProfileReport {
             format: FORMAT,
-            trace: trace(path, facts),
+            trace: trace(path, summary),
             server: ServerReport::new(profile),
             network: NetworkReport::new(network, profile.blocking()),
             requests: shares(requests.collect(), &total),
-            groups: groups(profile, facts, network, &total),
+            groups: groups(profile, summary, network, &total),
             events: events(profile, network),
-            client_and_server: PartitionReport::new(&total, transport.event_ms, facts.activity()),
+            client_and_server: PartitionReport::new(&total, transport.event_ms, summary.activity()),
             scaled: profile.scales().report(),
-            link: facts.link().map(LinkReport::new),
+            link: summary.link().map(LinkReport::new),
             start_up: Vec::new(),
             resources: None,
             grabs: None,
             stalls: None,
-            warnings: warnings(profile, facts, network),
+            warnings: warnings(profile, summary, network),
             transport,
             total,
         }
@@ -114,7 +119,7 @@ fn shares(mut lines: Vec<RequestReport>, total: &TotalReport) -> Vec<RequestRepo
 
 fn groups(
     profile: &Profile,
-    facts: &Facts,
+    summary: &TraceSummary,
     network: &Network,
     total: &TotalReport,
 ) -> Option<GroupReport> {
@@ -122,7 +127,7 @@ fn groups(
     let lines = profile
         .group_lines()
         .map(|(key, line)| {
-            let label = groups.label(key, |connection| facts.client_name(connection));
+            let label = groups.label(key, |connection| summary.client_name(connection));
             request(&label, &line, network)
         })
         .collect();
@@ -163,20 +168,20 @@ impl NetworkReport {
     }
 }
 
-fn trace(path: &str, facts: &Facts) -> TraceReport {
+fn trace(path: &str, summary: &TraceSummary) -> TraceReport {
     TraceReport {
         path: path.to_owned(),
-        duration_ms: duration_ms(facts.duration()),
-        records: facts.records(),
-        complete: facts.is_complete(),
+        duration_ms: duration_ms(summary.duration()),
+        records: summary.records(),
+        complete: summary.is_complete(),
         from_s: None,
         to_s: None,
-        command: facts
+        command: summary
             .started()
             .map(|started| started.command.clone())
             .unwrap_or_default(),
-        connection_count: facts.connected(),
-        connections: facts
+        connection_count: summary.connected(),
+        connections: summary
             .connections()
             .iter()
             .map(|connection| ConnectionReport {
@@ -188,7 +193,7 @@ fn trace(path: &str, facts: &Facts) -> TraceReport {
                 last_sequence: connection.last_sequence,
             })
             .collect(),
-        unpaired_replies: facts.unpaired_replies(),
+        unpaired_replies: summary.unpaired_replies(),
     }
 }
 
@@ -267,7 +272,7 @@ fn transport_cost(profile: &Profile) -> Cost {
 
 fn total(
     profile: &Profile,
-    facts: &Facts,
+    summary: &TraceSummary,
     network: &Network,
     transport: &TransportReport,
 ) -> TotalReport {
@@ -287,7 +292,7 @@ fn total(
         server = Cost::exact(server.time);
     }
     let wire = network.time(all.bytes, all.blocking) + network.time(transport.bytes, 0);
-    let cpu = facts.cpu();
+    let cpu = summary.cpu();
     TotalReport {
         count: all.count,
         bytes: all.bytes,
@@ -299,11 +304,11 @@ fn total(
         unpriced: all.unpriced,
         client_cpu_ms: cpu.clients.map(duration_ms),
         server_cpu_ms: cpu.server.map(duration_ms),
-        wall_ms: duration_ms(facts.wall()),
+        wall_ms: duration_ms(summary.wall()),
     }
 }
 
-fn warnings(profile: &Profile, facts: &Facts, network: &Network) -> Vec<Warning> {
+fn warnings(profile: &Profile, summary: &TraceSummary, network: &Network) -> Vec<Warning> {
     let mut warnings = profile.warnings().list();
     if *network != Network::NONE {
         let shared = profile.lines().filter(|(_, line)| !line.across.is_none());
@@ -320,6 +325,6 @@ fn warnings(profile: &Profile, facts: &Facts, network: &Network) -> Vec<Warning>
     if !profile.knows_transport() {
         warnings.push(Warning::general(WarningKind::NoTransport, None, 1));
     }
-    warnings.extend(facts.warnings());
+    warnings.extend(summary.warnings());
     warnings
 }

@@ -9,8 +9,8 @@ use x11prof_trace::ConnectionId;
 
 use super::groups::{GroupKey, Groups};
 use super::measuring::Key;
-use crate::facts::Facts;
 use crate::measured::{Rate, Share};
+use crate::trace_summary::TraceSummary;
 
 /// Stacks kept. What is beyond them is added up by request alone.
 const STACKS_LIMIT: usize = 100_000;
@@ -193,12 +193,12 @@ impl Stacks {
     pub(super) fn named(
         &self,
         groups: &Groups,
-        facts: &Facts,
+        summary: &TraceSummary,
         rate: Option<Rate>,
         (wakeups, own): (Micros, Micros),
     ) -> Vec<Stack> {
         let mut named: BTreeMap<(String, String, String), Stack> = BTreeMap::new();
-        let client_name = |id| facts.client_name(id);
+        let client_name = |id| summary.client_name(id);
         for (key, sum) in &self.sums {
             let client = key.client.map_or(SERVER.to_owned(), client_name);
             let window = match groups.ends_in(key.window) {
@@ -246,7 +246,7 @@ mod tests {
     use x11prof_server_model::Blocking;
 
     use crate::testing::{Synthetic, no_operation};
-    use crate::{Facts, Pipeline, Profile};
+    use crate::{Pipeline, Profile, TraceSummary};
 
     #[test]
     fn a_request_is_under_its_client() {
@@ -260,15 +260,15 @@ mod tests {
             .client_sends(&[no_operation(1), no_operation(1)])
             .end();
         let mut profile = Profile::new(&parameters, &rules, Blocking::default()).stacked();
-        let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
         for record in &trace.records {
             pipeline.feed(record, |observation| {
-                facts.observe(observation);
+                summary.observe(observation);
                 profile.observe(observation);
             });
         }
         profile.end();
-        let stacks = profile.stacks(&facts);
+        let stacks = profile.stacks(&summary);
         let found = stacks.iter().find(|stack| stack.request == "NoOperation");
         let found = found.unwrap();
         assert_eq!(found.window, "(no window)");

@@ -5,10 +5,10 @@ use x11prof_server_model::{Blocking, TransportPart};
 use x11prof_trace::{Direction, Reader};
 
 use crate::comparison::Comparison;
-use crate::facts::identity;
 use crate::profile::report::ProfileReport;
 use crate::profile::{Profile, profile_trace};
 use crate::testing::*;
+use crate::trace_summary::identity;
 use crate::warnings::WarningKind;
 
 /// Two requests with a cost of their own, and transport in round figures.
@@ -40,10 +40,10 @@ fn profile(blocking: Blocking) -> Profile {
 
 fn report(trace: &Synthetic, network: &str) -> ProfileReport {
     let mut profile = profile(Blocking::Observed);
-    let facts = trace.run(&mut profile);
+    let summary = trace.run(&mut profile);
     ProfileReport::new(
         "tiny.mcap",
-        &facts,
+        &summary,
         &profile,
         &Network::parse(network).unwrap(),
     )
@@ -148,9 +148,9 @@ fn every_amount_is_exact_and_the_totals_add_up() {
 fn a_file_gives_what_its_records_give() {
     let file = small().file();
     let mut profiles = [profile(Blocking::Observed)];
-    let facts = profile_trace(&mut Reader::new(&file[..]).unwrap(), &mut profiles).unwrap();
+    let summary = profile_trace(&mut Reader::new(&file[..]).unwrap(), &mut profiles).unwrap();
     let network = Network::parse("1KB/s,20ms").unwrap();
-    let from_file = ProfileReport::new("tiny.mcap", &facts, &profiles[0], &network);
+    let from_file = ProfileReport::new("tiny.mcap", &summary, &profiles[0], &network);
     assert_eq!(from_file, report(&small(), "1KB/s,20ms"));
 
     let server = identity(&mut Reader::new(&file[..]).unwrap()).unwrap();
@@ -173,10 +173,10 @@ fn a_comparison_prices_one_pass_on_every_server() {
         let parameters = ServerParameters::from_toml(text).unwrap();
         Profile::new(&parameters, &Substitutions::default(), Blocking::Observed)
     });
-    let facts = profiles.each_mut().map(|profile| small().run(profile));
+    let summary = profiles.each_mut().map(|profile| small().run(profile));
     let network = Network::parse("none").unwrap();
-    let reports: Vec<ProfileReport> = (profiles.iter().zip(&facts))
-        .map(|(profile, facts)| ProfileReport::new("tiny.mcap", facts, profile, &network))
+    let reports: Vec<ProfileReport> = (profiles.iter().zip(&summary))
+        .map(|(profile, summary)| ProfileReport::new("tiny.mcap", summary, profile, &network))
         .collect();
     let comparison = Comparison::new(&reports);
     insta::assert_snapshot!(
@@ -207,10 +207,10 @@ fn a_request_without_an_answer_blocks_by_its_type() {
     let mut trace = Synthetic::new();
     trace.wait(100).client_sends(&[get_input_focus()]);
     let mut profile = profile(Blocking::Observed);
-    let facts = trace.run(&mut profile);
+    let summary = trace.run(&mut profile);
     assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 1);
     assert!(
-        facts
+        summary
             .warnings()
             .iter()
             .any(|warning| warning.kind == WarningKind::Incomplete)
@@ -301,9 +301,9 @@ fn answers_to_requests_that_are_missing_are_told() {
     trace.wait(10).client_sends(&[get_input_focus()]);
     trace.wait(10).server_sends(&[reply(1), reply(5)]).end();
     let mut profile = profile(Blocking::Observed);
-    let facts = trace.run(&mut profile);
-    assert_eq!(facts.connections()[0].last_sequence, 5);
-    let missing = facts
+    let summary = trace.run(&mut profile);
+    assert_eq!(summary.connections()[0].last_sequence, 5);
+    let missing = summary
         .warnings()
         .into_iter()
         .find(|warning| warning.kind == WarningKind::MissingRequest);
@@ -322,9 +322,9 @@ fn bytes_behind_a_hole_are_counted_and_not_guessed_at() {
         .end();
     trace.records.remove(lost);
     let mut profile = profile(Blocking::Observed);
-    let facts = trace.run(&mut profile);
+    let summary = trace.run(&mut profile);
     assert_eq!(profile.line("NoOperation".into()).unwrap().count, 1);
-    let lost = facts
+    let lost = summary
         .warnings()
         .into_iter()
         .find(|warning| warning.kind == WarningKind::LostBytes);

@@ -38,10 +38,10 @@ fn profile(scales: &[&str]) -> Profile {
 }
 
 fn run(trace: &Synthetic, mut profile: Profile) -> (ProfileReport, Profile) {
-    let facts = trace.run(&mut profile);
+    let summary = trace.run(&mut profile);
     let network = Network::parse("1KB/s,20ms").unwrap();
     (
-        ProfileReport::new("tiny.mcap", &facts, &profile, &network),
+        ProfileReport::new("tiny.mcap", &summary, &profile, &network),
         profile,
     )
 }

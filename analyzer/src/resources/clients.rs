@@ -76,7 +76,7 @@ fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: Resource
 
 /// What clients that are not kept apart had of one kind together.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct OthersUse {
+pub(crate) struct SummedUse {
     /// Held when their connections ended.
     pub(crate) held: u64,
     pub(crate) held_bytes: u64,
@@ -94,7 +94,7 @@ pub(crate) struct Clients {
     apart: BTreeMap<ConnectionId, ClientUse>,
     gone: usize,
     /// How many are not kept apart, and what they had.
-    pub(crate) others: (u64, BTreeMap<ResourceKind, OthersUse>),
+    pub(crate) others: (u64, BTreeMap<ResourceKind, SummedUse>),
 }
 
 impl Clients {

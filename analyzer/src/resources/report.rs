@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 use x11prof_trace::Timestamp;
 
-use crate::facts::Facts;
 use crate::resources::kind_use::{KindUse, LISTED_LIMIT, pixels_created};
 use crate::resources::{ClientUse, Resources};
+use crate::trace_summary::TraceSummary;
 use crate::units::duration_ms;
 use x11prof_session::ResourceKind;
 
@@ -19,7 +19,7 @@ pub struct ResourceReport {
     pub clients: Vec<ClientResources>,
     /// Clients that are gone, held less than those, and are too many to be told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub others: Option<OtherClients>,
+    pub others: Option<SummedClients>,
 }
 
 /// What pixels of a depth take.
@@ -50,16 +50,16 @@ pub struct ClientResources {
 
 /// What many clients held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OtherClients {
+pub struct SummedClients {
     /// How many they are.
     pub count: u64,
     /// Each kind that one of them ever held.
-    pub kinds: Vec<OtherKinds>,
+    pub kinds: Vec<SummedKind>,
 }
 
 /// What many clients held of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OtherKinds {
+pub struct SummedKind {
     /// As in [`KindResources`].
     pub kind: String,
     /// Held when their connections ended, all together.
@@ -158,8 +158,8 @@ pub struct RemainderReport {
 }
 
 impl ResourceReport {
-    /// The report of a pass that `resources` and `facts` took part in.
-    pub fn new(resources: &Resources, facts: &Facts) -> ResourceReport {
+    /// The report of a pass that `resources` and `summary` took part in.
+    pub fn new(resources: &Resources, summary: &TraceSummary) -> ResourceReport {
         let start = resources.elapsed.start();
         let clients = resources
             .clients
@@ -195,7 +195,7 @@ impl ResourceReport {
                     });
                 ClientResources {
                     client: id.0,
-                    name: facts.client_name(id),
+                    name: summary.client_name(id),
                     id_base: of.id_base,
                     closed_ms: of.closed.map(|time| duration_ms(time.since(start))),
                     kinds: kinds.collect(),
@@ -216,9 +216,9 @@ impl ResourceReport {
     }
 }
 
-fn others(resources: &Resources) -> Option<OtherClients> {
+fn others(resources: &Resources) -> Option<SummedClients> {
     let (count, kinds) = &resources.clients.others;
-    let kinds = kinds.iter().map(|(kind, of)| OtherKinds {
+    let kinds = kinds.iter().map(|(kind, of)| SummedKind {
         kind: kind.name().to_owned(),
         held: of.held,
         held_bytes: of.held_bytes,
@@ -228,7 +228,7 @@ fn others(resources: &Resources) -> Option<OtherClients> {
         freed: of.freed,
         freed_at_once: of.freed_at_once,
     });
-    (*count > 0).then(|| OtherClients {
+    (*count > 0).then(|| SummedClients {
         count: *count,
         kinds: kinds.collect(),
     })

@@ -3,22 +3,22 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::Record;
 
-use crate::facts::Facts;
 use crate::pipeline::Pipeline;
 use crate::resources::Resources;
 use crate::resources::report::{KindResources, ResourceReport};
 use crate::testing::*;
+use crate::trace_summary::TraceSummary;
 
 fn run(trace: &Synthetic) -> ResourceReport {
-    let (mut resources, mut facts) = (Resources::default(), Facts::default());
+    let (mut resources, mut summary) = (Resources::default(), TraceSummary::default());
     let mut pipeline = Pipeline::new();
     for record in &trace.records {
         pipeline.feed(record, |observation| {
-            facts.observe(observation);
+            summary.observe(observation);
             resources.observe(observation);
         });
     }
-    ResourceReport::new(&resources, &facts)
+    ResourceReport::new(&resources, &summary)
 }
 
 fn kind<'a>(report: &'a ResourceReport, kind: &str) -> &'a KindResources {
@@ -98,7 +98,7 @@ fn counts_start_afresh_from_what_is_held() {
         for record in records {
             pipeline.feed(record, |observation| resources.observe(observation));
         }
-        ResourceReport::new(resources, &Facts::default())
+        ResourceReport::new(resources, &TraceSummary::default())
     };
     feed(&mut resources, &trace.records);
     resources.start_afresh();

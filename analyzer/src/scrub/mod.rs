@@ -9,8 +9,8 @@ mod bytes;
 mod control;
 mod events;
 mod glyphs;
-mod held;
 mod keys;
+mod pending_records;
 mod replacements;
 mod requests;
 mod secrets;
@@ -24,8 +24,8 @@ use x11prof_trace::{Control, Direction, Record, Started, Timestamp};
 use crate::pipeline::{Observation, Pipeline, Seen};
 use bytes::from;
 use glyphs::GlyphIds;
-use held::Held;
 use keys::KeyCodes;
+use pending_records::PendingRecords;
 use replacements::Replacements;
 use secrets::Secrets;
 
@@ -33,7 +33,7 @@ use secrets::Secrets;
 /// [`next`](Scrubber::next) has; [`finish`](Scrubber::finish) comes after the last.
 pub struct Scrubber {
     pipeline: Pipeline,
-    held: Held,
+    held: PendingRecords,
     editor: Editor,
 }
 
@@ -69,7 +69,7 @@ impl Scrubber {
         let keys = KeyCodes::new(secrets.first_key());
         Scrubber {
             pipeline: Pipeline::new(),
-            held: Held::default(),
+            held: PendingRecords::default(),
             editor: Editor {
                 replacements: Replacements {
                     secrets,
@@ -191,7 +191,7 @@ impl Editor {
     }
 
     /// A connection has ended, or another one has its number.
-    fn end(&mut self, held: &mut Held, connection: x11prof_trace::ConnectionId) {
+    fn end(&mut self, held: &mut PendingRecords, connection: x11prof_trace::ConnectionId) {
         for direction in [Direction::ToServer, Direction::ToClient] {
             held.end((connection, direction));
         }

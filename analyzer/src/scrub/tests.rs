@@ -6,7 +6,7 @@ use x11prof_trace::{
 };
 
 use super::Scrubber;
-use super::held::shape;
+use super::pending_records::shape;
 
 /// The major opcodes of the made-up server's extensions.
 const UNKNOWN: u8 = 200;

@@ -7,7 +7,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::Stalls;
 use super::stall::{How, Stall};
-use crate::facts::Facts;
+use crate::trace_summary::TraceSummary;
 use crate::units::nanos_ms;
 
 /// Stalls listed at most: the longest.
@@ -82,14 +82,14 @@ pub struct StallWaiter {
 }
 
 impl StallLine {
-    pub(crate) fn new(stall: &Stall, facts: &Facts, start: Timestamp) -> StallLine {
+    pub(crate) fn new(stall: &Stall, summary: &TraceSummary, start: Timestamp) -> StallLine {
         StallLine {
             how: match stall.how {
                 How::Busy => "busy",
                 How::Grabbed => "grabbed",
             }
             .to_owned(),
-            client: facts.client_name(stall.client),
+            client: summary.client_name(stall.client),
             connection: stall.client.0,
             request: stall.request.map(|request| request.to_string()),
             since_ms: nanos_ms(stall.from.saturating_sub(start.as_nanos())),
@@ -99,7 +99,7 @@ impl StallLine {
                 .waited
                 .iter()
                 .map(|one| StallWaiter {
-                    client: facts.client_name(one.client),
+                    client: summary.client_name(one.client),
                     connection: one.client.0,
                     requests: one.requests,
                     waited_ms: nanos_ms(one.nanos),
@@ -110,8 +110,8 @@ impl StallLine {
 }
 
 impl StallsReport {
-    /// The report of a pass that `stalls` and `facts` took part in.
-    pub fn new(stalls: &Stalls, facts: &Facts) -> StallsReport {
+    /// The report of a pass that `stalls` and `summary` took part in.
+    pub fn new(stalls: &Stalls, summary: &TraceSummary) -> StallsReport {
         let start = stalls.grabs.start();
         let open = stalls.open_grab();
         let all: Vec<&Stall> = stalls.list().iter().chain(&open).collect();
@@ -120,19 +120,19 @@ impl StallsReport {
         listed.sort_by_key(|one| std::cmp::Reverse(one.held()));
         listed.truncate(LISTED);
         listed.sort_by_key(|one| one.from);
-        let line = |one: &&Stall| StallLine::new(one, facts, start);
+        let line = |one: &&Stall| StallLine::new(one, summary, start);
         StallsReport {
             frame_ms: nanos_ms(stalls.frame),
             count: stalls.count + u64::from(open.is_some()),
             held_ms: nanos_ms(stalls.nanos.saturating_add(open_nanos)),
-            clients: clients(&all, facts),
+            clients: clients(&all, summary),
             stalls: listed.iter().map(line).collect(),
         }
     }
 }
 
 /// Who caused `stalls`.
-fn clients(stalls: &[&Stall], facts: &Facts) -> Vec<StallingClient> {
+fn clients(stalls: &[&Stall], summary: &TraceSummary) -> Vec<StallingClient> {
     let mut by_client: BTreeMap<ConnectionId, Vec<&Stall>> = BTreeMap::new();
     for stall in stalls {
         by_client.entry(stall.client).or_default().push(stall);
@@ -144,7 +144,7 @@ fn clients(stalls: &[&Stall], facts: &Facts) -> Vec<StallingClient> {
         waiters.dedup();
         let worst = stalls.iter().max_by_key(|one| one.held());
         StallingClient {
-            client: facts.client_name(client),
+            client: summary.client_name(client),
             count: stalls.len() as u64,
             held_ms: nanos_ms(stalls.iter().map(|one| one.held()).sum()),
             worst_ms: nanos_ms(worst.map_or(0, |one| one.held())),

@@ -3,24 +3,24 @@
 use x11prof_cost_model::Substitutions;
 use x11prof_trace::Control;
 
-use crate::facts::Facts;
 use crate::pipeline::Pipeline;
 use crate::stalls::report::StallsReport;
 use crate::stalls::{FRAME_MS, Stalls};
 use crate::testing::*;
 use crate::testing_display::{Display, prices};
+use crate::trace_summary::TraceSummary;
 
 fn stalls(display: &Display) -> StallsReport {
     let rules = Substitutions::default();
     let mut stalls = Stalls::new(&prices(), &rules, FRAME_MS);
-    let (mut facts, mut pipeline) = (Facts::default(), Pipeline::new());
+    let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
     for record in &display.records {
         pipeline.feed(record, |observation| {
-            facts.observe(observation);
+            summary.observe(observation);
             stalls.observe(observation);
         });
     }
-    StallsReport::new(&stalls, &facts)
+    StallsReport::new(&stalls, &summary)
 }
 
 /// Who, by which request, since when, how long, who waited how long.

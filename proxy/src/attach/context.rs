@@ -12,7 +12,7 @@ use x11rb_protocol::x11_utils::Request;
 
 use super::conversation::Conversation;
 use super::others;
-use crate::server_info::{No, Talk};
+use crate::server_info::{SetupConnection, SetupFailure};
 use crate::server_link::ServerLink;
 use crate::socket::Socket;
 
@@ -46,10 +46,10 @@ pub(crate) fn enable(
     if !conversation.settle()? {
         return Err("it refused a RECORD context".to_owned());
     }
-    let talk = Talk::begin(link, PATIENCE);
+    let talk = SetupConnection::begin(link, PATIENCE);
     let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
     let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-        No::Refused(why) | No::Failed(why) => why,
+        SetupFailure::Refused(why) | SetupFailure::Failed(why) => why,
     })?;
     let apart = others::keep_apart(conversation, id, ours, setup.resource_id_base)?;
     let major = conversation.major(NAME).unwrap_or_default();

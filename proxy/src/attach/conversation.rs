@@ -7,7 +7,7 @@ use x11prof_trace::ExtensionOpcodes;
 use x11rb_protocol::protocol::xproto::{GetInputFocusRequest, Setup};
 use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
 
-use crate::server_info::{No, Talk};
+use crate::server_info::{SetupConnection, SetupFailure};
 use crate::server_link::ServerLink;
 use crate::socket::Socket;
 
@@ -16,7 +16,7 @@ const AT_A_TIME: usize = 256;
 
 /// A connection for questions.
 pub(crate) struct Conversation {
-    talk: Talk,
+    talk: SetupConnection,
     setup: Setup,
     extensions: Vec<ExtensionOpcodes>,
     /// The number of the last request, as the wire has it.
@@ -30,10 +30,10 @@ impl Conversation {
         patience: Duration,
         extensions: Vec<ExtensionOpcodes>,
     ) -> Result<Conversation, String> {
-        let talk = Talk::begin(link, patience);
+        let talk = SetupConnection::begin(link, patience);
         let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
         let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-            No::Refused(why) | No::Failed(why) => why,
+            SetupFailure::Refused(why) | SetupFailure::Failed(why) => why,
         })?;
         Ok(Conversation {
             talk,

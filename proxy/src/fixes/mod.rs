@@ -68,7 +68,7 @@ pub(crate) type Counts = [u64; Fix::ALL.len()];
 
 /// What is tried in a recording, and how often it changed something.
 #[derive(Debug, Default)]
-pub(crate) struct Tried {
+pub(crate) struct TriedFixes {
     fixes: Vec<Fix>,
     opcodes: Opcodes,
     counts: [AtomicU64; Fix::ALL.len()],
@@ -96,12 +96,12 @@ impl Opcodes {
     }
 }
 
-impl Tried {
-    pub(crate) fn new(fixes: &[Fix], opcodes: Opcodes) -> Tried {
+impl TriedFixes {
+    pub(crate) fn new(fixes: &[Fix], opcodes: Opcodes) -> TriedFixes {
         let mut fixes = fixes.to_vec();
         fixes.sort_unstable();
         fixes.dedup();
-        Tried {
+        TriedFixes {
             fixes,
             opcodes,
             counts: Default::default(),

@@ -11,12 +11,12 @@ use rustix::event::PollFlags;
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::Direction;
 
-use super::Tried;
+use super::TriedFixes;
 use super::rewriter::Rewriter;
 use crate::clock;
-use crate::lookout::Lookout;
 use crate::relay::{End, Ended, EndedBy, Relay};
 use crate::socket::{Socket, Wait};
+use crate::spin_wait::SpinWait;
 
 /// Bytes of a read: as much as an ordinary relay takes at once of a sender that does not stop.
 const READ: usize = 256 << 10;
@@ -26,7 +26,7 @@ const UNREAD: usize = 1 << 20;
 /// A connection on its way through us, changed.
 pub(crate) struct FixedRelay<'a> {
     pub(crate) relay: Relay<'a>,
-    pub(crate) tried: &'a Tried,
+    pub(crate) tried: &'a TriedFixes,
     pub(crate) order: ByteOrder,
 }
 
@@ -103,7 +103,7 @@ impl FixedRelay<'_> {
             over: [false; 2],
             relayed: 0,
         };
-        let mut lookout = Lookout::new(&self.relay.connections.looking);
+        let mut spin_wait = SpinWait::new(&self.relay.connections.looking);
         let mut at_end = Some(at_end);
         let mut first = None;
         while run.over != [true, true] {
@@ -134,10 +134,10 @@ impl FixedRelay<'_> {
             }
             let waited = match any {
                 true => {
-                    lookout.seen();
+                    spin_wait.seen();
                     Ok(())
                 }
-                false => lookout.wait(run.awaits().into_iter().flatten()),
+                false => spin_wait.wait(run.awaits().into_iter().flatten()),
             };
             if let Err(error) = waited {
                 first.get_or_insert(End {

@@ -14,7 +14,7 @@ use x11rb_protocol::x11_utils::{Request, TryParse};
 
 use super::key_name::MarkKey;
 use crate::clock;
-use crate::server_info::{No, Talk};
+use crate::server_info::{SetupConnection, SetupFailure};
 use crate::server_link::ServerLink;
 use crate::tap::Tap;
 
@@ -38,10 +38,10 @@ pub(super) struct Grabbed {
 impl Grabbed {
     /// Grabs `key` and marks at each press. The error says why that cannot be.
     pub(super) fn grab(key: &MarkKey, link: &ServerLink, tap: Tap) -> Result<Grabbed, String> {
-        let talk = Talk::begin(link, PATIENCE);
+        let talk = SetupConnection::begin(link, PATIENCE);
         let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
         let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-            No::Refused(why) | No::Failed(why) => why,
+            SetupFailure::Refused(why) | SetupFailure::Failed(why) => why,
         })?;
         let code = key_code(&mut talk, &setup, key.keysym)?
             .ok_or_else(|| format!("its keyboard has no key {key}"))?;
@@ -105,7 +105,7 @@ impl Drop for Grabbed {
 }
 
 /// The key that has `keysym`.
-fn key_code(talk: &mut Talk, setup: &Setup, keysym: u32) -> Result<Option<u8>, String> {
+fn key_code(talk: &mut SetupConnection, setup: &Setup, keysym: u32) -> Result<Option<u8>, String> {
     let (first, last) = (setup.min_keycode, setup.max_keycode);
     let ask = GetKeyboardMappingRequest {
         first_keycode: first,

@@ -1,6 +1,5 @@
 //! Each request as an operation: its kind, the attributes that decide its cost, its op-sizes.
 
-pub(crate) mod across;
 pub(crate) mod changes;
 pub(crate) mod compositing;
 pub(crate) mod composition;
@@ -8,6 +7,7 @@ pub(crate) mod drawing;
 pub(crate) mod enumerations;
 pub(crate) mod images;
 pub(crate) mod names;
+pub(crate) mod network_substitute;
 pub(crate) mod operation;
 pub(crate) mod pixel_access;
 pub(crate) mod plain;

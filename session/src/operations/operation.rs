@@ -8,7 +8,7 @@ use std::fmt;
 use x11prof_protocol::Symbol;
 
 use crate::geometry::target::Effect;
-use crate::windows::window_change::Surroundings;
+use crate::windows::window_change::WindowSurroundings;
 
 /// The name of an attribute, spelled as in the paper: `gxmode`, `linestyle`, `fontname`.
 pub type Attribute = Symbol;
@@ -123,7 +123,7 @@ pub struct Operation {
     pub rows: Vec<f64>,
     /// What the window that a request changes stands among; `None` for all else, and where nothing
     /// of it is seen.
-    pub surroundings: Option<Surroundings>,
+    pub surroundings: Option<WindowSurroundings>,
     /// Whether it does its work.
     pub effect: Effect,
 }

@@ -11,10 +11,10 @@ use crate::state::State;
 use crate::windows::requests::{lowers, reshape, restacked};
 use crate::windows::tree::Windows;
 use crate::windows::window::Window;
-use crate::windows::window_change::Surroundings;
+use crate::windows::window_change::WindowSurroundings;
 
 /// What a request does to windows: to how many, and whether they show.
-type Touched = (u32, Effect);
+type WindowEffect = (u32, Effect);
 
 /// Fills in the operation of a request that destroys, maps, unmaps, moves or configures windows,
 /// before it does so. One item of as many pieces as there are windows.
@@ -65,17 +65,17 @@ pub(crate) fn operation(
     operation.items.push(operation.op_size);
     if effect == Effect::Full {
         operation.surroundings = body.u32(0).and_then(|id| match request.major {
-            xproto::MAP_WINDOW_REQUEST => Surroundings::appearing(windows, id),
-            xproto::UNMAP_WINDOW_REQUEST => Surroundings::vanishing(windows, id),
+            xproto::MAP_WINDOW_REQUEST => WindowSurroundings::appearing(windows, id),
+            xproto::UNMAP_WINDOW_REQUEST => WindowSurroundings::vanishing(windows, id),
             xproto::DESTROY_WINDOW_REQUEST if windows.is_viewable(id)? => {
-                Surroundings::vanishing(windows, id)
+                WindowSurroundings::vanishing(windows, id)
             }
             xproto::CONFIGURE_WINDOW_REQUEST => {
                 let mask = u32::from(body.u16(4)?);
                 let mut geometry = windows.get(id)?.geometry;
                 reshape(&mut geometry, body, mask);
                 let place = restacked(windows, id, body, mask);
-                Surroundings::configured(windows, id, geometry, place)
+                WindowSurroundings::configured(windows, id, geometry, place)
             }
             _ => None,
         });
@@ -100,8 +100,9 @@ fn circulate(
             return Effect::Nothing;
         }
         let geometry = windows.get(child).map(|child| child.geometry);
-        operation.surroundings = geometry
-            .and_then(|geometry| Surroundings::configured(windows, child, geometry, Some(place)));
+        operation.surroundings = geometry.and_then(|geometry| {
+            WindowSurroundings::configured(windows, child, geometry, Some(place))
+        });
         shown(windows, child)
     });
 }
@@ -133,7 +134,7 @@ fn shown(windows: &Windows, id: u32) -> Effect {
 
 /// MapWindow and UnmapWindow: the window and its mapped inferiors appear or vanish, if its parent
 /// is viewable.
-fn map(windows: &Windows, id: u32, client: ClientId, mapped: bool) -> Touched {
+fn map(windows: &Windows, id: u32, client: ClientId, mapped: bool) -> WindowEffect {
     let Some(window) = windows.get(id) else {
         return (1, Effect::Unknown);
     };
@@ -147,7 +148,7 @@ fn map(windows: &Windows, id: u32, client: ClientId, mapped: bool) -> Touched {
 }
 
 /// The requests on all children.
-fn children(windows: &Windows, id: u32, client: ClientId, major: u8) -> Touched {
+fn children(windows: &Windows, id: u32, client: ClientId, major: u8) -> WindowEffect {
     let mut all = (0_u32, Effect::Nothing);
     for child in windows.children(id) {
         let (count, effect) = match major {
@@ -169,7 +170,7 @@ fn configure(
     client: ClientId,
     (id, window): (u32, &Window),
     body: &Body<'_>,
-) -> Touched {
+) -> WindowEffect {
     let Some(mask) = body.u16(4) else {
         return (1, Effect::Unknown);
     };

@@ -29,7 +29,7 @@ pub(crate) struct Clients {
 
 /// What a request did that an error undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum Undoable {
     /// It made the resource.
     Made(u32),
     /// It changed these components of the GC: after an error any of them may have been changed
@@ -47,7 +47,7 @@ struct Client {
     /// Its resource ids.
     ids: Option<IdRange>,
     close_down: CloseDown,
-    deeds: VecDeque<(SequenceNumber, Deed)>,
+    deeds: VecDeque<(SequenceNumber, Undoable)>,
     save_set: Vec<u32>,
     gone: bool,
 }
@@ -117,7 +117,7 @@ impl Clients {
     }
 
     /// Remembers what request `sequence` did.
-    pub(crate) fn did(&mut self, client: ClientId, sequence: SequenceNumber, deed: Deed) {
+    pub(crate) fn did(&mut self, client: ClientId, sequence: SequenceNumber, deed: Undoable) {
         let deeds = &mut self.entry(client).deeds;
         if deeds.len() >= REMEMBERED {
             deeds.pop_front();
@@ -126,7 +126,7 @@ impl Clients {
     }
 
     /// What request `sequence`, which failed, was to do.
-    pub(crate) fn failed(&self, client: ClientId, sequence: SequenceNumber) -> Option<Deed> {
+    pub(crate) fn failed(&self, client: ClientId, sequence: SequenceNumber) -> Option<Undoable> {
         let deeds = &self.known.get(client.0)?.deeds;
         let at = deeds
             .binary_search_by_key(&sequence, |(done, _)| *done)
@@ -182,7 +182,7 @@ impl Clients {
 mod tests {
     use x11prof_protocol::SequenceNumber;
 
-    use super::{Clients, Deed};
+    use super::{Clients, Undoable};
     use crate::ids::ClientId;
 
     #[test]
@@ -218,11 +218,15 @@ mod tests {
     fn remembers_the_latest_deeds() {
         let (client, mut clients) = (ClientId(1), Clients::default());
         for number in 1..=2000 {
-            clients.did(client, SequenceNumber(number), Deed::Made(number as u32));
+            clients.did(
+                client,
+                SequenceNumber(number),
+                Undoable::Made(number as u32),
+            );
         }
         assert_eq!(
             clients.failed(client, SequenceNumber(2000)),
-            Some(Deed::Made(2000))
+            Some(Undoable::Made(2000))
         );
         assert_eq!(clients.failed(client, SequenceNumber(1)), None);
         assert_eq!(clients.failed(ClientId(2), SequenceNumber(2000)), None);

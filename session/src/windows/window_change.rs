@@ -13,7 +13,7 @@ const WINDOWS_LIMIT: usize = 1 << 12;
 
 /// What a window that comes, goes, moves or changes its place in the stack stands among.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Surroundings {
+pub struct WindowSurroundings {
     /// Its mapped siblings.
     pub siblings: f64,
     /// Rectangles that a server keeps what is seen of the parent in, before the change; none where
@@ -26,14 +26,14 @@ pub struct Surroundings {
     pub pixels: f64,
 }
 
-impl Surroundings {
+impl WindowSurroundings {
     /// Those of a window that is mapped.
-    pub(crate) fn appearing(windows: &Windows, id: u32) -> Option<Surroundings> {
+    pub(crate) fn appearing(windows: &Windows, id: u32) -> Option<WindowSurroundings> {
         let (window, mut among) = Among::new(windows, id)?;
         let area = window.geometry.outer();
         let (siblings, overlapped) = among.count(area, Area::NOTHING, None);
         let seen = among.pixels(area);
-        Some(Surroundings {
+        Some(WindowSurroundings {
             siblings,
             rectangles: among.rectangles(),
             overlapped,
@@ -42,11 +42,11 @@ impl Surroundings {
     }
 
     /// Those of a window that is unmapped or destroyed.
-    pub(crate) fn vanishing(windows: &Windows, id: u32) -> Option<Surroundings> {
+    pub(crate) fn vanishing(windows: &Windows, id: u32) -> Option<WindowSurroundings> {
         let (window, mut among) = Among::new(windows, id)?;
         let area = window.geometry.outer();
         let (siblings, overlapped) = among.count(area, Area::NOTHING, None);
-        Some(Surroundings {
+        Some(WindowSurroundings {
             siblings,
             rectangles: among.rectangles(),
             overlapped,
@@ -60,14 +60,14 @@ impl Surroundings {
         id: u32,
         geometry: Geometry,
         place: Option<usize>,
-    ) -> Option<Surroundings> {
+    ) -> Option<WindowSurroundings> {
         let (window, mut among) = Among::new(windows, id)?;
         let (now, then) = (window.geometry, geometry);
         let (old, new) = (now.outer(), then.outer());
         if old == new && now == then {
             let (siblings, overlapped) = among.count(old, Area::NOTHING, place);
             let pixels = among.pixels(old).min(among.covered);
-            return Some(Surroundings {
+            return Some(WindowSurroundings {
                 siblings,
                 rectangles: 0.0,
                 overlapped,
@@ -87,7 +87,7 @@ impl Surroundings {
         };
         let copied = if moves { kept } else { 0.0 };
         let painted = if windows.paints(id) { is - kept } else { 0.0 };
-        Some(Surroundings {
+        Some(WindowSurroundings {
             siblings,
             rectangles: among.rectangles(),
             overlapped,

@@ -3,7 +3,7 @@
 use x11prof_protocol::{
     ByteOrder, Connection, Extension, Extensions, Input, Message, SequenceNumber, Side,
 };
-use x11prof_session::{Across, Change, ClientId, Observed, Operation, Session};
+use x11prof_session::{Change, ClientId, NetworkSubstitute, Observed, Operation, Session};
 
 /// The root of the first screen: 1000 by 800, depth 24.
 pub(crate) const ROOT: u32 = 0x100;
@@ -227,7 +227,7 @@ impl Display {
         major: u8,
         minor: u8,
         body: impl FnOnce(Bytes) -> Bytes,
-    ) -> Option<Across> {
+    ) -> Option<NetworkSubstitute> {
         let bytes = self.encode(major, minor, body);
         let Display {
             session,

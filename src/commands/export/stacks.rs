@@ -1,6 +1,6 @@
 //! Exports of sums: whose the server's time was, client by client, window by window.
 
-use x11prof_analyzer::{Basis, Blocking, Facts, Profile, Stack};
+use x11prof_analyzer::{Basis, Blocking, Profile, Stack, TraceSummary};
 use x11prof_cost_model::Substitutions;
 use x11prof_views::export::collapsed::collapsed;
 use x11prof_views::export::flamegraph::flame_graph;
@@ -19,10 +19,10 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let prices = input::matching_prices(path, false)?;
     let rules = Substitutions::default();
     let mut profile = Profile::new(&prices.parameters, &rules, Blocking::default()).stacked();
-    let mut facts = Facts::default();
+    let mut summary = TraceSummary::default();
     pass.follow_changes(profile.knows_updates());
     pass.run(|observation| {
-        facts.observe(observation);
+        summary.observe(observation);
         profile.observe(observation);
     })?;
     profile.end();
@@ -35,7 +35,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     if let Some(why) = prices.elsewhere.filter(|_| !measured) {
         say!("warning: {why}");
     }
-    let stacks = profile.stacks(&facts);
+    let stacks = profile.stacks(&summary);
     let shows = |stack: &Stack| stack.server.0.round() >= 1.0;
     if arguments.to != ExportFormat::Pprof && !stacks.iter().any(shows) {
         return Err(CommandError::file(
@@ -45,7 +45,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     }
     emit_as(Access::Private, Some(&arguments.output), |out| {
         match arguments.to {
-            ExportFormat::Pprof => pprof(&stacks, &facts, out)?,
+            ExportFormat::Pprof => pprof(&stacks, &summary, out)?,
             ExportFormat::Flamegraph => {
                 let title = format!("X server time, {basis}: {}", path.display());
                 flame_graph(&title, &stacks, out)?;

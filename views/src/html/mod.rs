@@ -4,7 +4,7 @@
 //! licence. The results go into it as JSON, under the names that `--format json` has, as far as they are shown.
 
 mod escape;
-mod shown;
+mod page_data;
 mod sweep;
 
 use std::io::{self, Write};
@@ -68,11 +68,11 @@ struct Data<'a> {
     verdict: &'a [String],
     doubts: &'a [String],
     thinned: Vec<String>,
-    report: shown::Profile<'a>,
+    report: page_data::Profile<'a>,
     compare: Option<&'a Comparison>,
     stats: &'a StatisticsReport,
-    episodes: shown::Episodes<'a>,
-    roundtrips: shown::RoundTrips<'a>,
+    episodes: page_data::Episodes<'a>,
+    roundtrips: page_data::RoundTrips<'a>,
     sweep: &'a Sweep,
 }
 
@@ -82,12 +82,12 @@ impl Page<'_> {
             made: self.made,
             verdict: &self.verdict,
             doubts: &self.doubts,
-            thinned: shown::thinned(self.report, self.episodes, self.with_messages),
-            report: shown::Profile::of(self.report),
+            thinned: page_data::thinned(self.report, self.episodes, self.with_messages),
+            report: page_data::Profile::of(self.report),
             compare: self.compare,
             stats: self.stats,
-            episodes: shown::Episodes::of(self.episodes),
-            roundtrips: shown::RoundTrips::of(self.roundtrips),
+            episodes: page_data::Episodes::of(self.episodes),
+            roundtrips: page_data::RoundTrips::of(self.roundtrips),
             sweep: &self.sweep,
         }
     }

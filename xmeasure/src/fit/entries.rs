@@ -6,7 +6,7 @@ use x11prof_cost_model::{AttributeValue, Measured, Micros, Point, RequestCosts};
 use x11prof_session::{Effect, Operation, Value};
 
 use crate::fit::samples::Sample;
-use crate::fit::{blanks, reply_length, rows, surroundings};
+use crate::fit::{blanks, reply_length, rows, window_surroundings};
 use crate::plan::is_slender;
 use crate::sampling::rounding::measured;
 use crate::sampling::statistics::Estimate;
@@ -33,7 +33,7 @@ pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
                 .into_iter()
                 .partition(|sample| is_slender(&sample.operation));
             let like = unmapped.as_deref().filter(|_| name == "DestroyWindow");
-            let (surroundings, samples) = surroundings::apart(&samples, like);
+            let (surroundings, samples) = window_surroundings::apart(&samples, like);
             let (reply_kilobyte, samples) = reply_length::apart(samples);
             let samples: Vec<&Sample> = samples.iter().collect();
             let points = points(&samples);

@@ -2,9 +2,9 @@
 
 use x11prof_cost_model::{Clock, TransportCosts};
 
-use crate::sampling::job::{Alone, BySync, Job};
+use crate::sampling::job::{BySync, Job, SingleRequest};
 use crate::sampling::reading::Reading;
-use crate::sampling::readings::{AlonePair, Readings};
+use crate::sampling::readings::{Readings, SingleRequestPair};
 use crate::sampling::rounding::measured;
 use crate::sampling::statistics::{Estimate, estimate};
 use crate::workloads::transport::Longer;
@@ -70,11 +70,11 @@ impl Figures {
             *figures.sync.of_mut(sync) = reading.time(clock)? / syncs;
             *figures.sleeps.of_mut(sync) = reading.sleeps.unwrap_or_default() as f64 / syncs;
         }
-        let alone = |alone: &Alone| {
+        let alone = |alone: &SingleRequest| {
             let reading = alone.readings.get(pass)?;
             Some(reading.time(clock)? / reading.requests.max(1) as f64)
         };
-        let AlonePair { nothing, question } = &readings.alone;
+        let SingleRequestPair { nothing, question } = &readings.alone;
         let elsewhere = readings.alone_elsewhere.as_ref();
         let loads = &readings.transport;
         if clock == Clock::Cpu {

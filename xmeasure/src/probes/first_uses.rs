@@ -14,7 +14,7 @@ use x11prof_session::Operation;
 use self::requests::Requests;
 use super::mixed_requests::MixedRequests;
 use super::wakeups::HANDLING;
-use super::{Lasts, Probe, Run};
+use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::fit::entries;
 use crate::plan::Plan;
@@ -146,12 +146,12 @@ impl Probe for FirstUses {
         "first uses"
     }
 
-    fn lasts(&self) -> Lasts {
+    fn lasts(&self) -> ProbeDuration {
         let known = [&self.nothing, &self.question, &self.usual];
         let all = known.into_iter().chain(&self.questions).chain(&self.pairs);
         let pauses: usize = all.map(|timed| timed.each.len() + 1).sum();
         let pauses = u32::try_from(pauses * self.times).unwrap_or(u32::MAX);
-        Lasts::once((SHOWN + SLEEP) * pauses)
+        ProbeDuration::once((SHOWN + SLEEP) * pauses)
     }
 
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {

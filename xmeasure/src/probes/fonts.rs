@@ -12,7 +12,7 @@ use x11rb_protocol::protocol::xproto::{
     OpenFontRequest,
 };
 
-use super::{Lasts, Probe, Run};
+use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::fit::entries;
 use crate::plan::Plan;
@@ -120,10 +120,10 @@ impl Probe for Fonts {
         "fonts"
     }
 
-    fn lasts(&self) -> Lasts {
+    fn lasts(&self) -> ProbeDuration {
         match self.fonts.is_empty() {
-            true => Lasts::default(),
-            false => Lasts::once(LASTS),
+            true => ProbeDuration::default(),
+            false => ProbeDuration::once(LASTS),
         }
     }
 

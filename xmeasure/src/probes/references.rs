@@ -13,7 +13,7 @@ use x11rb_protocol::protocol::xproto::{
     PolyFillRectangleRequest, PolyPointRequest, Rectangle,
 };
 
-use super::{Lasts, Probe, Run};
+use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::executor::Executor;
@@ -159,8 +159,8 @@ impl Probe for References {
     }
 
     /// Part of the passes.
-    fn lasts(&self) -> Lasts {
-        Lasts::default()
+    fn lasts(&self) -> ProbeDuration {
+        ProbeDuration::default()
     }
 
     fn begin(&mut self, run: &mut Run<'_>) -> io::Result<()> {

@@ -11,12 +11,12 @@ use x11prof_cost_model::ServerParameters;
 use x11prof_session::Operation;
 
 use self::explorer::Explorer;
-use super::{Lasts, Probe, Run};
+use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::fit::transport::BothClocks;
 use crate::fit::{entries, samples};
 use crate::plan::Plan;
-use crate::sampling::executor::{Executor, Settled};
+use crate::sampling::executor::{Executor, SettledPace};
 use crate::sampling::job::Job;
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::sampler::{self, Step};
@@ -38,7 +38,7 @@ const HEAD: u64 = 32;
 
 /// The loads, and then their readings.
 pub(crate) struct Requests {
-    lasts: Lasts,
+    lasts: ProbeDuration,
     transport: Option<TransportLoads<Workload>>,
     loads: Option<Loads>,
     /// Whether a sender can be put on another processor than the server.
@@ -146,7 +146,7 @@ impl Requests {
 impl Probe for Requests {
     fn prepare(client: &mut Client, plan: &Plan) -> Result<Requests, MeasureError> {
         Ok(Requests {
-            lasts: Lasts {
+            lasts: ProbeDuration {
                 begin: plan.exploring(),
                 measure: plan.limit(),
             },
@@ -161,7 +161,7 @@ impl Probe for Requests {
         MEASURING
     }
 
-    fn lasts(&self) -> Lasts {
+    fn lasts(&self) -> ProbeDuration {
         self.lasts
     }
 
@@ -206,7 +206,7 @@ impl Probe for Requests {
         sampler::sample(run.server, readings, &run.plan, &mut step)
     }
 
-    fn settle(&mut self, settled: &Settled) {
+    fn settle(&mut self, settled: &SettledPace) {
         if let Some(readings) = &mut self.readings {
             readings.settle(settled);
         }

@@ -19,7 +19,7 @@ use self::boxes::Boxes;
 use self::copies::{Copies, LARGE, SHOWN, SMALL, Seen, Source, TELLS, copies};
 use self::interval::{interval, is_at_once};
 use self::nested::Nested;
-use super::{Lasts, Probe, Run};
+use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::executor::{Executor, Pause};
@@ -172,8 +172,8 @@ impl Probe for ScreenUpdates {
         "updates of the screen"
     }
 
-    fn lasts(&self) -> Lasts {
-        Lasts::once(Duration::from_secs(18))
+    fn lasts(&self) -> ProbeDuration {
+        ProbeDuration::once(Duration::from_secs(18))
     }
 
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {

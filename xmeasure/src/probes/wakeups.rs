@@ -18,11 +18,11 @@ use self::area::{MEGAPIXELS, area};
 use self::passes::{Pass, Woken};
 use self::points::Amounts;
 use super::mixed_requests::MixedRequests;
-use super::{Lasts, Probe, Run};
+use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::batch::Batch;
-use crate::sampling::executor::{Executor, Pause, Settled};
+use crate::sampling::executor::{Executor, Pause, SettledPace};
 use crate::sampling::reading::Place;
 use crate::sampling::statistics::LEAST;
 use crate::sampling::streamed::Streamed;
@@ -250,8 +250,8 @@ impl Probe for Wakeups {
         "sleeps and wakeups"
     }
 
-    fn lasts(&self) -> Lasts {
-        Lasts {
+    fn lasts(&self) -> ProbeDuration {
+        ProbeDuration {
             begin: HALF,
             measure: HALF,
         }
@@ -262,7 +262,7 @@ impl Probe for Wakeups {
         self.passes(run.server, LEAST / 2)
     }
 
-    fn settle(&mut self, settled: &Settled) {
+    fn settle(&mut self, settled: &SettledPace) {
         let passes = self.passes.iter_mut();
         passes.for_each(|pass| pass.times(settled.factor));
     }

@@ -84,14 +84,14 @@ pub(crate) trait Executor {
 
     /// Brings what is measured from now on to the mean pace so far, or to the one that is `aim`
     /// times as slow as the fastest; `None` where the pace was not read.
-    fn settle(&mut self, _aim: Option<f64>) -> Option<Settled> {
+    fn settle(&mut self, _aim: Option<f64>) -> Option<SettledPace> {
         None
     }
 }
 
 /// The pace of a calibration, once that is known.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settled {
+pub(crate) struct SettledPace {
     pub(crate) pace: Pace,
     /// What a look took on average, in microseconds.
     pub(crate) mean_us: f64,

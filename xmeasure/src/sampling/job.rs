@@ -70,7 +70,7 @@ impl Job {
 
 /// A request to be measured alone, with what has been read so far.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Alone {
+pub(crate) struct SingleRequest {
     pub(crate) request: Vec<u8>,
     /// It is answered by a reply.
     pub(crate) answered: bool,
@@ -79,9 +79,9 @@ pub(crate) struct Alone {
     pub(crate) readings: Vec<Reading>,
 }
 
-impl Alone {
-    pub(crate) fn new(request: Vec<u8>, answered: bool, place: Place) -> Alone {
-        Alone {
+impl SingleRequest {
+    pub(crate) fn new(request: Vec<u8>, answered: bool, place: Place) -> SingleRequest {
+        SingleRequest {
             request,
             answered,
             place,

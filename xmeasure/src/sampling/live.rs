@@ -14,7 +14,7 @@ use crate::error::MeasureError;
 use crate::plan::Pin;
 use crate::sampling::batch::Batch;
 use crate::sampling::busy_client::BusyClient;
-use crate::sampling::executor::{Executor, Pause, Settled};
+use crate::sampling::executor::{Executor, Pause, SettledPace};
 use crate::sampling::pace::{Looks, PaceWatch};
 use crate::sampling::reading::{Place, Reading};
 use crate::server::clock::ProcessClock;
@@ -335,7 +335,7 @@ impl Executor for LiveServer {
         self.begin_watch();
     }
 
-    fn settle(&mut self, aim: Option<f64>) -> Option<Settled> {
+    fn settle(&mut self, aim: Option<f64>) -> Option<SettledPace> {
         self.settled(aim)
     }
 

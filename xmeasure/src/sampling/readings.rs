@@ -1,7 +1,7 @@
 //! All loads of a calibration's passes, and all that was read of them.
 
-use crate::sampling::executor::Settled;
-use crate::sampling::job::{Alone, BySync, Job};
+use crate::sampling::executor::SettledPace;
+use crate::sampling::job::{BySync, Job, SingleRequest};
 use crate::sampling::reading::{Place, Reading};
 use crate::sampling::steady;
 use crate::server::wire;
@@ -9,18 +9,18 @@ use crate::workloads::transport::TransportLoads;
 
 /// A request without an answer and one with, alone.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AlonePair {
-    pub(crate) nothing: Alone,
-    pub(crate) question: Alone,
+pub(crate) struct SingleRequestPair {
+    pub(crate) nothing: SingleRequest,
+    pub(crate) question: SingleRequest,
 }
 
-impl AlonePair {
+impl SingleRequestPair {
     /// NoOperation and GetInputFocus, sent from there.
-    fn new(place: Place) -> AlonePair {
+    fn new(place: Place) -> SingleRequestPair {
         let question = wire::input_focus();
-        AlonePair {
-            nothing: Alone::new(wire::no_operation(1), false, place),
-            question: Alone::new(question, true, place),
+        SingleRequestPair {
+            nothing: SingleRequest::new(wire::no_operation(1), false, place),
+            question: SingleRequest::new(question, true, place),
         }
     }
 }
@@ -31,8 +31,8 @@ pub(crate) struct Readings {
     /// By kind: one reading a pass.
     pub(crate) syncs: BySync<Vec<Reading>>,
     /// Alone from the usual place, and from the other one where there is one.
-    pub(crate) alone: AlonePair,
-    pub(crate) alone_elsewhere: Option<AlonePair>,
+    pub(crate) alone: SingleRequestPair,
+    pub(crate) alone_elsewhere: Option<SingleRequestPair>,
     pub(crate) transport: TransportLoads<Job>,
     pub(crate) requests: Vec<Job>,
     /// Why it ended before every load had been measured often enough.
@@ -57,8 +57,8 @@ impl Readings {
     ) -> Readings {
         Readings {
             syncs: BySync::default(),
-            alone: AlonePair::new(Place::Usual),
-            alone_elsewhere: elsewhere.then(|| AlonePair::new(Place::Other)),
+            alone: SingleRequestPair::new(Place::Usual),
+            alone_elsewhere: elsewhere.then(|| SingleRequestPair::new(Place::Other)),
             transport,
             requests,
             cut: None,
@@ -79,7 +79,7 @@ impl Readings {
         } = &mut self.syncs;
         let mut lists = vec![read_back, round_trip, turns];
         let pairs = [Some(&mut self.alone), self.alone_elsewhere.as_mut()];
-        for AlonePair { nothing, question } in pairs.into_iter().flatten() {
+        for SingleRequestPair { nothing, question } in pairs.into_iter().flatten() {
             lists.extend([&mut nothing.readings, &mut question.readings]);
         }
         let jobs = self.transport.all_mut().into_iter();
@@ -89,7 +89,7 @@ impl Readings {
     }
 
     /// Brings all readings to the pace of the whole calibration.
-    pub(crate) fn settle(&mut self, settled: &Settled) {
+    pub(crate) fn settle(&mut self, settled: &SettledPace) {
         for readings in self.lists_mut() {
             let factors = steady::factors(readings, settled.mean_us);
             for (reading, factor) in readings.iter_mut().zip(factors) {

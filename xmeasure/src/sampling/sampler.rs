@@ -7,7 +7,7 @@ use x11prof_cost_model::Clock;
 
 use crate::plan::{AIM, Plan};
 use crate::sampling::executor::Executor;
-use crate::sampling::job::{Alone, Job};
+use crate::sampling::job::{Job, SingleRequest};
 use crate::sampling::reading::{Place, Reading};
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::statistics::{LEAST, estimate};
@@ -95,7 +95,7 @@ pub(crate) fn sample(
         {
             for alone in [&mut pair.nothing, &mut pair.question] {
                 let count = plan.lone_requests();
-                let Alone {
+                let SingleRequest {
                     request,
                     answered,
                     place,

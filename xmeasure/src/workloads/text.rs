@@ -55,7 +55,7 @@ impl Kind {
 
 /// A font that has been opened: a GC with it, and how it lies in the window.
 #[derive(Debug, Clone, Copy)]
-struct Face {
+struct OpenedFont {
     copy: u32,
     /// With GXxor.
     xor: u32,
@@ -146,7 +146,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
 }
 
 /// Opens a font; `None` where the server has none of that name.
-fn face(client: &mut Client, name: &str) -> Result<Option<Face>, MeasureError> {
+fn face(client: &mut Client, name: &str) -> Result<Option<OpenedFont>, MeasureError> {
     let Some(font) = client.font(name)? else {
         return Ok(None);
     };
@@ -160,7 +160,7 @@ fn face(client: &mut Client, name: &str) -> Result<Option<Face>, MeasureError> {
         .background(white);
     let drawable = client.window;
     let height = metrics.font_ascent + metrics.font_descent;
-    Ok(Some(Face {
+    Ok(Some(OpenedFont {
         copy: client.gc(drawable, common)?,
         xor: client.gc(drawable, common.function(GX::XOR).foreground(black ^ white))?,
         width: metrics.max_bounds.character_width.max(1).unsigned_abs(),
@@ -174,16 +174,23 @@ fn face(client: &mut Client, name: &str) -> Result<Option<Face>, MeasureError> {
 struct At {
     drawable: u32,
     gc: u32,
-    face: Face,
+    face: OpenedFont,
 }
 
-fn load(kind: Kind, drawable: u32, gc: u32, face: Face, length: u16, count: usize) -> Workload {
+fn load(
+    kind: Kind,
+    drawable: u32,
+    gc: u32,
+    face: OpenedFont,
+    length: u16,
+    count: usize,
+) -> Workload {
     let at = At { drawable, gc, face };
     written(kind, at, length, count, words)
 }
 
 /// A string of spaces: what a character without ink costs.
-fn spaces(kind: Kind, drawable: u32, face: Face, length: u16) -> Workload {
+fn spaces(kind: Kind, drawable: u32, face: OpenedFont, length: u16) -> Workload {
     let gc = face.copy;
     let at = At { drawable, gc, face };
     written(kind, at, length, 1, |_, length| vec![b' '; length])

@@ -77,14 +77,14 @@ impl Ground {
 
 /// A window by its id, its parent, and which place of how wide a side it has there.
 #[derive(Debug, Clone, Copy)]
-struct Born {
+struct NewWindow {
     id: Window,
     parent: Window,
     place: u16,
     side: u16,
 }
 
-impl Born {
+impl NewWindow {
     fn request(&self) -> Vec<u8> {
         let (x, y) = cell(self.place, self.side, ARENA);
         create(self.id, self.parent, (x, y), self.side - (PLACE - SIDE))
@@ -157,7 +157,7 @@ pub(super) fn parents(
     let ids = client.ids(usize::from((columns * columns).clamp(1, most)));
     for (place, id) in (0..).zip(&ids) {
         let parent = ground.window;
-        let born = Born {
+        let born = NewWindow {
             id: *id,
             parent,
             place,
@@ -213,7 +213,7 @@ fn families(client: &mut Client, loads: &mut Loads, inferiors: u16) -> Result<()
     let columns = ARENA / side;
     let ids = client.ids(usize::from(columns * columns));
     let parent = ground.window;
-    let heads = (0..).zip(&ids).map(|(place, id)| Born {
+    let heads = (0..).zip(&ids).map(|(place, id)| NewWindow {
         id: *id,
         parent,
         place,
@@ -333,7 +333,7 @@ fn changes(
     };
     let actors = (0..).zip(ids).map(|(place, id)| {
         let (at, side) = of(place);
-        Actor { id, at, side }
+        ChangingWindow { id, at, side }
     });
     ground.change(loads, &actors.collect::<Vec<_>>(), StackMode::ABOVE);
     Ok(())
@@ -341,7 +341,7 @@ fn changes(
 
 /// A window that changes: where it is in its parent, and how large.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Actor {
+pub(super) struct ChangingWindow {
     pub(super) id: Window,
     pub(super) at: (i16, i16),
     pub(super) side: u16,
@@ -350,28 +350,32 @@ pub(super) struct Actor {
 impl Ground {
     /// Loads of each kind of change of all these windows, there and back; their place in the
     /// stack from the top to `lowest` and back.
-    pub(super) fn change(&self, loads: &mut Loads, actors: &[Actor], lowest: StackMode) {
-        type Change<'a> = &'a dyn Fn(ConfigureWindowAux, Actor, u16) -> ConfigureWindowAux;
-        let moved = |values: ConfigureWindowAux, Actor { at: (x, y), .. }: Actor, by: u16| {
+    pub(super) fn change(&self, loads: &mut Loads, actors: &[ChangingWindow], lowest: StackMode) {
+        type Change<'a> = &'a dyn Fn(ConfigureWindowAux, ChangingWindow, u16) -> ConfigureWindowAux;
+        let moved = |values: ConfigureWindowAux,
+                     ChangingWindow { at: (x, y), .. }: ChangingWindow,
+                     by: u16| {
             let by = by.cast_signed();
             values.x(i32::from(x + by)).y(i32::from(y + by))
         };
-        let resized = |values: ConfigureWindowAux, Actor { side, .. }: Actor, by: u16| {
-            let side = u32::from(side + by);
-            values.width(side).height(side)
-        };
+        let resized =
+            |values: ConfigureWindowAux, ChangingWindow { side, .. }: ChangingWindow, by: u16| {
+                let side = u32::from(side + by);
+                values.width(side).height(side)
+            };
         let both = |values: ConfigureWindowAux,
-                    Actor {
+                    ChangingWindow {
                         at: (x, y), side, ..
-                    }: Actor,
+                    }: ChangingWindow,
                     by: u16| {
             let side = u32::from(side + by);
             let values = values.x(i32::from(x + by.cast_signed())).y(i32::from(y));
             values.width(side).height(side)
         };
-        let border =
-            |values: ConfigureWindowAux, _: Actor, by: u16| values.border_width(u32::from(by));
-        let restacked = |values: ConfigureWindowAux, _: Actor, by: u16| {
+        let border = |values: ConfigureWindowAux, _: ChangingWindow, by: u16| {
+            values.border_width(u32::from(by))
+        };
+        let restacked = |values: ConfigureWindowAux, _: ChangingWindow, by: u16| {
             values.stack_mode(if by == 0 { StackMode::ABOVE } else { lowest })
         };
         let kinds: [Change<'_>; 5] = [&moved, &resized, &both, &border, &restacked];

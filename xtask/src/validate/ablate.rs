@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use x11prof_analyzer::{Blocking, Profile, Wanted, profile_trace};
+use x11prof_analyzer::{BasisOption, Blocking, Profile, profile_trace};
 use x11prof_cost_model::{Deferred, ServerParameters, Substitutions, built_in};
 use x11prof_proxy::ServerKind;
 use x11prof_trace::Reader;
@@ -248,13 +248,16 @@ fn errors(
     let truth = division::truth(&trace, &division::times(program, folder))?;
     let rules = Substitutions::default();
     let new = || Profile::new(parameters, &rules, Blocking::default());
-    let mut profiles = [new().on(Wanted::Model), new().on(Wanted::Measured)];
+    let mut profiles = [
+        new().on(BasisOption::Model),
+        new().on(BasisOption::Measured),
+    ];
     let file = File::open(&trace).map_err(|error| format!("{}: {error}", trace.display()))?;
     let mut reader = Reader::new(BufReader::new(file)).map_err(told)?;
-    let facts = profile_trace(&mut reader, &mut profiles).map_err(told)?;
+    let summary = profile_trace(&mut reader, &mut profiles).map_err(told)?;
     let network = x11prof_cost_model::Network::NONE;
     let report =
-        |profile: &Profile| x11prof_analyzer::ProfileReport::new("", &facts, profile, &network);
+        |profile: &Profile| x11prof_analyzer::ProfileReport::new("", &summary, profile, &network);
     let [model, measured] = [report(&profiles[0]), report(&profiles[1])];
     let kernel = model.total.server_cpu_ms.unwrap_or(f64::NAN);
     let all: f64 = measured

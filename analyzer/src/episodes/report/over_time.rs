@@ -5,8 +5,8 @@ use x11prof_trace::Timestamp;
 
 use crate::episodes::bursts::Burst;
 use crate::episodes::findings::Findings;
-use crate::episodes::long::{EDGES, THRESHOLDS};
-use crate::facts::Facts;
+use crate::episodes::long_episodes::{EDGES, THRESHOLDS};
+use crate::trace_summary::TraceSummary;
 use crate::units::{duration_ms, nanos_ms, percent};
 
 /// Contiguous short episodes: an animation, a drag.
@@ -95,8 +95,12 @@ pub struct WaitReport {
 }
 
 impl ThinkReport {
-    pub(crate) fn new(facts: &Facts, findings: &Findings, first: Timestamp) -> ThinkReport {
-        let all = duration_ms(facts.wall()) + nanos_ms(findings.added[0]);
+    pub(crate) fn new(
+        summary: &TraceSummary,
+        findings: &Findings,
+        first: Timestamp,
+    ) -> ThinkReport {
+        let all = duration_ms(summary.wall()) + nanos_ms(findings.added[0]);
         let wait_ms = nanos_ms(findings.waits.total()) + nanos_ms(findings.added[1]);
         let of_busy = findings.busy.times().map(|(state, time)| StateReport {
             busy: true,

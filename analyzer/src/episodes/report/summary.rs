@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::episodes::cumulative::{STEPS, at_least, percentile};
 use crate::episodes::findings::Findings;
-use crate::facts::Facts;
+use crate::trace_summary::TraceSummary;
 use crate::units::nanos_ms;
 use crate::units::{duration_ms, percent};
 
@@ -52,10 +52,10 @@ pub struct CumulativeReport {
     pub per_second: Option<f64>,
 }
 
-pub(super) fn summary(facts: &Facts, findings: &Findings) -> SummaryReport {
+pub(super) fn summary(summary: &TraceSummary, findings: &Findings) -> SummaryReport {
     // Over the network that was asked for, a session takes longer by what that adds.
     let added_ms = nanos_ms(findings.added[0]);
-    let end_to_end_ms = duration_ms(facts.wall()) + added_ms;
+    let end_to_end_ms = duration_ms(summary.wall()) + added_ms;
     let in_episode_ms = nanos_ms(findings.covered.total()) + added_ms;
     let from_100_ms = at_least(&findings.latencies, 100.0);
     let minutes = in_episode_ms / 60_000.0;

@@ -4,21 +4,21 @@ use x11prof_trace::{Block, ConnectionId, Direction, Opened};
 
 use super::*;
 use crate::episodes::EpisodesReport;
-use crate::facts::Facts;
+use crate::trace_summary::TraceSummary;
 
 /// Clients besides the first one, which have no process.
 const OTHERS: u32 = 4;
 
 fn report(trace: &Synthetic, options: &EpisodeOptions) -> EpisodesReport {
     let (mut episodes, mut pipeline) = (Episodes::new(options), Pipeline::new());
-    let mut facts = Facts::default();
+    let mut summary = TraceSummary::default();
     for record in &trace.records {
         pipeline.feed(record, |observation| {
-            facts.observe(observation);
+            summary.observe(observation);
             episodes.observe(observation);
         });
     }
-    EpisodesReport::new("trace.mcap", &facts, &episodes.finish())
+    EpisodesReport::new("trace.mcap", &summary, &episodes.finish())
 }
 
 /// One client that is told all and four that wait for seconds at the same time, a key of the user's each.

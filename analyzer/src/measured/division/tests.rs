@@ -6,7 +6,7 @@ use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
 
-use super::{Came, Divided, Division, Source, Work};
+use super::{Divided, Division, Evidence, Source, Work};
 use crate::activity::share::Share;
 
 const SERVER: u32 = 7;
@@ -41,10 +41,10 @@ fn with(runs: &[(u64, u64)]) -> Division<char> {
 
 impl Division<char> {
     fn request(&mut self, micros: u64, key: char, price: f64) {
-        self.one(micros, Came::In, Some(key), Some(Micros(price)));
+        self.one(micros, Evidence::In, Some(key), Some(Micros(price)));
     }
 
-    fn one(&mut self, micros: u64, came: Came, key: Option<char>, price: Option<Micros>) {
+    fn one(&mut self, micros: u64, came: Evidence, key: Option<char>, price: Option<Micros>) {
         self.work(Work {
             at: micros * 1000,
             came,
@@ -55,7 +55,7 @@ impl Division<char> {
     }
 
     /// A request to be answered, or its answer.
-    fn question(&mut self, micros: u64, came: Came, key: char) {
+    fn question(&mut self, micros: u64, came: Evidence, key: char) {
         self.work(Work {
             at: micros * 1000,
             came,
@@ -105,7 +105,7 @@ fn what_nobody_called_for_is_nobodys() {
     let mut division = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
     division.request(90, 'a', 15.0);
     // Written by the first run, read late.
-    division.one(150, Came::Answer, Some('r'), Some(Micros(20.0)));
+    division.one(150, Evidence::Answer, Some('r'), Some(Micros(20.0)));
     // It came while the second run went on; the third, which nothing else explains, is for it.
     division.request(9_990, 'a', 5.0);
     division.request(10_025, 'b', 5.0);
@@ -134,7 +134,7 @@ fn what_came_late_is_the_runs_own_where_something_explains_the_next() {
 #[test]
 fn the_beginning_of_a_long_request_is_carried_to_its_end() {
     let mut division = with(&[(100, 140), (1_000, 1_010)]);
-    division.one(90, Came::In, None, None);
+    division.one(90, Evidence::In, None, None);
     division.request(990, 'a', 5.0);
     let settled = division.settled(2_000);
     assert_eq!(settled[&'a'] + settled[&WAKEUP], 50.0);
@@ -144,8 +144,8 @@ fn the_beginning_of_a_long_request_is_carried_to_its_end() {
 fn a_server_that_owes_an_answer_goes_on() {
     // It waits for a disk twice before it answers.
     let mut division = with(&[(100, 110), (1_000, 1_040), (2_000, 2_010), (9_000, 9_030)]);
-    division.question(90, Came::In, 'a');
-    division.question(2_005, Came::Answer, 'r');
+    division.question(90, Evidence::In, 'a');
+    division.question(2_005, Evidence::Answer, 'r');
     let settled = division.settled(20_000);
     assert_eq!(settled[&'a'], 5.0 + 40.0 + 5.0);
     assert_eq!((settled[&'r'], settled[&WAKEUP]), (5.0, 5.0));
@@ -158,7 +158,7 @@ fn what_has_no_price_weighs_as_much_as_others() {
     let mut division = with(&[(100, 150)]);
     division.request(80, 'a', 2.0);
     division.request(81, 'a', 8.0);
-    division.one(82, Came::In, Some('u'), None);
+    division.one(82, Evidence::In, Some('u'), None);
     let settled = division.settled(1000);
     assert_eq!((settled[&'a'], settled[&'u']), (25.0, 12.5));
 }

@@ -13,7 +13,7 @@ use crate::waits::Answer;
 const PIECES: u64 = 2;
 
 #[derive(Debug, Default)]
-struct Pieced {
+struct PieceCounts {
     further: u64,
     round_trips: u64,
     waited: u64,
@@ -25,7 +25,7 @@ struct Pieced {
 pub(super) struct Pieces {
     /// The property of which a client has read a part: its window and atom.
     open: HashMap<ConnectionId, (u32, u32)>,
-    pieced: Groups<Symbol, Pieced>,
+    pieced: Groups<Symbol, PieceCounts>,
 }
 
 impl Insight for Pieces {
@@ -63,7 +63,7 @@ impl Insight for Pieces {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let found = |(client, topic, pieced): (ConnectionId, Symbol, &Pieced)| {
+        let found = |(client, topic, pieced): (ConnectionId, Symbol, &PieceCounts)| {
             (pieced.further >= PIECES).then(|| Finding {
                 kind: "pieces",
                 client,

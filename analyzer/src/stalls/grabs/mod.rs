@@ -16,9 +16,9 @@ use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::elapsed::Elapsed;
-use crate::facts::Facts;
 use crate::pipeline::{Observation, Seen};
 use crate::stalls::stall::{How, Stall, Waited};
+use crate::trace_summary::TraceSummary;
 use crate::units::duration_ms;
 
 /// Grabs listed at most, the last ones.
@@ -323,21 +323,21 @@ pub struct GrabWaiter {
 }
 
 impl GrabReport {
-    /// The report of a pass that `grabs` and `facts` took part in.
-    pub fn new(grabs: &Grabs, facts: &Facts) -> GrabReport {
+    /// The report of a pass that `grabs` and `summary` took part in.
+    pub fn new(grabs: &Grabs, summary: &TraceSummary) -> GrabReport {
         let start = grabs.start();
         let line = |what: What, by, since: Timestamp, until: Timestamp, end: &str, waiters| {
             let waiters: &BTreeMap<ConnectionId, Waiter> = waiters;
             GrabLine {
                 what: what.name(),
-                client: facts.client_name(by),
+                client: summary.client_name(by),
                 since_ms: duration_ms(since.since(start)),
                 held_ms: duration_ms(until.since(since)),
                 end: end.to_owned(),
                 waited: waiters
                     .iter()
                     .map(|(client, waiter)| GrabWaiter {
-                        client: facts.client_name(*client),
+                        client: summary.client_name(*client),
                         requests: waiter.requests,
                         waited_ms: duration_ms(until.since(waiter.first)),
                     })

@@ -2,21 +2,21 @@
 
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Record};
 
-use crate::facts::Facts;
 use crate::pipeline::Pipeline;
 use crate::stalls::grabs::{GrabReport, Grabs};
 use crate::testing::*;
+use crate::trace_summary::TraceSummary;
 
 fn run(records: &[Record]) -> GrabReport {
-    let (mut grabs, mut facts) = (Grabs::default(), Facts::default());
+    let (mut grabs, mut summary) = (Grabs::default(), TraceSummary::default());
     let mut pipeline = Pipeline::new();
     for record in records {
         pipeline.feed(record, |observation| {
-            facts.observe(observation);
+            summary.observe(observation);
             grabs.observe(observation);
         });
     }
-    GrabReport::new(&grabs, &facts)
+    GrabReport::new(&grabs, &summary)
 }
 
 /// The same message from another client, which sends nothing else.
@@ -116,9 +116,9 @@ fn a_fresh_start_keeps_the_grabs_that_last() {
     for record in &trace.records {
         pipeline.feed(record, |observation| grabs.observe(observation));
     }
-    assert_eq!(GrabReport::new(&grabs, &Facts::default()).count, 2);
+    assert_eq!(GrabReport::new(&grabs, &TraceSummary::default()).count, 2);
     grabs.start_afresh();
-    let report = GrabReport::new(&grabs, &Facts::default());
+    let report = GrabReport::new(&grabs, &TraceSummary::default());
     assert_eq!((report.count, report.grabs.len()), (1, 1));
     assert_eq!(report.grabs[0].end, "trace");
 }

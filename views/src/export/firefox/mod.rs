@@ -79,7 +79,7 @@ impl Firefox {
         let Firefox { timeline, contents } = self;
         timeline.observe(observation, &mut |entry| contents.entry(entry));
         if contents.start.is_none() {
-            contents.start = timeline.facts().first();
+            contents.start = timeline.summary().first();
         }
     }
 
@@ -90,7 +90,7 @@ impl Firefox {
         for episode in episodes {
             contents.episode(episode);
         }
-        if let Some(started) = timeline.facts().started() {
+        if let Some(started) = timeline.summary().started() {
             let epoch = Duration::from_nanos(started.wall_clock_ns);
             let epoch = ReferenceTimestamp::from_duration_since_unix_epoch(epoch);
             contents.profile.set_reference_timestamp(epoch);

@@ -62,7 +62,7 @@ impl Perfetto {
             let lanes = lanes.entry(episode.client).or_default();
             let lane = lanes.take(episode.start);
             lanes.free(lane, episode.end());
-            let name = timeline.facts().client_name(episode.client);
+            let name = timeline.summary().client_name(episode.client);
             packets.describe(Track::Client(episode.client), &name);
             packets.episode(Track::Episodes(episode.client, lane), episode);
             packets.write(out)?;

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
-use x11prof_analyzer::{Facts, Stack};
+use x11prof_analyzer::{Stack, TraceSummary};
 
 use proto::{Function, Line, Location, Profile, Sample, ValueType};
 
@@ -23,16 +23,16 @@ const SAMPLE_TYPES: [(&str, &str); 4] = [
     ("received", "bytes"),
 ];
 
-/// Writes the stacks of the recording that `facts` are of.
-pub fn pprof(stacks: &[Stack], facts: &Facts, out: &mut dyn io::Write) -> io::Result<()> {
-    let profile = profile(stacks, facts);
+/// Writes the stacks of the recording that `summary` is of.
+pub fn pprof(stacks: &[Stack], summary: &TraceSummary, out: &mut dyn io::Write) -> io::Result<()> {
+    let profile = profile(stacks, summary);
     let mut zipped = GzEncoder::new(out, Compression::default());
     zipped.write_all(&profile.encode_to_vec())?;
     zipped.finish()?;
     Ok(())
 }
 
-fn profile(stacks: &[Stack], facts: &Facts) -> Profile {
+fn profile(stacks: &[Stack], summary: &TraceSummary) -> Profile {
     let mut names = Names::default();
     // The first string is empty.
     names.index("");
@@ -43,10 +43,10 @@ fn profile(stacks: &[Stack], facts: &Facts) -> Profile {
     let mut functions = HashMap::new();
     let mut profile = Profile {
         default_sample_type: sample_type[0].kind,
-        time_nanos: facts
+        time_nanos: summary
             .started()
             .map_or(0, |started| number(started.wall_clock_ns)),
-        duration_nanos: number(facts.duration().as_nanos()),
+        duration_nanos: number(summary.duration().as_nanos()),
         sample_type: sample_type.to_vec(),
         ..Profile::default()
     };
@@ -109,7 +109,7 @@ mod tests {
 
     use flate2::read::GzDecoder;
     use prost::Message;
-    use x11prof_analyzer::{Facts, Stack};
+    use x11prof_analyzer::{Stack, TraceSummary};
     use x11prof_cost_model::Micros;
 
     use super::proto::Profile;
@@ -127,7 +127,7 @@ mod tests {
         };
         let stacks = [stack("PolyLine", 1.5), stack("GetInputFocus", 0.25)];
         let mut file = Vec::new();
-        super::pprof(&stacks, &Facts::default(), &mut file).unwrap();
+        super::pprof(&stacks, &TraceSummary::default(), &mut file).unwrap();
         let mut bytes = Vec::new();
         GzDecoder::new(&file[..]).read_to_end(&mut bytes).unwrap();
         let profile = Profile::decode(&bytes[..]).unwrap();

@@ -7,7 +7,7 @@ mod lanes;
 
 use std::collections::{HashMap, VecDeque, hash_map};
 
-use x11prof_analyzer::{Facts, Observation, Seen, ServerRuns};
+use x11prof_analyzer::{Observation, Seen, ServerRuns, TraceSummary};
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
@@ -36,7 +36,7 @@ struct Client {
 /// Makes entries of observations.
 #[derive(Default)]
 pub(super) struct Timeline {
-    facts: Facts,
+    summary: TraceSummary,
     clients: HashMap<ConnectionId, Client>,
     runs: ServerRuns,
     counts: Counts,
@@ -45,13 +45,13 @@ pub(super) struct Timeline {
 
 impl Timeline {
     /// What the trace tells of itself.
-    pub(super) fn facts(&self) -> &Facts {
-        &self.facts
+    pub(super) fn summary(&self) -> &TraceSummary {
+        &self.summary
     }
 
     /// Takes the next observation of a pass.
     pub(super) fn observe(&mut self, observation: &Observation<'_>, on: &mut dyn FnMut(Entry)) {
-        self.facts.observe(observation);
+        self.summary.observe(observation);
         let counts = &mut self.counts;
         self.runs.observe(observation, |from, to| {
             on(Entry::Run(from, to));
@@ -106,7 +106,7 @@ impl Timeline {
     fn know(&mut self, client: ConnectionId, on: &mut dyn FnMut(Entry)) {
         if let hash_map::Entry::Vacant(vacant) = self.clients.entry(client) {
             vacant.insert(Client::default());
-            on(Entry::Client(client, self.facts.client_name(client)));
+            on(Entry::Client(client, self.summary.client_name(client)));
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) struct Explorer<'a> {
 
 /// One look at a load: time of a request and how far the looks were apart, in microseconds.
 #[derive(Debug, Clone)]
-struct Look {
+struct QuickReading {
     operation: Operation,
     time: f64,
     noise: f64,
@@ -64,7 +64,7 @@ impl Explorer<'_> {
         chosen: &mut Vec<Workload>,
         seen: &mut Vec<Sample>,
     ) -> io::Result<()> {
-        let mut known: Vec<(u16, Option<Look>)> = Vec::new();
+        let mut known: Vec<(u16, Option<QuickReading>)> = Vec::new();
         for &size in &series.sizes {
             known.push((size, self.look(&(series.load)(size))?));
         }
@@ -94,7 +94,7 @@ impl Explorer<'_> {
         }
         for (size, look) in known {
             chosen.push((series.load)(size));
-            seen.extend(look.map(Look::sample));
+            seen.extend(look.map(QuickReading::sample));
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Explorer<'_> {
     }
 
     /// Looks at a load; `None` where the server refuses it or the time is over.
-    fn look(&mut self, load: &Workload) -> io::Result<Option<Look>> {
+    fn look(&mut self, load: &Workload) -> io::Result<Option<QuickReading>> {
         let Some(operation) = (self.describe)(load) else {
             return Ok(None);
         };
@@ -148,7 +148,7 @@ impl Explorer<'_> {
         };
         let time = looks.get(looks.len() / 2).copied().unwrap_or(*most);
         let noise = most - least;
-        Ok(Some(Look {
+        Ok(Some(QuickReading {
             operation,
             time,
             noise,
@@ -156,7 +156,7 @@ impl Explorer<'_> {
     }
 }
 
-impl Look {
+impl QuickReading {
     /// The size of its item.
     fn size(&self) -> f64 {
         self.operation.items.first().copied().unwrap_or(0.0)
@@ -164,7 +164,7 @@ impl Look {
 
     /// True where the time lies off the line between two others by more than is tolerated and
     /// more than the looks themselves are apart.
-    fn strays(&self, below: &Look, above: &Look) -> bool {
+    fn strays(&self, below: &QuickReading, above: &QuickReading) -> bool {
         let width = above.size() - below.size();
         if width <= 0.0 || self.size() <= below.size() || self.size() >= above.size() {
             return false;

@@ -8,7 +8,7 @@ use x11prof_cost_model::{Micros, Pace};
 
 use super::clocks::Asleep;
 use super::{LiveServer, micros};
-use crate::sampling::executor::Settled;
+use crate::sampling::executor::SettledPace;
 use crate::sampling::pace::{Looked, OF_FEW_LOOKS, OF_MANY_LOOKS, PaceWatch};
 use crate::sampling::reading::{Place, Reading};
 use crate::sampling::rounding::rounded;
@@ -49,14 +49,14 @@ impl LiveServer {
 
     /// Ends looking while batches run, and brings figures from now on to the mean pace since that began, or to
     /// the one that is `aim` times as slow as the fastest.
-    pub(super) fn settled(&mut self, aim: Option<f64>) -> Option<Settled> {
+    pub(super) fn settled(&mut self, aim: Option<f64>) -> Option<SettledPace> {
         let pace = self.end_watch()?;
         let before = self.at_us?;
         let mean = pace.mean_us.0;
         let at = aim.map_or(mean, |aim| pace.fastest_us.0 * aim);
         self.at_us = Some(mean);
         self.level = (at / mean).powf(OF_MANY_LOOKS);
-        Some(Settled {
+        Some(SettledPace {
             pace: Pace {
                 at_us: Some(Micros(rounded(at, 5))),
                 ..pace

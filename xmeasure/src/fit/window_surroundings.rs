@@ -2,8 +2,8 @@
 //! siblings it has, in how many pieces they leave their parent, how many windows it covers and how
 //! large it is.
 
-use x11prof_cost_model::{Measured, SurroundingCosts};
-use x11prof_session::{Effect, Surroundings};
+use x11prof_cost_model::{Measured, WindowSurroundingCosts};
+use x11prof_session::{Effect, WindowSurroundings};
 
 use crate::fit::samples::Sample;
 use crate::sampling::rounding::measured;
@@ -30,7 +30,7 @@ const LEAST: f64 = 0.01;
 pub(crate) fn apart(
     samples: &[&Sample],
     like: Option<&[&Sample]>,
-) -> (Option<SurroundingCosts>, Vec<Sample>) {
+) -> (Option<WindowSurroundingCosts>, Vec<Sample>) {
     let mut alone: Vec<Sample> = samples.iter().map(|sample| (*sample).clone()).collect();
     if samples.iter().all(|sample| amounts(sample).is_none()) {
         return (None, alone);
@@ -54,19 +54,19 @@ pub(crate) fn apart(
     }
     let [sibling, rectangle, overlapped, kilopixel]: [Option<Measured>; PARTS] =
         std::array::from_fn(|part| measured(cpu[part], wall[part]));
-    let costs = SurroundingCosts {
+    let costs = WindowSurroundingCosts {
         sibling,
         rectangle,
         overlapped,
         kilopixel,
     };
-    let any = costs != SurroundingCosts::default();
+    let any = costs != WindowSurroundingCosts::default();
     (any.then_some(costs), alone)
 }
 
 /// Of a request that did its work on a window that is seen.
 fn amounts(sample: &Sample) -> Option<Amounts> {
-    let Surroundings {
+    let WindowSurroundings {
         siblings,
         rectangles,
         overlapped,
@@ -157,7 +157,7 @@ fn best(differences: &[Difference], each: [f64; PARTS], part: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_session::{Operation, Surroundings};
+    use x11prof_session::{Operation, WindowSurroundings};
 
     use super::apart;
     use crate::fit::samples::Sample;
@@ -166,7 +166,7 @@ mod tests {
     fn sample(size: f64, [siblings, rectangles, overlapped, pixels]: [f64; 4]) -> Sample {
         let mut operation = Operation::new("MapWindow".into());
         operation.items = vec![size];
-        operation.surroundings = Some(Surroundings {
+        operation.surroundings = Some(WindowSurroundings {
             siblings,
             rectangles,
             overlapped,

@@ -17,7 +17,7 @@ pub(super) type Stream = (ConnectionId, Direction);
 
 /// The records that wait.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct PendingRecords {
     records: VecDeque<Waiting>,
     /// The number of the first of them.
     first: u64,
@@ -46,7 +46,7 @@ struct Progress {
     cut: Option<u64>,
 }
 
-impl Held {
+impl PendingRecords {
     /// Takes the next record.
     pub(super) fn push(&mut self, mut record: Record) {
         let mut bytes = Vec::new();
@@ -299,7 +299,7 @@ mod tests {
     use bytes::Bytes;
     use x11prof_trace::{Block, ConnectionId, Direction, Gap, Record, Timestamp};
 
-    use super::{HELD_LIMIT, Held, shape};
+    use super::{HELD_LIMIT, PendingRecords, shape};
 
     const STREAM: (ConnectionId, Direction) = (ConnectionId(1), Direction::ToServer);
 
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_message_in_two_blocks_holds_both_and_what_comes_after() {
-        let mut held = Held::default();
+        let mut held = PendingRecords::default();
         held.push(block(0, b"aabbb", &[]));
         held.message(STREAM, 2, None);
         assert!(held.pop().is_none());
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn gaps_stay_where_they_are() {
-        let mut held = Held::default();
+        let mut held = PendingRecords::default();
         held.push(block(0, b"aabbcc", &[(4, 10)]));
         held.message(STREAM, 2, None);
         held.message(STREAM, 12, Some(b"xy"));
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn of_a_message_without_an_end_the_header_stays() {
-        let mut held = Held::default();
+        let mut held = PendingRecords::default();
         held.push(block(0, b"setupsetup12", &[]));
         held.message(STREAM, 12, None);
         held.push(block(12, b"ok\x01\0okhe\xFF\xFFsecret", &[]));
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_the_stream_goes_on_after_a_message_that_was_cut() {
-        let mut held = Held::default();
+        let mut held = PendingRecords::default();
         let step = vec![7; 1 << 20];
         let mut peak = 0;
         let mut records = Vec::new();

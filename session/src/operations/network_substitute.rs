@@ -18,7 +18,7 @@ const Z_PIXMAP: u8 = 2;
 
 /// What a program does in place of a request that shares memory, where there is a network in between.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Across {
+pub struct NetworkSubstitute {
     /// The PutImage or GetImage.
     pub operation: Operation,
     /// Bytes of that request.
@@ -44,7 +44,7 @@ impl Sharing<'_> {
         extension: Option<ExtensionKind>,
         request: &Request<'_>,
         operation: &Operation,
-    ) -> Option<Across> {
+    ) -> Option<NetworkSubstitute> {
         let body = Body::of(request);
         let operation = |name: &str| Operation {
             request: Symbol::new(name),
@@ -60,7 +60,7 @@ impl Sharing<'_> {
                     let (width, height) = (body.u16(16)?, body.u16(18)?);
                     let (depth, format) = (body.u8(24)?, body.u8(25)?);
                     let bytes = self.image_bytes(format, depth, width, height)?;
-                    Some(Across {
+                    Some(NetworkSubstitute {
                         operation: operation("PutImage"),
                         bytes: PUT_IMAGE + bytes,
                         reply_bytes: 0,
@@ -70,7 +70,7 @@ impl Sharing<'_> {
                 (ExtensionKind::Shm, shm::GET_IMAGE_REQUEST) => {
                     let (width, height) = (body.u16(8)?, body.u16(10)?);
                     let depth = self.state.drawables.get(body.u32(0)?)?.depth?;
-                    Some(Across {
+                    Some(NetworkSubstitute {
                         operation: operation("GetImage"),
                         bytes: 20,
                         reply_bytes: self.image_bytes(body.u8(16)?, depth, width, height)?,
@@ -91,7 +91,12 @@ impl Sharing<'_> {
 
     /// The image that `operation` takes from the pixmap `id`, if that is shared: it was sent before, as large as
     /// what is taken.
-    fn copied(&self, id: u32, mut operation: Operation, instead: bool) -> Option<Across> {
+    fn copied(
+        &self,
+        id: u32,
+        mut operation: Operation,
+        instead: bool,
+    ) -> Option<NetworkSubstitute> {
         let pixmap = self.state.drawables.shared_pixmap(id)?;
         let depth = pixmap.depth?;
         let format = self.pixmap_format(depth)?;
@@ -109,7 +114,7 @@ impl Sharing<'_> {
         if let Some(copy) = names.function(u32::from(xproto::GX::COPY)) {
             attributes.set(names.gxmode, Value::Name(copy));
         }
-        Some(Across {
+        Some(NetworkSubstitute {
             operation,
             bytes: PUT_IMAGE + (pixels * f64::from(format.bits) / 8.0).ceil() as u64,
             reply_bytes: 0,

@@ -1,4 +1,4 @@
-//! What a trace says about itself: who was connected, for how long, what the kernel counted,
+//! What a trace says of itself: who was connected, for how long, what the kernel counted,
 //! and whether anything is missing in it.
 
 mod cpu_clocks;
@@ -17,8 +17,8 @@ use x11prof_trace::{
 use crate::activity::figures::{Activity, ActivityFigures};
 use crate::pipeline::{Observation, Seen};
 use crate::warnings::{Warning, WarningKind};
-pub use cpu_clocks::CpuFigures;
 use cpu_clocks::CpuClocks;
+pub use cpu_clocks::CpuFigures;
 
 /// Connections listed at most; those after them are only counted.
 const MAX_CONNECTIONS: usize = 10_000;
@@ -27,7 +27,7 @@ const MAX_TROUBLES: usize = 100;
 
 /// A connection of the trace.
 #[derive(Debug, Clone, Default)]
-pub struct ConnectionFacts {
+pub struct ConnectionSummary {
     /// Its number.
     pub id: ConnectionId,
     /// Process id, name and command line of its client, where known.
@@ -49,14 +49,14 @@ pub struct ConnectionFacts {
 
 /// What a pass over a trace found out about it.
 #[derive(Debug, Clone, Default)]
-pub struct Facts {
+pub struct TraceSummary {
     started: Option<Started>,
     server: Option<Server>,
     link: Option<Link>,
     first: Option<Timestamp>,
     last: Timestamp,
     records: u64,
-    connections: Vec<ConnectionFacts>,
+    connections: Vec<ConnectionSummary>,
     connected: u64,
     /// Where each connection is in the list: those that connect at the same time open in any order.
     places: FastMap<ConnectionId, usize>,
@@ -77,7 +77,7 @@ pub struct Facts {
     activity: Activity,
 }
 
-impl Facts {
+impl TraceSummary {
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.activity.observe(observation);
@@ -150,12 +150,12 @@ impl Facts {
         if self.connections.len() < MAX_CONNECTIONS {
             self.places
                 .insert(opened.connection, self.connections.len());
-            self.connections.push(ConnectionFacts {
+            self.connections.push(ConnectionSummary {
                 id: opened.connection,
                 pid: opened.pid,
                 name: opened.name.clone(),
                 command: opened.command.clone(),
-                ..ConnectionFacts::default()
+                ..ConnectionSummary::default()
             });
         }
     }
@@ -260,12 +260,12 @@ impl Facts {
     }
 
     /// The connections, in the order of their opening; the first 10,000 of them.
-    pub fn connections(&self) -> &[ConnectionFacts] {
+    pub fn connections(&self) -> &[ConnectionSummary] {
         &self.connections
     }
 
     /// A connection by its number.
-    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&ConnectionFacts> {
+    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&ConnectionSummary> {
         self.connections.get(*self.places.get(&id)?)
     }
 

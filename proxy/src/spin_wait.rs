@@ -22,7 +22,7 @@ static SPARE: LazyLock<bool> =
     LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
 /// One relay's waiting.
-pub(crate) struct Lookout<'a> {
+pub(crate) struct SpinWait<'a> {
     /// Somebody looks.
     taken: &'a AtomicBool,
     looks: bool,
@@ -31,10 +31,10 @@ pub(crate) struct Lookout<'a> {
     since: Option<Instant>,
 }
 
-impl<'a> Lookout<'a> {
+impl<'a> SpinWait<'a> {
     /// One that has its place at `taken`, with the other relays.
-    pub(crate) fn new(taken: &'a AtomicBool) -> Lookout<'a> {
-        Lookout {
+    pub(crate) fn new(taken: &'a AtomicBool) -> SpinWait<'a> {
+        SpinWait {
             taken,
             looks: false,
             pays: *SPARE,
@@ -79,7 +79,7 @@ impl<'a> Lookout<'a> {
     }
 }
 
-impl Drop for Lookout<'_> {
+impl Drop for SpinWait<'_> {
     fn drop(&mut self) {
         self.give_way();
     }

@@ -13,14 +13,14 @@ const MAX_STARTS: usize = 1 << 16;
 
 /// Long episodes, and all of them by class.
 #[derive(Debug, Default)]
-pub(crate) struct Long {
+pub(crate) struct LongEpisodes {
     /// Beginning and latency of those that are perceptible or above the least of the thresholds; which they are.
     long: Vec<(u64, u64, bool)>,
     /// Episodes and nanoseconds by class.
     pub(crate) classes: [(u64, u64); EDGES.len()],
 }
 
-impl Long {
+impl LongEpisodes {
     /// An episode that began at `start` and took `latency`, in nanoseconds; `long` if that is over the general
     /// threshold, `perceptible` if over its own.
     pub(crate) fn add(&mut self, start: u64, latency: u64, long: bool, perceptible: bool) {
@@ -52,12 +52,12 @@ impl Long {
 
 #[cfg(test)]
 mod tests {
-    use super::Long;
+    use super::LongEpisodes;
 
     #[test]
     fn how_far_apart_goes_by_beginnings_not_by_ends() {
         const MS: u64 = 1_000_000;
-        let mut long = Long::default();
+        let mut long = LongEpisodes::default();
         // The first takes longer than until the end of the second, and is complete after it.
         for (start, latency) in [(20, 60), (0, 500), (300, 70), (400, 10)] {
             long.add(

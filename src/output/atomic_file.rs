@@ -21,7 +21,7 @@ pub(crate) enum Access {
 
 /// A file on its way to its name.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct AtomicFile {
     file: BufWriter<File>,
     /// None for a pipe or a device, which is written as it is.
     place: Option<Place>,
@@ -35,9 +35,9 @@ struct Place {
     before: PathBuf,
 }
 
-impl Beside {
+impl AtomicFile {
     /// Begins a file that is to be at `path`. What is there stays until [`finish`](Beside::finish).
-    pub(crate) fn begin(path: &Path, access: Access) -> io::Result<Beside> {
+    pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
         // What a link leads to is replaced, not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let there = fs::metadata(&path).ok();
@@ -46,7 +46,7 @@ impl Beside {
         }
         if there.as_ref().is_some_and(|there| !there.is_file()) {
             let file = BufWriter::new(OpenOptions::new().write(true).open(&path)?);
-            return Ok(Beside { file, place: None });
+            return Ok(AtomicFile { file, place: None });
         }
         if is_being_recorded(&path) {
             return Err(io::Error::other("a recording writes it now"));
@@ -61,7 +61,7 @@ impl Beside {
         let before = path.with_file_name(before);
         let file = create(&path, &before, access)?;
         let place = Some(Place { path, before });
-        let beside = Beside {
+        let beside = AtomicFile {
             file: BufWriter::new(file),
             place,
         };
@@ -97,7 +97,7 @@ impl Beside {
     }
 }
 
-impl Write for Beside {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -107,7 +107,7 @@ impl Write for Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         // It is there only if it was not finished, and cannot be helped if it stays.
         if let Some(place) = &self.place {
@@ -184,12 +184,12 @@ mod tests {
         let path = dir.path().join("result");
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        let mut beside = Beside::begin(&path, Access::Usual).unwrap();
+        let mut beside = AtomicFile::begin(&path, Access::Usual).unwrap();
         beside.write_all(b"half").unwrap();
         beside.flush().unwrap();
         drop(beside);
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
-        let mut beside = Beside::begin(&path, Access::Usual).unwrap();
+        let mut beside = AtomicFile::begin(&path, Access::Usual).unwrap();
         beside.write_all(b"new").unwrap();
         beside.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
@@ -197,7 +197,7 @@ mod tests {
             (mode(&path), names(dir.path())),
             (0o640, vec!["result".to_owned()])
         );
-        Beside::begin(&path, Access::Private)
+        AtomicFile::begin(&path, Access::Private)
             .unwrap()
             .finish()
             .unwrap();
@@ -210,16 +210,16 @@ mod tests {
         let link = dir.path().join("link");
         fs::write(dir.path().join("result"), "old").unwrap();
         std::os::unix::fs::symlink("result", &link).unwrap();
-        Beside::begin(&link, Access::Usual)
+        AtomicFile::begin(&link, Access::Usual)
             .unwrap()
             .finish()
             .unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&link).unwrap().len(), 0);
-        Beside::begin(Path::new("/dev/null"), Access::Usual)
+        AtomicFile::begin(Path::new("/dev/null"), Access::Usual)
             .unwrap()
             .finish()
             .unwrap();
-        assert!(Beside::begin(dir.path(), Access::Usual).is_err());
+        assert!(AtomicFile::begin(dir.path(), Access::Usual).is_err());
     }
 }

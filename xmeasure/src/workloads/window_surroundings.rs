@@ -6,8 +6,8 @@ use x11rb_protocol::protocol::xproto::{
 };
 
 use super::windows::{
-    Actor, CHANGES, Ground, PLACE, SIDE, cell, child_at, children, create, map, parents, phase,
-    side_for, unmap,
+    CHANGES, ChangingWindow, Ground, PLACE, SIDE, cell, child_at, children, create, map, parents,
+    phase, side_for, unmap,
 };
 use crate::error::MeasureError;
 use crate::server::client::{ARENA, Client};
@@ -59,7 +59,7 @@ fn crowds(
 fn among(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     let ground = Ground::new(client, true)?;
     let (_, ids) = crowds(client, ground, 1)?;
-    let actors = (0..).zip(ids).map(|(place, id)| Actor {
+    let actors = (0..).zip(ids).map(|(place, id)| ChangingWindow {
         id,
         at: child_at(place, CROWD),
         side: SIDE,
@@ -69,7 +69,7 @@ fn among(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
 }
 
 /// Loads in which mapped windows are all unmapped and then mapped again, and changed.
-fn all_go_and_come(loads: &mut Loads, ground: Ground, actors: &[Actor]) {
+fn all_go_and_come(loads: &mut Loads, ground: Ground, actors: &[ChangingWindow]) {
     let each =
         |request: fn(&Window) -> Vec<u8>| phase(actors.iter().map(|window| request(&window.id)));
     loads.push(ground.load([each(unmap), each(map)]));
@@ -110,20 +110,20 @@ fn grown(
     client: &mut Client,
     all: impl Iterator<Item = (Window, (i16, i16))>,
     side: u16,
-) -> Result<Vec<Actor>, MeasureError> {
+) -> Result<Vec<ChangingWindow>, MeasureError> {
     let mut actors = Vec::new();
     for (home, at) in all {
         let id = client.id();
         client.send_bytes(&create(id, home, at, side))?;
         client.send(MapWindowRequest { window: id })?;
-        actors.push(Actor { id, at, side });
+        actors.push(ChangingWindow { id, at, side });
     }
     Ok(actors)
 }
 
 /// Loads in which mapped windows are unmapped and mapped again, and changed. There are too few of
 /// them to unmap all before the first is mapped: the end of a batch would outweigh them.
-fn come_and_go(loads: &mut Loads, ground: Ground, actors: &[Actor], lowest: StackMode) {
+fn come_and_go(loads: &mut Loads, ground: Ground, actors: &[ChangingWindow], lowest: StackMode) {
     let turns = (0..CHANGES).flat_map(|_| actors);
     let mut phase = phase(turns.flat_map(|window| [unmap(&window.id), map(&window.id)]));
     phase.kinds = 2;
