@@ -18,7 +18,7 @@ const FIRST_EXTENSION: u8 = 128;
 pub enum DecodeError {
     /// `x11rb-protocol` reads the byte order of this machine only, and only the core protocol's
     /// messages are turned into it.
-    #[error("an extension's message in the other byte order than this machine's")]
+    #[error("an extension's message in the opposite byte order")]
     ByteOrder,
     /// The recorder left out part of the message.
     #[error("part of the message was left out of the recording")]

@@ -16,7 +16,7 @@ use crate::server_info::DisplayError;
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The key for marks cannot be had.
-    #[error("no marks by that key: display {display}: {reason}")]
+    #[error("cannot mark by that key on display {display}: {reason}")]
     MarkKey {
         /// The display.
         display: String,

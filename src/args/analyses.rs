@@ -26,15 +26,15 @@ pub(crate) struct Report {
     /// prices alone. `auto` takes the clock where the prices are of the recorded server
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) basis: BasisChoice,
-    /// Take the parameters as they were measured, also those of another machine, which are brought to
-    /// the recorded one otherwise
+    /// Take the parameters as they were measured; without this, those of another machine are converted to the
+    /// recorded one
     #[arg(long)]
     pub(crate) as_measured: bool,
-    /// Your own operations: what decides the cost of requests that x11prof does not know, or that
-    /// you want counted otherwise (a TOML file, see docs/OPERATIONS.md)
+    /// Your own operations: what decides the cost of requests that x11prof does not know, or that you want to
+    /// count differently (a TOML file, see docs/OPERATIONS.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
-    /// Your own rules for what stands in for an attribute's value that was not measured (a TOML file, see
+    /// Your own rules for which value stands in for an attribute's value that was not measured (a TOML file, see
     /// docs/PARAMETERS.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub(crate) struct Report {
     /// xprof-1993, none; each with ,compress=RATIO where all bytes are compressed (ssh -C)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
     pub(crate) net: Network,
-    /// What to add times up by
+    /// What to group times by
     #[arg(long, value_enum, default_value = "request")]
     pub(crate) by: GroupBy,
     /// Show the N most expensive lines [default: 10]
@@ -53,14 +53,14 @@ pub(crate) struct Report {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) span: SpanArguments,
-    /// How long one client may hold the server unnoticed: a frame [default: 16.67, which is 60 a second]
+    /// How long one client may hold the server before that is a stall: a frame [default: 16.67, which is 60 a second]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
     /// What if: multiply the server's time for REQUEST (`*` stands for any text) by FACTOR;
     /// 0 leaves it out. May be repeated: 'MIT-SHM:*=0'
     #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
     pub(crate) scale: Vec<Scale>,
-    /// Show what the clients hold in the server, and who grabbed it, as well (JSON has it always)
+    /// Also show what the clients hold in the server, and who grabbed it (JSON always has this)
     #[arg(long)]
     pub(crate) resources: bool,
     /// The form of the result
@@ -113,10 +113,12 @@ pub(crate) struct Compare {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// The first recording's server prices all of them, so that no difference is one of prices.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "The same prices are used for all recordings, so that no difference is one of prices."
+)]
 pub(crate) struct Diff {
-    /// One or more recordings of the old version; four of each tell what is real
+    /// One or more recordings of the old version; with four of each, chance is told from change
     #[arg(value_name = "OLD", required = true)]
     pub(crate) old: Vec<PathBuf>,
     /// One or more recordings of the new version
@@ -137,8 +139,8 @@ pub(crate) struct Diff {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// It takes some seconds and changes nothing on the display.
 #[derive(Debug, Args)]
+#[command(after_help = "It takes some seconds and changes nothing on the display.")]
 pub(crate) struct Link {
     /// A recording made with --link, instead of a display
     #[arg(value_name = "TRACE", conflicts_with = "display")]
@@ -159,10 +161,10 @@ pub(crate) struct Stats {
     /// Your own operations, which decide op-sizes (see `report`)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
-    /// Beside the four categories show PolyLine, 'RENDER:*' only (may be repeated)
+    /// Besides the four categories show only this message: PolyLine, 'RENDER:*' (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
-    /// The width of a cell in the histogram of NAME's sizes [default: one that suits their range]
+    /// The width of a bin in the histogram of NAME's sizes [default: one that suits their range]
     #[arg(long, value_name = "NAME=N", value_parser = grain)]
     pub(crate) grain: Vec<(String, u64)>,
     /// Show the histograms: logarithmic for time, linear for size
@@ -186,30 +188,29 @@ pub(crate) struct Episodes {
     /// The recording; several of the same actions give mean and standard deviation over them
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) traces: Vec<PathBuf>,
-    /// The latency from which an episode is perceptible: MS, or TRIGGER=MS,… with input, output, asynchronous,
-    /// keyboard, mouse [default: 100,keyboard=150,mouse=195]
+    /// The latency from which an episode is perceptible: MS, or TRIGGER=MS,… for the triggers input, output,
+    /// asynchronous, keyboard and mouse [default: 100,keyboard=150,mouse=195]
     #[arg(long, value_name = "MS", value_parser = thresholds)]
     pub(crate) threshold: Option<Thresholds>,
     /// The length of a frame in an animation or a drag [default: 16.67, which is 60 a second]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
-    /// Only the client of this number, or those whose name contains this
+    /// Only the client of this number, or clients whose name contains CLIENT
     #[arg(long, value_name = "CLIENT")]
     pub(crate) client: Option<String>,
-    /// Only the landmarks whose name, or whose group's, contains this
+    /// Only landmarks whose name, or whose group's name, contains TEXT
     #[arg(long, value_name = "TEXT")]
     pub(crate) landmark: Option<String>,
     /// List the N longest episodes only
     #[arg(long, value_name = "N")]
     pub(crate) worst: Option<usize>,
-    /// Your own events: what starts and ends one, and what all of a type took (a TOML file, see
-    /// docs/EPISODES.md)
+    /// Your own events: what starts and ends one (a TOML file, see docs/EPISODES.md); shows what all of a type took
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Show each key and button below its kind of action
     #[arg(long)]
     pub(crate) each_key: bool,
-    /// Show patterns: episodes that did the same, and whether they are slow always, sometimes or once
+    /// Show patterns (episodes that did the same), and whether they are slow always, sometimes or once
     #[arg(long)]
     pub(crate) patterns: bool,
     /// Show what went on around each mark of the user: episodes, stalls and the server's time from 5 s before to 1 s after
@@ -223,7 +224,7 @@ pub(crate) struct Episodes {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) span: SpanArguments,
-    /// Add what it would take over a network (see `report`)
+    /// Add the time that a network would take (see `report`)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
     pub(crate) net: Network,
     /// The form of the result
@@ -245,8 +246,7 @@ pub(crate) struct Dump {
     /// Only the messages of connection N
     #[arg(long, value_name = "N")]
     pub(crate) connection: Option<u32>,
-    /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); an error is found by
-    /// its request's name as well
+    /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); errors have their request's name as well
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
     /// Only what came S seconds after the start or later
@@ -265,7 +265,7 @@ pub(crate) struct Export {
     /// The format (docs/EXPORTS.md)
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: ExportFormat,
-    /// The file to write; for parquet the folder of the tables, which is made, or added to
+    /// The file to write; for parquet the folder of the tables, which may exist already
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }

@@ -82,15 +82,15 @@ pub(crate) enum Command {
     Roundtrips(RoundTrips),
     /// Rank what the users of many sessions suffer from: the same problem is one issue
     Issues(Issues),
-    /// Ask the tables of many sessions, by a DuckDB that is installed
+    /// Query the tables of many sessions with an installed DuckDB
     Sql(Sql),
     /// Show what each client costs the server now: who draws, polls, grabs, leaks, and who waits
     Top(Top),
-    /// Hold a recording against a budget; exit status 1 where it costs more
+    /// Compare a recording with a budget; exit status 1 where it costs more
     Check(Check),
-    /// Mark the moment in the running recording, where a delay was felt
+    /// Put a mark into the running recording, at the moment when a delay was felt
     Mark(Mark),
-    /// Measure what a display's connection is like, before a program is blamed
+    /// Measure the connection to a display, to see whether the network is to blame
     Link(Link),
     /// Print the messages of a recording, one line each
     Dump(Dump),
@@ -98,7 +98,7 @@ pub(crate) enum Command {
     Export(Export),
     /// Measure what each request costs a display server, and write a parameter file
     Measure(Measure),
-    /// List, show and ask server parameter files
+    /// List, show, check and convert server parameter files
     #[command(subcommand)]
     Params(Params),
     /// Make a complete trace of one whose recorder was killed
@@ -115,11 +115,13 @@ pub(crate) enum Command {
     Man,
 }
 
-/// Without COMMAND it serves until Ctrl-C and prints the DISPLAY and XAUTHORITY to set.
-/// With one it sets them, and passes the command's exit status on.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Without COMMAND it serves until Ctrl-C, and prints the DISPLAY and XAUTHORITY to set. \
+                  With one it sets them, and passes the command's exit status on."
+)]
 pub(crate) struct Record {
-    /// The trace file to write, once a client has connected; one that is there is kept as FILE.old
+    /// The trace file to write, once a client has connected; an existing one is kept as FILE.old
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_TRACE)]
     pub(crate) output: PathBuf,
     /// The display server to record at [default: $DISPLAY]
@@ -128,28 +130,28 @@ pub(crate) struct Record {
     /// Start a private headless server of this kind, and stop it afterwards
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// Record the clients that already run on the display, through its RECORD extension, without a restart and as
-    /// an ordinary user; until Ctrl-C. When bytes were read and what was passed beside them is not known then
+    /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension, without a
+    /// restart, as an ordinary user. It does not tell when bytes were read, nor which descriptors were passed
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "net", "fixes", "command"])]
     pub(crate) attach: bool,
     /// End the recording after N seconds
     #[arg(long, value_name = "N", requires = "attach", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
-    /// Keep the last SECONDS alone, and write them to FILE-1, FILE-2 … when what --when says has happened; at most
-    /// 200 MB are kept, in files without a name
+    /// Keep only the last SECONDS (at most 200 MB, in files without a name), and write them to FILE-1, FILE-2 …
+    /// each time a condition of --when is met
     #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) ring: Option<u64>,
-    /// What a ring is written down for (may be repeated): 'episode > 200ms', 'stall > 50ms', mark (x11prof mark), or
-    /// signal (SIGUSR1)
+    /// When to write the ring to a file (may be repeated): 'episode > 200ms', 'stall > 50ms', mark (x11prof mark),
+    /// or signal (SIGUSR1)
     #[arg(long, value_name = "CONDITION", requires = "ring")]
     pub(crate) when: Vec<Condition>,
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
-    /// Show the profile as it grows, with rates and keys; what the command writes to the terminal is
-    /// shown afterwards, and it reads nothing from there. SIGUSR1 prints what came so far to standard error, SIGUSR2
-    /// starts the counts afresh and reads the parameters again, also where there is no terminal
+    /// Show the profile while it grows. The command cannot read from the terminal, and what it writes there is
+    /// shown afterwards. SIGUSR1 prints the profile so far to standard error; SIGUSR2 resets the counts and reads the
+    /// parameters again; both work without a terminal too
     #[arg(long)]
     pub(crate) live: bool,
     /// The server's parameters for --live: a file, or a name from `params list`
@@ -168,22 +170,22 @@ pub(crate) struct Record {
     /// Keep the bodies of images; without this, those of 4 KiB or more are left out
     #[arg(long)]
     pub(crate) full: bool,
-    /// Write nothing of what is typed or shown, as `scrub` does: nothing of it ever reaches the disk
+    /// Leave out what is typed or shown, as `scrub` does, before anything reaches the disk
     #[arg(long)]
     pub(crate) scrub: bool,
     /// Write no trace but tables of what took too long, for days of use, to the folder of -o [default: x11prof-tables]:
     /// what each such action did and what took its time, and how long all took; no key, text or title
     #[arg(long, conflicts_with_all = ["live", "ring", "full", "scrub", "link"])]
     pub(crate) episodes_only: bool,
-    /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. It is grabbed on the server's
-    /// root windows: no program gets it meanwhile
+    /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is grabbed on
+    /// the server's root windows: no program gets it meanwhile
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<MarkKey>,
-    /// Measure the connection to the server first, which takes some seconds, and keep that in the trace
+    /// First measure the connection to the server, which takes some seconds, and keep the result in the trace
     #[arg(long)]
     pub(crate) link: bool,
-    /// What to say of this session in the trace: version=1.2, user=ann, program=notes (may be repeated); `issues`
-    /// and `export --to parquet` tell sessions apart by these
+    /// A label of this session in the trace: version=1.2, user=ann, program=notes (may be repeated); `issues` and
+    /// `export --to parquet` tell sessions apart by their labels
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
     pub(crate) labels: Vec<(String, String)>,
     /// Put a slower network between the program and the server, as SPEED,RTT (see `report`): the program is then
@@ -208,8 +210,8 @@ pub(crate) struct Measure {
     /// Start a private headless server of this kind, and stop it afterwards
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// The parameter file to write [default: one that is kept by machine and server, where `report`
-    /// finds it]. An interruption leaves FILE.partial
+    /// The parameter file to write [default: the file of this machine and server, where `report` finds it]. An
+    /// interruption leaves FILE.partial
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Fewer sizes and fewer repetitions: about half a minute
@@ -221,30 +223,29 @@ pub(crate) struct Measure {
     /// Measure what this recording needs and the file lacks, and add it
     #[arg(long = "for", value_name = "TRACE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Go on with the file and its FILE.partial: measure what they lack, and add it
+    /// Continue an interrupted measurement: measure what the file and its FILE.partial lack, and add it
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Measure as well what a user of the display would notice (grabs, focus, pointer); always
-    /// done on a private server
+    /// Also measure what a user of the display would notice (grabs, focus, pointer); a private server is always
+    /// measured so
     #[arg(long)]
     pub(crate) intrusive: bool,
-    /// How long it may take, in seconds; figures that are uncertain by then keep a wide spread
-    /// [default: 525]
+    /// How many seconds it may take; figures that are uncertain by then keep a wide spread [default: 525]
     #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(30..=86_400))]
     pub(crate) time_limit: Option<u64>,
-    /// Correct the figures to a processor core on which work takes FACTOR times as long as on one that
-    /// nothing else uses [default: the average while measuring]
+    /// Give the figures for a core on which work takes FACTOR times as long as on an idle one
+    /// [default: the average while measuring]
     #[arg(long, value_name = "FACTOR", conflicts_with = "no_pin", value_parser = pace)]
     pub(crate) pace: Option<f64>,
-    /// Leave the processors to the scheduler instead of pinning the server and x11prof to them
+    /// Do not pin the server and x11prof to processors
     #[arg(long)]
     pub(crate) no_pin: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Params {
-    /// List the parameter files that are kept of this and other machines, and those that come with x11prof
+    /// List the parameter files: those measured here or elsewhere, and those that come with x11prof
     List,
     /// Print a parameter file
     Show {
@@ -252,7 +253,7 @@ pub(crate) enum Params {
         #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
         params: String,
     },
-    /// Check a parameter file, and say what limits it
+    /// Check a parameter file, and name its limits
     Check {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
@@ -275,7 +276,7 @@ pub(crate) enum Params {
         /// Files, or names from `params list`
         #[arg(value_name = "P", required = true, value_parser = ParametersParser, hide_possible_values = true)]
         params: Vec<String>,
-        /// This request instead of the paper's, with attributes where others than the usual are meant:
+        /// This request instead of the paper's, with the attributes that are not the usual ones:
         /// 'PolyLine linewidth=10 gxmode=GXxor' (may be repeated)
         #[arg(long, value_name = "NAME")]
         request: Vec<String>,
@@ -295,7 +296,7 @@ pub(crate) enum Params {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Write a parameter file in Xprof's own language: rates by the wall clock, no more
+    /// Write a parameter file in Xprof's own language, which has wall-clock rates only
     Export {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
@@ -318,15 +319,17 @@ pub(crate) enum Params {
         /// How many items of that size
         #[arg(long, value_name = "N", default_value_t = 1)]
         items: usize,
-        /// Of a text request: how many of its characters are blanks, which have no ink
+        /// How many characters of a text request are blank
         #[arg(long, value_name = "N", default_value_t = 0)]
         blanks: u32,
     },
 }
 
-/// `episodes --marks` lists what went on around each mark. The recording is found through a socket of this user,
-/// not through the display, so that a display that hangs can be marked too.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "`episodes --marks` lists what went on around each mark. The recording is found through a \
+                  socket of this user, not through the display: this works while the display hangs."
+)]
 pub(crate) struct Mark {
     /// What the mark is about
     #[arg(value_name = "TEXT")]
@@ -346,9 +349,11 @@ pub(crate) struct Recover {
     pub(crate) output: PathBuf,
 }
 
-/// Keys, texts, titles and other properties, selections, pictures, paths and hosts are replaced by others of the
-/// same length. Sizes and times stay, so that reports are the same but for names.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Keys, texts, titles and other properties, selections, images, paths and hosts are replaced by \
+                  others of the same length. Sizes and times stay: reports differ in names only."
+)]
 pub(crate) struct Scrub {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]

@@ -17,7 +17,7 @@ pub(crate) struct RoundTrips {
     /// Only start-up: until the first frame of each client's first window
     #[arg(long)]
     pub(crate) start_up: bool,
-    /// Only the client of this number, or those whose name contains this
+    /// Only the client of this number, or clients whose name contains CLIENT
     #[arg(long, value_name = "CLIENT")]
     pub(crate) client: Option<String>,
     /// Print all suggestions and requests

@@ -7,11 +7,13 @@ use x11prof_views::clients_now::By;
 
 use super::values::{ParametersParser, milliseconds, seconds};
 
-/// Without TRACE it watches a display that runs, by attaching to it (see `record --attach`). In a terminal it is
-/// a screen with keys; elsewhere it prints once.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Without TRACE it watches a running display, by attaching to it (see `record --attach`). In a \
+                  terminal it is a screen with keys; elsewhere it prints once."
+)]
 pub(crate) struct Top {
-    /// A recording, also one that goes on, instead of a display
+    /// A recording instead of a display; it may still go on
     #[arg(value_name = "TRACE", conflicts_with = "display")]
     pub(crate) trace: Option<PathBuf>,
     /// The display [default: $DISPLAY]
@@ -23,10 +25,10 @@ pub(crate) struct Top {
     /// Rates over the last SECONDS
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = window)]
     pub(crate) seconds: f64,
-    /// Rows of these first
+    /// What the rows are at first
     #[arg(long, value_enum, default_value = "client")]
     pub(crate) by: TopBy,
-    /// How long one client may hold the server unnoticed: a frame [default: 16.67, which is 60 a second]
+    /// How long one client may hold the server before that is a stall: a frame [default: 16.67, which is 60 a second]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
     /// The server's parameters: a file, or a name from `params list` [default: those that match the server]

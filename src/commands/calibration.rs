@@ -151,8 +151,8 @@ pub(super) fn with_known(
                 known = known.brought(by, newer.host.clone());
             }
             None => say!(
-                "warning: the file's figures of {there} stay as they are: nothing that was \
-                 measured tells how {here} compares"
+                "warning: the file's figures of {there} are not converted to {here}: too little \
+                 was measured to compare the two"
             ),
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandErro
     if changed(&partial) <= changed(path) {
         return Ok(whole);
     }
-    say!("going on with {}", partial.display());
+    say!("continuing with {}", partial.display());
     let left = read(&partial)?;
     Ok(Some(match whole {
         Some(mut whole) => {

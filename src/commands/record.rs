@@ -161,9 +161,9 @@ fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcom
     let clients = recorded.connections;
     recorded.trouble.extend(wrote.trouble);
     match wrote.words {
-        Some(words) => say!("{clients} clients, {told} told; {words}"),
-        None if recorded.left_alone => say!("nobody said anything; {path} is left as it was"),
-        None => say!("{clients} clients, {told} told, {written} in {path}"),
+        Some(words) => say!("{clients} clients, {told} heard; {words}"),
+        None if recorded.left_alone => say!("no client sent anything; {path} is left as it was"),
+        None => say!("{clients} clients, {told} heard, {written} in {path}"),
     }
     if scrubs && !recorded.left_alone {
         tell_scrubbed();

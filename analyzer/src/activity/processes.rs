@@ -140,3 +140,55 @@ impl Processes {
         self.server_ends.get(at).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Switch, SwitchKind, Timestamp};
+
+    use super::{Processes, REST};
+
+    const PID: u32 = 7;
+
+    fn switch(tid: u32, time: u64, cpu: u16, kind: SwitchKind) -> Switch {
+        Switch {
+            time: Timestamp::from_nanos(time),
+            pid: PID,
+            tid,
+            cpu,
+            kind,
+        }
+    }
+
+    #[test]
+    fn a_process_rests_while_all_its_threads_wait() {
+        use SwitchKind::{Blocked, In};
+        let mut processes = Processes::default();
+        processes.take(&[
+            switch(1, 10, 0, In),
+            switch(2, 20, 1, In),
+            switch(1, 30, 0, Blocked),
+            switch(2, 40, 1, Blocked),
+            switch(1, 40 + REST, 0, In),
+        ]);
+        processes.settle(40);
+        assert!(!processes.has_rested(Some(PID), 0, 39 + REST));
+        processes.settle(u64::MAX);
+        assert!(processes.has_rested(Some(PID), 40, 40 + REST));
+        assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(REST));
+    }
+
+    /// The kernel tells no switch of a thread that ends.
+    #[test]
+    fn a_thread_that_ended_does_not_keep_its_process_from_resting() {
+        use SwitchKind::{Blocked, In};
+        let mut processes = Processes::default();
+        processes.take(&[
+            switch(2, 10, 0, In),
+            // On the same processor: the other one has ended.
+            switch(1, 20, 0, In),
+            switch(1, 30, 0, Blocked),
+        ]);
+        processes.settle(30);
+        assert!(processes.has_rested(Some(PID), 0, 30 + REST));
+    }
+}

@@ -41,7 +41,7 @@ fn pcapng(arguments: &Export) -> Outcome {
         Ok(())
     })?;
     if holes > 0 {
-        say!("the capture has holes: {holes} bytes that the trace left out have no zeros in it");
+        say!("the capture has holes: {holes} bytes that the trace left out are missing, not zero");
     }
     Ok(written)
 }

@@ -57,7 +57,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "measure the server again",
         ),
         WarningKind::OtherClock => (
-            format!("{} on another clock", of("request")),
+            format!("{} measured on another clock", of("request")),
             "measure the server again",
         ),
         WarningKind::NoTransport => (
@@ -65,8 +65,8 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "measure the server",
         ),
         WarningKind::Uncorrected => (
-            format!("{} failed late", of("request")),
-            "they keep the price of success",
+            format!("{} whose error came late", of("request")),
+            "they keep the price of a success",
         ),
         WarningKind::UnpairedReply => (
             format!("{count} replies to requests not in the trace"),
@@ -77,8 +77,8 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "please report this bug",
         ),
         WarningKind::Malformed => (
-            format!("{} of bytes that are no X11", of("piece")),
-            "what they did is missing here",
+            format!("{} of bytes that are not X11", of("piece")),
+            "what they did is not in this report",
         ),
         WarningKind::LostBytes => (
             format!("{} after a hole in the trace", of("byte")),
@@ -109,12 +109,12 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "waits are real; server time is by prices",
         ),
         WarningKind::Attached => (
-            "recorded by attaching, from the server's own words".to_owned(),
-            "short waits read as none, descriptors are not known",
+            "recorded by attaching".to_owned(),
+            "short waits are not seen, nor are file descriptors",
         ),
         WarningKind::Joined => (
             format!("{} from before the recording", of("connection")),
-            "GCs, pictures and fonts of then are not known",
+            "their GCs, pictures and fonts from before it are not known",
         ),
         WarningKind::Trouble => ("trouble while recording".to_owned(), "the recorder said"),
     }
