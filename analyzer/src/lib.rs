@@ -89,7 +89,8 @@ pub use roundtrips::report::{
 };
 pub use roundtrips::{RoundTripOptions, RoundTrips};
 pub use scrub::{Scrubbed, Scrubber};
-pub use stalls::grabs::{GrabLine, GrabReport, GrabWaiter, Grabs};
+pub use stalls::grabs::Grabs;
+pub use stalls::grabs::report::{GrabLine, GrabReport, GrabWaiter};
 pub use stalls::report::{StallLine, StallWaiter, StallingClient, StallsReport};
 pub use stalls::{FRAME_MS, Stalls};
 pub use start_up::{StartUpParts, StartUpReport, StartUps};

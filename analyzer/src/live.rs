@@ -9,7 +9,7 @@ use crate::clients_now::{ClientsNow, NowOptions};
 use crate::pipeline::Pipeline;
 use crate::profile::report::ProfileReport;
 use crate::resources::report::ResourceReport;
-use crate::stalls::grabs::GrabReport;
+use crate::stalls::grabs::report::GrabReport;
 use crate::stalls::report::StallsReport;
 use crate::switches_first::SwitchesFirst;
 

@@ -9,8 +9,9 @@ use x11rb_protocol::protocol::xproto::Setup;
 
 use crate::clock;
 use crate::display_name::{DisplayName, Endpoint};
-use crate::server_info::{DisplayError, SetupConnection, SetupFailure};
+use crate::server_info::DisplayError;
 use crate::server_link::ServerLink;
+use crate::setup_connection::{SetupConnection, SetupFailure};
 
 /// Core opcodes (protocol encoding, "Requests").
 const GET_INPUT_FOCUS: u8 = 43;

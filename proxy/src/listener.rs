@@ -1,76 +1,22 @@
 //! Claims a free display number by the X server's own protocol, and listens on it.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
-use rustix::process::{Pid, geteuid, test_kill_process, umask};
-use thiserror::Error;
+use rustix::process::{geteuid, umask};
 
+use crate::display_lock::{RemovedOnDrop, take_lock};
+use crate::listen_error::{FIRST_NUMBER, LAST_NUMBER, ListenError, in_use};
 use crate::tcp_listener::{self, FIRST_PORT};
 
 /// Where the sockets of local displays live.
 pub(crate) const SOCKET_DIR: &str = "/tmp/.X11-unix";
-/// Bytes of a lock file: a process's number in ten columns, and a line feed.
-const LOCK_LEN: u64 = 11;
-/// Where we begin to look for a number: above those of seats (0 on) and of ssh (10 on).
-const FIRST_NUMBER: u32 = 80;
-/// Where we give up.
-const LAST_NUMBER: u32 = 1000;
-
-/// Why a display could not be claimed.
-#[derive(Debug, Error)]
-pub enum ListenError {
-    /// The number asked for is another's.
-    #[error(
-        "display :{number} is in use by {by}; choose another number, or none to get a free one"
-    )]
-    InUse {
-        /// The number.
-        number: u32,
-        /// Who has it, as far as is known.
-        by: String,
-    },
-    /// All numbers that we try are taken.
-    #[error(
-        "no free display number from :{FIRST_NUMBER} to :{LAST_NUMBER}; name one with --listen"
-    )]
-    NoneFree,
-    /// There is no listening at that address.
-    #[error("cannot listen by TCP at {host}: {source}; name an address of this machine")]
-    Tcp {
-        /// The address that was asked for.
-        host: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The folder of the sockets cannot be trusted.
-    #[error(
-        "cannot listen in {path}: {why}; anyone who can change it can pose as any display there (as root: chown root {path}; chmod 1777 {path})"
-    )]
-    Folder {
-        /// The folder.
-        path: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// A lock file or socket could not be made.
-    #[error("cannot listen on display :{number}: {path}: {source}")]
-    Io {
-        /// The number.
-        number: u32,
-        /// The file.
-        path: String,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
 /// A display number that is ours, with its listening sockets. Lock file and sockets are
 /// removed on drop.
 #[derive(Debug)]
@@ -88,16 +34,6 @@ pub(crate) struct Claimed {
 impl Claimed {
     pub(crate) fn number(&self) -> u32 {
         self.number
-    }
-}
-
-#[derive(Debug)]
-struct RemovedOnDrop(PathBuf);
-
-impl Drop for RemovedOnDrop {
-    fn drop(&mut self) {
-        // It may be gone already; then there is nothing to do.
-        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -177,95 +113,6 @@ pub(crate) fn socket_path(number: u32) -> PathBuf {
     Path::new(SOCKET_DIR).join(format!("X{number}"))
 }
 
-fn lock_path(number: u32) -> PathBuf {
-    PathBuf::from(format!("/tmp/.X{number}-lock"))
-}
-
-fn in_use(number: u32, by: impl Into<String>) -> ListenError {
-    ListenError::InUse {
-        number,
-        by: by.into(),
-    }
-}
-
-/// The lock protocol of the X server (os/utils.c, LockServer): a complete file under another
-/// name, then link() to the lock's name, which fails where it exists; the lock of a process
-/// that is gone is taken over.
-fn take_lock(number: u32) -> Result<RemovedOnDrop, ListenError> {
-    let path = lock_path(number);
-    let failed = |source| ListenError::Io {
-        number,
-        path: path.display().to_string(),
-        source,
-    };
-    let pid = std::process::id();
-    let ours = RemovedOnDrop(PathBuf::from(format!("/tmp/.tX{number}-lock-{pid}")));
-    let _ = fs::remove_file(&ours.0);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o444)
-        .open(&ours.0)
-        .map_err(failed)?;
-    file.write_all(format!("{pid:10}\n").as_bytes())
-        .map_err(failed)?;
-    file.set_permissions(fs::Permissions::from_mode(0o444))
-        .map_err(failed)?;
-    // A stale lock is removed once: a second one is another claimant that was faster.
-    for attempt in 0..2 {
-        match fs::hard_link(&ours.0, &path) {
-            Ok(()) => return Ok(RemovedOnDrop(path)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => match holder(&path) {
-                Holder::Alive(holder) => return Err(in_use(number, holder)),
-                Holder::Gone if attempt == 0 => match fs::remove_file(&path) {
-                    Err(error) if error.kind() != ErrorKind::NotFound => {
-                        return Err(in_use(number, format!("a stale lock, {}", path.display())));
-                    }
-                    _ => {}
-                },
-                Holder::Gone => return Err(in_use(number, "another claimant")),
-            },
-            Err(error) => return Err(failed(error)),
-        }
-    }
-    Err(in_use(number, "another claimant"))
-}
-
-enum Holder {
-    Alive(String),
-    Gone,
-}
-
-/// Who holds a lock. Anybody may have put a file of any kind there.
-fn holder(lock: &Path) -> Holder {
-    let text = match lock_text(lock) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Holder::Gone,
-        Err(_) => return Holder::Alive(format!("whoever made {}", lock.display())),
-    };
-    let text = String::from_utf8_lossy(&text);
-    match text.trim().parse().ok().and_then(Pid::from_raw) {
-        Some(pid) if test_kill_process(pid) == Err(rustix::io::Errno::SRCH) => Holder::Gone,
-        Some(pid) => Holder::Alive(format!("process {pid}")),
-        // The X server takes over a lock that holds no number as well.
-        None => Holder::Gone,
-    }
-}
-
-/// The eleven bytes of a lock file; an error where it is no regular file.
-fn lock_text(lock: &Path) -> io::Result<Vec<u8>> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(lock)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("no regular file"));
-    }
-    let mut text = Vec::new();
-    file.take(LOCK_LEN).read_to_end(&mut text)?;
-    Ok(text)
-}
-
 /// A umask for a while. It is the whole process's: no other thread makes files meanwhile.
 struct Umask(Mode);
 
@@ -305,7 +152,10 @@ fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+    use crate::display_lock::{lock_path, lock_text};
 
     #[test]
     fn a_claimed_display_is_locked_listened_on_and_given_back() {

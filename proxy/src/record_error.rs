@@ -8,7 +8,7 @@ use x11prof_trace::TraceError;
 
 use crate::display_name::DisplayNameError;
 use crate::fixes::Fix;
-use crate::listener::ListenError;
+use crate::listen_error::ListenError;
 use crate::server_error::ServerError;
 use crate::server_info::DisplayError;
 

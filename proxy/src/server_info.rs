@@ -1,28 +1,17 @@
-//! What the display server says of itself, asked over one short connection of our own. It is not
-//! trusted: it may fall silent, and promise more than anybody can take.
-
-use std::io;
-use std::time::{Duration, Instant};
+//! What the display server says of itself, asked over one short connection of our own.
 
 use thiserror::Error;
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{ExtensionOpcodes, Server};
-use x11rb_protocol::protocol::xproto::{
-    ListExtensionsReply, QueryExtensionReply, Setup, SetupRequest,
-};
-use x11rb_protocol::x11_utils::{Serialize, TryParse};
+use x11rb_protocol::protocol::xproto::{ListExtensionsReply, QueryExtensionReply};
+use x11rb_protocol::x11_utils::TryParse;
 
-use crate::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::server_link::{Connected, ServerLink};
-use crate::socket::{Socket, Wait};
+use crate::setup_connection::{PATIENCE, SetupConnection, SetupFailure};
 use crate::viewers::is_viewed;
 
-/// How long the server may take for all of its answers.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest answer that is taken in.
-const LONGEST: usize = 64 << 20;
 /// Core opcodes (protocol encoding, "Requests").
 const QUERY_EXTENSION: u8 = 98;
 const LIST_EXTENSIONS: u8 = 99;
@@ -77,10 +66,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
     };
     let (connected, cookie) = link.connect().map_err(unreachable)?;
     let pid = server_pid(&connected);
-    let mut talk = SetupConnection {
-        socket: Socket::new(connected).map_err(unreachable)?,
-        until: Instant::now() + PATIENCE,
-    };
+    let mut talk = SetupConnection::over(connected).map_err(unreachable)?;
     let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
         SetupFailure::Refused(reason) => DisplayError::Refused {
             display: display.clone(),
@@ -117,7 +103,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
         pid,
         viewed,
     };
-    let extensions = talk.extensions().map_err(|reason| DisplayError::Failed {
+    let extensions = extensions(&mut talk).map_err(|reason| DisplayError::Failed {
         display: display.clone(),
         reason,
     })?;
@@ -163,205 +149,37 @@ fn server_pid(connected: &Connected) -> Option<u32> {
     }
 }
 
-/// Why there is no connection.
-pub(crate) enum SetupFailure {
-    /// The server's reason.
-    Refused(String),
-    /// What happened.
-    Failed(String),
-}
-
-/// The connection, and until when it may last.
-pub(crate) struct SetupConnection {
-    socket: Socket,
-    until: Instant,
-}
-
-impl SetupConnection {
-    /// Connects, for so long; the cookie to show is beside it.
-    pub(crate) fn begin(
-        link: &ServerLink,
-        patience: Duration,
-    ) -> io::Result<(SetupConnection, Option<Cookie>)> {
-        let (connected, cookie) = link.connect()?;
-        let talk = SetupConnection {
-            socket: Socket::new(connected)?,
-            until: Instant::now() + patience,
-        };
-        Ok((talk, cookie))
-    }
-
-    pub(crate) fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
-        let (name, data) = match cookie {
-            Some(cookie) => (MIT_MAGIC_COOKIE_1.to_vec(), cookie.as_bytes().to_vec()),
-            None => (Vec::new(), Vec::new()),
-        };
-        let request = SetupRequest {
-            byte_order: if cfg!(target_endian = "little") {
-                b'l'
-            } else {
-                b'B'
-            },
-            protocol_major_version: 11,
-            protocol_minor_version: 0,
-            authorization_protocol_name: name,
-            authorization_protocol_data: data,
-        };
-        self.say(&request.serialize())
-            .map_err(SetupFailure::Failed)?;
-        let mut answer = self.hear(8).map_err(SetupFailure::Failed)?;
-        let &[status, reason_len, _, _, _, _, a, b] = answer.as_slice() else {
-            return Err(SetupFailure::Failed("it sent too little".to_owned()));
-        };
-        let rest = 4 * usize::from(u16::from_ne_bytes([a, b]));
-        answer.extend(self.hear(rest).map_err(SetupFailure::Failed)?);
-        if status == 1 {
-            let setup = Setup::try_parse(&answer);
-            return setup.map(|(setup, _)| setup).map_err(|_| {
-                SetupFailure::Failed("it sent a setup that cannot be read".to_owned())
-            });
-        }
-        let reason = answer.get(8..).unwrap_or_default();
-        // A refusal says how long its reason is, the question for more (status 2) does not.
-        let reason = match status {
-            0 => reason.get(..usize::from(reason_len)).unwrap_or(reason),
-            _ => reason,
-        };
-        let reason = String::from_utf8_lossy(reason);
-        Err(SetupFailure::Refused(
-            reason.trim_matches(['\0', '\n', ' ']).to_owned(),
-        ))
-    }
-
-    /// All questions are sent before the first answer is awaited.
-    fn extensions(&mut self) -> Result<Vec<ExtensionOpcodes>, String> {
-        let unreadable = |_| "it sent an answer that cannot be read".to_owned();
-        self.say(&[[LIST_EXTENSIONS, 0], 1_u16.to_ne_bytes()].concat())?;
-        let names = self.reply()?;
-        let names = ListExtensionsReply::try_parse(&names)
+/// All questions are sent before the first answer is awaited.
+fn extensions(talk: &mut SetupConnection) -> Result<Vec<ExtensionOpcodes>, String> {
+    let unreadable = |_| "it sent an answer that cannot be read".to_owned();
+    talk.say(&[[LIST_EXTENSIONS, 0], 1_u16.to_ne_bytes()].concat())?;
+    let names = talk.reply()?;
+    let names = ListExtensionsReply::try_parse(&names)
+        .map_err(unreadable)?
+        .0;
+    let names: Vec<Vec<u8>> = names.names.into_iter().map(|name| name.name).collect();
+    talk.say(
+        &names
+            .iter()
+            .flat_map(|name| question(name))
+            .collect::<Vec<u8>>(),
+    )?;
+    let mut known = Vec::new();
+    for name in names {
+        let reply = talk.reply()?;
+        let reply = QueryExtensionReply::try_parse(&reply)
             .map_err(unreadable)?
             .0;
-        let names: Vec<Vec<u8>> = names.names.into_iter().map(|name| name.name).collect();
-        self.say(
-            &names
-                .iter()
-                .flat_map(|name| question(name))
-                .collect::<Vec<u8>>(),
-        )?;
-        let mut known = Vec::new();
-        for name in names {
-            let reply = self.reply()?;
-            let reply = QueryExtensionReply::try_parse(&reply)
-                .map_err(unreadable)?
-                .0;
-            if reply.present {
-                known.push(ExtensionOpcodes {
-                    name: String::from_utf8_lossy(&name).into_owned(),
-                    major: reply.major_opcode,
-                    first_event: reply.first_event,
-                    first_error: reply.first_error,
-                });
-            }
-        }
-        Ok(known)
-    }
-
-    /// The next reply; events before it are passed over.
-    pub(crate) fn reply(&mut self) -> Result<Vec<u8>, String> {
-        loop {
-            let message = self.message()?;
-            match message.first() {
-                Some(0) => return Err("it answered with an error".to_owned()),
-                Some(1) => return Ok(message),
-                _ => {}
-            }
+        if reply.present {
+            known.push(ExtensionOpcodes {
+                name: String::from_utf8_lossy(&name).into_owned(),
+                major: reply.major_opcode,
+                first_event: reply.first_event,
+                first_error: reply.first_error,
+            });
         }
     }
-
-    /// The next reply, error or event.
-    pub(crate) fn message(&mut self) -> Result<Vec<u8>, String> {
-        let mut message = self.hear(32)?;
-        let (&[kind, ..], Some(&[a, b, c, d])) = (message.as_slice(), message.get(4..8)) else {
-            return Err("it sent too little".to_owned());
-        };
-        let more = match kind & 0x7F {
-            // A reply, and the one event that can be longer (Generic Event Extension).
-            1 | 35 => u32::from_ne_bytes([a, b, c, d]),
-            _ => 0,
-        };
-        let more = usize::try_from(more)
-            .unwrap_or(usize::MAX)
-            .saturating_mul(4);
-        message.extend(self.hear(more)?);
-        Ok(message)
-    }
-
-    /// The next message, where one begins within `wait`.
-    pub(crate) fn next_within(&mut self, wait: Duration) -> Result<Option<Vec<u8>>, String> {
-        let readable = self.socket.is_readable_until(Instant::now() + wait);
-        if !readable.map_err(|error| error.to_string())? {
-            return Ok(None);
-        }
-        self.set_patience(PATIENCE);
-        self.message().map(Some)
-    }
-
-    /// From now on it may last so long.
-    pub(crate) fn set_patience(&mut self, patience: Duration) {
-        self.until = Instant::now() + patience;
-    }
-
-    pub(crate) fn socket(&self) -> &Socket {
-        &self.socket
-    }
-
-    /// The connection alone.
-    pub(crate) fn into_socket(self) -> Socket {
-        self.socket
-    }
-
-    pub(crate) fn say(&self, mut bytes: &[u8]) -> Result<(), String> {
-        while !bytes.is_empty() {
-            let writable = self.socket.is_writable_until(self.until);
-            if !writable.map_err(|error| error.to_string())? {
-                return Err(silent());
-            }
-            let sent = self.socket.send(bytes, &[], Wait::No);
-            let sent = sent.map_err(|error| error.to_string())?;
-            bytes = bytes.get(sent..).unwrap_or_default();
-        }
-        Ok(())
-    }
-
-    /// So many bytes, as they come: what is promised takes no memory.
-    fn hear(&self, len: usize) -> Result<Vec<u8>, String> {
-        if len > LONGEST {
-            return Err(format!("it announced an answer of {len} bytes"));
-        }
-        let mut bytes = Vec::new();
-        let mut room = [0; 16 << 10];
-        while bytes.len() < len {
-            let readable = self.socket.is_readable_until(self.until);
-            if !readable.map_err(|error| error.to_string())? {
-                return Err(silent());
-            }
-            let wanted = room.len().min(len - bytes.len());
-            let room = room.get_mut(..wanted).unwrap_or_default();
-            let (come, _) = self
-                .socket
-                .receive(room, Wait::Yes)
-                .map_err(|error| error.to_string())?;
-            if come == 0 {
-                return Err("it closed the connection".to_owned());
-            }
-            bytes.extend_from_slice(room.get(..come).unwrap_or_default());
-        }
-        Ok(bytes)
-    }
-}
-
-fn silent() -> String {
-    format!("it was silent for {} s", PATIENCE.as_secs())
+    Ok(known)
 }
 
 /// A QueryExtension.
@@ -376,49 +194,4 @@ fn question(name: &[u8]) -> Vec<u8> {
     request.extend(name);
     request.resize(8 + padded, 0);
     request
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::os::unix::net::UnixStream;
-
-    use super::*;
-
-    fn talk(answers: &[u8], patience: Duration) -> (SetupConnection, UnixStream) {
-        let (mut server, ours) = UnixStream::pair().unwrap();
-        server.write_all(answers).unwrap();
-        let socket = Socket::new(ours).unwrap();
-        let until = Instant::now() + patience;
-        (SetupConnection { socket, until }, server)
-    }
-
-    #[test]
-    fn a_reply_of_absurd_length_is_refused_before_it_comes() {
-        let mut reply = vec![1, 0, 1, 0, 0xFF, 0xFF, 0xFF, 0xFF];
-        reply.resize(32, 0);
-        let (mut talk, _server) = talk(&reply, PATIENCE);
-        assert_eq!(
-            talk.extensions().unwrap_err(),
-            "it announced an answer of 17179869180 bytes"
-        );
-    }
-
-    #[test]
-    fn a_server_that_never_answers_is_given_up() {
-        let (mut talk, _server) = talk(b"", Duration::from_millis(20));
-        assert!(talk.extensions().unwrap_err().contains("silent"));
-        let (mut talk, _server) = super::tests::talk(b"\x01", Duration::from_millis(20));
-        assert!(
-            matches!(talk.set_up(None), Err(SetupFailure::Failed(why)) if why.contains("silent"))
-        );
-    }
-
-    #[test]
-    fn a_refusal_gives_its_reason() {
-        let (mut talk, _server) = talk(b"\0\x06\x0b\0\0\0\x02\0No way\0\0", PATIENCE);
-        assert!(
-            matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "SetupFailure way")
-        );
-    }
 }

@@ -10,7 +10,7 @@ use crate::profile::partition::PartitionReport;
 use crate::profile::scales::ScaleReport;
 use crate::profile::total::TotalReport;
 use crate::resources::report::ResourceReport;
-use crate::stalls::grabs::GrabReport;
+use crate::stalls::grabs::report::GrabReport;
 use crate::stalls::report::StallsReport;
 use crate::start_up::StartUpReport;
 use crate::warnings::Warning;

@@ -5,6 +5,7 @@
 //! messages are not known here, only headers stay.
 
 mod answers;
+mod block_bytes;
 mod bytes;
 mod control;
 mod events;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use x11prof_cost_model::{FastMap, Micros, Network};
 use x11prof_protocol::Message;
 use x11prof_trace::{
-    ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server,
-    Started, Timestamp, TraceError,
+    ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server, Started,
+    Timestamp, TraceError,
 };
 
 use crate::activity::figures::{Activity, ActivityFigures};

@@ -12,8 +12,8 @@ use x11rb_protocol::x11_utils::Request;
 
 use super::conversation::Conversation;
 use super::others;
-use crate::server_info::{SetupConnection, SetupFailure};
 use crate::server_link::ServerLink;
+use crate::setup_connection::{SetupConnection, SetupFailure};
 use crate::socket::Socket;
 
 /// The extension's name.

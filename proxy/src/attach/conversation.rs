@@ -7,8 +7,8 @@ use x11prof_trace::ExtensionOpcodes;
 use x11rb_protocol::protocol::xproto::{GetInputFocusRequest, Setup};
 use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
 
-use crate::server_info::{SetupConnection, SetupFailure};
 use crate::server_link::ServerLink;
+use crate::setup_connection::{SetupConnection, SetupFailure};
 use crate::socket::Socket;
 
 /// Questions under way at a time: their answers fit the server's buffers.

@@ -14,8 +14,8 @@ use x11rb_protocol::x11_utils::{Request, TryParse};
 
 use super::key_name::MarkKey;
 use crate::clock;
-use crate::server_info::{SetupConnection, SetupFailure};
 use crate::server_link::ServerLink;
+use crate::setup_connection::{SetupConnection, SetupFailure};
 use crate::tap::Tap;
 
 /// How long the server may take.

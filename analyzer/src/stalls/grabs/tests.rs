@@ -3,7 +3,8 @@
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Record};
 
 use crate::pipeline::Pipeline;
-use crate::stalls::grabs::{GrabReport, Grabs};
+use crate::stalls::grabs::Grabs;
+use crate::stalls::grabs::report::GrabReport;
 use crate::testing::*;
 use crate::trace_summary::TraceSummary;
 

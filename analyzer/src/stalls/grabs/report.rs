@@ -1,0 +1,105 @@
+//! The grabs of a trace as a document.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::{Grabs, Open, Waiter, What};
+use crate::trace_summary::TraceSummary;
+use crate::units::duration_ms;
+
+/// Who kept what for himself. Times are milliseconds from the trace's first record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrabReport {
+    /// How many grabs there were.
+    pub count: u64,
+    /// Requests for a grab that were answered with another status than success.
+    pub refused: u64,
+    /// The grabs, in the order of their ends; the last 1000 of them.
+    pub grabs: Vec<GrabLine>,
+}
+
+/// One grab.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrabLine {
+    /// `server`, `pointer`, `keyboard`, or `device` with its number.
+    pub what: String,
+    /// Whose.
+    pub client: String,
+    /// Since when.
+    pub since_ms: f64,
+    /// For how long.
+    pub held_ms: f64,
+    /// How it ended: `ungrab`, `closed` (the connection), `lost` (another client has it), or
+    /// `trace` (the trace ended first).
+    pub end: String,
+    /// Who sent requests meanwhile, which waited; for grabs of the server.
+    pub waited: Vec<GrabWaiter>,
+}
+
+/// A client that waited for a grab to end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrabWaiter {
+    /// Who.
+    pub client: String,
+    /// How many of its requests waited.
+    pub requests: u64,
+    /// How long the first of them did.
+    pub waited_ms: f64,
+}
+
+impl GrabReport {
+    /// The report of a pass that `grabs` and `summary` took part in.
+    pub fn new(grabs: &Grabs, summary: &TraceSummary) -> GrabReport {
+        let start = grabs.start();
+        let line = |what: What, by, since: Timestamp, until: Timestamp, end: &str, waiters| {
+            let waiters: &BTreeMap<ConnectionId, Waiter> = waiters;
+            GrabLine {
+                what: what.name(),
+                client: summary.client_name(by),
+                since_ms: duration_ms(since.since(start)),
+                held_ms: duration_ms(until.since(since)),
+                end: end.to_owned(),
+                waited: waiters
+                    .iter()
+                    .map(|(client, waiter)| GrabWaiter {
+                        client: summary.client_name(*client),
+                        requests: waiter.requests,
+                        waited_ms: duration_ms(until.since(waiter.first)),
+                    })
+                    .collect(),
+            }
+        };
+        let done = grabs.done.iter();
+        let mut lines: Vec<GrabLine> = done
+            .map(|one| {
+                line(
+                    one.what,
+                    one.by,
+                    one.since,
+                    one.until,
+                    one.end,
+                    &one.waiters,
+                )
+            })
+            .collect();
+        let mut open: Vec<(&What, &Open)> = grabs.open.iter().collect();
+        open.sort_by_key(|(what, _)| **what);
+        lines.extend(open.into_iter().map(|(what, open)| {
+            line(
+                *what,
+                open.by,
+                open.since,
+                grabs.elapsed.now(),
+                "trace",
+                &open.waiters,
+            )
+        }));
+        GrabReport {
+            count: grabs.count,
+            refused: grabs.refused,
+            grabs: lines,
+        }
+    }
+}

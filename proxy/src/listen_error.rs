@@ -1,0 +1,65 @@
+//! Why a display cannot be served.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Where we begin to look for a number: above those of seats (0 on) and of ssh (10 on).
+pub(crate) const FIRST_NUMBER: u32 = 80;
+/// Where we give up.
+pub(crate) const LAST_NUMBER: u32 = 1000;
+
+/// Why a display could not be claimed.
+#[derive(Debug, Error)]
+pub enum ListenError {
+    /// The number asked for is another's.
+    #[error(
+        "display :{number} is in use by {by}; choose another number, or none to get a free one"
+    )]
+    InUse {
+        /// The number.
+        number: u32,
+        /// Who has it, as far as is known.
+        by: String,
+    },
+    /// All numbers that we try are taken.
+    #[error(
+        "no free display number from :{FIRST_NUMBER} to :{LAST_NUMBER}; name one with --listen"
+    )]
+    NoneFree,
+    /// There is no listening at that address.
+    #[error("cannot listen by TCP at {host}: {source}; name an address of this machine")]
+    Tcp {
+        /// The address that was asked for.
+        host: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder of the sockets cannot be trusted.
+    #[error(
+        "cannot listen in {path}: {why}; anyone who can change it can pose as any display there (as root: chown root {path}; chmod 1777 {path})"
+    )]
+    Folder {
+        /// The folder.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A lock file or socket could not be made.
+    #[error("cannot listen on display :{number}: {path}: {source}")]
+    Io {
+        /// The number.
+        number: u32,
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+pub(crate) fn in_use(number: u32, by: impl Into<String>) -> ListenError {
+    ListenError::InUse {
+        number,
+        by: by.into(),
+    }
+}
