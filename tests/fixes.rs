@@ -193,7 +193,7 @@ fn over_an_emulated_network_a_program_really_waits() {
     // Who would share memory with its server sends instead.
     let painter = example("shm_painter");
     let mut painter = place.x11prof(record.into_iter().chain([&*painter.to_string_lossy(), "1"]));
-    let said = harness::Ran::of(&mut painter).stderr();
+    let said = harness::Finished::of(&mut painter).stderr();
     assert!(
         said.contains("tried no-sharing: 1 request changed"),
         "{said}"

@@ -232,7 +232,7 @@ mod tests {
     fn a_refusal_gives_its_reason() {
         let (mut talk, _server) = talk(b"\0\x06\x0b\0\0\0\x02\0No way\0\0", PATIENCE);
         assert!(
-            matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "SetupFailure way")
+            matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "No way")
         );
     }
 }
