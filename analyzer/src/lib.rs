@@ -76,7 +76,7 @@ pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::stacks::Stack;
 pub use profile::tally::Line;
 pub use profile::total::TotalReport;
-pub use profile::{BasisOption, Profile, TransportLine, profile_session, profile_trace};
+pub use profile::{BasisOption, Profile, TransportLine, profile_trace};
 pub use recorded_server::{recorded_host, recorded_server};
 pub use resources::Resources;
 pub use resources::report::{

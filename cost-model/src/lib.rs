@@ -43,7 +43,7 @@ pub use description::DescriptionError;
 pub use difference::{Difference, differences};
 pub use file::ParameterError;
 pub use hashing::{FastMap, WordHasher};
-pub use matching::{Match, best_match, is_same, is_same_server};
+pub use matching::{Match, best_match, is_same_server};
 pub use network::{Network, NetworkError};
 pub use pace::Pace;
 pub use parameters::{

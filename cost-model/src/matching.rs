@@ -50,16 +50,6 @@ pub fn best_match<'a>(
     })
 }
 
-/// Whether the parameters of `known` on `known_host` are those of this server on this host, as far as
-/// they tell: that what was measured of one holds for the other.
-pub fn is_same(
-    (known, known_host): (&ServerIdentity, &Host),
-    (server, host): (&ServerIdentity, &Host),
-) -> bool {
-    let (same_server, same_machine) = same(compare(known, known_host, server, host));
-    same_server && same_machine != Some(false)
-}
-
 /// Whether the parameters of `known` are those of this kind of server, on whatever machine.
 pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
     let nowhere = Host::default();

@@ -102,11 +102,6 @@ impl Substitutions {
         Ok(Substitutions { rules, others })
     }
 
-    /// The text of the rules that come with the program, to start one's own from.
-    pub fn default_text() -> &'static str {
-        DEFAULT
-    }
-
     fn rule(&self, attribute: Attribute) -> &Rule {
         self.rules.get(&attribute).unwrap_or(&self.others)
     }

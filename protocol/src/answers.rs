@@ -67,6 +67,7 @@ impl Answers {
         self.sent
     }
 
+    #[cfg(test)]
     pub(crate) fn awaiting(&self) -> usize {
         self.pending.iter().filter(|one| one.certain).count()
     }

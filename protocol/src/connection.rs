@@ -181,7 +181,8 @@ impl Connection {
     }
 
     /// How many requests wait for a reply.
-    pub fn awaiting_reply(&self) -> usize {
+    #[cfg(test)]
+    fn awaiting_reply(&self) -> usize {
         self.answers.awaiting()
     }
 }

@@ -42,8 +42,7 @@ pub use known_names::known_names;
 pub use message::{
     ClientSetup, ErrorMessage, Event, Malformed, Message, Reply, Request, ServerSetup, SetupStatus,
 };
-pub use names::{core_error_name, core_event_name, request_name};
-pub use request_names::core_request_name;
+pub use names::request_name;
 pub use sequence::SequenceNumber;
 pub use symbol::Symbol;
 pub use walk::{Piece, Walker};

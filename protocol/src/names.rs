@@ -15,14 +15,8 @@ pub fn request_name(major: u8, minor: u8, extensions: &Extensions) -> Symbol {
     extensions.opcode(major, minor).name
 }
 
-/// The name of an event of the core protocol: `Expose`.
-pub fn core_event_name(code: u8) -> Option<&'static str> {
-    let at = code.checked_sub(2)?;
-    CORE_EVENTS.get(usize::from(at)).copied()
-}
-
 /// The name of an error of the core protocol: `BadWindow`.
-pub fn core_error_name(code: u8) -> Option<&'static str> {
+fn core_error_name(code: u8) -> Option<&'static str> {
     let at = code.checked_sub(1)?;
     CORE_ERRORS.get(usize::from(at)).copied()
 }
@@ -88,8 +82,9 @@ fn core_event(code: u8) -> Option<Symbol> {
 
 #[cfg(test)]
 mod tests {
-    use super::{core_error_name, core_event_name, error_name, event_name, request_name};
-    use crate::{Extension, Extensions, Symbol, core_request_name};
+    use super::{core_error_name, core_event, error_name, event_name, request_name};
+    use crate::request_names::core_request_name;
+    use crate::{Extension, Extensions, Symbol};
 
     fn server() -> Extensions {
         let mut extensions = Extensions::new();
@@ -119,9 +114,9 @@ mod tests {
         for unnamed in [0, 120, 128, 255] {
             assert_eq!(core_request_name(unnamed), None);
         }
-        assert_eq!(core_event_name(2), Some("KeyPress"));
-        assert_eq!(core_event_name(34), Some("MappingNotify"));
-        assert_eq!(core_event_name(1), None);
+        assert_eq!(core_event(2), Some(Symbol::new("KeyPress")));
+        assert_eq!(core_event(34), Some(Symbol::new("MappingNotify")));
+        assert_eq!(core_event(1), None);
         assert_eq!(core_error_name(3), Some("BadWindow"));
         assert_eq!(core_error_name(17), Some("BadImplementation"));
         assert_eq!(core_error_name(0), None);

@@ -10,7 +10,7 @@ use crate::extension::Extension;
 use crate::foreign_names::requests;
 
 /// The name of a request of the core protocol: `PolyFillRectangle`.
-pub fn core_request_name(major: u8) -> Option<&'static str> {
+pub(crate) fn core_request_name(major: u8) -> Option<&'static str> {
     if major >= 128 {
         return None;
     }

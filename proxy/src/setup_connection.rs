@@ -231,8 +231,6 @@ mod tests {
     #[test]
     fn a_refusal_gives_its_reason() {
         let (mut talk, _server) = talk(b"\0\x06\x0b\0\0\0\x02\0No way\0\0", PATIENCE);
-        assert!(
-            matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "No way")
-        );
+        assert!(matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "No way"));
     }
 }

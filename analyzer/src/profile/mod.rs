@@ -26,7 +26,6 @@ use x11prof_cost_model::{
 };
 use x11prof_protocol::{Message, Symbol};
 use x11prof_server_model::{Blocking, ClientId, TransportPart};
-use x11prof_session::Session;
 use x11prof_trace::{Reader, TraceError};
 
 use crate::measured::{Basis, Rate, Share};
@@ -389,17 +388,8 @@ pub fn profile_trace<R: io::Read>(
     reader: &mut Reader<R>,
     profiles: &mut [Profile],
 ) -> Result<TraceSummary, TraceError> {
-    profile_session(Session::new(), reader, profiles)
-}
-
-/// The same, with the operations that `session` makes of the requests.
-pub fn profile_session<R: io::Read>(
-    session: Session,
-    reader: &mut Reader<R>,
-    profiles: &mut [Profile],
-) -> Result<TraceSummary, TraceError> {
     let mut summary = TraceSummary::default();
-    let mut pipeline = Pipeline::with_session(session);
+    let mut pipeline = Pipeline::new();
     pipeline.follow_changes(profiles.iter().any(Profile::knows_updates));
     let read = pipeline.run_switches_first(reader, |observation| {
         summary.observe(observation);

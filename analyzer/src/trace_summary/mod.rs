@@ -254,11 +254,6 @@ impl TraceSummary {
         self.ended
     }
 
-    /// Whether the recording is of clients that already ran, as the server's RECORD extension tells.
-    pub fn is_attached(&self) -> bool {
-        self.attached
-    }
-
     /// The connections, in the order of their opening; the first 10,000 of them.
     pub fn connections(&self) -> &[ConnectionSummary] {
         &self.connections
