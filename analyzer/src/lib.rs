@@ -25,6 +25,7 @@ mod recorded_server;
 mod resources;
 mod roundtrips;
 mod scrub;
+mod server_grab;
 mod stalls;
 mod start_up;
 mod statistics;

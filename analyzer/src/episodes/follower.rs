@@ -14,6 +14,7 @@ use super::machine::{Done, Machine, Spans};
 use super::occurrence::{Delivery, Occurrence, Sent};
 use super::server::ServerActivity;
 use crate::activity::runnable::Runnable;
+use crate::server_grab::ServerGrab;
 
 /// Connections followed at once, at most.
 const MAX_CLIENTS: usize = 4096;
@@ -54,7 +55,7 @@ struct Around {
 /// its own time that was when its turn comes, so that a grab concerns nobody else at once.
 #[derive(Debug, Default)]
 struct Grab {
-    by: Option<ConnectionId>,
+    held: ServerGrab,
     /// Who had it last.
     last: Option<ConnectionId>,
     since: u64,
@@ -64,14 +65,23 @@ struct Grab {
 impl Grab {
     /// Nanoseconds in which somebody had grabbed the server until `time`.
     fn total(&self, time: u64) -> u64 {
-        let now = self.by.map_or(0, |_| time.saturating_sub(self.since));
+        let now = self.by().map_or(0, |_| time.saturating_sub(self.since));
         self.before.saturating_add(now)
     }
 
-    fn change(&mut self, time: u64, by: Option<ConnectionId>) {
+    fn by(&self) -> Option<ConnectionId> {
+        self.held.by()
+    }
+
+    /// A client grabs the server or lets it go.
+    fn change(&mut self, time: u64, client: ConnectionId, grabs: bool) {
         self.before = self.total(time);
-        (self.by, self.since) = (by, time);
-        self.last = by.or(self.last);
+        self.since = time;
+        match grabs {
+            true => self.held.grab(client),
+            false => self.held.release(client),
+        }
+        self.last = self.by().or(self.last);
     }
 }
 
@@ -85,7 +95,7 @@ impl Around {
         what: impl FnOnce(&mut Machine, &mut ServerTime, &mut Done<'_>),
     ) {
         let total = self.grab.total(time);
-        let grabbed = if self.grab.by == Some(id) {
+        let grabbed = if self.grab.by() == Some(id) {
             0
         } else {
             total.saturating_sub(client.grabbed)
@@ -144,9 +154,7 @@ impl Follower {
                         machine.closed(done);
                     });
                 }
-                if around.grab.by == Some(*id) {
-                    around.grab.change(time, None);
-                }
+                around.grab.change(time, *id, false);
                 around.server.closed(*id);
             }
             Occurrence::Captured { pid, switches } => {
@@ -184,12 +192,12 @@ impl Follower {
                 let around = &mut self.around;
                 if let Some(grabs) = sent.grabs {
                     // Until now it was as it was for the one that had it.
-                    if let Some(by) = around.grab.by
+                    if let Some(by) = around.grab.by()
                         && let Some(client) = self.clients.get_mut(&by)
                     {
                         around.step(time, by, client, |_, _, _| {});
                     }
-                    around.grab.change(time, grabs.then_some(*id));
+                    around.grab.change(time, *id, grabs);
                 }
             }
         }
@@ -290,7 +298,7 @@ impl Follower {
     fn switch(&mut self, time: u64, switch: &Switch) {
         if Some(switch.pid) == self.around.server.pid() {
             if self.around.server.switch(switch) {
-                self.causes.rests(time, self.around.grab.by);
+                self.causes.rests(time, self.around.grab.by());
             }
             return;
         }

@@ -9,6 +9,7 @@ use x11prof_trace::{ConnectionId, Control};
 use super::catalogue;
 use super::{Context, Finding, GROUPS, Groups, Insight, Saving};
 use crate::pipeline::{Observation, Seen};
+use crate::server_grab::ServerGrab;
 use crate::statistics::distribution::Distribution;
 use crate::waits::Answer;
 
@@ -39,7 +40,7 @@ enum Cause {
 
 #[derive(Debug, Default)]
 struct Grab {
-    by: Option<ConnectionId>,
+    held: ServerGrab,
     since: u64,
     /// The last one that ended.
     before: Option<(ConnectionId, u64, u64)>,
@@ -48,13 +49,26 @@ struct Grab {
 impl Grab {
     /// Who else had the server for half of a time or longer.
     fn during(&self, client: ConnectionId, from: u64, until: u64) -> Option<ConnectionId> {
-        let now = self.by.map(|by| (by, self.since, until));
+        let now = self.held.by().map(|by| (by, self.since, until));
         let grabs = [self.before, now].into_iter().flatten();
         let overlap = |since: u64, end: u64| end.min(until).saturating_sub(since.max(from));
         let mut long = grabs.filter(|(by, since, end)| {
             *by != client && overlap(*since, *end) * 2 >= until.saturating_sub(from)
         });
         long.next().map(|(by, ..)| by)
+    }
+
+    /// A client grabs the server or lets it go.
+    fn change(&mut self, client: ConnectionId, time: u64, grabs: bool) {
+        let before = self.held.by();
+        match grabs {
+            true => self.held.grab(client),
+            false => self.held.release(client),
+        }
+        if self.held.by() != before {
+            self.before = before.map(|by| (by, self.since, time)).or(self.before);
+            self.since = time;
+        }
     }
 }
 
@@ -99,10 +113,10 @@ impl SlowReplies {
             return;
         };
         match request.name.as_str() {
-            "GrabServer" if self.grab.by.is_none() => {
-                (self.grab.by, self.grab.since) = (Some(seen.connection), seen.time.as_nanos());
+            name @ ("GrabServer" | "UngrabServer") => {
+                let (time, grabs) = (seen.time.as_nanos(), name == "GrabServer");
+                self.grab.change(seen.connection, time, grabs);
             }
-            "UngrabServer" => self.ungrab(seen.connection, seen.time.as_nanos()),
             _ => {}
         }
         if self.clients.len() >= GROUPS && !self.clients.contains_key(&seen.connection) {
@@ -127,13 +141,6 @@ impl SlowReplies {
             .take(16)
             .map(|(id, other)| (*id, other.sent))
             .collect()
-    }
-
-    fn ungrab(&mut self, client: ConnectionId, time: u64) {
-        if self.grab.by == Some(client) {
-            self.grab.before = Some((client, self.grab.since, time));
-            self.grab.by = None;
-        }
     }
 
     /// The client that sent most since `before`, if it was much.
@@ -229,7 +236,7 @@ impl Insight for SlowReplies {
                 }
             }
             Observation::Control(time, Control::Closed { connection, .. }) => {
-                self.ungrab(*connection, time.as_nanos());
+                self.grab.change(*connection, time.as_nanos(), false);
                 self.clients.remove(connection);
             }
             _ => {}
@@ -338,8 +345,9 @@ impl Insight for SlowReplies {
 #[cfg(test)]
 mod tests {
     use super::SlowReplies;
-    use crate::roundtrips::insights::testing::findings;
+    use crate::roundtrips::insights::testing::{findings, findings_in};
     use crate::testing::*;
+    use crate::testing_display::Display;
 
     fn questions(trace: &mut Synthetic) {
         for number in 1..=5 {
@@ -379,6 +387,38 @@ mod tests {
         let found = findings(&trace, SlowReplies::default());
         assert!(found[0].why.contains("not slow here"), "{found:?}");
         assert_eq!(found[0].saves.nanos, 0);
+    }
+
+    #[test]
+    fn a_reply_that_waits_for_anothers_grab() {
+        let (grab, ungrab) = (|| request(36, 0, &[]), || request(37, 0, &[]));
+        for second in [false, true] {
+            let mut trace = Display::new();
+            for number in 1..=5_u16 {
+                let ms = f64::from(number);
+                trace.sends(1, ms, query_font());
+                trace.gets(1, ms + 0.1, reply(number));
+            }
+            trace.sends(3, 10.0, grab());
+            // While it is grabbed, another GrabServer waits, and has it then.
+            if second {
+                trace.sends(2, 10.1, grab());
+                trace.sends(3, 10.2, ungrab());
+            }
+            trace.sends(1, 11.0, query_font());
+            trace.sends(if second { 2 } else { 3 }, 50.9, ungrab());
+            trace.gets(1, 51.0, reply(6));
+            let found = findings_in(&trace.records, SlowReplies::default());
+            let [one] = found.as_slice() else {
+                panic!("{found:?}")
+            };
+            let by = if second { "panel" } else { "editor" };
+            assert!(
+                one.action.starts_with(&format!("Do not let {by} ")),
+                "{one:?}"
+            );
+            assert_eq!(one.saves.nanos, 39_900_000);
+        }
     }
 
     #[test]

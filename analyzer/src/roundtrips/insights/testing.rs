@@ -1,14 +1,21 @@
 //! One kind of insight over a synthetic trace.
 
+use x11prof_trace::Record;
+
 use super::{Context, Finding, Insight};
 use crate::pipeline::{Observation, Pipeline};
 use crate::start_up::StartUps;
 use crate::testing::Synthetic;
 
 /// What `insight` finds in `trace`.
-pub(super) fn findings(trace: &Synthetic, mut insight: impl Insight) -> Vec<Finding> {
+pub(super) fn findings(trace: &Synthetic, insight: impl Insight) -> Vec<Finding> {
+    findings_in(&trace.records, insight)
+}
+
+/// What it finds in these records.
+pub(super) fn findings_in(records: &[Record], mut insight: impl Insight) -> Vec<Finding> {
     let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
-    for record in &trace.records {
+    for record in records {
         pipeline.feed(record, |observation| {
             insight.observe(observation);
             start_ups.observe_with(observation, |answer, starting, _| {

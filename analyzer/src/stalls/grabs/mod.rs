@@ -17,6 +17,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
+use crate::server_grab::ServerGrab;
 use crate::stalls::stall::{How, Stall, Waited};
 
 /// Grabs listed at most, the last ones.
@@ -72,6 +73,7 @@ struct Done {
 #[derive(Debug, Default)]
 pub struct Grabs {
     open: HashMap<What, Open>,
+    server: ServerGrab,
     asked: HashMap<(ConnectionId, SequenceNumber), What>,
     done: VecDeque<Done>,
     /// The grab of the server that ended last, until it is taken.
@@ -162,12 +164,18 @@ impl Grabs {
         let body = Body::of(request);
         let device = |at| body.u16(at).map(What::Device);
         let ended = match request.name.as_str() {
-            "GrabServer" => return self.begin(What::Server, seen.connection, seen.time),
+            "GrabServer" => {
+                self.server.grab(seen.connection);
+                return self.follow_server(seen.time, "ungrab");
+            }
+            "UngrabServer" => {
+                self.server.release(seen.connection);
+                return self.follow_server(seen.time, "ungrab");
+            }
             "GrabPointer" => return self.ask(seen, request, Some(What::Pointer)),
             "GrabKeyboard" => return self.ask(seen, request, Some(What::Keyboard)),
             // XIGrabDevice: window, time, cursor, device.
             "XInputExtension:XIGrabDevice" => return self.ask(seen, request, device(12)),
-            "UngrabServer" => Some(What::Server),
             "UngrabPointer" => Some(What::Pointer),
             "UngrabKeyboard" => Some(What::Keyboard),
             "XInputExtension:XIUngrabDevice" => device(4),
@@ -211,12 +219,25 @@ impl Grabs {
         }
     }
 
+    /// The server may have changed hands.
+    fn follow_server(&mut self, time: Timestamp, end: &'static str) {
+        let had = self.open.get(&What::Server).map(|open| open.by);
+        let has = self.server.by();
+        if had == has {
+            return;
+        }
+        if had.is_some() {
+            self.end(What::Server, time, end);
+        }
+        if let Some(by) = has {
+            self.begin(What::Server, by, time);
+        }
+    }
+
     fn begin(&mut self, what: What, by: ConnectionId, time: Timestamp) {
         match self.open.get(&what) {
             // One's own grab again changes how it is held, not since when.
             Some(open) if open.by == by => return,
-            // While the server is grabbed, another's GrabServer waits like any request.
-            Some(_) if what == What::Server => return,
             Some(_) => self.end(what, time, "lost"),
             None => {}
         }
@@ -253,11 +274,13 @@ impl Grabs {
         let held: Vec<What> = self
             .open
             .iter()
-            .filter(|(_, open)| open.by == connection)
+            .filter(|(what, open)| **what != What::Server && open.by == connection)
             .map(|(what, _)| *what)
             .collect();
         held.into_iter()
             .for_each(|what| self.end(what, time, "closed"));
+        self.server.release(connection);
+        self.follow_server(time, "closed");
         self.asked.retain(|(of, _), _| *of != connection);
     }
 }

@@ -6,6 +6,7 @@ use crate::pipeline::Pipeline;
 use crate::stalls::grabs::Grabs;
 use crate::stalls::grabs::report::GrabReport;
 use crate::testing::*;
+use crate::testing_display::Display;
 use crate::trace_summary::TraceSummary;
 
 fn run(records: &[Record]) -> GrabReport {
@@ -122,4 +123,21 @@ fn a_fresh_start_keeps_the_grabs_that_last() {
     let report = GrabReport::new(&grabs, &TraceSummary::default());
     assert_eq!((report.count, report.grabs.len()), (1, 1));
     assert_eq!(report.grabs[0].end, "trace");
+}
+
+#[test]
+fn who_asked_for_the_server_meanwhile_has_it_next() {
+    let (grab, ungrab) = (|| request(36, 0, &[]), || request(37, 0, &[]));
+    let mut display = Display::new();
+    display.sends(2, 10.0, grab());
+    display.sends(3, 20.0, grab());
+    display.sends(2, 30.0, ungrab());
+    display.sends(3, 70.0, ungrab());
+    let report = run(&display.records);
+    let held = report.grabs.iter();
+    let held: Vec<(&str, f64)> = held.map(|one| (one.client.as_str(), one.held_ms)).collect();
+    assert_eq!(
+        held,
+        [("panel (client 2)", 20.0), ("editor (client 3)", 40.0)]
+    );
 }

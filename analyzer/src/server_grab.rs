@@ -1,0 +1,69 @@
+//! Who has grabbed the server. While one client has it, another's GrabServer waits like any request of others, and
+//! is done when the first one lets go.
+
+use std::collections::VecDeque;
+
+use x11prof_trace::ConnectionId;
+
+/// Clients that wait for the server, at most.
+const WAITING: usize = 64;
+
+/// The holder of the server, and who comes next.
+#[derive(Debug, Default)]
+pub(crate) struct ServerGrab {
+    by: Option<ConnectionId>,
+    waiting: VecDeque<ConnectionId>,
+}
+
+impl ServerGrab {
+    /// Who has it.
+    pub(crate) fn by(&self) -> Option<ConnectionId> {
+        self.by
+    }
+
+    /// A client sends GrabServer.
+    pub(crate) fn grab(&mut self, client: ConnectionId) {
+        match self.by {
+            None => self.by = Some(client),
+            Some(by) if by == client => {}
+            Some(_) => {
+                if self.waiting.len() < WAITING && !self.waiting.contains(&client) {
+                    self.waiting.push_back(client);
+                }
+            }
+        }
+    }
+
+    /// A client sends UngrabServer, or its connection ends: one that still waits lets go as soon as it has it.
+    pub(crate) fn release(&mut self, client: ConnectionId) {
+        if self.by == Some(client) {
+            self.by = self.waiting.pop_front();
+        } else {
+            self.waiting.retain(|one| *one != client);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ConnectionId, ServerGrab};
+
+    #[test]
+    fn who_waits_has_it_next() {
+        let mut grab = ServerGrab::default();
+        let [one, two, three] = [1, 2, 3].map(ConnectionId);
+        grab.grab(one);
+        grab.grab(two);
+        grab.grab(three);
+        assert_eq!(grab.by(), Some(one));
+        // It had asked for it, and no longer does.
+        grab.release(two);
+        assert_eq!(grab.by(), Some(one));
+        grab.release(one);
+        assert_eq!(grab.by(), Some(three));
+        grab.release(one);
+        assert_eq!(grab.by(), Some(three));
+        grab.release(three);
+        assert_eq!(grab.by(), None);
+    }
+}
