@@ -29,12 +29,20 @@ fn link(place: &Place, display: &str) -> Value {
 fn each_kind_of_slow_connection_is_recognised() {
     let server = Server::xvfb(&[]);
     let place = Place::new();
+    // Two that mostly wait, at once.
     let far = SlowRelay::start(&server.display, Slow::Delay(Duration::from_millis(15)));
-    let report = link(&place, &far.display);
+    let held = SlowRelay::start(&server.display, Slow::Nagle(Duration::from_millis(40)));
+    let (report, held) = std::thread::scope(|both| {
+        let held = both.spawn(|| link(&place, &held.display));
+        (link(&place, &far.display), held.join().expect("a report"))
+    });
     assert!(kinds(&report).contains(&"far"), "{report}");
     assert_eq!(report["step_ms"], Value::Null);
     let rtt = report["round_trips"]["min_ms"].as_f64().expect("a time");
     assert!(rtt >= 30.0, "{report}");
+    assert_eq!(kinds(&held)[0], "delayed-acknowledgement", "{held}");
+    let two = held["two_writes_ms"].as_f64().expect("a time");
+    assert!((30.0..80.0).contains(&two), "{held}");
 
     let steps = SlowRelay::start(&server.display, Slow::Steps(Duration::from_millis(20)));
     let report = link(&place, &steps.display);

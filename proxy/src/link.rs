@@ -34,6 +34,8 @@ const PACED: (usize, Duration) = (48, Duration::from_secs(4));
 const LONGEST_PAUSE: Duration = Duration::from_millis(45);
 /// The same of two requests each.
 const TWO_WRITES: (usize, Duration) = (16, Duration::from_secs(2));
+/// The time between them: less than any acknowledgement is delayed.
+const APART: Duration = Duration::from_millis(1);
 /// The number of bytes grows until they take this long, or is this large.
 const LONG_ENOUGH: Duration = Duration::from_millis(300);
 const MAX_BYTES: usize = 32 << 20;
@@ -138,11 +140,13 @@ impl Probe {
         })
     }
 
-    /// A small request by itself, and before anything has come back another one with a reply.
+    /// A small request by itself, and before anything has come back another one with a reply: how long that took.
     fn two_writes(&mut self) -> Said<Vec<u64>> {
         self.repeat(TWO_WRITES, |probe| {
-            let sent = clock::now();
             probe.talk.say(&request(NO_OPERATION, 0, &[]))?;
+            // Who is on the way would else read both at once, and hold nothing back.
+            std::thread::sleep(APART);
+            let sent = clock::now();
             probe.talk.say(&request(GET_INPUT_FOCUS, 0, &[]))?;
             probe.talk.reply()?;
             Ok(length(between(sent)))

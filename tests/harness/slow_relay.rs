@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,9 @@ pub(crate) enum Slow {
     Steps(Duration),
     /// So many bytes a second, each way.
     Speed(f64),
+    /// Nagle's algorithm, and an acknowledgement that comes by itself only after so long: while nothing has come
+    /// back since the latest write to the server, the next one waits (RFC 896; RFC 1122, 4.2.3.2).
+    Nagle(Duration),
 }
 
 /// A display that leads to a server's.
@@ -49,8 +52,15 @@ impl SlowRelay {
                 }
                 let server = UnixStream::connect(&to).expect("the server is there");
                 let clone = |stream: &UnixStream| stream.try_clone().expect("a descriptor");
-                carry(clone(&client), clone(&server), slow, false);
-                carry(server, client, slow, true);
+                let back = Arc::new(AtomicU64::new(0));
+                carry(
+                    clone(&client),
+                    clone(&server),
+                    slow,
+                    false,
+                    Arc::clone(&back),
+                );
+                carry(server, client, slow, true, back);
             }
         });
         SlowRelay {
@@ -70,8 +80,18 @@ impl Drop for SlowRelay {
     }
 }
 
-/// Carries one direction on two threads: one that reads, and one that writes when it is time.
-fn carry(mut from: UnixStream, mut to: UnixStream, slow: Slow, to_client: bool) {
+/// A segment of TCP on Ethernet: Nagle's algorithm holds no whole one back.
+const SEGMENT: usize = 1460;
+
+/// Carries one direction on two threads: one that reads, and one that writes when it is time. `back` counts what
+/// came back to the client.
+fn carry(
+    mut from: UnixStream,
+    mut to: UnixStream,
+    slow: Slow,
+    to_client: bool,
+    back: Arc<AtomicU64>,
+) {
     let (sender, receiver) = mpsc::channel::<(Instant, Vec<u8>)>();
     std::thread::spawn(move || {
         let mut room = vec![0; 64 << 10];
@@ -84,6 +104,7 @@ fn carry(mut from: UnixStream, mut to: UnixStream, slow: Slow, to_client: bool) 
     let begin = Instant::now();
     std::thread::spawn(move || {
         let mut free = Instant::now();
+        let mut wrote: Option<(Instant, u64)> = None;
         for (came, bytes) in receiver {
             let due = match slow {
                 Slow::Delay(delay) => came + delay,
@@ -97,8 +118,17 @@ fn carry(mut from: UnixStream, mut to: UnixStream, slow: Slow, to_client: bool) 
                     free = free.max(came) + takes;
                     free
                 }
+                Slow::Nagle(acknowledged) => {
+                    let came_back = back.load(Ordering::Relaxed);
+                    let held = wrote.filter(|(_, then)| {
+                        !to_client && bytes.len() < SEGMENT && *then == came_back
+                    });
+                    held.map_or(came, |(wrote, _)| wrote + acknowledged)
+                }
             };
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            let count = back.fetch_add(u64::from(to_client), Ordering::Relaxed);
+            wrote = Some((Instant::now(), count));
             if to.write_all(&bytes).is_err() {
                 break;
             }
