@@ -164,7 +164,7 @@ impl Follower {
                 if *switches {
                     for id in self.processes.get(pid).into_iter().flatten() {
                         if let Some(client) = self.clients.get_mut(id) {
-                            client.machine.captured();
+                            client.machine.captured(time);
                         }
                     }
                 }
@@ -275,13 +275,14 @@ impl Follower {
         let far = self.around.server.pid().is_none();
         let mut machine = Machine::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
-            machine.captured();
-            // A process that has connected before need not run at this moment.
-            if let Some(pid) = pid.filter(|pid| self.around.runnable.knows(*pid))
-                && !self.around.runnable.runs(pid)
-            {
-                let ready = self.around.runnable.of(Some(pid)) > 0;
-                machine.does_not_run(time, ready);
+            match pid.filter(|pid| self.around.runnable.knows(*pid)) {
+                // A process that has connected before need not run at this moment.
+                Some(pid) if !self.around.runnable.runs(pid) => {
+                    let ready = self.around.runnable.of(Some(pid)) > 0;
+                    machine.does_not_run(time, ready);
+                }
+                Some(_) => machine.runs(),
+                None => machine.captured(time),
             }
         }
         let client = Client {

@@ -124,11 +124,18 @@ impl Machine {
         }
     }
 
-    /// The switches of its process are recorded: it runs, for it has just connected.
-    pub(crate) fn captured(&mut self) {
-        if self.thread == Thread::Unknown {
-            self.thread = Thread::Running;
+    /// The switches of its process are recorded from `time` on: it runs, or waits until the server lets it in.
+    pub(crate) fn captured(&mut self, time: u64) {
+        match (self.thread, self.set_up) {
+            (Thread::Unknown, true) => self.runs(),
+            (Thread::Unknown, false) => self.does_not_run(time, false),
+            _ => {}
         }
+    }
+
+    /// When it connected, one of its threads was on a processor.
+    pub(crate) fn runs(&mut self) {
+        self.thread = Thread::Running;
     }
 
     /// When it connected, none of its threads was on a processor; one could run, or all waited.
@@ -175,7 +182,8 @@ impl Machine {
         by: Option<ConnectionId>,
         runnable: u64,
     ) {
-        let asks = !self.outstanding.is_empty();
+        // The setup is a question too.
+        let asks = !self.outstanding.is_empty() || !self.set_up;
         let owner = self.thread.owner(asks);
         let state = BusyState {
             events: self.waiting.has_input(),

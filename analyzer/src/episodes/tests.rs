@@ -338,6 +338,9 @@ fn a_reply_that_another_clients_grab_holds_up() {
                 pid: None,
             },
         ),
+        // They are let in.
+        at(0, Occurrence::Delivered(one, Delivery::default())),
+        at(0, Occurrence::Delivered(other, Delivery::default())),
         at(5, Occurrence::Sent(other, sent(Some(true), None))),
         at(10, Occurrence::Sent(one, sent(None, Some(1)))),
         at(30, Occurrence::Sent(other, sent(Some(false), None))),

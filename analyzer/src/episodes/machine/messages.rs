@@ -54,7 +54,7 @@ impl Machine {
         }
         if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
-            *answered |= asked && self.outstanding.is_empty();
+            *answered |= asks && self.outstanding.is_empty();
         } else if !self.waiting.is_empty() {
             // It runs: it begins at once, unless it is busy with something that shows.
             if self.waiting.has_input() {

@@ -10,12 +10,16 @@ use x11prof_trace::{Control, Reader, Record, Switch, SwitchKind};
 
 use super::*;
 
-/// When at least one thread of a process was on a processor, in nanoseconds. Until its first switch it ran: it had
-/// just connected.
+/// When at least one thread of a process was on a processor, in nanoseconds. Until its first switch it ran, for it
+/// had just connected, unless that switch says that it did not.
 fn ran(switches: &[Switch], pid: u32) -> Vec<(u64, u64)> {
     let mut on: HashMap<u16, (u32, u32)> = HashMap::new();
     let first = switches.iter().find(|switch| switch.pid == pid);
-    let until = first.map_or(u64::MAX, |switch| switch.time.as_nanos());
+    let ran_until = |switch: &Switch| match switch.kind {
+        SwitchKind::In => 0,
+        SwitchKind::Blocked | SwitchKind::Preempted => switch.time.as_nanos(),
+    };
+    let until = first.map_or(u64::MAX, ran_until);
     let (mut since, mut stretches) = (None, vec![(0, until)]);
     for switch in switches {
         let time = switch.time.as_nanos();
@@ -83,4 +87,31 @@ fn a_client_has_no_more_time_than_the_kernel_says() {
         }
     }
     assert!(checked > 20, "{checked}");
+}
+
+#[test]
+fn a_client_does_not_run_until_the_server_lets_it_in() {
+    let mut trace = Synthetic::new();
+    let Some(Record::Block(mut setup)) = trace.records.pop() else {
+        panic!("the server's answer is last");
+    };
+    // The recorder has asked for its switches when it already waits.
+    trace.control(Control::Capture {
+        pid: CLIENT_PID,
+        capture: "switches".to_owned(),
+        why: None,
+    });
+    let mut all = Scheduled { trace, now: 0 };
+    all.at(100 * MS);
+    setup.time = Timestamp::from_nanos(1_000_000_000 + 100_000_000);
+    all.trace.records.push(Record::Block(setup));
+    all.client(100 * MS + 50, SwitchKind::In);
+    all.at(101 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(101 * MS + 50, SwitchKind::Blocked);
+    all.waits(101 * MS + 50, POLL);
+    all.at(900 * MS).end();
+    let episodes = found(&all.trace);
+    let parts = &episodes.first().expect("its start").parts;
+    assert_eq!(parts.of(Owner::Client) / 1000, 950);
+    assert_eq!(parts.server() / 1000, 100 * MS + 50);
 }
