@@ -8,12 +8,14 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use x11prof_trace::{Record, TraceError};
+use x11prof_trace::{Control, Record, TraceError};
 
-/// For how much of the trace's time records wait for switches: many times the recorder's beat of some
-/// milliseconds. The format allows them to come 250 ms late; what they tell by then of earlier
-/// work is lost to prices, where longer waiting would hold more of a trace that has none.
+/// For how much of the trace's time records wait where no switches are recorded, or none has come yet.
 const LATE: u64 = 50_000_000;
+/// The same where they are. The recorder reads them every few milliseconds, but on a busy machine it waits for a
+/// processor itself, for 0.8 s where there was work for four times as many as it had. Nothing is known of what
+/// comes before its switches: a client that waited in poll was taken to wait for the server.
+const LATEST: u64 = 2_000_000_000;
 /// Bytes and records that wait at most.
 const MAX_BYTES: usize = 4 << 20;
 const MAX_RECORDS: usize = 1 << 14;
@@ -51,6 +53,8 @@ pub(crate) struct SwitchesFirst {
     bytes: usize,
     /// Until when the switches are known.
     told: u64,
+    /// Those of a process are recorded.
+    captured: bool,
 }
 
 impl SwitchesFirst {
@@ -60,16 +64,22 @@ impl SwitchesFirst {
             Record::Schedule(switches) => {
                 let last = switches.iter().map(|switch| switch.time.as_nanos()).max();
                 self.told = self.told.max(last.unwrap_or_default());
+                self.captured = true;
                 on(&record);
                 self.hand_on(0, on);
                 return;
             }
             Record::Block(block) => block.time,
-            Record::Control(time, _) => *time,
+            Record::Control(time, control) => {
+                self.captured |=
+                    matches!(control, Control::Capture { capture, .. } if capture == "switches");
+                *time
+            }
         };
         self.bytes += size(&record);
         self.records.push_back((now.as_nanos(), record));
-        self.hand_on(now.as_nanos().saturating_sub(LATE), on);
+        let late = if self.captured { LATEST } else { LATE };
+        self.hand_on(now.as_nanos().saturating_sub(late), on);
     }
 
     /// Hands on all that it has.
@@ -107,7 +117,7 @@ fn size(record: &Record) -> usize {
 mod tests {
     use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
 
-    use super::{LATE, MAX_RECORDS, SwitchesFirst};
+    use super::{LATE, LATEST, MAX_RECORDS, SwitchesFirst};
 
     fn at(millis: u64) -> Record {
         let time = Timestamp::from_nanos(millis * 1_000_000);
@@ -152,5 +162,14 @@ mod tests {
         assert_eq!(order(vec![at(1), at(2), at(1 + late)]), [1]);
         let many = order(vec![at(1); MAX_RECORDS + 3]);
         assert_eq!(many.len(), 3);
+    }
+
+    #[test]
+    fn where_switches_are_recorded_messages_wait_until_they_come() {
+        let busy = vec![switches(1), at(2), at(3), at(800), switches(801)];
+        assert_eq!(order(busy), [0, 0, 2, 3, 800]);
+        // Of a process that does nothing more there may be none.
+        let latest = LATEST / 1_000_000;
+        assert_eq!(order(vec![switches(1), at(2), at(2 + latest)]), [0, 2]);
     }
 }
