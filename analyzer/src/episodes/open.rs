@@ -56,6 +56,8 @@ pub(crate) struct Open {
     at_quiet: Option<(u64, Tally)>,
     /// For how long it has been quiet since its last request, all together.
     quiet_for: u64,
+    /// For how long it has been quiet, all together, until something else than bytes for it ended that.
+    ticked_for: u64,
     /// When it last sent something.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
@@ -109,6 +111,7 @@ impl Open {
             since_sent: Tally::default(),
             at_quiet: None,
             quiet_for: 0,
+            ticked_for: 0,
             last_sent: None,
             draws: false,
             first_sent: None,
@@ -277,9 +280,18 @@ impl Open {
         self.at_quiet.take_if(|(since, _)| *since >= time);
     }
 
-    /// It was quiet for so long.
-    pub(crate) fn rested(&mut self, nanos: u64) {
+    /// It was quiet for so long, until bytes came for it (`fed`) or something else ended that.
+    pub(crate) fn rested(&mut self, nanos: u64, fed: bool) {
         self.quiet_for = self.quiet_for.saturating_add(nanos);
+        if !fed {
+            self.ticked_for = self.ticked_for.saturating_add(nanos);
+        }
+    }
+
+    /// Whether something that is drawn now, when no bytes have come for it, is still its response: it has drawn
+    /// nothing yet, and has not waited for longer than a `tick`. A clock that goes on ticking is nobody's response.
+    pub(crate) fn may_draw(&self, tick: u64) -> bool {
+        !self.draws && (self.starts_up || self.ticked_for <= tick)
     }
 
     /// For how long it has been quiet since its last request.

@@ -185,7 +185,7 @@ impl Machine {
                 // A wait for a page or a lock, for room to write, or for another of the threads.
                 open.not_quiet_since(since);
             } else {
-                open.rested(time.saturating_sub(since));
+                open.rested(time.saturating_sub(since), fed);
             }
         }
         if !handed {
@@ -212,7 +212,7 @@ impl Machine {
             // What came to nothing does not begin what comes now.
             Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
             // The answer to a request of its own, or its next frame.
-            Some(open) => lingers && (fed || !open.draws),
+            Some(open) => lingers && (fed || open.may_draw(self.spans.tick())),
             None => false,
         };
         if !goes_on {

@@ -198,3 +198,26 @@ fn a_release_after_the_response_is_an_action_of_its_own() {
     let names: Vec<String> = inputs(&all).into_iter().map(|one| one.0).collect();
     assert_eq!(names, ["KeyPress keycode 32", "KeyRelease keycode 32"]);
 }
+
+#[test]
+fn a_clock_that_ticks_and_draws_nothing_does_not_prolong_an_episode() {
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+    all.client(100 * MS + 100, In);
+    all.at(100 * MS + 200).client_sends(&[no_operation(1)]);
+    all.client(100 * MS + 300, Blocked);
+    all.waits(100 * MS + 300, POLL);
+    // At each frame it tells that there is nothing to draw.
+    for tick in 1..60 {
+        let at = (100 + 16 * tick) * MS;
+        all.client(at, In);
+        all.at(at + 100).client_sends(&[no_operation(1)]);
+        all.client(at + 200, Blocked);
+        all.waits(at + 200, POLL);
+    }
+    all.at(3000 * MS).end();
+    assert_eq!(
+        inputs(&all),
+        [("KeyPress keycode 32".to_owned(), 16_100, 1)]
+    );
+}
