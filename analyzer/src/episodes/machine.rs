@@ -232,7 +232,7 @@ impl Machine {
         if let Some(mut open) = self.open.take()
             && open.counts()
         {
-            if open.scheduled && open.never_waits() {
+            if open.scheduled && (open.never_waits() || open.is_animated()) {
                 open.unsure.get_or_insert(Unsure::NeverWaits);
             }
             let (episode, end) = open.finish(id);

@@ -37,6 +37,16 @@ impl Tally {
     }
 }
 
+/// An episode up to something that it has shown.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    end: u64,
+    tally: Tally,
+    round_trips: u64,
+    requests: u64,
+    bytes: u64,
+}
+
 /// An episode whose client has begun with it.
 #[derive(Debug, Clone)]
 pub(crate) struct Open {
@@ -66,6 +76,12 @@ pub(crate) struct Open {
     /// How many frames it has drawn, and when the last one began.
     frames: u64,
     last_drawn: Option<u64>,
+    /// Its first picture, after which its client waited for a time of its own.
+    first_shown: Option<Shown>,
+    /// It has waited so since it last drew.
+    paused: bool,
+    /// How many frames it drew after such waits.
+    paced: u64,
     /// What its press pressed went up while it was quiet, before anything had shown.
     pub(crate) released: bool,
     pub(crate) round_trips: u64,
@@ -117,6 +133,9 @@ impl Open {
             first_sent: None,
             frames: 0,
             last_drawn: None,
+            first_shown: None,
+            paused: false,
+            paced: 0,
             released: false,
             round_trips: 0,
             requests: 0,
@@ -216,6 +235,11 @@ impl Open {
         self.stimulus.is_none() && self.trigger == Trigger::Output
     }
 
+    /// Whether nobody asked for it, and it shows already: it is done when its client waits, whatever for.
+    pub(crate) fn is_done(&self) -> bool {
+        self.stimulus.is_none() && !self.starts_up && self.draws
+    }
+
     /// Whether it is the tick of a frame that is drawn, and another frame begins at `time`.
     pub(crate) fn ticks_again(&self, time: u64, frame: u64) -> bool {
         self.is_tick()
@@ -245,11 +269,46 @@ impl Open {
             self.last_drawn = Some(time);
             self.frames += 1;
         }
+        self.paced += u64::from(std::mem::take(&mut self.paused));
+    }
+
+    /// Its client waits for a time of its own, or for another thread, since `since`.
+    pub(crate) fn pauses(&mut self, since: u64) {
+        self.not_quiet_since(since);
+        if let Some(end) = self.last_sent.filter(|_| self.draws) {
+            self.paused = true;
+            self.first_shown.get_or_insert(Shown {
+                end,
+                tally: self.until_sent,
+                round_trips: self.round_trips,
+                requests: self.requests,
+                bytes: self.bytes,
+            });
+        }
+    }
+
+    /// Whether it has drawn frame after frame, with pauses of its client's own: its response ends with the first, for
+    /// the rest is an animation.
+    pub(crate) fn is_animated(&self) -> bool {
+        self.paced >= MANY_FRAMES
     }
 
     /// Whether it has drawn frame after frame, and its client was not quiet after the last of them.
     pub(crate) fn never_waits(&self) -> bool {
         self.at_quiet.is_none() && self.frames >= MANY_FRAMES
+    }
+
+    /// Whether what began it told of the same; `stimulus` is then counted in it, and what it is about, if that says more.
+    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: About, tags: &Tags) -> bool {
+        let Some(known) = self.stimulus.filter(|known| stimulus.repeats(known)) else {
+            return false;
+        };
+        self.events += 1;
+        self.tags.add(tags);
+        if known.is_raw() {
+            (self.stimulus, self.about) = (Some(*stimulus), about);
+        }
+        true
     }
 
     /// What the user did before anything came of it is what it is about.
@@ -327,6 +386,12 @@ impl Open {
 
     /// The episode, as far as the client goes, and when it ended.
     pub(crate) fn finish(mut self, id: EpisodeId) -> (Episode, u64) {
+        if let Some(shown) = self.first_shown.filter(|_| self.is_animated()) {
+            self.last_sent = Some(shown.end);
+            self.until_sent = shown.tally;
+            (self.requests, self.bytes) = (shown.requests, shown.bytes);
+            self.round_trips = shown.round_trips;
+        }
         // Without a request there is no response but the client's falling quiet.
         let end = match (self.last_sent, self.at_quiet) {
             (Some(sent), _) => sent,

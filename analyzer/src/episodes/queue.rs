@@ -112,6 +112,21 @@ impl Queue {
         .is_some()
     }
 
+    /// Whether one that waits has told of the same; `stimulus` is then counted there, and what it is about, if that says
+    /// more.
+    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: About, tags: &Tags) -> bool {
+        let mut all = self.0.iter_mut();
+        let Some(known) = all.find(|one| stimulus.repeats(&one.stimulus)) else {
+            return false;
+        };
+        known.events += 1;
+        known.tags.add(tags);
+        if known.stimulus.is_raw() {
+            (known.stimulus, known.about) = (*stimulus, about);
+        }
+        true
+    }
+
     /// Adds one that is not.
     pub(crate) fn add(&mut self, mut waiting: Waiting) {
         if waiting.stimulus.trigger == Trigger::Input {

@@ -162,6 +162,23 @@ impl Stimulus {
         (self.trigger, self.shape, self.detail) = (Trigger::Input, shape, detail);
     }
 
+    /// Whether it tells once more of what `earlier` told: a raw event of the device beside that of a window, or of
+    /// each of several devices.
+    pub(crate) fn repeats(&self, earlier: &Stimulus) -> bool {
+        let another = self.name != earlier.name || self.window != earlier.window;
+        self.trigger == Trigger::Input
+            && another
+            && (self.shape, self.detail) == (earlier.shape, earlier.detail)
+            && self.shape != Shape::Other
+            && self.server_time.is_some()
+            && self.server_time == earlier.server_time
+    }
+
+    /// Whether it is a device's, whatever window has the focus or the pointer (XI2 protocol, "RawEvent").
+    pub(crate) fn is_raw(&self) -> bool {
+        self.name.as_str().starts_with("Raw")
+    }
+
     /// The release of what `press` pressed.
     pub(crate) fn releases(&self, press: &Stimulus) -> bool {
         self.shape == Shape::Release && press.shape == Shape::Press && self.detail == press.detail

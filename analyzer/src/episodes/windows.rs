@@ -12,8 +12,18 @@ const LONGEST: usize = 60;
 /// hides one.
 pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
     match request.name.as_str() {
-        "MapWindow" | "MapSubwindows" | "UnmapWindow" | "UnmapSubwindows" | "ConfigureWindow"
-        | "DestroyWindow" | "ClearArea" | "Present:Pixmap" | "GLX:SwapBuffers" => true,
+        "MapWindow"
+        | "MapSubwindows"
+        | "UnmapWindow"
+        | "UnmapSubwindows"
+        | "ConfigureWindow"
+        | "DestroyWindow"
+        | "ClearArea"
+        | "Present:Pixmap"
+        | "GLX:SwapBuffers"
+        | "DOUBLE-BUFFER:SwapBuffers"
+        | "XVideo:PutImage"
+        | "XVideo:ShmPutImage" => true,
         "CopyArea"
         | "CopyPlane"
         | "PutImage"
@@ -34,6 +44,8 @@ pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
         | "RENDER:FillRectangles"
         | "RENDER:Trapezoids"
         | "RENDER:Triangles"
+        | "RENDER:TriStrip"
+        | "RENDER:TriFan"
         | "RENDER:CompositeGlyphs8"
         | "RENDER:CompositeGlyphs16"
         | "RENDER:CompositeGlyphs32" => on_window(seen),

@@ -187,8 +187,12 @@ fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
         | "RENDER:CompositeGlyphs8"
         | "RENDER:CompositeGlyphs16"
         | "RENDER:CompositeGlyphs32" => true,
-        // The context's tag is before the drawable (GLX, section "SwapBuffers").
-        "GLX:SwapBuffers" => return Body::of(request).u32(4),
+        // Before the drawable is the context's tag (GLX, section "SwapBuffers"), the number of windows (DBE), the port
+        // (Xv).
+        "GLX:SwapBuffers"
+        | "DOUBLE-BUFFER:SwapBuffers"
+        | "XVideo:PutImage"
+        | "XVideo:ShmPutImage" => return Body::of(request).u32(4),
         _ => CORE.contains(&request.major) && request.major != GET_IMAGE,
     };
     seen.target.filter(|_| draws).and_then(Target::drawable)

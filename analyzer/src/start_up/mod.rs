@@ -232,6 +232,8 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
+    use x11prof_trace::{Control, ExtensionOpcodes};
+
     use super::{StartUpReport, StartUps};
     use crate::pipeline::Pipeline;
     use crate::testing::*;
@@ -300,6 +302,31 @@ mod tests {
             trace.wait(100).server_sends(&[reply(4)]).end();
             let found = start_ups(&trace);
             assert_eq!(found[0].latency_ms, latency, "{pixmap:#x}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_swapped_in_is_a_frame() {
+        // DBE's SwapBuffers: how many, the window, what becomes of its back buffer. Xv's ShmPutImage: port, window.
+        for (name, swap) in [
+            ("DOUBLE-BUFFER", request(140, 3, &[1, WINDOW, 0])),
+            ("XVideo", request(140, 19, &[9, WINDOW])),
+        ] {
+            let mut trace = Synthetic::new();
+            let extension = ExtensionOpcodes {
+                name: name.to_owned(),
+                major: 140,
+                first_event: 0,
+                first_error: 0,
+            };
+            trace.control(Control::Extensions {
+                extensions: vec![extension],
+            });
+            trace.client_sends(&[create_window(), map_window(WINDOW)]);
+            trace.wait(700).client_sends(&[swap]);
+            trace.wait(90_000).client_sends(&[query_font()]);
+            trace.wait(100).server_sends(&[reply(4)]).end();
+            assert_eq!(start_ups(&trace)[0].latency_ms, Some(0.7), "{name}");
         }
     }
 

@@ -86,6 +86,12 @@ impl Machine {
             .open
             .as_ref()
             .is_some_and(|open| self.lingers(open, time));
+        let knows = |open: &mut Open| open.knows(stimulus, about, &event.tags);
+        if lingers && self.open.as_mut().is_some_and(knows)
+            || self.waiting.knows(stimulus, about, &event.tags)
+        {
+            return;
+        }
         if let Some(open) = &mut self.open {
             let own = stimulus.trigger != Trigger::Input
                 && stimulus.shape != Shape::Frame

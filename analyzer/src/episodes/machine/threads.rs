@@ -104,7 +104,15 @@ impl Machine {
     /// What the threads wait for that took part in what is open.
     fn joint_wait(&self) -> JointWait {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
-        self.threads.joint_wait(begun)
+        let joint = self.threads.joint_wait(begun);
+        let done = self.open.as_ref().is_some_and(Open::is_done);
+        match joint.wait {
+            Some(Wait::Sleep | Wait::Lock | Wait::Other) if done => JointWait {
+                wait: Some(Wait::Poll),
+                unsure: false,
+            },
+            _ => joint,
+        }
     }
 
     /// It became known what a thread waits in since `since`.
@@ -132,9 +140,14 @@ impl Machine {
             None => {}
             // It would not have waited for long with something to read.
             Some(Wait::Poll) => self.has_read(blocked, 0),
-            Some(_) => {
+            Some(Wait::File) => {
                 if let Some(open) = &mut self.open {
                     open.not_quiet_since(blocked);
+                }
+            }
+            Some(Wait::Sleep | Wait::Lock | Wait::Other) => {
+                if let Some(open) = &mut self.open {
+                    open.pauses(blocked);
                 }
             }
         }

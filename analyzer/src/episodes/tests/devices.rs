@@ -82,6 +82,44 @@ fn a_finger_goes_down_moves_and_goes_up() {
     );
 }
 
+/// An XI2 event about a key, at this time of the server's.
+fn key(kind: u16, millis: u32) -> Vec<u8> {
+    let mut bytes = touch(kind, 38);
+    bytes[12..16].copy_from_slice(&millis.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_raw_event_and_that_of_a_window_are_one_action() {
+    const PRESS: u16 = 2;
+    const RAW_PRESS: u16 = 13;
+    let mut all = Scheduled::new();
+    all.at(2 * MS)
+        .client_sends(&[query_extension("XInputExtension")]);
+    all.at(3 * MS).server_sends(&[extension_is(2, 131)]);
+    // Together, or the window's when the client has handled the other.
+    for (millis, later) in [(100, 0), (200, 400)] {
+        let time = 1000 + millis as u32;
+        all.at(millis * MS).server_sends(&[key(RAW_PRESS, time)]);
+        if later > 0 {
+            all.client(millis * MS + 100, SwitchKind::In);
+            all.client(millis * MS + 200, SwitchKind::Blocked);
+        }
+        all.at(millis * MS + later)
+            .server_sends(&[key(PRESS, time)]);
+        all.client((millis + 1) * MS, SwitchKind::In);
+        all.at((millis + 4) * MS)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.client((millis + 7) * MS, SwitchKind::Blocked);
+        all.waits((millis + 7) * MS, POLL);
+    }
+    all.at(900 * MS).end();
+    let found = inputs(&all.trace);
+    let names: Vec<_> = found.iter().map(|one| (one.0.as_str(), one.1)).collect();
+    assert_eq!(names, [("KeyPress keycode 38", 2); 2]);
+    assert!(found.iter().all(|one| one.2 >= 3500), "{found:?}");
+}
+
 /// A reply with `more` after its 32 bytes.
 fn long_reply(sequence: u16, more: &[u8]) -> Vec<u8> {
     let mut bytes = reply(sequence);

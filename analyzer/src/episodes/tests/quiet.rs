@@ -3,6 +3,8 @@
 use super::*;
 use SwitchKind::{Blocked, In};
 
+use crate::episodes::episode::Unsure;
+
 /// An event of this code about the key or button, whose time is no time, so that it begins at its delivery.
 fn event(code: u8, detail: u8) -> Vec<u8> {
     let mut bytes = key_press(1, 0);
@@ -220,4 +222,35 @@ fn a_clock_that_ticks_and_draws_nothing_does_not_prolong_an_episode() {
         inputs(&all),
         [("KeyPress keycode 32".to_owned(), 16_100, 1)]
     );
+}
+
+#[test]
+fn a_program_that_sleeps_from_frame_to_frame_takes_no_longer_than_a_frame() {
+    let mut all = Scheduled::new();
+    // ClearArea.
+    for frame in 0..40 {
+        let at = (100 + 40 * frame) * MS;
+        // Woken in the middle of its sleep it handles the key with the next frame.
+        if frame == 20 {
+            all.at(at - 10 * MS).server_sends(&[event(PRESS, O)]);
+        }
+        all.client(at, In);
+        all.at(at + 2 * MS)
+            .client_sends(&[request(61, 0, &[ROOT, 0, 0])]);
+        all.client(at + 3 * MS, Blocked);
+        all.waits(at + 3 * MS, NANOSLEEP);
+    }
+    all.at(3000 * MS).end();
+    let episodes = found(&all.trace);
+    let (input, rest): (Vec<_>, Vec<_>) = episodes
+        .iter()
+        .partition(|one| one.trigger == Trigger::Input);
+    assert_eq!(
+        inputs(&all),
+        [("KeyPress keycode 32".to_owned(), 12_000, 1)]
+    );
+    assert_eq!(input[0].unsure, Some(Unsure::NeverWaits));
+    assert!(rest.len() >= 20, "{rest:?}");
+    let longest = rest.iter().map(|one| one.latency()).max();
+    assert!(longest <= Some(3 * MS * 1000), "{longest:?}");
 }
