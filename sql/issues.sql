@@ -1,8 +1,9 @@
 -- The ranked list of issues, over the tables of docs/TABLES.md: the same as `x11prof issues`, to the digit, on
 -- DuckDB and on Spark. All times are integers of nanoseconds.
 --
--- An issue is all episodes over their threshold of one program, landmark, pattern and blame. Its median is one of its
--- latencies: of an even number the lower of the two in the middle.
+-- An issue is all episodes over their threshold of one program, landmark and blame, but for those that another
+-- client's episode led to: their time is in that one's latency. Its median is one of its latencies: of an even number
+-- the lower of the two in the middle. Its pattern is the one with the most time over the threshold.
 WITH perceptible AS (
   SELECT
     e.*,
@@ -10,23 +11,29 @@ WITH perceptible AS (
     concat(coalesce(e.date, ''), ' ', coalesce(e.version, '')) AS seen,
     e.user AS person
   FROM episodes e
-  WHERE e.latency_ns >= e.threshold_ns
+  WHERE e.latency_ns >= e.threshold_ns AND e.led_to_by IS NULL
 ),
 placed AS (
   SELECT
     p.*,
-    row_number() OVER (PARTITION BY program, landmark, pattern, blame ORDER BY latency_ns) AS place,
-    count(*) OVER (PARTITION BY program, landmark, pattern, blame) AS number,
-    row_number() OVER (
-      PARTITION BY program, landmark, pattern, blame ORDER BY latency_ns DESC, trace, start_ns
-    ) AS worst
+    row_number() OVER (PARTITION BY program, landmark, blame ORDER BY latency_ns) AS place,
+    count(*) OVER (PARTITION BY program, landmark, blame) AS number,
+    row_number() OVER (PARTITION BY program, landmark, blame ORDER BY latency_ns DESC, trace, start_ns) AS worst,
+    sum(over_ns) OVER (PARTITION BY program, landmark, blame, pattern) AS of_pattern
   FROM perceptible p
+),
+named AS (
+  SELECT
+    p.*,
+    row_number() OVER (PARTITION BY program, landmark, blame ORDER BY of_pattern DESC, pattern) AS pattern_place
+  FROM placed p
 )
 SELECT
   program,
   landmark,
-  pattern,
   blame,
+  max(CASE WHEN pattern_place = 1 THEN pattern END) AS pattern,
+  count(DISTINCT pattern) AS patterns,
   count(DISTINCT session) AS sessions,
   count(DISTINCT person) AS users,
   count(*) AS occurrences,
@@ -45,6 +52,6 @@ SELECT
   substr(max(seen), instr(max(seen), ' ') + 1) AS last_version,
   max(CASE WHEN worst = 1 THEN trace END) AS example_trace,
   max(CASE WHEN worst = 1 THEN start_ns END) AS example_at_ns
-FROM placed
-GROUP BY program, landmark, pattern, blame
-ORDER BY total_over_threshold_ns DESC, coalesce(program, ''), landmark, pattern, blame
+FROM named
+GROUP BY program, landmark, blame
+ORDER BY total_over_threshold_ns DESC, coalesce(program, ''), landmark, blame

@@ -54,6 +54,8 @@ pub struct EpisodeRow {
     pub bytes: u64,
     /// Why it may have ended elsewhere.
     pub unsure: Option<String>,
+    /// The request of another client that led to it.
+    pub led_to_by: Option<String>,
 }
 
 impl EpisodeRow {
@@ -89,6 +91,7 @@ impl EpisodeRow {
             requests: episode.requests,
             bytes: episode.bytes,
             unsure: episode.unsure.map(|why| why.why().to_owned()),
+            led_to_by: episode.asked().map(|request| request.to_string()),
         }
     }
 }

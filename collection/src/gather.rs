@@ -7,6 +7,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::episode_row::EpisodeRow;
 use crate::hive::Partition;
+use crate::injectors::Injectors;
 use crate::session::{Latencies, Session, date, hash};
 
 /// Client names kept at most.
@@ -31,6 +32,7 @@ struct About {
     last: Timestamp,
     thresholds: Thresholds,
     latencies: Latencies,
+    injectors: Injectors,
 }
 
 impl Gather {
@@ -57,6 +59,7 @@ impl Gather {
                 last: Timestamp::default(),
                 thresholds: *thresholds,
                 latencies: Latencies::default(),
+                injectors: Injectors::default(),
             },
         }
     }
@@ -71,8 +74,9 @@ impl Gather {
         self.about.observe(observation);
         let about = &mut self.about;
         self.episodes.observe_with(observation, |episode| {
-            let row = about.row(episode);
-            on(&about.session, &row);
+            if let Some(row) = about.row(episode) {
+                on(&about.session, &row);
+            }
         });
     }
 
@@ -98,8 +102,9 @@ impl Gather {
             mut about,
         } = self;
         episodes.finish_with(|episode| {
-            let row = about.row(episode);
-            on(&about.session, &row);
+            if let Some(row) = about.row(episode) {
+                on(&about.session, &row);
+            }
         });
         (about.so_far(), about.latencies)
     }
@@ -120,6 +125,7 @@ impl About {
     }
 
     fn observe(&mut self, observation: &Observation<'_>) {
+        self.injectors.observe(observation);
         let time = match observation {
             Observation::BlockStart(block) | Observation::Lost(block) => block.time,
             Observation::Control(time, control) => {
@@ -164,7 +170,11 @@ impl About {
         name.or_else(|| self.names.get(&client).map(String::as_str))
     }
 
-    fn row(&mut self, episode: &x11prof_analyzer::Episode) -> EpisodeRow {
+    /// The row of an episode; `None` of one of a client that only plays the user.
+    fn row(&mut self, episode: &x11prof_analyzer::Episode) -> Option<EpisodeRow> {
+        if self.injectors.has(episode.client) {
+            return None;
+        }
         let first = self.first.unwrap_or_default();
         let row = EpisodeRow::of(
             episode,
@@ -175,6 +185,6 @@ impl About {
         );
         self.session.episodes += 1;
         self.latencies.add(&row);
-        row
+        Some(row)
     }
 }

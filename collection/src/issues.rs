@@ -1,8 +1,15 @@
-//! Issues: episodes of equal program, landmark, tree of intervals and blame, of any number of sessions, added up in
-//! one pass.
+//! Issues: episodes of equal program, landmark and blame, of any number of sessions, added up in one pass.
 //!
-//! Kept are 24 bytes for each episode over its threshold, since a median to the digit needs all latencies, and a few hundred for each session and issue.
+//! LagHunter's issue is a landmark (the thesis, section 5.4). The blame tells apart what is wrong there. The tree of
+//! intervals does not: what one handler does varies with what is on the screen, and is one bug. It is counted below.
+//!
+//! An episode that another client's led to is no issue of its own: the latency of that one has its time, and the blame names it.
+//! Else one wait of a user would count twice.
+//!
+//! Kept are 24 bytes for each episode over its threshold, since a median to the digit needs all latencies, and a few
+//! hundred for each session, issue and pattern.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::episode_row::{EpisodeRow, PARTS};
@@ -10,7 +17,9 @@ use crate::hive::Partition;
 
 /// Issues told apart at most; episodes of those after them are counted as one issue.
 const ISSUES_LIMIT: usize = 100_000;
-/// What an issue is about that stands for those that are too many.
+/// Patterns of an issue told apart at most.
+const PATTERNS_LIMIT: usize = 10_000;
+/// What an issue or a pattern is called that stands for those that are too many.
 const OTHERS: &str = "(others)";
 
 /// Which episodes count.
@@ -54,13 +63,23 @@ pub(crate) struct Worst {
     pub(crate) client: u32,
 }
 
+/// The episodes of an issue that did the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Pattern {
+    pub(crate) occurrences: u64,
+    /// What of them is over the threshold.
+    pub(crate) over: u64,
+    /// The greatest latency.
+    pub(crate) worst: u64,
+}
+
 /// Episodes of one kind. Times are nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Issue {
     pub(crate) program: Option<String>,
     pub(crate) landmark: String,
-    pub(crate) pattern: String,
     pub(crate) blame: String,
+    pub(crate) patterns: HashMap<String, Pattern>,
     pub(crate) occurrences: Vec<Occurrence>,
     pub(crate) over: u64,
     pub(crate) parts: [u64; PARTS],
@@ -68,6 +87,28 @@ pub(crate) struct Issue {
     pub(crate) requests: u64,
     pub(crate) unsure: u64,
     pub(crate) worst: Worst,
+}
+
+impl Issue {
+    /// What its episodes did, the most time over the threshold first; equal ones by their names.
+    pub(crate) fn ranked_patterns(&self) -> Vec<(&str, Pattern)> {
+        let patterns = self.patterns.iter();
+        let mut list: Vec<_> = patterns.map(|(name, of)| (name.as_str(), *of)).collect();
+        list.sort_unstable_by_key(|(name, of)| (Reverse(of.over), *name));
+        list
+    }
+
+    fn add_pattern(&mut self, name: &str, latency: u64, over: u64) {
+        let full = self.patterns.len() >= PATTERNS_LIMIT && !self.patterns.contains_key(name);
+        let name = if full { OTHERS } else { name };
+        let pattern = match self.patterns.get_mut(name) {
+            Some(pattern) => pattern,
+            None => self.patterns.entry(name.to_owned()).or_default(),
+        };
+        pattern.occurrences += 1;
+        pattern.over = pattern.over.saturating_add(over);
+        pattern.worst = pattern.worst.max(latency);
+    }
 }
 
 /// All that was added.
@@ -135,10 +176,10 @@ impl Issues {
             .collect()
     }
 
-    /// Adds an episode.
+    /// Adds an episode, where it is one that counts.
     pub fn add(&mut self, session: SessionNumber, row: &EpisodeRow) {
         let threshold = self.selection.threshold.unwrap_or(row.threshold);
-        if row.latency < threshold {
+        if row.latency < threshold || row.led_to_by.is_some() {
             return;
         }
         let program = row.program.as_deref();
@@ -147,7 +188,6 @@ impl Issues {
             if program.is_some() { "+" } else { "" },
             program.unwrap_or_default(),
             &row.landmark,
-            &row.pattern,
             &row.blame,
         ]
         .join("\0");
@@ -160,6 +200,7 @@ impl Issues {
         };
         let over = row.latency - threshold;
         issue.over = issue.over.saturating_add(over);
+        issue.add_pattern(&row.pattern, row.latency, over);
         issue.occurrences.push(Occurrence {
             latency: row.latency,
             over,
@@ -203,7 +244,6 @@ impl Issues {
         self.issues.push(Issue {
             program: row.program.clone().filter(|_| !full),
             landmark: text(&row.landmark),
-            pattern: text(&row.pattern),
             blame: text(&row.blame),
             ..Issue::default()
         });
@@ -239,17 +279,7 @@ impl Issues {
     /// The issues, the most time over the threshold first; equal ones by their names.
     pub(crate) fn ranked(&self) -> Vec<&Issue> {
         let mut list: Vec<&Issue> = self.issues.iter().collect();
-        list.sort_by(|a, b| {
-            let names = |of: &Issue| {
-                (
-                    of.program.clone(),
-                    of.landmark.clone(),
-                    of.pattern.clone(),
-                    of.blame.clone(),
-                )
-            };
-            b.over.cmp(&a.over).then_with(|| names(a).cmp(&names(b)))
-        });
+        list.sort_unstable_by_key(|of| (Reverse(of.over), &of.program, &of.landmark, &of.blame));
         list
     }
 }
@@ -277,11 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_the_threshold_is_added_up_by_kind() {
+    fn an_issue_is_a_landmark_and_a_blame_whatever_was_done() {
         let mut issues = Issues::new(Selection::default());
-        let row = |latency: u64, blame: &str| EpisodeRow {
+        let row = |latency: u64, blame: &str, pattern: &str| EpisodeRow {
             landmark: "Clicks".to_owned(),
             blame: blame.to_owned(),
+            pattern: pattern.to_owned(),
             latency,
             threshold: 100,
             ..EpisodeRow::default()
@@ -289,15 +320,22 @@ mod tests {
         let one = issues.session("a", "a.mcap", &Partition::default());
         let two = issues.session("b", "b.mcap", &Partition::default());
         assert_eq!(issues.session("a", "", &Partition::default()), one);
-        for (session, latency, blame) in [
-            (one, 99, "sleeping"),
-            (one, 100, "sleeping"),
-            (two, 150, "sleeping"),
-            (one, 150, "sleeping"),
-            (one, 180, "drawing"),
+        for (session, latency, blame, pattern) in [
+            (one, 99, "sleeping", "a"),
+            (one, 100, "sleeping", "a"),
+            (two, 150, "sleeping", "b"),
+            (one, 150, "sleeping", "c"),
+            (one, 170, "sleeping", "c"),
+            (one, 180, "drawing", "a"),
         ] {
-            issues.add(session, &row(latency, blame));
+            issues.add(session, &row(latency, blame, pattern));
         }
+        // Whom another client made act is in the time of that one.
+        let led_to = EpisodeRow {
+            led_to_by: Some("ConvertSelection".to_owned()),
+            ..row(1000, "sleeping", "a")
+        };
+        issues.add(one, &led_to);
         let ranked = issues.ranked();
         let figures = |at: usize| {
             let of: &super::Issue = ranked[at];
@@ -308,7 +346,15 @@ mod tests {
                 of.worst.trace.as_str(),
             )
         };
-        assert_eq!(figures(0), ("sleeping", 100, 3, "a.mcap"));
+        assert_eq!(ranked.len(), 2);
+        assert_eq!(figures(0), ("sleeping", 170, 4, "a.mcap"));
         assert_eq!(figures(1), ("drawing", 80, 1, "a.mcap"));
+        let patterns = ranked[0].ranked_patterns();
+        let patterns: Vec<_> = patterns
+            .into_iter()
+            .map(|(name, of)| (name, of.occurrences, of.over, of.worst))
+            .collect();
+        let expected = [("c", 2, 120, 170), ("b", 1, 50, 150), ("a", 1, 0, 100)];
+        assert_eq!(patterns, expected);
     }
 }

@@ -46,7 +46,6 @@ struct File {
 pub(crate) struct Entry {
     program: Option<String>,
     landmark: Option<String>,
-    pattern: Option<String>,
     blame: Option<String>,
     pub(crate) accepted: Option<String>,
     pub(crate) bug: Option<String>,
@@ -82,14 +81,9 @@ impl Known {
                     why,
                 })
             };
-            let about = [
-                &entry.program,
-                &entry.landmark,
-                &entry.pattern,
-                &entry.blame,
-            ];
+            let about = [&entry.program, &entry.landmark, &entry.blame];
             if about.iter().all(|text| text.is_none()) {
-                return wrong("say which by program, landmark, pattern or blame");
+                return wrong("say which by program, landmark or blame");
             }
             if entry.accepted.is_none() && entry.bug.is_none() {
                 return wrong("say `accepted = \"why\"` or `bug = \"its number\"`");
@@ -108,7 +102,6 @@ impl Known {
         self.0.iter().find(|entry| {
             fits(&entry.program, issue.program.as_deref().unwrap_or_default())
                 && fits(&entry.landmark, &issue.landmark)
-                && fits(&entry.pattern, &issue.pattern)
                 && fits(&entry.blame, &issue.blame)
         })
     }
@@ -136,7 +129,7 @@ mod tests {
         let error = |text: &str| Known::parse(text).unwrap_err().to_string();
         assert_eq!(
             error("format = 1\n[[issue]]\nbug = \"1\"\n"),
-            "known issue 1: say which by program, landmark, pattern or blame"
+            "known issue 1: say which by program, landmark or blame"
         );
         assert!(
             error("format = 1\n[[issue]]\nbugs = 1\n")

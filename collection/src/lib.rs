@@ -10,6 +10,7 @@ mod curve;
 mod episode_row;
 mod gather;
 mod hive;
+mod injectors;
 mod issues;
 mod known;
 mod report;
@@ -25,7 +26,7 @@ pub use issues::{Issues, Selection};
 pub use known::{Known, KnownError};
 pub use report::{
     ByVersion, ChangeReport, CurveReport, Example, IssueParts, IssueReport, IssuesReport,
-    KnownReport, LeftOut, PointReport, ProgramReport,
+    KnownReport, LeftOut, PatternReport, PointReport, ProgramReport,
 };
 pub use session::{Latencies, Session};
 pub use tables::{Cell, Column, Kind, Rows, Schema, TableError, TableWriter, schema};

@@ -13,7 +13,7 @@ use crate::issues::Issues;
 use crate::known::Known;
 
 pub use change::ChangeReport;
-pub use issue::{ByVersion, Example, IssueParts, IssueReport, KnownReport};
+pub use issue::{ByVersion, Example, IssueParts, IssueReport, KnownReport, PatternReport};
 pub use points::PointReport;
 
 use issue::report;

@@ -22,6 +22,9 @@ pub(crate) struct Issues {
     /// The two versions to compare [default: the last two]
     #[arg(long, value_name = "OLD,NEW", value_parser = versions)]
     pub(crate) compare: Option<[String; 2]>,
+    /// Show what the episodes of each issue did
+    #[arg(long)]
+    pub(crate) patterns: bool,
     /// Show all issues, not the fifteen worst only
     #[arg(long)]
     pub(crate) all: bool,

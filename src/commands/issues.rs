@@ -71,7 +71,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     match (arguments.format, to) {
         (IssuesFormat::Text, _) => {
-            emit_text(to, &views::text(&report, &page(to, arguments.all, None)))
+            let page = page(to, arguments.all, None);
+            emit_text(to, &views::text(&report, arguments.patterns, &page))
         }
         (IssuesFormat::Json, _) | (IssuesFormat::Html, None) => emit_json(to, &report),
         (IssuesFormat::Html, Some(folder)) => html(&report, folder),

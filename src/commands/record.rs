@@ -54,6 +54,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             stop: Arc::default(),
             full: arguments.full,
             queue_bytes,
+            labels: arguments.labels.into_iter().collect(),
             recorder: RECORDER.to_owned(),
             watch,
             filter,

@@ -1,5 +1,6 @@
 //! `x11prof top`: what each client costs the server now, or did at a time of a recording.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachCon
         stop: Arc::default(),
         full: false,
         queue_bytes: QUEUE,
+        labels: BTreeMap::new(),
         recorder: RECORDER.to_owned(),
         watch: Some(watch),
         filter: None,

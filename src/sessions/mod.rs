@@ -1,6 +1,7 @@
 //! Many sessions: which files they are in, and what issues are made of from them.
 
 mod files;
+mod in_order;
 mod online;
 mod read;
 mod tables;

@@ -1,172 +1,209 @@
 //! From files to issues. A file that is damaged is named and left out as a whole, the rest goes on.
+//!
+//! Files are read on all processors and added in their order, so that the result depends on nobody's speed.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use x11prof_analyzer::Thresholds;
 use x11prof_collection::{
-    Cell, EpisodeRow, Gather, Issues, LeftOut, Partition, Rows, Schema, Selection, Session,
-    TableError, schema,
+    Cell, EpisodeRow, Gather, Issues, Latencies, LeftOut, Partition, Rows, Schema, Selection,
+    Session, TableError, schema,
 };
 
 use super::files::Found;
+use super::in_order::in_order;
 use crate::error::CommandError;
 use crate::pass::Pass;
 
+/// Why a file is left out that says what another one has said.
+const TWICE: &str = "its session is in another file already";
+
 /// Reads all that was found: tables first, then recordings that are not in them.
 pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>) {
-    let mut reading = Reading {
-        issues: Issues::new(selection),
-        selection,
-        left_out: found.left_out,
-    };
+    let mut issues = Issues::new(selection);
+    let mut left_out = found.left_out;
     // A damaged table is an error, which is said once.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     for wanted in [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES] {
         let mut seen = HashSet::new();
-        for (_, path) in found
-            .tables
-            .iter()
-            .filter(|(table, _)| *table == wanted.name)
-        {
-            let name = path.file_name().unwrap_or_default().to_owned();
-            // Files of ours are called by their session: the second of a name is a copy.
-            let ours = name.len() >= 16
-                && name.as_encoded_bytes()[..16]
-                    .iter()
-                    .all(u8::is_ascii_hexdigit);
-            if ours && !seen.insert(name) {
-                reading.leave(path, "its session is in another file already");
-            } else if let Err(error) = reading.table(wanted, path) {
-                reading.leave(path, error);
+        let of_table = found.tables.iter().filter(|(name, _)| *name == wanted.name);
+        let (mut once, mut twice): (Vec<&PathBuf>, Vec<&PathBuf>) = (Vec::new(), Vec::new());
+        for (_, path) in of_table {
+            let name = path.file_name().unwrap_or_default();
+            match is_of_a_session(name) && !seen.insert(name) {
+                true => twice.push(path),
+                false => once.push(path),
             }
+        }
+        in_order(
+            &once,
+            |path| table(wanted, path, selection),
+            |path, read| match read {
+                Ok(rows) => add_table(&mut issues, path, rows),
+                Err(error) => leave(&mut left_out, path, error),
+            },
+        );
+        for path in twice {
+            leave(&mut left_out, path, TWICE);
         }
     }
     std::panic::set_hook(hook);
-    for path in &found.traces {
-        if let Err(error) = reading.trace(path) {
-            let message = error.message();
-            let file = path.display().to_string();
-            reading.leave(
-                path,
-                message.trim_start_matches(&file).trim_start_matches(": "),
-            );
-        }
-    }
-    (reading.issues, reading.left_out)
+    in_order(
+        &found.traces,
+        |path| trace(path, selection),
+        |path, read| match read {
+            Ok((session, ..)) if issues.known(&session.id).is_some() => {
+                leave(&mut left_out, path, TWICE);
+            }
+            Ok((session, rows, latencies)) => add_trace(&mut issues, &session, &rows, &latencies),
+            Err(error) => {
+                let message = error.message();
+                let file = path.display().to_string();
+                let why = message.trim_start_matches(&file).trim_start_matches(": ");
+                leave(&mut left_out, path, why);
+            }
+        },
+    );
+    (issues, left_out)
 }
 
-struct Reading {
-    issues: Issues,
+/// Whether a file of a table is one of ours: those are called by their session, so that the second of a name is a copy.
+fn is_of_a_session(name: &OsStr) -> bool {
+    let id = name.as_encoded_bytes().get(..16);
+    id.is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))
+}
+
+fn leave(left_out: &mut Vec<LeftOut>, path: &Path, why: impl ToString) {
+    left_out.push(LeftOut {
+        file: path.display().to_string(),
+        why: why.to_string(),
+    });
+}
+
+/// The session of a recording, its episodes that count, and how long all took.
+type Read = (Session, Vec<EpisodeRow>, Latencies);
+
+fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
+    let name = path.to_string_lossy();
+    let mut gather = Gather::new(&name, &Thresholds::default());
+    let mut rows = Vec::new();
+    let mut keep = |_: &Session, row: &EpisodeRow| {
+        if row.latency >= selection.threshold.unwrap_or(row.threshold) {
+            rows.push(row.clone());
+        }
+    };
+    Pass::open(path, None)?.run(|observation| gather.observe(observation, &mut keep))?;
+    let (session, latencies) = gather.finish(&mut keep);
+    Ok((session, rows, latencies))
+}
+
+fn add_trace(issues: &mut Issues, session: &Session, rows: &[EpisodeRow], latencies: &Latencies) {
+    let number = issues.session(&session.id, &session.trace, &session.partition);
+    rows.iter().for_each(|row| issues.add(number, row));
+    latencies
+        .rows()
+        .for_each(|row| issues.add_latencies(number, row));
+}
+
+/// How many episodes took so long: program, landmark, trigger, the least latency, episodes.
+type Step = (Option<String>, String, String, u64, u64);
+
+/// What issues need of a file of a table; each row with its session.
+enum TableRows {
+    /// And with its trace.
+    Sessions(Vec<(String, String)>),
+    /// And with its trace.
+    Episodes(Vec<(String, String, EpisodeRow)>),
+    Latencies(Vec<(String, Step)>),
+}
+
+fn table(
+    table: &'static Schema,
+    path: &Path,
     selection: Selection,
-    left_out: Vec<LeftOut>,
-}
-
-impl Reading {
-    fn leave(&mut self, path: &Path, why: impl ToString) {
-        self.left_out.push(LeftOut {
-            file: path.display().to_string(),
-            why: why.to_string(),
-        });
-    }
-
-    fn trace(&mut self, path: &Path) -> Result<(), CommandError> {
-        let name = path.to_string_lossy();
-        let mut gather = Gather::new(&name, &Thresholds::default());
-        let mut rows = Vec::new();
-        let threshold = self.selection.threshold;
-        let mut keep = |_: &Session, row: &EpisodeRow| {
-            if row.latency >= threshold.unwrap_or(row.threshold) {
-                rows.push(row.clone());
-            }
-        };
-        Pass::open(path, None)?.run(|observation| gather.observe(observation, &mut keep))?;
-        let (session, latencies) = gather.finish(&mut keep);
-        if self.issues.known(&session.id).is_some() {
-            return Err(CommandError::failed(
-                "its session is in another file already",
-            ));
-        }
-        let number = self
-            .issues
-            .session(&session.id, &session.trace, &session.partition);
-        rows.iter().for_each(|row| self.issues.add(number, row));
-        latencies
-            .rows()
-            .for_each(|row| self.issues.add_latencies(number, row));
-        Ok(())
-    }
-
-    fn table(&mut self, table: &'static Schema, path: &Path) -> Result<(), TableError> {
-        let partition = Partition::of(&path.to_string_lossy());
-        let file = File::open(path).map_err(parquet_error)?;
-        let rows = Rows::open(table, file)?;
-        match table.name {
-            "sessions" => self.sessions(&rows, &partition),
-            "episodes" => self.episodes(&rows, &partition),
-            _ => self.latencies(&rows, &partition),
-        }
-    }
-
-    fn sessions(&mut self, rows: &Rows<File>, partition: &Partition) -> Result<(), TableError> {
-        let mut list = Vec::new();
-        rows.each(|cells| {
-            if let [Cell::Text(id), Cell::Text(trace), ..] = cells {
-                list.push(((*id).to_owned(), (*trace).to_owned()));
-            }
-        })?;
-        for (id, trace) in list {
-            self.issues.session(&id, &trace, partition);
-        }
-        Ok(())
-    }
-
-    fn episodes(&mut self, rows: &Rows<File>, partition: &Partition) -> Result<(), TableError> {
-        let threshold = self.selection.threshold;
-        let mut list = Vec::new();
-        rows.each(|cells| {
-            let (latency, own) = EpisodeRow::latency_of(cells);
-            if latency >= threshold.unwrap_or(own) {
-                let (id, trace, row) = EpisodeRow::from_cells(cells);
-                list.push((id.to_owned(), trace.to_owned(), row));
-            }
-        })?;
-        for (id, trace, row) in list {
-            let session = self.issues.session(&id, &trace, partition);
-            self.issues.add(session, &row);
-        }
-        Ok(())
-    }
-
-    fn latencies(&mut self, rows: &Rows<File>, partition: &Partition) -> Result<(), TableError> {
-        let issues = &mut self.issues;
-        rows.each(|cells| {
-            if let [
-                Cell::Text(id),
-                program,
-                Cell::Text(landmark),
-                Cell::Text(trigger),
-                Cell::Integer(step),
-                Cell::Integer(count),
-            ] = cells
-            {
-                let program = match program {
-                    Cell::Text(program) => Some(*program),
-                    _ => None,
-                };
-                let session = issues.session(id, "", partition);
-                let number = |value: &i64| u64::try_from(*value).unwrap_or(0);
-                issues.add_latencies(
-                    session,
-                    (program, landmark, trigger, number(step), number(count)),
-                );
-            }
-        })
+) -> Result<TableRows, TableError> {
+    let rows = Rows::open(table, File::open(path)?)?;
+    match table.name {
+        "sessions" => sessions(&rows).map(TableRows::Sessions),
+        "episodes" => episodes(&rows, selection).map(TableRows::Episodes),
+        _ => latencies(&rows).map(TableRows::Latencies),
     }
 }
 
-fn parquet_error(error: std::io::Error) -> TableError {
-    TableError::Io(error)
+fn sessions(rows: &Rows<File>) -> Result<Vec<(String, String)>, TableError> {
+    let mut list = Vec::new();
+    rows.each(|cells| {
+        if let [Cell::Text(id), Cell::Text(trace), ..] = cells {
+            list.push(((*id).to_owned(), (*trace).to_owned()));
+        }
+    })?;
+    Ok(list)
+}
+
+fn episodes(
+    rows: &Rows<File>,
+    selection: Selection,
+) -> Result<Vec<(String, String, EpisodeRow)>, TableError> {
+    let mut list = Vec::new();
+    rows.each(|cells| {
+        let (latency, own) = EpisodeRow::latency_of(cells);
+        if latency >= selection.threshold.unwrap_or(own) {
+            let (id, trace, row) = EpisodeRow::from_cells(cells);
+            list.push((id.to_owned(), trace.to_owned(), row));
+        }
+    })?;
+    Ok(list)
+}
+
+fn latencies(rows: &Rows<File>) -> Result<Vec<(String, Step)>, TableError> {
+    let number = |value: &i64| u64::try_from(*value).unwrap_or(0);
+    let mut list = Vec::new();
+    rows.each(|cells| {
+        if let [
+            Cell::Text(id),
+            program,
+            Cell::Text(landmark),
+            Cell::Text(trigger),
+            Cell::Integer(step),
+            Cell::Integer(count),
+        ] = cells
+        {
+            let program = match program {
+                Cell::Text(program) => Some((*program).to_owned()),
+                _ => None,
+            };
+            let (landmark, trigger) = ((*landmark).to_owned(), (*trigger).to_owned());
+            let step = (program, landmark, trigger, number(step), number(count));
+            list.push(((*id).to_owned(), step));
+        }
+    })?;
+    Ok(list)
+}
+
+fn add_table(issues: &mut Issues, path: &Path, rows: TableRows) {
+    let partition = Partition::of(&path.to_string_lossy());
+    match rows {
+        TableRows::Sessions(list) => {
+            for (id, trace) in list {
+                issues.session(&id, &trace, &partition);
+            }
+        }
+        TableRows::Episodes(list) => {
+            for (id, trace, row) in list {
+                let session = issues.session(&id, &trace, &partition);
+                issues.add(session, &row);
+            }
+        }
+        TableRows::Latencies(list) => {
+            for (id, (program, landmark, trigger, step, count)) in list {
+                let session = issues.session(&id, "", &partition);
+                let row = (program.as_deref(), &*landmark, &*trigger, step, count);
+                issues.add_latencies(session, row);
+            }
+        }
+    }
 }

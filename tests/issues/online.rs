@@ -1,10 +1,14 @@
 //! `record --episodes-only`: the tables of a session without its trace, and what they cost.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Instant;
 
-use crate::harness::{Place, Recording};
-use crate::sessions::{PROGRAMS, Session};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::{Place, Recording, Server, needs, wait};
+use crate::sessions::{PROGRAMS, Session, ready, source, xdotool};
 
 fn session(program: &'static str, actions: usize) -> Session {
     Session {
@@ -68,6 +72,53 @@ fn episodes_alone_are_enough_for_the_list() {
     // There is no trace, and the rest is small.
     assert!(!place.path("x11prof.mcap").exists());
     assert!(bytes(&tables) < 40_000);
+}
+
+/// A program that already runs is watched without a restart; xdotool, which is recorded as well, is nobody's problem.
+#[test]
+fn so_they_are_of_a_program_that_already_runs() {
+    needs("xdotool", "xdotool");
+    needs("wish", "tk");
+    let (server, place) = (Server::xvfb(&["-screen", "0", "800x600x24"]), Place::new());
+    let mut wish = server.client("wish");
+    let wish = wish
+        .arg(source("session.tcl"))
+        .args(["notes", "2", "300", "-name", "notes"])
+        .env("HOME", place.path("."));
+    let mut program = ready(wish);
+    let mut record = place.x11prof(["record", "--attach", "--episodes-only", "-o", "tables"]);
+    let record = record
+        .args(["--label", "version=2", "--label", "user=ann"])
+        .args(["--display", &server.display])
+        .stderr(Stdio::piped());
+    let mut recorder = record.spawn().expect("x11prof starts");
+    let mut said = BufReader::new(recorder.stderr.take().expect("a pipe")).lines();
+    let mut next = || said.next().expect("a line").expect("a line");
+    while !next().contains("recording the ") {}
+    let save = "mousemove 80 30 sleep 0.2 click 1 sleep 0.8";
+    let words = [save, save, "key F12"].join(" ");
+    xdotool(&server, &words.split(' ').collect::<Vec<_>>());
+    assert!(wait(&mut program, "notes").success());
+    kill_process(Pid::from_child(&recorder), Signal::INT).expect("a signal is sent");
+    assert!(wait(&mut recorder, "x11prof record --attach").success());
+    let end = next();
+    assert!(end.contains("over their threshold; tables in"), "{end}");
+    let report = place.json(["issues", "tables", "--format", "json"]);
+    assert_eq!(report["versions"], serde_json::json!(["2"]), "{report:#}");
+    let issues = report["issues"].as_array().expect("a list");
+    let of = |issue: &serde_json::Value| {
+        let text = |field: &str| issue[field].as_str().unwrap_or_default().to_owned();
+        (text("program"), text("blame"))
+    };
+    let found: Vec<_> = issues.iter().map(of).collect();
+    assert!(
+        found.contains(&("wish".to_owned(), "sleep or timer".to_owned())),
+        "{report:#}"
+    );
+    assert!(
+        found.iter().all(|(program, _)| program != "xdotool"),
+        "{report:#}"
+    );
 }
 
 /// Processor time of a process so far, in seconds.

@@ -15,8 +15,6 @@ pub(crate) struct Problem {
     pub(crate) program: &'static str,
     pub(crate) landmark: &'static str,
     pub(crate) version: &'static str,
-    /// What another program does for it, which is an issue as well.
-    pub(crate) also: Option<&'static str>,
     /// What the blame has to contain, one of them.
     pub(crate) blame: &'static [&'static str],
 }
@@ -26,29 +24,24 @@ pub(crate) const PROBLEMS: [Problem; 4] = [
         program: "notes",
         landmark: "Notes",
         version: "2",
-        also: None,
         blame: &["sleep"],
     },
     Problem {
         program: "browser",
         landmark: "Browser",
         version: "1",
-        also: None,
         blame: &["QueryPointer"],
     },
     Problem {
         program: "browser",
         landmark: "Browser",
         version: "2",
-        also: Some("SelectionRequest in Holder"),
         blame: &["wish, by ConvertSelection"],
     },
     Problem {
         program: "painter",
         landmark: "Painter",
         version: "2",
-        // The redraw at the next frame, where the click was answered before.
-        also: Some("Timer or file"),
         blame: &["drawing", "writing requests"],
     },
 ];
@@ -188,17 +181,17 @@ impl Chance {
     }
 }
 
-fn source(name: &str) -> PathBuf {
+pub(crate) fn source(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/toolkits");
     folder.join(name)
 }
 
-fn xdotool(server: &Server, words: &[&str]) {
+pub(crate) fn xdotool(server: &Server, words: &[&str]) {
     Finished::of(server.client("xdotool").args(words)).succeeded();
 }
 
 /// Starts a program and waits until it says that it is ready.
-fn ready(command: &mut Command) -> Child {
+pub(crate) fn ready(command: &mut Command) -> Child {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
     let mut line = String::new();
     let stdout = child.stdout.take().expect("a pipe");

@@ -178,7 +178,7 @@ impl Episode {
 
     /// The request of another client that made it act: one that waits for it to act, if there is one among those
     /// that its parent sent, else the first.
-    pub(crate) fn asked(&self) -> Option<Symbol> {
+    pub fn asked(&self) -> Option<Symbol> {
         let link = self.link.as_ref()?;
         let same = self.fed.iter().filter(|fed| fed.from == link.from);
         let mut awaited = std::iter::once(link)

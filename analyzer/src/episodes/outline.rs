@@ -255,7 +255,7 @@ mod tests {
         let top = [("first", 30, 1), ("second", 19, 0)];
         assert_eq!(tree(&done.children), top);
         assert_eq!(tree(&done.children[0].children), [("within", 20, 0)]);
-        let text = "Click: drawing [first: drawing [within]] [second]";
+        let text = "Click (drawing), then first (drawing), which led to within, then second";
         assert_eq!(done.tree.to_string(), text);
     }
 
@@ -277,6 +277,6 @@ mod tests {
         outline.pass(Owner::OffCpu(Cause::File), None, 9 * MS);
         let done = outline.finish(Symbol::new("Click"), 0);
         assert_eq!(done.asked, [(Symbol::new("QueryTree"), 6 * MS)]);
-        assert_eq!(done.tree.to_string(), "Click: asks QueryTree; sleeps");
+        assert_eq!(done.tree.to_string(), "Click (asks QueryTree; sleeps)");
     }
 }

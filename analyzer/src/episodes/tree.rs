@@ -100,8 +100,21 @@ impl Tree {
     }
 }
 
+/// For people: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node(f)?;
+        for child in &self.children {
+            f.write_str(", then ")?;
+            child.with_children(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Tree {
+    /// What it did itself.
+    fn node(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds: Vec<&str> = self.kinds.names().collect();
         let asked: Vec<&str> = self.asked.iter().map(|one| one.as_str()).collect();
         let mut does = Vec::new();
@@ -113,12 +126,55 @@ impl fmt::Display for Tree {
         }
         does.extend(self.causes.names().map(str::to_owned));
         write!(f, "{}", self.about)?;
-        if !does.is_empty() {
-            write!(f, ": {}", does.join("; "))?;
+        match does.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", does.join("; ")),
         }
-        for child in &self.children {
-            write!(f, " [{child}]")?;
+    }
+
+    /// A child, with what it led to itself.
+    fn with_children(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node(f)?;
+        for (number, child) in self.children.iter().enumerate() {
+            f.write_str(if number == 0 {
+                ", which led to "
+            } else {
+                " and "
+            })?;
+            child.with_children(f)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::Symbol;
+
+    use super::Tree;
+    use crate::episodes::cause::Cause;
+    use crate::episodes::kinds::Kinds;
+
+    #[test]
+    fn trees_are_written_in_words() {
+        let tree = |about: &str| Tree::new(Symbol::new(about));
+        let mut click = tree("Clicks in Editor");
+        click.asks(Symbol::new("QueryTree"));
+        click.sends(Kinds::of(Symbol::new("PolyLine")));
+        click.waits(Cause::Sleeping);
+        assert_eq!(
+            click.to_string(),
+            "Clicks in Editor (drawing; asks QueryTree; sleeps)"
+        );
+        let mut map = tree("Map in Menu");
+        map.child(tree("Expose in Menu"));
+        map.child(tree("Focus in Menu"));
+        let mut click = tree("Clicks");
+        click.child(map);
+        click.child(tree("Expose"));
+        assert_eq!(
+            click.to_string(),
+            "Clicks, then Map in Menu, which led to Expose in Menu and Focus in Menu, then Expose"
+        );
     }
 }

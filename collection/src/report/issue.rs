@@ -11,6 +11,9 @@ use crate::episode_row::{PART_NAMES, PARTS};
 use crate::issues::{Issue, Issues, median};
 use crate::known::Entry;
 
+/// Patterns of an issue that are named.
+const PATTERNS: usize = 20;
+
 /// An issue.
 #[derive(Debug, Clone, Serialize)]
 pub struct IssueReport {
@@ -20,10 +23,14 @@ pub struct IssueReport {
     pub program: Option<String>,
     /// The kind of action and the class of the window.
     pub landmark: String,
-    /// The tree of intervals.
-    pub pattern: String,
     /// Where most of the time of each episode went.
     pub blame: String,
+    /// What its episodes did: the tree of intervals with the most time over the threshold.
+    pub pattern: String,
+    /// Its patterns, the most time over the threshold first, twenty at most.
+    pub patterns: Vec<PatternReport>,
+    /// How many patterns there are.
+    pub pattern_count: usize,
     /// Sessions in which it occurred.
     pub sessions: usize,
     /// Different users who met it, as far as they are known.
@@ -64,6 +71,19 @@ pub struct IssueReport {
     pub known: Option<KnownReport>,
     /// The worst episode of it.
     pub example: Example,
+}
+
+/// Episodes of an issue that did the same.
+#[derive(Debug, Clone, Serialize)]
+pub struct PatternReport {
+    /// The tree of intervals, in words.
+    pub pattern: String,
+    /// Episodes over the threshold.
+    pub occurrences: u64,
+    /// The greatest latency.
+    pub worst_ms: f64,
+    /// What is over the threshold in each, all together.
+    pub total_over_threshold_ms: f64,
 }
 
 /// What an issue's time is made of, in milliseconds.
@@ -154,12 +174,24 @@ pub(super) fn report(
     let mut by_version: Vec<_> = by_version.into_iter().collect();
     by_version.sort_by_key(|(name, _)| place(*name));
     let key = (of.program.clone(), of.landmark.clone());
+    let patterns = of.ranked_patterns();
     IssueReport {
         rank,
         program: of.program.clone(),
         landmark: of.landmark.clone(),
-        pattern: of.pattern.clone(),
         blame: of.blame.clone(),
+        pattern: patterns.first().map_or("", |(name, _)| name).to_owned(),
+        pattern_count: patterns.len(),
+        patterns: patterns
+            .iter()
+            .take(PATTERNS)
+            .map(|(pattern, of)| PatternReport {
+                pattern: (*pattern).to_owned(),
+                occurrences: of.occurrences,
+                worst_ms: ms(of.worst),
+                total_over_threshold_ms: ms(of.over),
+            })
+            .collect(),
         sessions: sessions.len(),
         users: users.len(),
         occurrences: of.occurrences.len(),

@@ -40,6 +40,7 @@ impl EpisodeRow {
             Cell::number(self.requests),
             Cell::number(self.bytes),
             Cell::text(self.unsure.as_deref()),
+            Cell::text(self.led_to_by.as_deref()),
         ]);
         cells
     }
@@ -72,6 +73,7 @@ impl EpisodeRow {
             requests: number(of(25)),
             bytes: number(of(26)),
             unsure: text(of(27)),
+            led_to_by: text(of(28)),
         };
         (name(0), name(1), row)
     }

@@ -55,6 +55,7 @@ pub const EPISODES: Schema = Schema {
         integer("requests"),
         integer("bytes"),
         optional(text("unsure")),
+        optional(text("led_to_by")),
     ],
 };
 

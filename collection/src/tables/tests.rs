@@ -32,6 +32,7 @@ fn row(number: u64) -> EpisodeRow {
         requests: 2 * number,
         bytes: u64::MAX,
         unsure: number.is_multiple_of(7).then(|| "it may be".to_owned()),
+        led_to_by: number.is_multiple_of(11).then(|| "MapWindow".to_owned()),
     }
 }
 

@@ -10,6 +10,7 @@ mod guard;
 mod others;
 mod reader;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -64,6 +65,8 @@ pub struct AttachConfig {
     pub full: bool,
     /// How many bytes may wait: those that were read, and those for the disk.
     pub queue_bytes: usize,
+    /// What the user says of this session, such as its version.
+    pub labels: BTreeMap<String, String>,
     /// The recording program with its version, for the trace.
     pub recorder: String,
     /// Who else is given the records.
@@ -150,6 +153,10 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
     tap.control(clock::now(), Control::Attached {});
+    if !config.labels.is_empty() {
+        let labels = config.labels.clone();
+        tap.control(clock::now(), Control::Labels { labels });
+    }
     let images = ImageRequests::of(&extensions);
     tap.control(clock::now(), Control::Extensions { extensions });
     let scheduling = Scheduling::start(tap.clone());

@@ -127,7 +127,6 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
             duration(of.worst_ms),
             counted(of.of_landmark, "episode"),
         ),
-        format!("What its episodes do: {}.", of.pattern),
     ];
     if let Some(known) = &of.known {
         lines.extend(known.bug.iter().map(|bug| format!("Known: {bug}.")));
@@ -175,11 +174,13 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
          <section><h2>Parts</h2><div id=\"parts\">{}</div>{}<p class=\"quiet\">{}</p></section>\
          <section><h2>Distribution</h2><div id=\"distribution\">{distribution}</div></section>\
          <section><h2>Versions</h2>{}</section>\
+         <section><h2>What its episodes did</h2>{}</section>\
          <section><h2>Example</h2><div id=\"example\">{}</div></section>",
         bar(of, true),
         key(of),
         safe(&causes.join(", ")),
         table("versions", &about, &heads, &rows),
+        patterns(of),
         example_of(of, example),
     );
     page(
@@ -187,6 +188,34 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
         &format!("{program} · <a href=\"{INDEX}\">all issues</a>"),
         &body,
     )
+}
+
+/// What its episodes did: its patterns.
+fn patterns(of: &IssueReport) -> String {
+    let rows: String = of
+        .patterns
+        .iter()
+        .map(|one| {
+            format!(
+                "<tr><td class=\"name\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+                 <td class=\"number\">{}</td></tr>",
+                safe(&one.pattern),
+                one.occurrences,
+                duration(one.worst_ms),
+                duration(one.total_over_threshold_ms)
+            )
+        })
+        .collect();
+    let caption = match of.pattern_count - of.patterns.len() {
+        0 => counted(of.pattern_count as u64, "pattern"),
+        _ => format!(
+            "{}, the {} with the most time",
+            counted(of.pattern_count as u64, "pattern"),
+            of.patterns.len()
+        ),
+    };
+    let heads = ["Pattern", "Episodes", "Worst", "Over threshold"];
+    table("patterns", &caption, &heads, &rows)
 }
 
 fn version_row(of: &ByVersion) -> String {

@@ -2,18 +2,18 @@
 
 use x11prof_collection::{ChangeReport, IssueReport, IssuesReport};
 
-use crate::page::{Page, Style};
+use crate::page::{Page, Style, cut};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, duration};
 
 /// Issues that are shown unless all are wanted.
 const ROWS: usize = 15;
-/// The width of the blame.
-const BLAME: usize = 30;
+/// Patterns of an issue that are shown where they are wanted.
+const PATTERNS: usize = 5;
 
-/// The list.
-pub fn text(report: &IssuesReport, page: &Page) -> String {
+/// The list, with the patterns of each issue where they are wanted.
+pub fn text(report: &IssuesReport, patterns: bool, page: &Page) -> String {
     let mut text = String::new();
     for (number, line) in verdict(report).iter().enumerate() {
         let line = page.wrap(&plain(line), 2);
@@ -41,7 +41,7 @@ pub fn text(report: &IssuesReport, page: &Page) -> String {
     };
     if shown > 0 {
         text.push('\n');
-        text.push_str(&table(&open[..shown], page));
+        text.push_str(&table(&open[..shown], report, patterns, page));
     }
     if shown < open.len() {
         text.push_str(&format!("… {} more with --all\n", open.len() - shown));
@@ -99,7 +99,7 @@ pub(super) fn verdict(report: &IssuesReport) -> Vec<String> {
     lines
 }
 
-fn table(issues: &[&IssueReport], page: &Page) -> String {
+fn table(issues: &[&IssueReport], report: &IssuesReport, patterns: bool, page: &Page) -> String {
     let known = issues.iter().any(|of| of.known.is_some());
     let changes = issues.iter().any(|of| of.change.is_some());
     let mut table = Table::new([
@@ -132,14 +132,45 @@ fn table(issues: &[&IssueReport], page: &Page) -> String {
     let mut text = String::new();
     text.extend(lines.next().map(|line| format!("{line}\n")));
     for (line, of) in lines.zip(issues) {
-        let program = of.program.as_deref().unwrap_or("unknown program");
-        let about = format!(
-            "{}; {program}; {}",
-            crate::page::cut(&of.blame, BLAME),
-            of.pattern
-        );
-        let about = crate::page::cut(&plain(&about), page.columns() - 4);
+        let about = cut(&plain(&about(of, report)), page.columns() - 4);
         text.push_str(&format!("{line}\n    {about}\n"));
+        if patterns {
+            text.push_str(&patterns_of(of, page));
+        }
+    }
+    text
+}
+
+/// What an issue is, in a line: the action, the program, the blame, and the versions where there are several.
+fn about(of: &IssueReport, report: &IssuesReport) -> String {
+    let program = of.program.as_deref().unwrap_or("unknown program");
+    let versions = match of.versions.as_slice() {
+        [] => String::new(),
+        _ if report.versions.len() < 2 || of.versions.len() == report.versions.len() => {
+            String::new()
+        }
+        [one] => format!("; in version {one} alone"),
+        [first, .., last] => format!("; from version {first} to {last}"),
+    };
+    format!("{} ({program}): {}{versions}", of.landmark, of.blame)
+}
+
+/// What the episodes of an issue did, a line each.
+fn patterns_of(of: &IssueReport, page: &Page) -> String {
+    let shown = of.patterns.iter().take(PATTERNS);
+    let mut text: String = shown
+        .map(|one| {
+            let over = duration(one.total_over_threshold_ms);
+            let line = format!("{over} in {}: {}", one.occurrences, one.pattern);
+            page.wrap(&format!("      {}", plain(&line)), 8)
+        })
+        .collect();
+    if of.pattern_count > PATTERNS {
+        let more = of.pattern_count - PATTERNS;
+        text.push_str(&format!(
+            "      … {}\n",
+            counted(more as u64, "more pattern")
+        ));
     }
     text
 }

@@ -53,8 +53,8 @@ def ours(report):
     rows = []
     for of in report["issues"]:
         parts = of["parts"]
-        rows.append((of["program"], of["landmark"], of["pattern"], of["blame"], of["sessions"], of["users"],
-                     of["occurrences"], nanoseconds(of["median_ms"]), nanoseconds(of["worst_ms"]),
+        rows.append((of["program"], of["landmark"], of["blame"], of["pattern"], of["pattern_count"], of["sessions"],
+                     of["users"], of["occurrences"], nanoseconds(of["median_ms"]), nanoseconds(of["worst_ms"]),
                      nanoseconds(of["total_over_threshold_ms"]), nanoseconds(parts["waiting_ms"]),
                      nanoseconds(parts["client_ms"]), nanoseconds(parts["off_cpu_ms"]),
                      nanoseconds(parts["server_ms"]), nanoseconds(parts["network_ms"]),

@@ -1,0 +1,59 @@
+//! Work on many files at a time, whose results come in the order of the files.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Results that wait for their turn, at most.
+const WAITING: usize = 64;
+
+/// Does `work` for each item, on all processors; `take` has the results one by one, in the items' order.
+pub(super) fn in_order<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> R + Sync,
+    mut take: impl FnMut(&T, R),
+) {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    for block in items.chunks(WAITING) {
+        let next = AtomicUsize::new(0);
+        let some = || {
+            let mut done = Vec::new();
+            while let at = next.fetch_add(1, Ordering::Relaxed)
+                && let Some(item) = block.get(at)
+            {
+                done.push((at, work(item)));
+            }
+            done
+        };
+        let mut done = thread::scope(|scope| {
+            let others = 1..threads.min(block.len());
+            let others: Vec<_> = others.map(|_| scope.spawn(some)).collect();
+            let mut done = some();
+            for other in others {
+                match other.join() {
+                    Ok(more) => done.extend(more),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            done
+        });
+        done.sort_unstable_by_key(|(at, _)| *at);
+        for (item, (_, result)) in block.iter().zip(done) {
+            take(item, result);
+        }
+    }
+}
+
+#[test]
+fn results_come_in_the_order_of_the_items() {
+    for number in [0, 1, 63, 64, 1000] {
+        let items: Vec<usize> = (0..number).collect();
+        let mut results = Vec::new();
+        in_order(
+            &items,
+            |item| item * 2,
+            |item, of| results.push((*item, of)),
+        );
+        let expected: Vec<_> = items.iter().map(|item| (*item, item * 2)).collect();
+        assert_eq!(results, expected);
+    }
+}
