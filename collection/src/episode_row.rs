@@ -30,7 +30,7 @@ pub struct EpisodeRow {
     pub program: Option<String>,
     /// The number of its client's connection.
     pub client: u32,
-    /// The kind of action and the class of the window.
+    /// The kind of action and the class of the window; a release is a part of its press.
     pub landmark: String,
     /// `input`, `output`, `asynchronous`.
     pub trigger: String,
@@ -77,7 +77,7 @@ impl EpisodeRow {
         EpisodeRow {
             program: program.map(str::to_owned),
             client: episode.client.0,
-            landmark: episode.group.to_string(),
+            landmark: action(episode.group.as_str()),
             trigger: episode.trigger.name().to_owned(),
             pattern: episode.shape(),
             blame: Blamed::of(episode)
@@ -96,6 +96,16 @@ impl EpisodeRow {
     }
 }
 
+/// A press and its release are one action of a person, whichever of the two the program acts on.
+fn action(group: &str) -> String {
+    for (release, press) in [("Buttons released", "Clicks"), ("Keys released", "Typing")] {
+        if let Some(rest) = group.strip_prefix(release) {
+            return format!("{press}{rest}");
+        }
+    }
+    group.to_owned()
+}
+
 /// A blame as the tables have it: the same words for the same thing, without numbers of connections. Whether there
 /// was a processor for a client is chance: that time is its code's.
 fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) -> String {
@@ -111,4 +121,11 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("network", _) => "network".to_owned(),
         _ => "client code".to_owned(),
     }
+}
+
+#[test]
+fn a_release_is_a_part_of_its_press() {
+    assert_eq!(action("Buttons released in Notes"), "Clicks in Notes");
+    assert_eq!(action("Keys released"), "Typing");
+    assert_eq!(action("Expose in Notes"), "Expose in Notes");
 }

@@ -172,7 +172,12 @@ impl Collector {
                 self.watched.request(seen, request, &mut sent.acts);
                 present::request(request, sent);
                 sent.tags.add(&self.matcher.request(seen, request));
-                sent.kinds.add(Kinds::of(request.name));
+                let kind = Kinds::of(request.name);
+                sent.kinds.add(kind);
+                if kind.draws() {
+                    let number = request.sequence;
+                    sent.drawing.get_or_insert((number, number)).1 = number;
+                }
                 if windows::shows(seen, request) {
                     sent.draws = true;
                     self.drew_on(seen);

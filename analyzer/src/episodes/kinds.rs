@@ -21,6 +21,9 @@ const NAMES: [&str; 9] = [
     "frames",
 ];
 
+/// Drawing, text, copies, images.
+const DRAWING: u16 = 0b1111 << 4;
+
 impl Kinds {
     /// The kind of a request of this name, if it has one.
     pub(crate) fn of(request: Symbol) -> Kinds {
@@ -69,6 +72,11 @@ impl Kinds {
             _ => return Kinds::default(),
         };
         Kinds(1 << kind)
+    }
+
+    /// Whether it draws, on a window or on what is copied to one later.
+    pub(crate) fn draws(self) -> bool {
+        self.0 & DRAWING != 0
     }
 
     /// Adds those of `more`.

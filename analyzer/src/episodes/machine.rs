@@ -23,6 +23,10 @@ use super::queue::Queue;
 use super::states::BusyState;
 use super::thread::Thread;
 
+/// Waits from this long on are known by what the recorder saw, if it could. A briefer one that no
+/// bytes ended was no wait for X: a page, a lock, the write of a request that the relay has not read.
+const BRIEF: u64 = 3_000_000;
+
 /// What was delivered at least this long before a thread blocks, it has read: the relay has
 /// passed it on by then.
 const PASSED_ON: u64 = 200_000;
@@ -56,6 +60,10 @@ pub(crate) struct Machine {
     /// Those of its threads that speak for it, as one.
     thread: Thread,
     outstanding: VecDeque<(SequenceNumber, Symbol)>,
+    /// Since when there is one.
+    asked_at: u64,
+    /// The first and the last request that draws of those that the server is not known to have handled.
+    undrawn: Option<(SequenceNumber, SequenceNumber)>,
     /// The request that was answered last.
     answered: Option<Symbol>,
     open: Option<Open>,
@@ -106,6 +114,8 @@ impl Machine {
             threads: ClientThreads::default(),
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
+            asked_at: time,
+            undrawn: None,
             answered: None,
             open: Some(Open::start_up(names.startup, time)),
             waiting: Queue::default(),
@@ -191,13 +201,26 @@ impl Machine {
             file: owner == Owner::OffCpu(Cause::File),
         };
         let first = self.outstanding.front().map(|(_, request)| *request);
+        let draws = self.server_draws(time);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
-            open.pass(time, owner, runnable, state, first.or(self.answered));
+            open.pass(time, owner, runnable, state, first.or(self.answered), draws);
             if asks && grabbed > 0 {
                 open.grabbed(grabbed, by);
             }
         }
+    }
+
+    /// Whether the server still draws what it was sent before the question whose reply is outstanding: a local round trip alone
+    /// does not take that long.
+    fn server_draws(&self, time: u64) -> bool {
+        let (Some((question, _)), Some((drawing, _))) = (self.outstanding.front(), self.undrawn)
+        else {
+            return false;
+        };
+        drawing < *question
+            && self.taking != Owner::Network
+            && time.saturating_sub(self.asked_at) >= BRIEF
     }
 
     /// Whether what the client does at `time` may still be the response of `open`: it has not been quiet for

@@ -212,6 +212,8 @@ pub(crate) struct Sent {
     /// Those that the protocol answers, with their names.
     pub(crate) questions: Vec<(SequenceNumber, Symbol)>,
     pub(crate) kinds: Kinds,
+    /// The first and the last that draw, on whatever it is.
+    pub(crate) drawing: Option<(SequenceNumber, SequenceNumber)>,
     /// The window that is drawn on last, where it is known.
     pub(crate) drawn: Option<Symbol>,
     /// Something is drawn on a window, or a window shown or moved.

@@ -176,7 +176,8 @@ impl Open {
     }
 
     /// Time passes until `time` with this owner, with the number of threads that could run, while events wait
-    /// and a reply is outstanding, or not; `asks` is the request that a reply is awaited of.
+    /// and a reply is outstanding, or not; `asks` is the request that a reply is awaited of, which the server has not come to yet
+    /// where it still `draws`.
     pub(crate) fn pass(
         &mut self,
         time: u64,
@@ -184,10 +185,12 @@ impl Open {
         runnable: u64,
         state: BusyState,
         asks: Option<Symbol>,
+        draws: bool,
     ) {
         let passed = time.saturating_sub(self.since);
         self.outline.pass(owner, asks, passed);
-        self.steps.add(self.since, time, owner, asks);
+        let waits_for = asks.filter(|_| !draws);
+        self.steps.add(self.since, time, owner, waits_for);
         let tally = &mut self.since_sent;
         tally.parts.add(owner, passed);
         let threads = passed.saturating_mul(runnable);

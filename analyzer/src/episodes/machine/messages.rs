@@ -32,6 +32,9 @@ impl Machine {
         let any = !delivery.events.is_empty();
         self.threads.delivered(time, device, any, asks);
         self.set_up = true;
+        self.undrawn = self
+            .undrawn
+            .filter(|(_, last)| delivery.handled.is_none_or(|handled| handled < *last));
         if let Some(latest) = delivery.answered.last() {
             while let Some((_, request)) = self.outstanding.pop_front_if(|(one, _)| *one <= *latest)
             {
@@ -214,6 +217,12 @@ impl Machine {
         let standing = open.standing(id);
         if self.busy_from.is_none() {
             self.busy_from = sent.first;
+        }
+        if let Some((first, last)) = sent.drawing {
+            self.undrawn.get_or_insert((first, last)).1 = last;
+        }
+        if self.outstanding.is_empty() {
+            self.asked_at = time;
         }
         for question in &sent.questions {
             if self.outstanding.len() < MAX_OUTSTANDING {

@@ -1,16 +1,12 @@
 //! What the threads of a client do: the end of each of their waits tells whether it was quiet.
 
-use super::{Done, Machine, PASSED_ON};
+use super::{BRIEF, Done, Machine, PASSED_ON};
 use crate::activity::threads::{State, Step};
 use crate::episodes::client_threads::{JointWait, Woken};
 use crate::episodes::episode::Unsure;
 use crate::episodes::occurrence::{Place, Wait};
 use crate::episodes::open::Open;
 use crate::episodes::thread::Thread;
-
-/// Waits from this long on are known by what the recorder saw, if it could. A briefer one that no
-/// bytes ended was no wait for X: a page, a lock, the write of a request that the relay has not read.
-const BRIEF: u64 = 3_000_000;
 
 /// A wait of all threads that is over.
 struct Ended {

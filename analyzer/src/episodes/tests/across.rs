@@ -76,6 +76,8 @@ fn episodes(of: Vec<(u64, Occurrence)>) -> Vec<Episode> {
         frame: 16 * MS,
         silence: 50 * MS,
     });
+    // On this machine.
+    follower.set_server(Some(7));
     let mut found = Vec::new();
     let mut on = |episode: Episode| found.push(episode);
     for client in [A, B, C] {
@@ -191,4 +193,42 @@ fn two_that_answer_each_other_for_ever_are_many_trees() {
         .collect();
     assert!(all.len() > 300, "{}", all.len());
     assert!(with.len() > 4, "{with:?}");
+}
+
+/// A client draws, asks at once, and is answered after as long as the server takes: what the server is blamed for.
+fn drawing_before_a_question(takes: u64) -> Option<Symbol> {
+    let number = SequenceNumber;
+    let blocks = |draws: bool| Sent {
+        requests: 2,
+        first: Some(number(2)),
+        questions: vec![(number(3), Symbol::new("GetProperty"))],
+        drawing: draws.then(|| (number(2), number(2))),
+        draws,
+        ..Sent::default()
+    };
+    let answer = Delivery {
+        answered: vec![number(3)],
+        handled: Some(number(3)),
+        ..Delivery::default()
+    };
+    let all = episodes(vec![
+        (100, gets(A, 1, 99)),
+        (100, Occurrence::Sent(A, blocks(true))),
+        (100 + takes, Occurrence::Delivered(A, answer)),
+        (100 + takes, sends(A, 4, None)),
+    ]);
+    let root = of(&all, A);
+    let blame = Blame::most(&root.path, A).unwrap();
+    assert_eq!((blame.kind, blame.client), (BlameKind::Server, A));
+    blame.request
+}
+
+#[test]
+fn a_question_is_not_blamed_for_the_drawing_before_it() {
+    assert_eq!(drawing_before_a_question(40), None);
+    // As long as a round trip may take.
+    assert_eq!(
+        drawing_before_a_question(2),
+        Some(Symbol::new("GetProperty"))
+    );
 }
