@@ -111,13 +111,13 @@ fn action(group: &str) -> String {
 fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) -> String {
     let who = name(blamed.client).unwrap_or("another client");
     match (blamed.kind, blamed.request) {
-        ("other_client", Some(request)) => format!("{who}, by {request}"),
-        ("other_client", None) => who.to_owned(),
+        ("other_client", Some(request)) => format!("waiting for {who} ({request})"),
+        ("other_client", None) => format!("waiting for {who}"),
         ("grab", _) => format!("grab by {who}"),
         ("server", Some(request)) => format!("round trips of {request}"),
         ("server", None) => "drawing".to_owned(),
         ("sleep", _) => "sleep or timer".to_owned(),
-        ("disk", _) => "a file".to_owned(),
+        ("disk", _) => "waiting for a file".to_owned(),
         ("network", _) => "network".to_owned(),
         _ => "client code".to_owned(),
     }

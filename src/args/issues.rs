@@ -6,32 +6,33 @@ use clap::{Args, ValueEnum};
 
 use super::values::milliseconds;
 
-/// Sessions are recordings, and tables that `export --to parquet` or `record --episodes-only` wrote.
+/// What `issues` is asked for.
 #[derive(Debug, Args)]
 pub(crate) struct Issues {
-    /// Recordings, tables, and folders of them; folders such as version=1.2/user=ann say whose they are
+    /// Recordings, tables (of `export --to parquet` or `record --episodes-only`), and folders of them; folders such
+    /// as version=1.2/user=ann say whose they are
     #[arg(value_name = "FOLDER|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// The latency from which an episode counts
     /// [default: 100, of keys 150, of the pointer 195]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) threshold: Option<f64>,
-    /// Issues that are accepted, or have a bug's number (a TOML file, see docs/TABLES.md)
+    /// A TOML file that says which issues are accepted, and which have a bug's number (docs/TABLES.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
-    /// The two versions to compare [default: the last two]
+    /// The two versions to compare, which users had in this order [default: the last two]
     #[arg(long, value_name = "OLD,NEW", value_parser = versions)]
     pub(crate) compare: Option<[String; 2]>,
-    /// Show what the episodes of each issue did
+    /// Show what the episodes of each issue did, and where its worst one is
     #[arg(long)]
-    pub(crate) patterns: bool,
-    /// Show all issues, not the fifteen worst only
+    pub(crate) details: bool,
+    /// Show all issues, also accepted ones, not the fifteen worst alone
     #[arg(long)]
     pub(crate) all: bool,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: IssuesFormat,
-    /// Write the result to FILE instead of standard output; of html to this folder, which is made
+    /// Write the result to FILE instead of standard output; of html, to the folder FILE, which is made
     #[arg(short, long, value_name = "FILE", required_if_eq("format", "html"))]
     pub(crate) output: Option<PathBuf>,
 }
@@ -47,8 +48,7 @@ pub(crate) enum IssuesFormat {
     Html,
 }
 
-/// The query is DuckDB's. Each table is a view: sessions, episodes, latencies, requests, round_trips, resources,
-/// server_runs, marks (docs/TABLES.md).
+/// What `sql` is asked for.
 #[derive(Debug, Args)]
 pub(crate) struct Sql {
     /// The query, or @FILE

@@ -81,8 +81,14 @@ pub(crate) enum Command {
     /// Print which replies clients waited for, what each costs over a network, and what would save it
     Roundtrips(RoundTrips),
     /// Rank what the users of many sessions suffer from: the same problem is one issue
+    ///
+    /// An issue is all that took too long in one program, after one kind of action, for one reason. The worst is the one with the
+    /// most time beyond the threshold, of all users together.
     Issues(Issues),
     /// Query the tables of many sessions with an installed DuckDB
+    ///
+    /// The query is DuckDB's. Each table is a view: sessions, episodes, latencies, requests, round_trips, resources,
+    /// server_runs, marks (docs/TABLES.md).
     Sql(Sql),
     /// Show what each client costs the server now: who draws, polls, grabs, leaks, and who waits
     Top(Top),

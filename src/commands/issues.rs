@@ -54,9 +54,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         );
     }
     if report.sessions == 0 {
-        return Err(CommandError::failed(
-            "no session was found; record some with: x11prof record -o FOLDER/1.mcap -- COMMAND",
-        ));
+        let inputs = arguments.inputs.iter();
+        let inputs: Vec<_> = inputs.map(|one| one.display().to_string()).collect();
+        return Err(CommandError::failed(format_args!(
+            "{}: no session is in it; record one with: x11prof record -o FOLDER/1.mcap -- COMMAND",
+            inputs.join(", ")
+        )));
     }
     if let Some(missing) = arguments
         .compare
@@ -64,15 +67,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         .flatten()
         .find(|one| !report.versions.contains(one))
     {
+        let known = match report.versions.as_slice() {
+            [] => "no session says its version; record with: --label version=1.2".to_owned(),
+            known => format!("there are: {}", known.join(", ")),
+        };
         return Err(CommandError::usage(format_args!(
-            "no session is of version {missing}; there are: {}",
-            report.versions.join(", ")
+            "no session is of version {missing}; {known}"
         )));
     }
     match (arguments.format, to) {
         (IssuesFormat::Text, _) => {
             let page = page(to, arguments.all, None);
-            emit_text(to, &views::text(&report, arguments.patterns, &page))
+            emit_text(to, &views::text(&report, arguments.details, &page))
         }
         (IssuesFormat::Json, _) | (IssuesFormat::Html, None) => emit_json(to, &report),
         (IssuesFormat::Html, Some(folder)) => html(&report, folder),

@@ -3,6 +3,7 @@
 mod files;
 mod in_order;
 mod online;
+mod progress;
 mod read;
 mod tables;
 

@@ -15,20 +15,27 @@ use x11prof_collection::{
 
 use super::files::Found;
 use super::in_order::in_order;
+use super::progress::Reading;
 use crate::error::CommandError;
 use crate::pass::Pass;
 
 /// Why a file is left out that says what another one has said.
 const TWICE: &str = "its session is in another file already";
 
+/// The tables that issues are made of.
+const WANTED: [&Schema; 3] = [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES];
+
 /// Reads all that was found: tables first, then recordings that are not in them.
 pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>) {
     let mut issues = Issues::new(selection);
     let mut left_out = found.left_out;
+    let tables = found.tables.iter();
+    let tables = tables.filter(|(name, _)| WANTED.iter().any(|table| table.name == *name));
+    let mut reading = Reading::new(tables.count() + found.traces.len());
     // A damaged table is an error, which is said once.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    for wanted in [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES] {
+    for wanted in WANTED {
         let mut seen = HashSet::new();
         let of_table = found.tables.iter().filter(|(name, _)| *name == wanted.name);
         let (mut once, mut twice): (Vec<&PathBuf>, Vec<&PathBuf>) = (Vec::new(), Vec::new());
@@ -42,9 +49,12 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
         in_order(
             &once,
             |path| table(wanted, path, selection),
-            |path, read| match read {
-                Ok(rows) => add_table(&mut issues, path, rows),
-                Err(error) => leave(&mut left_out, path, error),
+            |path, read| {
+                reading.step();
+                match read {
+                    Ok(rows) => add_table(&mut issues, path, rows),
+                    Err(error) => leave(&mut left_out, path, error),
+                }
             },
         );
         for path in twice {
@@ -55,16 +65,21 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     in_order(
         &found.traces,
         |path| trace(path, selection),
-        |path, read| match read {
-            Ok((session, ..)) if issues.known(&session.id).is_some() => {
-                leave(&mut left_out, path, TWICE);
-            }
-            Ok((session, rows, latencies)) => add_trace(&mut issues, &session, &rows, &latencies),
-            Err(error) => {
-                let message = error.message();
-                let file = path.display().to_string();
-                let why = message.trim_start_matches(&file).trim_start_matches(": ");
-                leave(&mut left_out, path, why);
+        |path, read| {
+            reading.step();
+            match read {
+                Ok((session, ..)) if issues.known(&session.id).is_some() => {
+                    leave(&mut left_out, path, TWICE);
+                }
+                Ok((session, rows, latencies)) => {
+                    add_trace(&mut issues, &session, &rows, &latencies);
+                }
+                Err(error) => {
+                    let message = error.message();
+                    let file = path.display().to_string();
+                    let why = message.trim_start_matches(&file).trim_start_matches(": ");
+                    leave(&mut left_out, path, why);
+                }
             }
         },
     );

@@ -42,7 +42,7 @@ fn the_list_leads_to_a_page_for_each_issue() {
     let second = browser.run(&format!("{rows}.map((row) => row.cells[1].textContent)[1]"));
     assert_eq!(second, issues[1]["landmark"]);
     // What a folder is called is no markup.
-    let versions = browser.run(&format!("{rows}[0].cells[9].textContent"));
+    let versions = browser.run(&format!("{rows}[0].cells[10].textContent"));
     assert_eq!(versions, "<b>1<");
     let known = browser.run(&format!(
         "{rows}.map((row) => row.cells[11].textContent).join()"

@@ -36,7 +36,7 @@ pub(crate) const PROBLEMS: [Problem; 4] = [
         program: "browser",
         landmark: "Browser",
         version: "2",
-        blame: &["wish, by ConvertSelection"],
+        blame: &["waiting for wish (ConvertSelection)"],
     },
     Problem {
         program: "painter",

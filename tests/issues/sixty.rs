@@ -107,7 +107,7 @@ fn the_problems_of_six_sessions_are_found() {
         (&report["sessions"], &report["users"]),
         (&6.into(), &1.into())
     );
-    println!("{}", place.ok(["issues", &name, "--patterns", "--all"]));
+    println!("{}", place.ok(["issues", &name, "--details", "--all"]));
     places(&report);
     let example = &report["issues"][0]["example"];
     let trace = example["trace"].as_str().expect("a trace");
@@ -130,7 +130,7 @@ fn the_problems_of_sixty_sessions_are_on_top() {
     record(sessions(10, 10), &folder);
     let name = folder.to_string_lossy().into_owned();
     let report = place.json(["issues", &name, "--format", "json"]);
-    println!("{}", place.ok(["issues", &name, "--patterns"]));
+    println!("{}", place.ok(["issues", &name, "--details"]));
     assert_eq!(
         (&report["sessions"], &report["users"]),
         (&60.into(), &5.into())

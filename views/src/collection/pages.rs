@@ -31,9 +31,15 @@ pub fn index(report: &IssuesReport) -> String {
         .map(|line| format!("<li>{}</li>", safe(line)))
         .collect();
     let mut body = format!("<section><h2>Overview</h2><ul id=\"verdict\">{verdict}</ul></section>");
-    let heads = [
+    let shown = report.issues.iter().take(PAGES);
+    let changes = shown
+        .clone()
+        .any(|of| !change(of.change.as_ref()).is_empty());
+    let known = shown.clone().any(|of| of.known.is_some());
+    let mut heads = vec![
         "No.",
         "Landmark",
+        "Program",
         "Blame",
         "Over threshold",
         "Times",
@@ -42,11 +48,11 @@ pub fn index(report: &IssuesReport) -> String {
         "Median",
         "Worst",
         "Versions",
-        "Change",
-        "Known",
-        "Parts",
     ];
-    let rows: String = report.issues.iter().take(PAGES).map(row).collect();
+    heads.extend(changes.then_some("Change"));
+    heads.extend(known.then_some("Known"));
+    heads.push("Parts");
+    let rows: String = shown.map(|of| row(of, changes, known)).collect();
     body.push_str(&format!(
         "<section><h2>Issues</h2>{}</section>",
         table(
@@ -86,11 +92,13 @@ pub fn index(report: &IssuesReport) -> String {
     page("Issues", &counted(report.sessions as u64, "session"), &body)
 }
 
-fn row(of: &IssueReport) -> String {
+/// A row of the list, with what has `changed` and what is `known` where any row has that.
+fn row(of: &IssueReport, changed: bool, known: bool) -> String {
     let number = |value: &str| format!("<td class=\"number\">{}</td>", safe(value));
     let name = |value: &str| format!("<td class=\"name\">{}</td>", safe(value));
-    let known = of.known.as_ref();
-    let known = known.map(|known| known.bug.as_deref().unwrap_or("accepted"));
+    let of_file = of.known.as_ref();
+    let of_file = of_file.map(|known| known.bug.as_deref().unwrap_or("accepted"));
+    let some = |cell: bool, text: &str| if cell { name(text) } else { String::new() };
     [
         format!(
             "<tr><td class=\"number\"><a href=\"{}\">{}</a></td>",
@@ -98,6 +106,7 @@ fn row(of: &IssueReport) -> String {
             of.rank
         ),
         name(&of.landmark),
+        name(of.program.as_deref().unwrap_or("unknown")),
         name(&of.blame),
         number(&duration(of.total_over_threshold_ms)),
         number(&of.occurrences.to_string()),
@@ -106,8 +115,8 @@ fn row(of: &IssueReport) -> String {
         number(&duration(of.median_ms)),
         number(&duration(of.worst_ms)),
         name(&of.versions.join(", ")),
-        name(change(of.change.as_ref())),
-        name(known.unwrap_or_default()),
+        some(changed, change(of.change.as_ref())),
+        some(known, of_file.unwrap_or_default()),
         format!("<td>{}</td></tr>", bar(of, false)),
     ]
     .concat()
@@ -257,7 +266,7 @@ fn example_of(of: &IssueReport, example: Option<&EpisodeReport>) -> String {
     }
     let height = rows.len() * 20;
     html.push_str(&format!(
-        "<svg id=\"timeline\" width=\"100%\" height=\"{height}\" role=\"img\">"
+        "<svg id=\"timeline\" width=\"100%\" style=\"height: {height}px\" role=\"img\">"
     ));
     for (at, (name, from, length, colour)) in rows.iter().take(50).enumerate() {
         let (x, width) = (100.0 * from / whole, (100.0 * length / whole).max(0.2));

@@ -9,11 +9,13 @@ use crate::units::{counted, duration};
 
 /// Issues that are shown unless all are wanted.
 const ROWS: usize = 15;
-/// Patterns of an issue that are shown where they are wanted.
+/// Patterns of an issue that are shown where details are wanted.
 const PATTERNS: usize = 5;
+/// The length of a pattern: three lines.
+const PATTERN: usize = 210;
 
-/// The list, with the patterns of each issue where they are wanted.
-pub fn text(report: &IssuesReport, patterns: bool, page: &Page) -> String {
+/// The list, with the patterns and an example of each issue where details are wanted.
+pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
     let mut text = String::new();
     for (number, line) in verdict(report).iter().enumerate() {
         let line = page.wrap(&plain(line), 2);
@@ -41,7 +43,7 @@ pub fn text(report: &IssuesReport, patterns: bool, page: &Page) -> String {
     };
     if shown > 0 {
         text.push('\n');
-        text.push_str(&table(&open[..shown], report, patterns, page));
+        text.push_str(&table(&open[..shown], report, details, page));
     }
     if shown < open.len() {
         text.push_str(&format!("… {} more with --all\n", open.len() - shown));
@@ -76,14 +78,18 @@ pub(super) fn verdict(report: &IssuesReport) -> Vec<String> {
     )];
     if let Some(first) = report.issues.first() {
         lines.push(format!(
-            "The worst: {}, {}: {} over the threshold in {}.",
+            "The worst: {} ({}): {}, {} over the threshold in {}.",
             first.landmark,
+            first.program.as_deref().unwrap_or("unknown program"),
             first.blame,
             duration(first.total_over_threshold_ms),
             counted(first.sessions as u64, "session"),
         ));
     }
-    if let Some([old, new]) = &report.compared {
+    let mut changes = report.issues.iter().filter_map(|of| of.change);
+    if let Some([old, new]) = &report.compared
+        && changes.any(|change| change.chance.is_some())
+    {
         let count = |word: &str| {
             let issues = report.issues.iter().filter_map(|of| of.change?.change);
             issues.filter(|change| *change == word).count()
@@ -99,32 +105,23 @@ pub(super) fn verdict(report: &IssuesReport) -> Vec<String> {
     lines
 }
 
-fn table(issues: &[&IssueReport], report: &IssuesReport, patterns: bool, page: &Page) -> String {
-    let known = issues.iter().any(|of| of.known.is_some());
+fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &Page) -> String {
+    let users = report.users > 0;
     let changes = issues.iter().any(|of| of.change.is_some());
-    let mut table = Table::new([
-        "No.", "Over", "Times", "Sessions", "Users", "Median", "Worst",
-    ]);
+    let mut table = Table::new(["No.", "Over threshold", "Times", "Sessions"]);
+    table.headings(users.then(|| "Users".to_owned()));
+    table.headings(["Median", "Worst"].map(str::to_owned));
     table.headings(changes.then(|| "Change".to_owned()));
-    table.headings(known.then(|| "Known".to_owned()));
     for of in issues {
         let mut cells = vec![
             of.rank.to_string(),
             duration(of.total_over_threshold_ms),
             of.occurrences.to_string(),
             of.sessions.to_string(),
-            of.users.to_string(),
-            duration(of.median_ms),
-            duration(of.worst_ms),
         ];
-        if changes {
-            cells.push(change(of.change.as_ref()).to_owned());
-        }
-        if known {
-            let known = of.known.as_ref();
-            let bug = known.and_then(|known| known.bug.clone());
-            cells.push(bug.unwrap_or_else(|| known.map_or("", |_| "accepted").to_owned()));
-        }
+        cells.extend(users.then(|| of.users.to_string()));
+        cells.extend([of.median_ms, of.worst_ms].map(duration));
+        cells.extend(changes.then(|| change(of.change.as_ref()).to_owned()));
         table.row(cells);
     }
     let table = table.on(page);
@@ -132,10 +129,10 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, patterns: bool, page: &
     let mut text = String::new();
     text.extend(lines.next().map(|line| format!("{line}\n")));
     for (line, of) in lines.zip(issues) {
-        let about = cut(&plain(&about(of, report)), page.columns() - 4);
-        text.push_str(&format!("{line}\n    {about}\n"));
-        if patterns {
-            text.push_str(&patterns_of(of, page));
+        let about = page.wrap(&format!("    {}", plain(&about(of, report))), 6);
+        text.push_str(&format!("{line}\n{about}"));
+        if details {
+            text.push_str(&details_of(of, page));
         }
     }
     text
@@ -152,27 +149,45 @@ fn about(of: &IssueReport, report: &IssuesReport) -> String {
         [one] => format!("; in version {one} alone"),
         [first, .., last] => format!("; from version {first} to {last}"),
     };
-    format!("{} ({program}): {}{versions}", of.landmark, of.blame)
+    let known = of.known.as_ref();
+    let known = known.map(|known| match (&known.bug, &known.accepted) {
+        (Some(bug), _) => format!("; known: {bug}"),
+        (None, Some(why)) => format!("; accepted: {why}"),
+        (None, None) => String::new(),
+    });
+    format!(
+        "{} ({program}): {}{versions}{}",
+        of.landmark,
+        of.blame,
+        known.unwrap_or_default()
+    )
 }
 
-/// What the episodes of an issue did, a line each.
-fn patterns_of(of: &IssueReport, page: &Page) -> String {
+/// What the episodes of an issue did, and where one is to be seen.
+fn details_of(of: &IssueReport, page: &Page) -> String {
     let shown = of.patterns.iter().take(PATTERNS);
-    let mut text: String = shown
+    let mut lines: Vec<String> = shown
         .map(|one| {
             let over = duration(one.total_over_threshold_ms);
             let line = format!("{over} in {}: {}", one.occurrences, one.pattern);
-            page.wrap(&format!("      {}", plain(&line)), 8)
+            cut(&plain(&line), PATTERN)
         })
         .collect();
     if of.pattern_count > PATTERNS {
         let more = of.pattern_count - PATTERNS;
-        text.push_str(&format!(
-            "      … {}\n",
-            counted(more as u64, "more pattern")
+        lines.push(format!("… {}", counted(more as u64, "more pattern")));
+    }
+    if !of.example.trace.is_empty() {
+        lines.push(format!(
+            "The worst is in {} at {:.3} s.",
+            plain(&of.example.trace),
+            of.example.at_s
         ));
     }
-    text
+    let lines = lines.iter();
+    lines
+        .map(|line| page.wrap(&format!("      {line}"), 8))
+        .collect()
 }
 
 /// What changed, in a word.
@@ -192,7 +207,7 @@ fn doubts(report: &IssuesReport) -> Vec<String> {
     let none = |of: &IssueReport| of.change.is_some_and(|change| change.chance.is_none());
     if report.issues.iter().any(none) {
         lines.push(
-            "Too few sessions of some programs to tell what changed from chance: four of each version do.".to_owned(),
+            "Too few sessions of some programs to tell a change from chance; four of each version are enough.".to_owned(),
         );
     }
     if !report.left_out.is_empty() {

@@ -6,6 +6,7 @@ thousand made of them; prints time and memory.
 
 import hashlib
 import json
+import multiprocessing
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as parquet
+from pyarrow import Table
 
 x11prof, query_file, sessions, place = sys.argv[1:5]
 query = Path(query_file).read_text()
@@ -95,37 +97,38 @@ def compare(name, expected, found):
     print(f"  {name}: the same {len(found)} issues, to the nanosecond")
 
 
-def multiply(source, folder, wanted):
-    """Copies of the sessions for other users and days, each slower or faster by up to a quarter."""
-    shutil.rmtree(folder, ignore_errors=True)
-    files = sorted((Path(source) / "sessions").rglob("*.parquet"))
-    tables = ["sessions", "episodes", "latencies"]
+def read_all(source):
+    """The tables of each session, with its place."""
+    source = Path(source)
     loaded = []
-    for file in files:
-        within = file.relative_to(Path(source) / "sessions")
-        loaded.append((within, {table: parquet.read_table(Path(source) / table / within, partitioning=None)
-                                for table in tables if (Path(source) / table / within).exists()}))
-    for number in range(wanted):
-        within, of = loaded[number % len(loaded)]
-        copy = number // len(loaded)
-        new_id = hashlib.sha256(f"{within.stem} {copy}".encode()).hexdigest()[:16]
-        percent = 75 + (number * 37) % 51
-        version = within.parts[0]
-        target_place = Path(version) / f"user=user{(number * 7919) % 400}" / f"date=2026-10-{copy % 28 + 1:02d}"
-        for table, rows in of.items():
-            columns = rows.to_pydict()
-            count = rows.num_rows
-            columns["session"] = [new_id] * count
-            if "trace" in columns:
-                columns["trace"] = [f"{copy}/{name}" for name in columns["trace"]]
-            if table == "episodes":
-                for part in PARTS:
-                    columns[part] = [value * percent // 100 for value in columns[part]]
-                columns["latency_ns"] = [sum(parts) for parts in zip(*(columns[part] for part in PARTS))]
-                columns["start_ns"] = [value + copy * 1000003 for value in columns["start_ns"]]
-            file = folder / table / target_place / f"{new_id}.parquet"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            parquet.write_table(type(rows).from_pydict(columns, schema=rows.schema), file, compression="zstd")
+    for file in sorted((source / "sessions").rglob("*.parquet")):
+        within = file.relative_to(source / "sessions")
+        loaded.append((within, {table: parquet.read_table(source / table / within, partitioning=None).to_pydict()
+                                for table in SCHEMAS if (source / table / within).exists()}))
+    return loaded
+
+
+def copy_of(number):
+    """A copy of a session for another user and day, slower or faster by up to a quarter."""
+    within, of = LOADED[number % len(LOADED)]
+    copy = number // len(LOADED)
+    new_id = hashlib.sha256(f"{within.stem} {copy}".encode()).hexdigest()[:16]
+    percent = 75 + (number * 37) % 51
+    version = within.parts[0]
+    partition = Path(version) / f"user=user{(number * 7919) % 400}" / f"date=2026-10-{copy % 28 + 1:02d}"
+    for table, rows in of.items():
+        columns = dict(rows)
+        columns["session"] = [new_id] * len(columns["session"])
+        if "trace" in columns:
+            columns["trace"] = [f"{copy}/{name}" for name in columns["trace"]]
+        if table == "episodes":
+            for part in PARTS:
+                columns[part] = [value * percent // 100 for value in columns[part]]
+            columns["latency_ns"] = [sum(parts) for parts in zip(*(columns[part] for part in PARTS))]
+            columns["start_ns"] = [value + copy * 1000003 for value in columns["start_ns"]]
+        file = MANY / table / partition / f"{new_id}.parquet"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(Table.from_pydict(columns, schema=SCHEMAS[table]), file, compression="zstd")
 
 
 tables = place / "tables"
@@ -142,20 +145,27 @@ if from_traces != from_tables:
 expected = ours(from_tables)
 compare("DuckDB", expected, by_duckdb(tables))
 compare("Spark", expected, by_spark(tables))
+MANY = place / "many"
+shutil.rmtree(MANY, ignore_errors=True)
+SCHEMAS = {table: parquet.read_schema(next((tables / table).rglob("*.parquet")))
+           for table in ["sessions", "episodes", "latencies"]}
+LOADED = read_all(tables)
 figures = []
+done = 0
 for size in SIZES:
-    many = place / "many"
-    multiply(tables, many, size)
-    report, took, used, peak = issues(many)
+    with multiprocessing.get_context("fork").Pool() as pool:
+        pool.map(copy_of, range(done, size), chunksize=50)
+    done = size
+    report, took, used, peak = issues(MANY)
     if report["sessions"] != size:
         sys.exit(f"{report['sessions']} sessions of {size}")
     print(f"{size} sessions, {report['episodes']} episodes: {took:.1f} s, {used:.1f} s of a processor, {peak:.0f} MB")
     figures.append((size, used, peak))
 expected = ours(report)
-compare("DuckDB", expected, by_duckdb(many))
-compare("Spark", expected, by_spark(many))
+compare("DuckDB", expected, by_duckdb(MANY))
+compare("Spark", expected, by_spark(MANY))
 (first, first_used, _), (last, used, peak) = figures[0], figures[-1]
 print(f"growth: {last / first:.0f} times the sessions, {used / first_used:.1f} times the processor's time")
-# It has one thread: on a machine that does nothing else this is how long it takes.
+# Processors that others use as well do not count.
 if used > LIMIT_S or peak > LIMIT_MB:
     sys.exit(f"over {LIMIT_S} s or {LIMIT_MB} MB")
