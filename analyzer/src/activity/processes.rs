@@ -24,6 +24,10 @@ const SILENCE: u64 = 50_000_000;
 struct Process {
     /// How many of its threads run, or could.
     could_run: u32,
+    /// How many of its threads are on a processor, since when one is, and for how long one was before.
+    running: u32,
+    running_since: u64,
+    ran: u64,
     /// When a thread last stopped.
     off: u64,
     /// Since when all wait.
@@ -38,6 +42,13 @@ impl Process {
         if !step.now.runs() {
             self.off = step.time;
         }
+        let ran = self.ran(step.time);
+        match (step.before.runs(), step.now.runs()) {
+            (false, true) => self.running += 1,
+            (true, false) => self.running = self.running.saturating_sub(1),
+            _ => {}
+        }
+        (self.ran, self.running_since) = (ran, step.time);
         match (step.before.could_run(), step.now.could_run()) {
             (false, true) => self.could_run += 1,
             (true, false) => self.could_run = self.could_run.saturating_sub(1),
@@ -53,6 +64,12 @@ impl Process {
             }
             self.rests.push_back((since, step.time));
         }
+    }
+
+    /// For how long at least one of its threads was on a processor until `now`.
+    fn ran(&self, now: u64) -> u64 {
+        let runs = now.saturating_sub(self.running_since);
+        self.ran + if self.running > 0 { runs } else { 0 }
     }
 }
 
@@ -126,6 +143,13 @@ impl Processes {
         rested || process.idle_since.is_some_and(|since| long((since, now)))
     }
 
+    /// For how long at least one thread of a process has been on a processor by `now`, as far as its switches tell;
+    /// `None` where nothing is known of it.
+    pub(crate) fn ran(&self, pid: Option<u32>, now: u64) -> Option<u64> {
+        let process = pid.and_then(|pid| self.known.get(&pid))?;
+        Some(process.ran(now))
+    }
+
     /// How long a process rested from `from` until `until`; `None` where nothing is known of it.
     pub(crate) fn rested(&self, pid: Option<u32>, from: u64, until: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
@@ -175,6 +199,8 @@ mod tests {
         processes.settle(u64::MAX);
         assert!(processes.has_rested(Some(PID), 40, 40 + REST));
         assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(REST));
+        // From 10 to 40, both threads together, and since it runs again.
+        assert_eq!(processes.ran(Some(PID), 45 + REST), Some(30 + 5));
     }
 
     /// The kernel tells no switch of a thread that ends.

@@ -75,6 +75,17 @@ impl FirstFrame {
         Drawing::FirstFrame
     }
 
+    /// Takes another client's request: a program may have another process of its own draw in its windows. What that
+    /// draws first is the frame. Gives whether it is.
+    pub(super) fn others_request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> bool {
+        let drawn = self.progress == Progress::Mapped
+            && drawn_on(seen, request).is_some_and(|id| self.shows(seen.session, id));
+        if drawn {
+            self.progress = Progress::Over;
+        }
+        drawn
+    }
+
     fn before_drawing(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
         let window = Body::of(request).u32(0);
         match (request.name.as_str(), window) {

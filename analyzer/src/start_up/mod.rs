@@ -38,6 +38,11 @@ struct Client {
     last: u64,
     /// Both before its latest write.
     before: (u64, u64),
+    /// How long its process had run when it connected, by the kernel's clock.
+    ran_before: Option<u64>,
+    /// How long it had run by its switches when it connected, and when it last wrote.
+    ran_at_opening: u64,
+    ran: Option<u64>,
     /// How long it rested while no reply was owed; `None` where the kernel did not tell.
     idle: Option<u64>,
     round_trips: u64,
@@ -109,6 +114,18 @@ impl StartUps {
     }
 
     fn message(&mut self, seen: &Seen<'_>) {
+        if let Message::Request(request) = seen.message {
+            let time = seen.time.as_nanos();
+            let others = self.starting.iter_mut();
+            let drawn = others.filter(|(id, one)| {
+                **id != seen.connection && one.frame.progress() == Progress::Mapped
+            });
+            for (_, client) in drawn {
+                if client.frame.others_request(seen, request) {
+                    (client.wrote, client.last) = (time, time);
+                }
+            }
+        }
         let Some(client) = self.starting.get_mut(&seen.connection) else {
             return;
         };
@@ -143,8 +160,17 @@ impl StartUps {
             Control::Opened(opened)
                 if self.starting.len() < CLIENTS && self.done.len() < CLIENTS =>
             {
-                self.starting
-                    .insert(opened.connection, Client::new(time, opened));
+                let mut client = Client::new(time, opened);
+                let processes = self.waits.processes();
+                let ran = processes.ran(opened.pid, time.as_nanos());
+                client.ran_at_opening = ran.unwrap_or(0);
+                self.starting.insert(opened.connection, client);
+            }
+            Control::CpuTime(cpu) => {
+                let clients = self.starting.values_mut();
+                for client in clients.filter(|one| one.pid == Some(cpu.pid)) {
+                    client.ran_before.get_or_insert(cpu.cpu_ns);
+                }
             }
             // It began before the recording.
             Control::Joined(joined) if !joined.setup => {
@@ -187,6 +213,9 @@ impl Client {
             wrote: time.as_nanos(),
             last: time.as_nanos(),
             before: (time.as_nanos(), time.as_nanos()),
+            ran_before: None,
+            ran_at_opening: 0,
+            ran: None,
             idle: None,
             round_trips: 0,
             synchronisations: 0,
@@ -214,6 +243,7 @@ impl Client {
         if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
             *self.idle.get_or_insert(0) += rested;
         }
+        self.ran = processes.ran(self.pid, now);
         self.before = (self.wrote, self.last);
         (self.wrote, self.last) = (now, now);
     }
@@ -237,6 +267,7 @@ mod tests {
     use super::{StartUpReport, StartUps};
     use crate::pipeline::Pipeline;
     use crate::testing::*;
+    use crate::testing_display::Display;
 
     const WINDOW: u32 = BASE + 9;
 
@@ -303,6 +334,22 @@ mod tests {
             let found = start_ups(&trace);
             assert_eq!(found[0].latency_ms, latency, "{pixmap:#x}: {found:?}");
         }
+    }
+
+    #[test]
+    fn another_client_may_draw_the_frame() {
+        let mut display = Display::new();
+        display.sends(1, 1.0, create_window());
+        display.sends(1, 2.0, map_window(WINDOW));
+        display.sends(2, 7.0, fill());
+        display.sends(1, 90.0, query_font());
+        let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
+        for record in &display.records {
+            pipeline.feed(record, |observation| start_ups.observe(observation));
+        }
+        let found = start_ups.finish();
+        let latencies: Vec<_> = found.iter().map(|one| one.latency_ms).collect();
+        assert_eq!(latencies, [Some(7.0), None, None]);
     }
 
     #[test]

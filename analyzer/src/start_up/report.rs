@@ -37,6 +37,9 @@ pub struct StartUpReport {
     /// Of its own time, how long all its threads waited for something that is not a reply: a user, a timer, a file,
     /// another program. `None` where there is no latency, and where context switches are not known.
     pub idle_ms: Option<f64>,
+    /// Of its own time and that before it connected, how long it was on a processor. `None` where there is no latency, and
+    /// where the kernel did not tell.
+    pub ran_ms: Option<f64>,
     /// Where the time went; `None` where there is no latency. They add up to it.
     pub parts: Option<StartUpParts>,
 }
@@ -122,6 +125,13 @@ impl StartUpReport {
             requests: client.requests,
             bytes: client.bytes,
             received_bytes: client.received,
+            ran_ms: parts.as_ref().and_then(|parts| {
+                let before = parts.before_connection_ms.zip(client.ran_before);
+                // A process of several threads may have run for longer than it took.
+                let before = before.map_or(0.0, |(took, ran)| ms(ran).min(took));
+                let since = ms(client.ran?.saturating_sub(client.ran_at_opening));
+                Some(before + since.min(parts.client_ms))
+            }),
             idle_ms: parts.as_ref().and_then(|parts| {
                 let idle = client.idle.map(ms)?;
                 Some(idle.min(parts.client_ms))

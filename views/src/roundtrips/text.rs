@@ -160,13 +160,15 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
         let server = parts
             .server_ms
             .map(|server| format!(", {} the server's drawing", time(server)));
+        let ran = one.ran_ms.map(|ran| format!("; it ran for {}", time(ran)));
         format!(
-            " ({}{} letting it in, {} waiting for replies, {} its own{idle}{})",
+            " ({}{} letting it in, {} waiting for replies, {} its own{idle}{}{})",
             before.unwrap_or_default(),
             time(parts.setup_ms),
             time(parts.waited_ms),
             time(parts.client_ms),
-            server.unwrap_or_default()
+            server.unwrap_or_default(),
+            ran.unwrap_or_default()
         )
     });
     format!(

@@ -3,13 +3,14 @@
 use x11prof_protocol::Symbol;
 
 use super::{Context, Finding, Groups, Insight, Saving};
+use crate::statistics::distribution::Distribution;
 use crate::waits::{Answer, How};
 
 #[derive(Debug, Default)]
 struct Syncs {
     count: u64,
     starting: u64,
-    waited: u64,
+    waited: Distribution,
 }
 
 /// Counts them by client.
@@ -23,7 +24,7 @@ impl Insight for Synchronisation {
         {
             syncs.count += 1;
             syncs.starting += u64::from(context.starting);
-            syncs.waited += answer.waited();
+            syncs.waited.add(answer.waited());
         }
     }
 
@@ -44,7 +45,8 @@ impl Insight for Synchronisation {
             saves: Saving {
                 round_trips: syncs.count,
                 bytes: syncs.count * 36,
-                nanos: syncs.waited,
+                // What is longer than usual is the server's work, which stays.
+                nanos: syncs.waited.median().unwrap_or(0) * syncs.count,
             },
         };
         self.0.all().map(found).collect()
@@ -69,5 +71,10 @@ mod tests {
         assert_eq!((found[0].count, found[0].saves.round_trips), (3, 3));
         assert_eq!(found[0].saves.nanos, 150_000);
         assert!(found[0].action.contains("3 GetInputFocus"), "{found:?}");
+        // One that waits until much has been drawn saves no more: the drawing stays.
+        trace.wait(10).client_sends(&[get_input_focus()]);
+        trace.wait(90_000).server_sends(&[reply(4)]);
+        let found = findings(&trace, Synchronisation::default());
+        assert_eq!(found[0].saves.nanos, 200_000);
     }
 }
