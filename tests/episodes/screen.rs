@@ -68,6 +68,10 @@ impl Seen {
 /// GTK's settings for programs in which nothing moves by itself.
 const STILL: &str = "[Settings]\ngtk-enable-animations=0\ngtk-cursor-blink=0\n";
 
+/// Qt's settings for programs whose cursor does not blink: it restarts with each key, and is drawn 27 ms after that
+/// and half a second later, which is no response to what is done meanwhile.
+const STILL_QT: &str = "[KDE]\nCursorBlinkRate=0\n";
+
 /// Runs `program` at `server`, recorded, while the watcher does `steps` and looks; with what a GTK
 /// program animates, or without.
 pub(crate) fn watch(
@@ -83,6 +87,7 @@ pub(crate) fn watch(
         std::fs::create_dir(&folder).expect("a folder for settings");
         std::fs::write(folder.join("settings.ini"), STILL).expect("GTK's settings");
     }
+    std::fs::write(place.path("kdeglobals"), STILL_QT).expect("Qt's settings");
     let trace = place.path("trace.mcap");
     let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
     let mut client = start(&mut recording, &place, program);
@@ -102,6 +107,9 @@ fn start(recording: &mut Recording, place: &Place, program: &[&str]) -> std::pro
         .args(&program[1..])
         .env("HOME", place.path("."))
         .env("XDG_CONFIG_HOME", place.path("."))
+        // Qt reads kdeglobals there.
+        .env("XDG_CURRENT_DESKTOP", "KDE")
+        .env("KDE_SESSION_VERSION", "5")
         // There is no session whose services it could wait for.
         .env("NO_AT_BRIDGE", "1")
         .env_remove("DBUS_SESSION_BUS_ADDRESS")

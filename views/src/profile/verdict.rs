@@ -60,8 +60,8 @@ fn recorded(report: &ProfileReport) -> String {
     )
 }
 
-/// The slowest start of a client: `Start-up 0.50 s: client 29 %, off CPU 60 %, server 4 %, 135 round trips; over dsl 9.0 s`.
-/// The client's share is what it ran; off the processor it waited for files, other programs, or a processor. The
+/// The slowest start of a client: `Start-up 0.50 s: client 29 %, off CPU 60 %, 135 round trips; over dsl 9.0 s`.
+/// The client's share is what it ran; off the processor it waited for files, other programs, or a processor; the
 /// server's share is what the client waited for it.
 fn start_up(report: &ProfileReport) -> Option<String> {
     let slowest = report
@@ -88,9 +88,14 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         false => String::new(),
     };
     let idle = slowest.idle_ms.unwrap_or(0.0);
-    let client = match slowest.ran_ms {
-        Some(ran) => format!("client {}, off CPU {}", of(ran), of(own - ran)),
-        None => format!("client {}", of(own)),
+    let (ran, off) = match slowest.ran_ms {
+        Some(ran) => (ran, own - ran),
+        None => (own, 0.0),
+    };
+    // There is room for the larger one.
+    let other = match off > waiting {
+        true => format!("off CPU {}", of(off)),
+        false => format!("server {}", of(waiting)),
     };
     // Who waits for a user waits for no network.
     let abroad = match percent(idle, latency) >= MOSTLY {
@@ -98,9 +103,9 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         false => format!("; {}", abroad(report, slowest)?),
     };
     Some(format!(
-        "Start-up{whose} {}: {client}, server {}, {}{abroad}",
+        "Start-up{whose} {}: client {}, {other}, {}{abroad}",
         duration(latency),
-        of(waiting),
+        of(ran),
         counted(slowest.round_trips, "round trip"),
     ))
 }
