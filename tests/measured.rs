@@ -78,7 +78,7 @@ fn a_live_profile_says_the_same_as_a_report() {
     let options = NowOptions {
         seconds: 5.0,
         frame_ms: FRAME_MS,
-        wanted: BasisOption::Auto,
+        basis: BasisOption::Auto,
     };
     let mut live = LiveProfile::new(&parameters, &rules, &options);
     let mut reader = Reader::new(XTERM).expect("a trace");

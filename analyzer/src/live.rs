@@ -130,7 +130,7 @@ mod tests {
         let options = NowOptions {
             seconds: 1.0,
             frame_ms: FRAME_MS,
-            wanted: BasisOption::Auto,
+            basis: BasisOption::Auto,
         };
         let mut live = LiveProfile::new(&parameters("1.0"), &rules, &options);
         let report = |live: &mut LiveProfile| live.report("it", &Network::NONE, true);

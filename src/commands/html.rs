@@ -122,7 +122,7 @@ pub(crate) fn write(
     } = beside;
     let roundtrips = roundtrips.finish(&name);
     let histograms = HistogramOptions {
-        wanted: true,
+        shown: true,
         ..HistogramOptions::default()
     };
     let stats = StatisticsReport::new(&name, &statistics, &histograms);

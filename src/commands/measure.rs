@@ -95,11 +95,11 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     }
 }
 
-fn plan(arguments: &Measure, known: Option<&ServerParameters>, wanted: Vec<Operation>) -> Plan {
+fn plan(arguments: &Measure, known: Option<&ServerParameters>, needed: Vec<Operation>) -> Plan {
     Plan {
         quick: arguments.quick,
         only: arguments.only.clone(),
-        wanted,
+        needed,
         entries_only: arguments.trace.is_some() && known.is_some_and(has_transport_here),
         known: match known {
             Some(known) if arguments.resume => known.requests.clone(),

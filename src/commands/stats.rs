@@ -26,13 +26,13 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     let unknown = grains.filter(|name| !statistics.knows(name));
     names::unmatched(statistics.missing().into_iter().chain(unknown))?;
     let histograms = HistogramOptions {
-        wanted: arguments.histograms || !arguments.grain.is_empty(),
+        shown: arguments.histograms || !arguments.grain.is_empty(),
         grains: arguments.grain.iter().cloned().collect(),
     };
     let report = StatisticsReport::new(&path.to_string_lossy(), &statistics, &histograms);
     let to = arguments.output.as_deref();
     // Whoever names a message, or wants histograms, wants to see them.
-    let all = arguments.all || histograms.wanted || !arguments.message.is_empty();
+    let all = arguments.all || histograms.shown || !arguments.message.is_empty();
     match arguments.format {
         TableFormat::Text => emit_text(to, &views::text(&report, &page(to, all, None))),
         TableFormat::Json => emit_json(to, &report),

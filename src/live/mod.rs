@@ -59,7 +59,7 @@ impl ViewOptions {
                 seconds: SECONDS,
                 frame_ms: FRAME_MS,
                 // As `report` prices the same records.
-                wanted: BasisOption::Auto,
+                basis: BasisOption::Auto,
             },
             by: By::Client,
             collects: true,

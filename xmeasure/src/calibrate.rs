@@ -250,7 +250,7 @@ impl Calibration {
 
 /// The error that nothing which was asked for can be measured.
 fn nothing(plan: &Plan) -> MeasureError {
-    let wanted = plan.wanted.iter().map(|wanted| wanted.request.to_string());
+    let wanted = plan.needed.iter().map(|wanted| wanted.request.to_string());
     let mut names: Vec<String> = plan.only.iter().cloned().chain(wanted).collect();
     names.dedup();
     MeasureError::Nothing {

@@ -20,7 +20,7 @@ pub struct Plan {
     pub only: Vec<String>,
     /// Only what these operations need: entries with their attributes, at their sizes. They are
     /// measured beside what `only` names; nothing else is where there are any.
-    pub wanted: Vec<Operation>,
+    pub needed: Vec<Operation>,
     /// What is known already and need not be measured again.
     pub known: Vec<RequestCosts>,
     /// Only entries: what they are added to has the transport of this server on this machine, which takes half a
@@ -146,10 +146,10 @@ impl Plan {
     pub(crate) fn wants(&self, name: &str) -> bool {
         let named = self.only.iter().any(|only| only.eq_ignore_ascii_case(name));
         let needed = self
-            .wanted
+            .needed
             .iter()
-            .any(|wanted| wanted.request.as_str() == name);
-        (self.only.is_empty() && self.wanted.is_empty()) || named || needed
+            .any(|operation| operation.request.as_str() == name);
+        (self.only.is_empty() && self.needed.is_empty()) || named || needed
     }
 
     /// True where `operation` has been measured well enough: at its size, with a spread.
@@ -228,7 +228,7 @@ mod tests {
         assert!(plan.wants("PolyLine"));
         assert!(!plan.wants("PolyText8"));
         assert!(Plan::default().wants("PolyText8"));
-        plan.wanted.push(Operation::new("PolyText8".into()));
+        plan.needed.push(Operation::new("PolyText8".into()));
         assert!(plan.wants("PolyText8") && plan.wants("PolyLine"));
     }
 

@@ -15,7 +15,7 @@ const NAMES: usize = 1 << 13;
 #[derive(Debug)]
 pub struct BudgetCounts {
     client: Option<String>,
-    wanted: HashSet<ConnectionId>,
+    counted: HashSet<ConnectionId>,
     pub(super) requests: u64,
     pub(super) bytes: u64,
     pub(super) by_name: BTreeMap<Symbol, u64>,
@@ -26,7 +26,7 @@ impl BudgetCounts {
     pub fn new(client: Option<&str>) -> BudgetCounts {
         BudgetCounts {
             client: client.map(str::to_owned),
-            wanted: HashSet::new(),
+            counted: HashSet::new(),
             requests: 0,
             bytes: 0,
             by_name: BTreeMap::new(),
@@ -41,13 +41,13 @@ impl BudgetCounts {
                 let wanted = self.client.as_ref().is_none_or(|wanted| {
                     wanted.parse() == Ok(opened.connection.0) || name.contains(wanted.as_str())
                 });
-                if wanted && self.wanted.len() < CLIENTS {
-                    self.wanted.insert(opened.connection);
+                if wanted && self.counted.len() < CLIENTS {
+                    self.counted.insert(opened.connection);
                 }
             }
             Observation::Message(seen) => {
                 if let Message::Request(request) = seen.message
-                    && self.wanted.contains(&seen.connection)
+                    && self.counted.contains(&seen.connection)
                 {
                     self.requests += 1;
                     self.bytes = self.bytes.saturating_add(request.wire_len);
@@ -62,11 +62,11 @@ impl BudgetCounts {
 
     /// Whether a connection is one of those.
     pub(super) fn is_wanted(&self, connection: u32) -> bool {
-        self.wanted.contains(&ConnectionId(connection))
+        self.counted.contains(&ConnectionId(connection))
     }
 
     /// Whether there was a client to count.
     pub fn has_clients(&self) -> bool {
-        !self.wanted.is_empty()
+        !self.counted.is_empty()
     }
 }

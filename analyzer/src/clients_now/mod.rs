@@ -38,7 +38,7 @@ pub struct NowOptions {
     /// How long one client may hold the server unnoticed.
     pub frame_ms: f64,
     /// Where server times come from.
-    pub wanted: BasisOption,
+    pub basis: BasisOption,
 }
 
 /// What the clients of a display do now.
@@ -67,7 +67,7 @@ impl ClientsNow {
         ClientsNow {
             window: (options.seconds.clamp(0.1, 86_400.0) * 1e9) as u64,
             summary: TraceSummary::default(),
-            profile: profile.stacked().on(options.wanted),
+            profile: profile.stacked().on(options.basis),
             resources: Resources::default(),
             stalls: Stalls::new(parameters, substitutions, options.frame_ms),
             questions: Questions::default(),
@@ -163,7 +163,7 @@ impl ClientsNow {
         Snapshot {
             time: self.now,
             stacks,
-            asked: self.questions.asked().clone(),
+            client_waits: self.questions.client_waits().clone(),
             held: held.collect(),
             own,
         }

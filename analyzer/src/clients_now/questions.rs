@@ -30,22 +30,26 @@ pub(super) struct ClientWaits {
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     waits: Waits,
-    asked: FastMap<ConnectionId, ClientWaits>,
+    client_waits: FastMap<ConnectionId, ClientWaits>,
     /// When each question was asked last.
     last: FastMap<ConnectionId, HashMap<u64, u64>>,
 }
 
 impl Questions {
     pub(super) fn observe(&mut self, observation: &Observation<'_>) {
-        let Questions { waits, asked, last } = self;
+        let Questions {
+            waits,
+            client_waits,
+            last,
+        } = self;
         waits.observe(observation, |answer, _| {
             if !answer.how.is_round_trip()
-                || asked.len() >= CLIENTS && !asked.contains_key(&answer.client)
+                || client_waits.len() >= CLIENTS && !client_waits.contains_key(&answer.client)
             {
                 return;
             }
-            let of = asked.entry(answer.client).or_default();
-            let (name, time) = (answer.question.name, answer.question.asked);
+            let of = client_waits.entry(answer.client).or_default();
+            let (name, time) = (answer.question.name, answer.question.asked_at);
             *of.round_trips.entry(name).or_default() += 1;
             of.waited = of.waited.saturating_add(answer.waited());
             // To wait for the server to be done is no question.
@@ -67,12 +71,12 @@ impl Questions {
     }
 
     /// What each client asked so far.
-    pub(super) fn asked(&self) -> &FastMap<ConnectionId, ClientWaits> {
-        &self.asked
+    pub(super) fn client_waits(&self) -> &FastMap<ConnectionId, ClientWaits> {
+        &self.client_waits
     }
 
     /// Forgets the clients that `keep` does not want.
     pub(super) fn retain(&mut self, keep: impl Fn(ConnectionId) -> bool) {
-        self.asked.retain(|id, _| keep(*id));
+        self.client_waits.retain(|id, _| keep(*id));
     }
 }

@@ -194,12 +194,12 @@ impl ClientsNow {
         }
         let by_cost = by_request.into_iter();
         let mostly = by_cost.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let (asked, before) = (now.asked.get(&id), first.asked.get(&id));
+        let (waits, before) = (now.client_waits.get(&id), first.client_waits.get(&id));
         let trips = |of: Option<&super::questions::ClientWaits>| {
             of.map_or(0, |of| of.round_trips.values().sum::<u64>())
         };
         let waited = |of: Option<&super::questions::ClientWaits>| of.map_or(0, |of| of.waited);
-        let again = asked.into_iter().flat_map(|of| &of.again);
+        let again = waits.into_iter().flat_map(|of| &of.again);
         let again = again.map(|(request, count)| {
             let before = before.and_then(|of| of.again.get(request)).copied();
             let came = count.saturating_sub(before.unwrap_or(0));
@@ -214,8 +214,8 @@ impl ClientsNow {
             command: known.map(|one| one.command.clone()).unwrap_or_default(),
             server_ms_per_s: sum(|one| one.server_ms),
             requests_per_s: sum(|one| one.count),
-            round_trips_per_s: trips(asked).saturating_sub(trips(before)) as f64 / seconds,
-            waited_ms_per_s: nanos_ms(waited(asked).saturating_sub(waited(before))) / seconds,
+            round_trips_per_s: trips(waits).saturating_sub(trips(before)) as f64 / seconds,
+            waited_ms_per_s: nanos_ms(waited(waits).saturating_sub(waited(before))) / seconds,
             bytes_per_s: sum(|one| one.bytes),
             mostly: mostly.map(|(request, (_, per_s))| RateNow {
                 request: request.to_owned(),
@@ -307,9 +307,9 @@ impl ClientsNow {
             filter.is_none_or(|text| holds(&self.name(*id), text) || holds(request.as_str(), text))
         };
         let mut trips: BTreeMap<String, u64> = BTreeMap::new();
-        for (id, asked) in &now.asked {
-            let before = first.asked.get(id);
-            for (request, count) in asked.round_trips.iter().filter(|(name, _)| shown(id, name)) {
+        for (id, waits) in &now.client_waits {
+            let before = first.client_waits.get(id);
+            for (request, count) in waits.round_trips.iter().filter(|(name, _)| shown(id, name)) {
                 let before = before.and_then(|of| of.round_trips.get(request)).copied();
                 let came = count.saturating_sub(before.unwrap_or(0));
                 *trips.entry(request.to_string()).or_default() += came;

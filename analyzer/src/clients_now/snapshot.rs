@@ -18,7 +18,7 @@ pub(super) type Held = (u64, u64);
 pub(super) struct Snapshot {
     pub(super) time: u64,
     pub(super) stacks: FastMap<StackKey, Sum>,
-    pub(super) asked: FastMap<ConnectionId, ClientWaits>,
+    pub(super) client_waits: FastMap<ConnectionId, ClientWaits>,
     pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
     /// What the server did for nobody.
     pub(super) own: Share,

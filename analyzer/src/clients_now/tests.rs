@@ -14,7 +14,7 @@ fn report(display: &Display, seconds: f64, filter: Option<&str>) -> NowReport {
     let options = NowOptions {
         seconds,
         frame_ms: FRAME_MS,
-        wanted: BasisOption::Measured,
+        basis: BasisOption::Measured,
     };
     let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
     now.begin();
@@ -131,7 +131,7 @@ fn a_window_that_nothing_comes_in_has_no_rates() {
     let options = NowOptions {
         seconds: 1.0,
         frame_ms: FRAME_MS,
-        wanted: BasisOption::Measured,
+        basis: BasisOption::Measured,
     };
     let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
     now.begin();

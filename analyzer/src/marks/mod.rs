@@ -17,7 +17,7 @@ pub(crate) const BEFORE: u64 = 5_000_000_000;
 /// How long after it does.
 pub(crate) const AFTER: u64 = 1_000_000_000;
 /// Marks kept; of others only the number is known.
-const KEPT: usize = 1000;
+const MARKS_LIMIT: usize = 1000;
 /// What was before is known by stretches of this length.
 const SLICE: u64 = 100_000_000;
 /// Slices kept: what is told of a time may come this much later as well.
@@ -112,7 +112,7 @@ impl Marks {
             Control::Capture { pid, capture, .. } if Some(*pid) == self.server => {
                 self.switches = capture == "switches";
             }
-            Control::Mark { .. } if self.marks.len() >= KEPT => self.more += 1,
+            Control::Mark { .. } if self.marks.len() >= MARKS_LIMIT => self.more += 1,
             Control::Mark { text } => {
                 let mut mark = Mark {
                     time: now,

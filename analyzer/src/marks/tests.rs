@@ -2,7 +2,7 @@
 
 use x11prof_trace::{Control, Server, Switch, SwitchKind, Timestamp};
 
-use super::{AFTER, BEFORE, KEPT, Marks};
+use super::{AFTER, BEFORE, MARKS_LIMIT, Marks};
 use crate::pipeline::Observation;
 
 const SERVER: u32 = 9;
@@ -79,10 +79,13 @@ fn marks_near_each_other_share_what_went_on() {
 #[test]
 fn memory_is_bounded() {
     let mut marks = marks();
-    for n in 0..2 * KEPT as u64 {
+    for n in 0..2 * MARKS_LIMIT as u64 {
         mark(&mut marks, n, "again");
         ran(&mut marks, n * 1_000, n * 1_000 + 1);
     }
-    assert_eq!((marks.marks.len(), marks.more), (KEPT, KEPT as u64));
+    assert_eq!(
+        (marks.marks.len(), marks.more),
+        (MARKS_LIMIT, MARKS_LIMIT as u64)
+    );
     assert!(marks.recent.len() as u64 * super::SLICE <= BEFORE + 2 * AFTER + AFTER);
 }

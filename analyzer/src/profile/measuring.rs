@@ -51,7 +51,7 @@ pub enum BasisOption {
 
 /// Measures the recorded server's time, charge by charge.
 pub(super) struct Measuring {
-    wanted: BasisOption,
+    basis: BasisOption,
     /// The server that is priced.
     priced: ServerIdentity,
     transport: TransportPrices,
@@ -65,7 +65,7 @@ pub(super) struct Measuring {
 impl Measuring {
     pub(super) fn new(priced: ServerIdentity, transport: TransportPrices) -> Measuring {
         Measuring {
-            wanted: BasisOption::default(),
+            basis: BasisOption::default(),
             priced,
             transport,
             division: None,
@@ -74,8 +74,8 @@ impl Measuring {
         }
     }
 
-    pub(super) fn want(&mut self, wanted: BasisOption) {
-        self.wanted = wanted;
+    pub(super) fn set_basis(&mut self, basis: BasisOption) {
+        self.basis = basis;
     }
 
     /// A charge is made for the message `seen`.
@@ -183,7 +183,7 @@ impl Measuring {
             Control::Server(server) => {
                 let same =
                     || x11prof_cost_model::is_same_server(&self.priced, &recorded_server(server));
-                let wants = match self.wanted {
+                let wants = match self.basis {
                     BasisOption::Auto => same(),
                     BasisOption::Measured => true,
                     BasisOption::Model => false,
@@ -291,7 +291,7 @@ impl Measuring {
 
     /// Whether measured times of another server may be carried over, since nothing is measured here.
     pub(super) fn carries(&self) -> bool {
-        self.wanted == BasisOption::Auto && self.rate().is_none()
+        self.basis == BasisOption::Auto && self.rate().is_none()
     }
 
     /// Runs for nobody, and what the server's other threads ran; `None` where runs are not known.

@@ -78,8 +78,8 @@ impl Profile {
     }
 
     /// The same, with server times on this basis.
-    pub fn on(mut self, wanted: BasisOption) -> Profile {
-        self.measuring.want(wanted);
+    pub fn on(mut self, basis: BasisOption) -> Profile {
+        self.measuring.set_basis(basis);
         self
     }
 

@@ -147,7 +147,7 @@ impl RoundTrips {
             client: answer.client,
             kind: (name, answer.how == How::Synchronised),
             starting,
-            asked: answer.question.asked,
+            asked_at: answer.question.asked_at,
             waited: answer.waited(),
         };
         client.waited.add(single.waited);

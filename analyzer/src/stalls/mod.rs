@@ -27,7 +27,7 @@ use stall::{How, Stall, Waited};
 /// The longest frame that nobody sees as a delay: at 60 a second, in milliseconds.
 pub const FRAME_MS: f64 = 1000.0 / 60.0;
 /// Stalls kept: when there are twice as many, the shorter half is dropped.
-const KEPT: usize = 10_000;
+const STALLS_LIMIT: usize = 10_000;
 /// What the recorder read off the server later than this after a run ended belongs to the next run. In nanoseconds.
 const ON_THE_WAY: u64 = 200_000;
 
@@ -191,16 +191,16 @@ impl Stalls {
             return;
         };
         self.queue
-            .overtaken(question.asked.saturating_sub(self.frame));
+            .overtaken(question.asked_at.saturating_sub(self.frame));
         // Before it ran it was not busy, whoever waited for it.
         let since = match self.running_since() {
             Some(since) if waits_by_itself(question.request) => since,
             Some(since) => self.slept_over.map_or(since, |slept| slept.min(since)),
-            None => question.asked,
+            None => question.asked_at,
         };
         let asker = Waiting {
             client: seen.connection,
-            since: question.asked,
+            since: question.asked_at,
             requests: 1,
         };
         self.turns(since, time, Some(asker));
@@ -327,9 +327,9 @@ impl Stalls {
         }
         self.count += 1;
         self.nanos = self.nanos.saturating_add(held);
-        if self.stalls.len() >= 2 * KEPT {
+        if self.stalls.len() >= 2 * STALLS_LIMIT {
             self.stalls.sort_by_key(|one| std::cmp::Reverse(one.held()));
-            self.stalls.truncate(KEPT);
+            self.stalls.truncate(STALLS_LIMIT);
             self.stalls.sort_by_key(|one| one.from);
         }
         self.stalls.push(stall);

@@ -66,7 +66,7 @@ impl Work {
 #[derive(Debug)]
 struct Question {
     sequence: SequenceNumber,
-    asked: u64,
+    asked_at: u64,
     request: Symbol,
     price: f64,
     work: Work,
@@ -84,7 +84,7 @@ struct Client {
 /// A question that was answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Answered {
-    pub(super) asked: u64,
+    pub(super) asked_at: u64,
     pub(super) request: Symbol,
 }
 
@@ -136,7 +136,7 @@ impl Queue {
             }
             of.questions.push_back(Question {
                 sequence,
-                asked: time,
+                asked_at: time,
                 request,
                 price,
                 work: std::mem::take(&mut of.rest),
@@ -160,9 +160,9 @@ impl Queue {
         let mut answered = None;
         for question in of.questions.drain(..=at) {
             done.join(&question.work);
-            done.add(question.request, question.price, question.asked);
+            done.add(question.request, question.price, question.asked_at);
             answered = Some(Answered {
-                asked: question.asked,
+                asked_at: question.asked_at,
                 request: question.request,
             });
         }
@@ -176,7 +176,7 @@ impl Queue {
             for question in client
                 .questions
                 .iter_mut()
-                .take_while(|one| one.asked < time)
+                .take_while(|one| one.asked_at < time)
             {
                 question.sleeps = true;
             }
@@ -225,7 +225,7 @@ impl Queue {
                 .questions
                 .iter()
                 .filter(|one| !one.sleeps && counts(one.request));
-            let since = questions.next()?.asked;
+            let since = questions.next()?.asked_at;
             Some(Waiting {
                 client: *client,
                 since,
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(queue.waiting(|_| true).len(), 2);
         let answered = queue.answered(A, SequenceNumber(2)).unwrap();
         assert_eq!(
-            (answered.asked, answered.request.as_str()),
+            (answered.asked_at, answered.request.as_str()),
             (11, "GetImage")
         );
         let blamed = queue.blamed().unwrap();

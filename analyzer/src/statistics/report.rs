@@ -105,7 +105,7 @@ pub struct DistributionReport {
 #[derive(Debug, Clone, Default)]
 pub struct HistogramOptions {
     /// Whether to make any.
-    pub wanted: bool,
+    pub shown: bool,
     /// The grain of the sizes, by message.
     pub grains: BTreeMap<String, u64>,
 }
@@ -130,7 +130,7 @@ impl StatisticsReport {
                 let (all, zeros_removed) = times(kind, histograms);
                 let grain = histograms.grains.get(name).copied();
                 let op_size = (category == Category::Requests)
-                    .then(|| of_sizes(&kind.op_size, grain, histograms.wanted));
+                    .then(|| of_sizes(&kind.op_size, grain, histograms.shown));
                 // The user's grain is of the op-size where there is one.
                 let of_bytes = grain.filter(|_| op_size.is_none());
                 MessageReport {
@@ -139,7 +139,7 @@ impl StatisticsReport {
                     total_bytes: kind.total_bytes,
                     inter_arrival_ms: all,
                     zeros_removed_ms: zeros_removed,
-                    bytes: of_sizes(&kind.bytes, of_bytes, histograms.wanted),
+                    bytes: of_sizes(&kind.bytes, of_bytes, histograms.shown),
                     op_size,
                 }
             })
@@ -168,7 +168,7 @@ fn category_report(
         bytes: of_sizes(
             &of.bytes,
             histograms.grains.get(category.name()).copied(),
-            histograms.wanted,
+            histograms.shown,
         ),
         by_message: statistics
             .bytes(category)
@@ -190,15 +190,15 @@ fn times(
     const MILLISECOND: f64 = 1e6;
     let all = &of.inter_arrival;
     let mut first = sum_up(all, MILLISECOND);
-    if histograms.wanted {
+    if histograms.shown {
         first.histogram = Some(logarithmic(all));
     }
     (first, sum_up(&all.without_zeros(), MILLISECOND))
 }
 
-fn of_sizes(sizes: &Distribution, grain: Option<u64>, wanted: bool) -> DistributionReport {
+fn of_sizes(sizes: &Distribution, grain: Option<u64>, shown: bool) -> DistributionReport {
     let mut report = sum_up(sizes, 1.0);
-    if wanted {
+    if shown {
         let (grain, cells) = linear(sizes, grain);
         report.histogram = Some(cells);
         report.grain = Some(grain);

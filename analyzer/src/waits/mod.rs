@@ -22,7 +22,7 @@ const CLIENTS: usize = 4096;
 /// Open questions kept for each client; older ones are given up.
 const QUESTIONS: usize = 4096;
 /// Bytes of a question that are kept.
-const KEPT: usize = 512;
+const BODY_LIMIT: usize = 512;
 
 /// How a client took an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) struct Question {
     pub(crate) minor: u8,
     pub(crate) sequence: SequenceNumber,
     /// When the relay had read it, in nanoseconds.
-    pub(crate) asked: u64,
+    pub(crate) asked_at: u64,
     pub(crate) order: ByteOrder,
     /// What follows its header, up to a limit.
     pub(crate) body: Box<[u8]>,
@@ -92,7 +92,7 @@ impl Answer<'_> {
     pub(crate) fn waited(&self) -> u64 {
         match self.how {
             How::Ahead => 0,
-            _ => self.time.saturating_sub(self.question.asked),
+            _ => self.time.saturating_sub(self.question.asked_at),
         }
     }
 
@@ -267,9 +267,9 @@ impl Client {
             major: request.major,
             minor: request.minor,
             sequence: request.sequence,
-            asked: time.as_nanos(),
+            asked_at: time.as_nanos(),
             order: request.order,
-            body: body.get(..KEPT).unwrap_or(body).into(),
+            body: body.get(..BODY_LIMIT).unwrap_or(body).into(),
             same: hasher.finish(),
             requests_ahead: self.requests_ahead,
             bytes_ahead: self.bytes_ahead,

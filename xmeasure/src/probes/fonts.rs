@@ -62,9 +62,9 @@ struct Reader {
 impl Probe for Fonts {
     /// Asks for the names: those that `plan` wants to know of, else all.
     fn prepare(client: &mut Client, plan: &Plan) -> Result<Fonts, MeasureError> {
-        let wanted = plan.wanted.iter().filter_map(name_wanted);
+        let wanted = plan.needed.iter().filter_map(name_needed);
         let mut names: Vec<Vec<u8>> = wanted.map(|name| name.as_bytes().to_vec()).collect();
-        if plan.wanted.is_empty() && READERS.iter().any(|reader| plan.wants(reader)) {
+        if plan.needed.is_empty() && READERS.iter().any(|reader| plan.wants(reader)) {
             let list = client.ask(ListFontsRequest {
                 max_names: NAMES,
                 pattern: b"*".into(),
@@ -165,7 +165,7 @@ impl Probe for Fonts {
             });
             let read: Vec<(Operation, Estimate)> = read.collect();
             if plan.wants(name) {
-                let entries = filed(&read, !plan.wanted.is_empty());
+                let entries = filed(&read, !plan.needed.is_empty());
                 parameters.requests.extend(entries);
             }
         }
@@ -224,10 +224,10 @@ fn fontname() -> Attribute {
     "fontname".into()
 }
 
-/// The font whose reading is wanted by a recording.
-fn name_wanted(wanted: &Operation) -> Option<&'static str> {
-    let reads = READERS.contains(&wanted.request.as_str());
-    match wanted.attributes.get(fontname()) {
+/// The font that a recording needs read.
+fn name_needed(operation: &Operation) -> Option<&'static str> {
+    let reads = READERS.contains(&operation.request.as_str());
+    match operation.attributes.get(fontname()) {
         Some(Value::Name(name)) if reads => Some(name.as_str()),
         _ => None,
     }
@@ -272,14 +272,14 @@ mod tests {
     #[test]
     fn what_reading_a_font_costs_is_found_again() {
         let fonts = ["cheap", "large"];
-        let wanted = |font| {
+        let needed = |font| {
             let mut operation = Operation::new("OpenFont".into());
             let attributes = &mut operation.attributes;
             attributes.set("fontname".into(), Value::parse(font));
             operation
         };
         let plan = Plan {
-            wanted: fonts.map(wanted).into(),
+            needed: fonts.map(needed).into(),
             ..Plan::default()
         };
         let found = calibrated::<Fonts>(&truth(), &plan).requests;

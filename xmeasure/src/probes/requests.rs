@@ -101,7 +101,7 @@ impl Requests {
         });
         loads.candidates.retain(|candidate| wants(&candidate.probe));
         selection::tell_apart(&mut loads, tracker);
-        if !plan.wanted.is_empty() {
+        if !plan.needed.is_empty() {
             selection::narrow(&mut loads, plan, tracker);
         }
         run.progress.begin(CHOOSING);

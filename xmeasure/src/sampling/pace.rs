@@ -25,7 +25,7 @@ const WORDS: usize = 4096;
 /// Steps of it: about two microseconds.
 const STEPS: usize = 2048;
 /// Looks that are kept; beyond them every second is left out, again and again.
-const KEPT: usize = 1 << 16;
+const LOOKS_LIMIT: usize = 1 << 16;
 /// The share of looks that are as fast as the fastest of them: an undisturbed processor's.
 const UNDISTURBED: f64 = 0.05;
 
@@ -65,7 +65,7 @@ impl Looks {
             return;
         }
         self.took.push(took.as_secs_f64() * 1e6);
-        if self.took.len() >= KEPT {
+        if self.took.len() >= LOOKS_LIMIT {
             let mut every_second = false;
             self.took.retain(|_| {
                 every_second = !every_second;
@@ -190,7 +190,7 @@ impl Drop for PaceWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Looks};
+    use super::{LOOKS_LIMIT, Looks};
 
     #[test]
     fn a_pace_is_of_the_fastest_and_of_all() {
@@ -206,11 +206,11 @@ mod tests {
     #[test]
     fn many_looks_are_thinned_out() {
         let mut looks = Looks::new();
-        looks.took = vec![10.0; KEPT - 1];
+        looks.took = vec![10.0; LOOKS_LIMIT - 1];
         looks.look();
-        assert_eq!((looks.took.len(), looks.stride), (KEPT / 2, 2));
+        assert_eq!((looks.took.len(), looks.stride), (LOOKS_LIMIT / 2, 2));
         looks.look();
         looks.look();
-        assert_eq!(looks.took.len(), KEPT / 2 + 1);
+        assert_eq!(looks.took.len(), LOOKS_LIMIT / 2 + 1);
     }
 }

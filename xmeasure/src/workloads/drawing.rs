@@ -121,7 +121,7 @@ fn wanted(
     unseen: u32,
     loads: &mut Loads,
 ) -> Result<(), MeasureError> {
-    for operation in &plan.wanted {
+    for operation in &plan.needed {
         let Some(shape) = Shape::of(operation.request.as_str()) else {
             continue;
         };

@@ -24,11 +24,11 @@ const LONGEST: f64 = 60_000.0;
 
 /// Adds loads of what `plan` wants, as far as they can be made.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    for wanted in &plan.wanted {
-        let series = match wanted.request.as_str() {
-            "PutImage" | "GetImage" | "MIT-SHM:PutImage" => image(client, wanted)?,
-            "CopyArea" => copy(client, wanted)?,
-            "InternAtom" | "ChangeProperty" | "SetClipRectangles" => plain(client, wanted)?,
+    for needed in &plan.needed {
+        let series = match needed.request.as_str() {
+            "PutImage" | "GetImage" | "MIT-SHM:PutImage" => image(client, needed)?,
+            "CopyArea" => copy(client, needed)?,
+            "InternAtom" | "ChangeProperty" | "SetClipRectangles" => plain(client, needed)?,
             _ => None,
         };
         loads.series.extend(series);
@@ -36,12 +36,12 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     Ok(())
 }
 
-/// A load of each of the wanted sizes.
+/// A load of each of the needed sizes.
 pub(super) fn series(
-    wanted: &Operation,
+    needed: &Operation,
     load: impl Fn(f64, bool) -> Workload + 'static,
 ) -> Option<Series> {
-    let sizes = wanted.items.clone();
+    let sizes = needed.items.clone();
     let count = u16::try_from(sizes.len()).ok().filter(|count| *count > 0)?;
     let series = Series::new(0..count, move |at| {
         let at = usize::from(at);
@@ -67,28 +67,28 @@ pub(super) fn area(pixels: f64, at_least: bool) -> (u16, u16) {
 }
 
 /// The value of an attribute.
-pub(super) fn attribute(wanted: &Operation, name: &str) -> Option<Value> {
-    wanted.attributes.get(name.into())
+pub(super) fn attribute(needed: &Operation, name: &str) -> Option<Value> {
+    needed.attributes.get(name.into())
 }
 
 /// The name that is the value of an attribute.
-pub(super) fn name(wanted: &Operation, attribute_name: &str) -> Option<&'static str> {
-    match attribute(wanted, attribute_name)? {
+pub(super) fn name(needed: &Operation, attribute_name: &str) -> Option<&'static str> {
+    match attribute(needed, attribute_name)? {
         Value::Name(name) => Some(name.as_str()),
         Value::Number(_) => None,
     }
 }
 
-fn depth(wanted: &Operation) -> Option<u8> {
-    match attribute(wanted, "depth")? {
+fn depth(needed: &Operation) -> Option<u8> {
+    match attribute(needed, "depth")? {
         Value::Number(depth) => u8::try_from(depth).ok(),
         Value::Name(_) => None,
     }
 }
 
 /// A GC of the function that the operation has, or of the usual one.
-fn gc(client: &mut Client, wanted: &Operation, drawable: u32) -> Result<u32, MeasureError> {
-    let function = name(wanted, "gxmode");
+fn gc(client: &mut Client, needed: &Operation, drawable: u32) -> Result<u32, MeasureError> {
+    let function = name(needed, "gxmode");
     let at = RASTER_OPERATIONS
         .iter()
         .position(|known| Some(*known) == function);
@@ -106,23 +106,23 @@ fn pixmap(client: &mut Client, depth: u8) -> Result<Option<u32>, MeasureError> {
     known.then(|| client.pixmap(depth, LARGE)).transpose()
 }
 
-fn image(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
-    let format = match name(wanted, "format") {
+fn image(client: &mut Client, needed: &Operation) -> Result<Option<Series>, MeasureError> {
+    let format = match name(needed, "format") {
         Some("ZPixmap") => ImageFormat::Z_PIXMAP,
         Some("XYPixmap") => ImageFormat::XY_PIXMAP,
         Some("XYBitmap") => ImageFormat::XY_BITMAP,
         _ => return Ok(None),
     };
-    let Some(depth) = depth(wanted) else {
+    let Some(depth) = depth(needed) else {
         return Ok(None);
     };
     let (Some(image), Some(drawable)) = (Image::new(client, format, depth), pixmap(client, depth)?)
     else {
         return Ok(None);
     };
-    let gc = gc(client, wanted, drawable)?;
-    if wanted.request.as_str() == "GetImage" {
-        return Ok(series(wanted, move |pixels, at_least| {
+    let gc = gc(client, needed, drawable)?;
+    if needed.request.as_str() == "GetImage" {
+        return Ok(series(needed, move |pixels, at_least| {
             let (width, height) = area(pixels, at_least);
             let (x, y, plane_mask) = (0, 0, !0);
             Workload::answered(&core(GetImageRequest {
@@ -136,13 +136,13 @@ fn image(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, Meas
             }))
         }));
     }
-    if wanted.request.as_str() == "MIT-SHM:PutImage" {
+    if needed.request.as_str() == "MIT-SHM:PutImage" {
         let pixels = usize::from(LARGE) * usize::from(LARGE);
         let Some(shared) = share(client, depth, pixels)? else {
             return Ok(None);
         };
         let (major, shmseg) = (shared.major, shared.segment);
-        return Ok(series(wanted, move |pixels, at_least| {
+        return Ok(series(needed, move |pixels, at_least| {
             let (width, height) = area(pixels, at_least);
             drawn(pixels, || {
                 let request = shm::PutImageRequest {
@@ -167,12 +167,12 @@ fn image(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, Meas
         }));
     }
     let longest = longest_request(client);
-    let pixels = wanted.items.last().copied().unwrap_or_default();
+    let pixels = needed.items.last().copied().unwrap_or_default();
     let (width, height) = area(pixels, true);
     if image.bytes(width, height) + 28 > longest {
         return Ok(None);
     }
-    Ok(series(wanted, move |pixels, at_least| {
+    Ok(series(needed, move |pixels, at_least| {
         let (width, height) = area(pixels, at_least);
         let data: Vec<u8> = (0..image.bytes(width, height)).map(|at| at as u8).collect();
         drawn(pixels * 4.0, || {
@@ -192,16 +192,16 @@ fn image(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, Meas
     }))
 }
 
-fn copy(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
-    let Some(depth) = depth(wanted) else {
+fn copy(client: &mut Client, needed: &Operation) -> Result<Option<Series>, MeasureError> {
+    let Some(depth) = depth(needed) else {
         return Ok(None);
     };
     let (Some(src_drawable), Some(dst_drawable)) = (pixmap(client, depth)?, pixmap(client, depth)?)
     else {
         return Ok(None);
     };
-    let gc = gc(client, wanted, dst_drawable)?;
-    Ok(series(wanted, move |pixels, at_least| {
+    let gc = gc(client, needed, dst_drawable)?;
+    Ok(series(needed, move |pixels, at_least| {
         let (width, height) = area(pixels, at_least);
         drawn(pixels, || {
             core(CopyAreaRequest {
@@ -220,15 +220,15 @@ fn copy(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, Measu
 }
 
 /// Requests that draw nothing, by their bytes, letters or rectangles.
-fn plain(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, MeasureError> {
-    let largest = wanted.items.last().copied().unwrap_or_default();
+fn plain(client: &mut Client, needed: &Operation) -> Result<Option<Series>, MeasureError> {
+    let largest = needed.items.last().copied().unwrap_or_default();
     if largest > LONGEST {
         return Ok(None);
     }
     let again = |bytes: Vec<u8>| Workload::repeated(&bytes, Sync::RoundTrip);
-    Ok(match wanted.request.as_str() {
+    Ok(match needed.request.as_str() {
         // Names of atoms stay for the server's life: there is one of each length, in every run.
-        "InternAtom" => series(wanted, move |letters, _| {
+        "InternAtom" => series(needed, move |letters, _| {
             let mut letter = b"X11PROF_NAME_OF_SO_MANY_LETTERS_".iter().cycle();
             let name: Vec<u8> = letter.by_ref().take(letters as usize).copied().collect();
             again(core(InternAtomRequest {
@@ -239,7 +239,7 @@ fn plain(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, Meas
         "ChangeProperty" => {
             let (window, property) = (client.unwatched, client.atom("X11PROF_ORDERED")?);
             let type_ = u32::from(x11rb_protocol::protocol::xproto::AtomEnum::STRING);
-            series(wanted, move |bytes, _| {
+            series(needed, move |bytes, _| {
                 again(core(ChangePropertyRequest {
                     mode: PropMode::REPLACE,
                     window,
@@ -254,7 +254,7 @@ fn plain(client: &mut Client, wanted: &Operation) -> Result<Option<Series>, Meas
         _ => {
             let window = client.window;
             let gc = client.gc(window, CreateGCAux::new())?;
-            series(wanted, move |count, _| {
+            series(needed, move |count, _| {
                 let count = count as usize;
                 again(core(SetClipRectanglesRequest {
                     ordering: ClipOrdering::UNSORTED,
@@ -295,8 +295,8 @@ mod tests {
         assert_eq!(area(80.0, false), (10, 8));
         for pixels in 1..2000_u32 {
             let size = |(width, height): (u16, u16)| u32::from(width) * u32::from(height);
-            let wanted = f64::from(pixels);
-            assert!(size(area(wanted, true)) >= pixels && size(area(wanted, false)) <= pixels);
+            let needed = f64::from(pixels);
+            assert!(size(area(needed, true)) >= pixels && size(area(needed, false)) <= pixels);
         }
         assert_eq!(area(0.0, false), (1, 1));
         assert_eq!(area(1e12, true), (1280, 1280));

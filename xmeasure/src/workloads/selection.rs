@@ -9,7 +9,7 @@ use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::Workload;
 
 /// Leaves of the series and the combinations those that `plan` wants the attributes of, at the
-/// sizes that it wants. Where a request is wanted with attributes that no load has, all of its
+/// sizes that it wants. Where a request is needed with attributes that no load has, all of its
 /// loads stay.
 pub(crate) fn narrow(loads: &mut Loads, plan: &Plan, tracker: &mut Tracker) {
     let mut first = |load: &Workload| tracker.describe(load).into_iter().flatten().next();
@@ -74,12 +74,12 @@ fn at_sizes(
     };
     let mut found: Vec<u16> = sizes
         .iter()
-        .map(|wanted| {
-            // The smallest that is as large as what is wanted; sizes grow with what they are made from.
+        .map(|needed| {
+            // The smallest that is as large as what is needed; sizes grow with what they are made from.
             let (mut low, mut high) = (least, most);
             while low < high {
                 let middle = low + (high - low) / 2;
-                if size_of(&(series.load)(middle)).is_some_and(|size| size < *wanted) {
+                if size_of(&(series.load)(middle)).is_some_and(|size| size < *needed) {
                     low = middle + 1;
                 } else {
                     high = middle;
@@ -88,10 +88,10 @@ fn at_sizes(
             low
         })
         .collect();
-    // Below the smallest that is wanted as well: between two measured sizes it is priced best.
-    if let (Some(first), Some(wanted)) = (found.first().copied(), sizes.first())
+    // Below the smallest that is needed as well: between two measured sizes it is priced best.
+    if let (Some(first), Some(needed)) = (found.first().copied(), sizes.first())
         && first > least
-        && size_of(&(series.load)(first)).is_some_and(|size| size > *wanted)
+        && size_of(&(series.load)(first)).is_some_and(|size| size > *needed)
     {
         found.push(first - 1);
     }
@@ -107,38 +107,38 @@ fn at_sizes(
 /// What a plan needs of the operations that there are loads for.
 pub(crate) struct Needs<'a> {
     plan: &'a Plan,
-    /// The wanted operations that no load has the attributes of: all of their request are taken.
+    /// The needed operations that no load has the attributes of: all of their request are taken.
     out_of_reach: Vec<&'a Operation>,
 }
 
 impl<'a> Needs<'a> {
     pub(crate) fn new<'b>(plan: &'a Plan, all: impl Iterator<Item = &'b Operation>) -> Needs<'a> {
-        let mut out_of_reach: Vec<&Operation> = plan.wanted.iter().collect();
+        let mut out_of_reach: Vec<&Operation> = plan.needed.iter().collect();
         for operation in all {
-            out_of_reach.retain(|wanted| !is_alike(wanted, operation));
+            out_of_reach.retain(|needed| !is_alike(needed, operation));
         }
         Needs { plan, out_of_reach }
     }
 
-    /// The sizes that are wanted of an operation with these attributes, where it is itself wanted.
+    /// The sizes that are needed of an operation with these attributes, where it is itself needed.
     fn sizes(&self, operation: &Operation) -> Option<&[f64]> {
-        let mut wanted = self.plan.wanted.iter();
-        let wanted = wanted.find(|wanted| is_alike(wanted, operation))?;
-        (!wanted.items.is_empty()).then_some(wanted.items.as_slice())
+        let mut needed = self.plan.needed.iter();
+        let needed = needed.find(|needed| is_alike(needed, operation))?;
+        (!needed.items.is_empty()).then_some(needed.items.as_slice())
     }
 
     pub(crate) fn include(&self, operation: &Operation) -> bool {
         let plan = self.plan;
-        if plan.wanted.is_empty() {
+        if plan.needed.is_empty() {
             return plan.wants(operation.request.as_str());
         }
         let name = operation.request.as_str();
         plan.only.iter().any(|only| only.eq_ignore_ascii_case(name))
-            || plan.wanted.iter().any(|wanted| is_alike(wanted, operation))
+            || plan.needed.iter().any(|needed| is_alike(needed, operation))
             || self
                 .out_of_reach
                 .iter()
-                .any(|wanted| wanted.request == operation.request)
+                .any(|needed| needed.request == operation.request)
     }
 }
 

@@ -69,7 +69,7 @@ struct OpenedFont {
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let (window, silent) = (client.window, client.unwatched);
     let mut names: Vec<String> = FONTS.map(str::to_owned).to_vec();
-    for operation in &plan.wanted {
+    for operation in &plan.needed {
         if Kind::ALL
             .iter()
             .any(|kind| kind.name() == operation.request.as_str())
@@ -127,15 +127,15 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 1,
             ));
         }
-        for wanted in &plan.wanted {
+        for needed in &plan.needed {
             let Some(kind) = Kind::ALL
                 .into_iter()
-                .find(|request| request.name() == wanted.request.as_str())
+                .find(|request| request.name() == needed.request.as_str())
             else {
                 continue;
             };
-            if wanted.attributes.get("fontname".into()) == Some(Value::parse(name)) {
-                for &size in &wanted.items {
+            if needed.attributes.get("fontname".into()) == Some(Value::parse(name)) {
+                for &size in &needed.items {
                     let length = (size as u16).clamp(1, longest);
                     loads.push(load(kind, window, face.copy, face, length, 1));
                 }

@@ -134,13 +134,13 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
 
 /// Prices between the grid's sizes, against measurements there.
 fn interpolation(server: &XServer, plan: &Plan, first: &ServerParameters) -> Result<(), String> {
-    let wanted = BETWEEN.iter().map(|(request, sizes)| {
+    let needed = BETWEEN.iter().map(|(request, sizes)| {
         let mut operation = operation(request);
         operation.items = sizes.to_vec();
         operation
     });
     let plan = Plan {
-        wanted: wanted.collect(),
+        needed: needed.collect(),
         ..plan.clone()
     };
     let fresh = calibrate(server, &plan)?;

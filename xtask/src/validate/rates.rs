@@ -105,7 +105,7 @@ pub(super) fn compare(
     [same, other]: [&str; 2],
 ) -> Result<(), String> {
     let plan = Plan {
-        wanted: TESTS
+        needed: TESTS
             .iter()
             .flat_map(|test| test.sends)
             .map(Sent::operation)

@@ -70,7 +70,7 @@ impl Insight for Motion {
         let Some(pointer) = self.pointers.get_mut(&answer.client) else {
             return;
         };
-        let since = answer.question.asked.saturating_sub(pointer.last);
+        let since = answer.question.asked_at.saturating_sub(pointer.last);
         if !answer.how.is_round_trip() || since > NEAR {
             return;
         }

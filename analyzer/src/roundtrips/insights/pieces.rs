@@ -14,7 +14,7 @@ const PIECES: u64 = 2;
 
 #[derive(Debug, Default)]
 struct PieceCounts {
-    further: u64,
+    continued: u64,
     round_trips: u64,
     waited: u64,
     bytes: u64,
@@ -51,7 +51,7 @@ impl Insight for Pieces {
             && let Some(topic) = topic(context.session, question)
             && let Some(pieced) = self.pieced.of(answer.client, topic)
         {
-            pieced.further += 1;
+            pieced.continued += 1;
             pieced.round_trips += u64::from(answer.how.is_round_trip());
             pieced.waited += answer.waited();
             pieced.bytes += reply.wire_len;
@@ -64,22 +64,22 @@ impl Insight for Pieces {
 
     fn findings(&self) -> Vec<Finding> {
         let found = |(client, topic, pieced): (ConnectionId, Symbol, &PieceCounts)| {
-            (pieced.further >= PIECES).then(|| Finding {
+            (pieced.continued >= PIECES).then(|| Finding {
                 kind: "pieces",
                 client,
                 request: Symbol::new("GetProperty"),
-                count: pieced.further,
+                count: pieced.continued,
                 action: format!(
                     "Read {topic} with one GetProperty: give it a long-length that is enough"
                 ),
                 why: format!(
                     "{} further GetProperty went on where the last one stopped, {:.0} bytes each",
-                    pieced.further,
-                    pieced.bytes as f64 / pieced.further as f64
+                    pieced.continued,
+                    pieced.bytes as f64 / pieced.continued as f64
                 ),
                 saves: Saving {
                     round_trips: pieced.round_trips,
-                    bytes: pieced.further * 56,
+                    bytes: pieced.continued * 56,
                     nanos: pieced.waited,
                 },
             })

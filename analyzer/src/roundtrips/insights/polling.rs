@@ -65,19 +65,19 @@ impl Insight for Polling {
             return;
         }
         if let Some(moved) = self.moved.of(answer.client, ())
-            && question.asked.saturating_sub(*moved) < NEAR
+            && question.asked_at.saturating_sub(*moved) < NEAR
         {
             *moved = answer.time;
             return;
         }
         if let Some(polled) = self.loops.of(answer.client, question.name) {
             if polled.count == 0 {
-                polled.first = question.asked;
+                polled.first = question.asked_at;
             }
             polled.count += 1;
             polled.round_trips += u64::from(answer.how.is_round_trip());
             polled.waited += answer.waited();
-            polled.last = question.asked;
+            polled.last = question.asked_at;
         }
     }
 

@@ -48,7 +48,7 @@ struct Run {
     last: u64,
     starting: bool,
     names: Names,
-    asked: HashSet<u64>,
+    different: HashSet<u64>,
     /// How deep the answer is that first told a number, or an extension's opcode.
     numbers: HashMap<u32, u64>,
     opcodes: HashMap<u8, u64>,
@@ -124,8 +124,8 @@ impl Client {
         // The same question again is another matter.
         if answer.how == How::Waited
             && !momentary
-            && run.asked.len() < QUESTIONS
-            && run.asked.insert(question.same)
+            && run.different.len() < QUESTIONS
+            && run.different.insert(question.same)
         {
             run.trips += 1;
             run.deepest = run.deepest.max(depth);
@@ -185,7 +185,7 @@ impl Insight for Serial {
             return;
         }
         let client = self.clients.entry(answer.client).or_default();
-        let paused = answer.question.asked.saturating_sub(client.run.last) > PAUSE;
+        let paused = answer.question.asked_at.saturating_sub(client.run.last) > PAUSE;
         let ended = (paused || answer.how == How::Synchronised).then(|| client.end_run());
         client.answered(answer, context.starting);
         if let Some(run) = ended {

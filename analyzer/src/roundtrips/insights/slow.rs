@@ -260,7 +260,7 @@ impl Insight for SlowReplies {
             return;
         }
         // Taking the pixels takes time that is the picture's.
-        let waited = answer.began.saturating_sub(question.asked);
+        let waited = answer.began.saturating_sub(question.asked_at);
         self.usual.add(waited);
         if self.kinds.len() < GROUPS || self.kinds.contains_key(&question.name) {
             self.kinds.entry(question.name).or_default().add(waited);
@@ -275,7 +275,9 @@ impl Insight for SlowReplies {
             return;
         }
         self.kept += 1;
-        let grab = self.grab.during(answer.client, question.asked, answer.time);
+        let grab = self
+            .grab
+            .during(answer.client, question.asked_at, answer.time);
         let cause = if let Some(by) = grab {
             Cause::Grab(by)
         } else if known {

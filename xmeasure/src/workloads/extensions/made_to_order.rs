@@ -29,8 +29,8 @@ const TILE: u16 = 16;
 
 /// Adds loads of what `plan` wants of RENDER, as far as they can be made.
 pub(crate) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let mut wanted = plan.wanted.iter();
-    if !wanted.any(|wanted| wanted.request.as_str().starts_with("RENDER:")) {
+    let mut needed = plan.needed.iter();
+    if !needed.any(|needed| needed.request.as_str().starts_with("RENDER:")) {
         return Ok(());
     }
     let Some(major) = client.extension("RENDER")? else {
@@ -40,15 +40,15 @@ pub(crate) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     let Some(render) = known.and_then(|known| Render::new(client, major, &known)) else {
         return Ok(());
     };
-    for wanted in &plan.wanted {
-        let made = match wanted.request.as_str() {
-            "RENDER:Composite" => composite(client, render, wanted)?,
-            "RENDER:FillRectangles" => fill(client, render, wanted)?,
-            "RENDER:Trapezoids" => trapezoids(client, render, wanted)?,
-            "RENDER:CompositeGlyphs8" => glyphs(client, render, wanted, Width::One)?,
-            "RENDER:CompositeGlyphs16" => glyphs(client, render, wanted, Width::Two)?,
-            "RENDER:CompositeGlyphs32" => glyphs(client, render, wanted, Width::Four)?,
-            "RENDER:AddGlyphs" => add_glyphs(client, render, wanted)?,
+    for needed in &plan.needed {
+        let made = match needed.request.as_str() {
+            "RENDER:Composite" => composite(client, render, needed)?,
+            "RENDER:FillRectangles" => fill(client, render, needed)?,
+            "RENDER:Trapezoids" => trapezoids(client, render, needed)?,
+            "RENDER:CompositeGlyphs8" => glyphs(client, render, needed, Width::One)?,
+            "RENDER:CompositeGlyphs16" => glyphs(client, render, needed, Width::Two)?,
+            "RENDER:CompositeGlyphs32" => glyphs(client, render, needed, Width::Four)?,
+            "RENDER:AddGlyphs" => add_glyphs(client, render, needed)?,
             _ => None,
         };
         if let Some(made) = made {
@@ -70,29 +70,29 @@ struct Made {
 impl Made {
     /// From what makes a load of N items of such a size, the latter at least as large or at most.
     fn new(
-        wanted: &Operation,
+        needed: &Operation,
         load: impl Fn(f64, bool, usize) -> Workload + Clone + 'static,
     ) -> Option<Made> {
-        let between = wanted.items.get(wanted.items.len() / 2).copied()?;
+        let between = needed.items.get(needed.items.len() / 2).copied()?;
         let several = [1, ITEMS].map(|count| load(between, false, count));
         let one = move |size, at_least| load(size, at_least, 1);
         Some(Made {
-            series: series(wanted, one)?,
+            series: series(needed, one)?,
             several: several.into(),
         })
     }
 
     /// Of a request that has one item.
-    fn single(wanted: &Operation, load: impl Fn(f64, bool) -> Workload + 'static) -> Option<Made> {
+    fn single(needed: &Operation, load: impl Fn(f64, bool) -> Workload + 'static) -> Option<Made> {
         Some(Made {
-            series: series(wanted, load)?,
+            series: series(needed, load)?,
             several: Vec::new(),
         })
     }
 }
 
-fn operator(wanted: &Operation) -> Option<PictOp> {
-    let operator = name(wanted, "op")?;
+fn operator(needed: &Operation) -> Option<PictOp> {
+    let operator = name(needed, "op")?;
     let at = PICTURE_OPERATORS
         .iter()
         .position(|known| *known == operator)?;
@@ -114,9 +114,9 @@ fn format(render: Render, name: &str) -> Option<(u8, u32)> {
 fn destination(
     client: &mut Client,
     render: Render,
-    wanted: &Operation,
+    needed: &Operation,
 ) -> Result<Option<u32>, MeasureError> {
-    let found = name(wanted, "dstformat").and_then(|name| format(render, name));
+    let found = name(needed, "dstformat").and_then(|name| format(render, name));
     let plain = CreatePictureAux::new();
     found
         .map(|format| render.filled(client, format, LARGE, &plain))
@@ -127,11 +127,11 @@ fn destination(
 fn paint(
     client: &mut Client,
     render: Render,
-    wanted: &Operation,
+    needed: &Operation,
     (format_name, transform): (&str, &str),
 ) -> Result<Option<u32>, MeasureError> {
     let is_source = format_name == "srcformat";
-    let Some(kind) = name(wanted, format_name) else {
+    let Some(kind) = name(needed, format_name) else {
         return Ok(None);
     };
     let id = client.id();
@@ -149,27 +149,27 @@ fn paint(
         return Ok(None);
     };
     let plain = CreatePictureAux::new();
-    let repeat = name(wanted, "repeat").filter(|_| is_source);
+    let repeat = name(needed, "repeat").filter(|_| is_source);
     let (side, values) = match repeat {
         Some("normal") => (TILE, plain.repeat(Repeat::NORMAL)),
         Some("pad") => (TILE, plain.repeat(Repeat::PAD)),
         Some("reflect") => (TILE, plain.repeat(Repeat::REFLECT)),
         _ => (LARGE, plain),
     };
-    let alpha = name(wanted, "componentalpha").filter(|_| !is_source) == Some("yes");
+    let alpha = name(needed, "componentalpha").filter(|_| !is_source) == Some("yes");
     let values = match alpha {
         true => values.componentalpha(1),
         false => values,
     };
     let picture = render.filled(client, format, side, &values)?;
-    match name(wanted, transform) {
+    match name(needed, transform) {
         None | Some("none") => {}
         Some("scale") => client.send_bytes(&render.transform(picture, ONE * 3 / 5))?,
         Some("affine") => client.send_bytes(&render.turn(picture))?,
         _ => return Ok(None),
     }
     if is_source {
-        match name(wanted, "filter") {
+        match name(needed, "filter") {
             None => {}
             Some("nearest") => client.send_bytes(&render.filter(picture, b"nearest"))?,
             Some("bilinear") => client.send_bytes(&render.filter(picture, b"bilinear"))?,
@@ -185,23 +185,23 @@ const MASK: (&str, &str) = ("maskformat", "masktransform");
 fn composite(
     client: &mut Client,
     render: Render,
-    wanted: &Operation,
+    needed: &Operation,
 ) -> Result<Option<Made>, MeasureError> {
-    let (Some(op), Some(dst)) = (operator(wanted), destination(client, render, wanted)?) else {
+    let (Some(op), Some(dst)) = (operator(needed), destination(client, render, needed)?) else {
         return Ok(None);
     };
-    let Some(src) = paint(client, render, wanted, SOURCE)? else {
+    let Some(src) = paint(client, render, needed, SOURCE)? else {
         return Ok(None);
     };
-    let mask = match name(wanted, MASK.0) {
+    let mask = match name(needed, MASK.0) {
         None | Some("none") => 0,
-        Some(_) => match paint(client, render, wanted, MASK)? {
+        Some(_) => match paint(client, render, needed, MASK)? {
             Some(mask) => mask,
             None => return Ok(None),
         },
     };
     let layers = Layers { op, src, mask, dst };
-    Ok(Made::single(wanted, move |pixels, at_least| {
+    Ok(Made::single(needed, move |pixels, at_least| {
         let size = area(pixels, at_least);
         drawn(pixels * 4.0, || layers.request(render.major, (0, 0), size))
     }))
@@ -210,12 +210,12 @@ fn composite(
 fn fill(
     client: &mut Client,
     render: Render,
-    wanted: &Operation,
+    needed: &Operation,
 ) -> Result<Option<Made>, MeasureError> {
-    let (Some(op), Some(dst)) = (operator(wanted), destination(client, render, wanted)?) else {
+    let (Some(op), Some(dst)) = (operator(needed), destination(client, render, needed)?) else {
         return Ok(None);
     };
-    Ok(Made::new(wanted, move |pixels, at_least, count| {
+    Ok(Made::new(needed, move |pixels, at_least, count| {
         let (width, height) = area(pixels, at_least);
         drawn(pixels * 2.0 * count as f64, || {
             let rectangle = Rectangle {
@@ -230,8 +230,8 @@ fn fill(
 }
 
 /// The mask that shapes or glyphs are put together in: 0 for none.
-fn made_mask(render: Render, wanted: &Operation) -> Option<u32> {
-    match name(wanted, "maskformat") {
+fn made_mask(render: Render, needed: &Operation) -> Option<u32> {
+    match name(needed, "maskformat") {
         None | Some("none") => Some(0),
         Some(name) => format(render, name).map(|(_, id)| id),
     }
@@ -240,18 +240,18 @@ fn made_mask(render: Render, wanted: &Operation) -> Option<u32> {
 fn trapezoids(
     client: &mut Client,
     render: Render,
-    wanted: &Operation,
+    needed: &Operation,
 ) -> Result<Option<Made>, MeasureError> {
-    let (Some(op), Some(dst)) = (operator(wanted), destination(client, render, wanted)?) else {
+    let (Some(op), Some(dst)) = (operator(needed), destination(client, render, needed)?) else {
         return Ok(None);
     };
     let (Some(src), Some(mask_format)) = (
-        paint(client, render, wanted, SOURCE)?,
-        made_mask(render, wanted),
+        paint(client, render, needed, SOURCE)?,
+        made_mask(render, needed),
     ) else {
         return Ok(None);
     };
-    Ok(Made::new(wanted, move |pixels, at_least, count| {
+    Ok(Made::new(needed, move |pixels, at_least, count| {
         let steps = pixels.sqrt() * f64::from(STEPS);
         let steps = if at_least {
             steps.ceil()
@@ -293,30 +293,30 @@ fn glyph(pixels: f64, at_least: bool) -> (Glyphinfo, Vec<u8>) {
 fn glyphs(
     client: &mut Client,
     render: Render,
-    wanted: &Operation,
+    needed: &Operation,
     width: Width,
 ) -> Result<Option<Made>, MeasureError> {
-    if name(wanted, "glyphformat") != Some("a8") {
+    if name(needed, "glyphformat") != Some("a8") {
         return Ok(None);
     }
-    let (Some(op), Some(dst)) = (operator(wanted), destination(client, render, wanted)?) else {
+    let (Some(op), Some(dst)) = (operator(needed), destination(client, render, needed)?) else {
         return Ok(None);
     };
     let (Some(src), Some(mask_format)) = (
-        paint(client, render, wanted, SOURCE)?,
-        made_mask(render, wanted),
+        paint(client, render, needed, SOURCE)?,
+        made_mask(render, needed),
     ) else {
         return Ok(None);
     };
     let glyphset = render.empty_glyph_set(client)?;
-    let last = wanted.items.len().saturating_sub(1);
-    for (at, pixels) in wanted.items.iter().enumerate() {
+    let last = needed.items.len().saturating_sub(1);
+    for (at, pixels) in needed.items.iter().enumerate() {
         let (info, data) = glyph(*pixels, at == last);
         let one = [(at as u32, info)].into_iter();
         client.send_bytes(&render.add_glyphs_of(glyphset, one, &data))?;
     }
-    let sizes: Arc<[f64]> = wanted.items.as_slice().into();
-    Ok(Made::new(wanted, move |pixels, _, count| {
+    let sizes: Arc<[f64]> = needed.items.as_slice().into();
+    Ok(Made::new(needed, move |pixels, _, count| {
         let id = sizes.iter().position(|size| *size == pixels).unwrap_or(0) as u32;
         Workload::varied(Sync::ReadBack, pixels as usize * 40 * count, |index| {
             let (x, y) = super::super::place(index, 40, 40);
@@ -348,13 +348,13 @@ fn glyphs(
 fn add_glyphs(
     client: &mut Client,
     render: Render,
-    wanted: &Operation,
+    needed: &Operation,
 ) -> Result<Option<Made>, MeasureError> {
-    if name(wanted, "glyphformat") != Some("a8") {
+    if name(needed, "glyphformat") != Some("a8") {
         return Ok(None);
     }
     let glyphset = render.empty_glyph_set(client)?;
-    Ok(Made::single(wanted, move |pixels, at_least| {
+    Ok(Made::single(needed, move |pixels, at_least| {
         let one = glyph(pixels, at_least);
         let add = |id: u32| {
             // Each glyph is another picture: the server shares equal ones.
