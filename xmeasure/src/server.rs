@@ -4,6 +4,7 @@
 pub(crate) mod client;
 pub(crate) mod clock;
 pub(crate) mod connection;
+pub(crate) mod exchange;
 pub(crate) mod identity;
 pub(crate) mod process;
 pub(crate) mod shared_memory;

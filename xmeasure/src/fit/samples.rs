@@ -8,7 +8,7 @@ use crate::sampling::job::Job;
 use crate::sampling::reading::Reading;
 use crate::sampling::readings::Readings;
 use crate::sampling::statistics::{Estimate, estimate};
-use crate::server::connection::Answers;
+use crate::server::exchange::Answers;
 use crate::workloads::workload::Phase;
 
 /// What one request of a phase costs beyond its transport.

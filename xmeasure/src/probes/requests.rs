@@ -21,7 +21,7 @@ use crate::sampling::job::Job;
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::sampler::{self, Step};
 use crate::server::client::Client;
-use crate::server::connection::Answers;
+use crate::server::exchange::Answers;
 use crate::server::tracker::Tracker;
 use crate::workloads::loads::Loads;
 use crate::workloads::selection::{self, Needs};

@@ -7,7 +7,7 @@ use x11prof_cost_model::Pace;
 
 use crate::sampling::batch::Batch;
 use crate::sampling::reading::{Place, Reading};
-use crate::server::connection::Answers;
+use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
 /// What the sender does while it leaves the server alone.

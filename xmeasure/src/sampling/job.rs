@@ -3,7 +3,7 @@
 use x11prof_session::Operation;
 
 use crate::sampling::reading::{Place, Reading};
-use crate::server::connection::Answers;
+use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
 /// A load to be measured, with what has been read so far.

@@ -12,7 +12,7 @@ use crate::sampling::reading::{Place, Reading};
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::statistics::{LEAST, estimate};
 use crate::sampling::steady;
-use crate::server::connection::Answers;
+use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Synchronisations measured together.

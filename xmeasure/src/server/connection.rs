@@ -15,6 +15,7 @@ use x11rb_protocol::protocol::xproto::{Setup, SetupRequest};
 use x11rb_protocol::x11_utils::{Serialize, TryParse};
 
 use crate::error::MeasureError;
+use crate::server::exchange::{Answers, Load, Until};
 use crate::server::target::{Target, Wire};
 
 /// How long the server may stay silent before it counts as stuck.
@@ -28,75 +29,6 @@ const READ: usize = 1 << 18;
 /// Descriptors that are under way at once at most, either way: libxcb sends no more with one
 /// message, and a server has room for not many more.
 pub(crate) const CARRYING: usize = 16;
-
-/// What came back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Answers {
-    pub(crate) replies: u64,
-    pub(crate) reply_bytes: u64,
-    pub(crate) events: u64,
-    pub(crate) errors: u64,
-    /// The code and the opcodes of the first error.
-    pub(crate) first_error: Option<(u8, u8, u16)>,
-}
-
-impl Answers {
-    fn count(&mut self, message: &[u8]) {
-        match message.first() {
-            Some(0) => {
-                self.errors += 1;
-                let at = |index: usize| message.get(index).copied().unwrap_or_default();
-                let minor = u16::from_ne_bytes([at(8), at(9)]);
-                self.first_error.get_or_insert((at(1), at(10), minor));
-            }
-            Some(1) => {
-                self.replies += 1;
-                self.reply_bytes += message.len() as u64;
-            }
-            _ => self.events += 1,
-        }
-    }
-
-    /// Replies and errors.
-    pub(crate) fn answered(&self) -> u64 {
-        self.replies + self.errors
-    }
-}
-
-/// Which answers end an exchange.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Until {
-    /// None is awaited.
-    Sent,
-    /// The answer to the last request sent, where fewer than 65536 requests are sent.
-    LastAnswered,
-    /// That many replies and errors.
-    Answered(u64),
-}
-
-/// Bytes to send: `unit` that many `times`, then `tail`.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Load<'a> {
-    pub(crate) unit: &'a [u8],
-    pub(crate) times: u64,
-    pub(crate) tail: &'a [u8],
-    /// Requests in all of it.
-    pub(crate) requests: u64,
-    /// A descriptor to go along with each unit, that many times, with its first byte.
-    pub(crate) descriptors: Option<(&'a OwnedFd, usize)>,
-}
-
-impl<'a> Load<'a> {
-    /// These bytes, `requests` requests, and nothing after them.
-    pub(crate) fn once(unit: &'a [u8], requests: u64) -> Load<'a> {
-        Load {
-            unit,
-            times: 1,
-            requests,
-            ..Load::default()
-        }
-    }
-}
 
 /// A connection to the server.
 pub(crate) struct RawConnection {
@@ -389,15 +321,13 @@ fn answer_sequence(message: &[u8]) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answers, answer_sequence, message_length};
+    use super::{answer_sequence, message_length};
 
     fn message(kind: u8, words: u32) -> Vec<u8> {
         let mut bytes = vec![0; 32 + words as usize * 4];
         bytes[0] = kind;
-        bytes[1] = 3;
         bytes[2..4].copy_from_slice(&0x1234_u16.to_ne_bytes());
         bytes[4..8].copy_from_slice(&words.to_ne_bytes());
-        bytes[10] = 53;
         bytes
     }
 
@@ -410,17 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_events_and_the_first_error_is_kept() {
-        let mut answers = Answers::default();
-        for (kind, words) in [(1, 2), (12, 0), (0, 0), (1, 0)] {
-            answers.count(&message(kind, words));
-        }
-        assert_eq!(
-            (answers.replies, answers.reply_bytes, answers.events),
-            (2, 72, 1)
-        );
-        assert_eq!(answers.first_error, Some((3, 53, 0)));
-        assert_eq!(answers.answered(), 3);
+    fn events_have_no_number_of_an_answer() {
         assert_eq!(answer_sequence(&message(1, 0)), Some(0x1234));
         assert_eq!(answer_sequence(&message(12, 0)), None);
     }

@@ -13,7 +13,7 @@ use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
 use crate::sampling::reading::{Place, Reading};
 use crate::server::client::Client;
-use crate::server::connection::Answers;
+use crate::server::exchange::Answers;
 use crate::server::tracker::Tracker;
 use crate::workloads::workload::{Phase, Sync, Workload};
 

@@ -9,7 +9,8 @@ use crate::plan::AIM;
 use crate::sampling::batch::Batch;
 use crate::sampling::reading::Reading;
 use crate::server::clock::ProcessClock;
-use crate::server::connection::{Load, RawConnection, Until};
+use crate::server::connection::RawConnection;
+use crate::server::exchange::{Load, Until};
 use crate::server::wire;
 use crate::workloads::workload::Sync;
 
