@@ -10,6 +10,7 @@ mod budget;
 mod clients_now;
 mod comparison;
 mod difference;
+mod drawing;
 mod elapsed;
 mod episodes;
 mod link;

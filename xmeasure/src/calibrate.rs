@@ -4,7 +4,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use x11prof_cost_model::{FORMAT, ServerParameters};
+use x11prof_cost_model::ServerParameters;
 
 use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
@@ -87,12 +87,7 @@ pub fn measure(
     let mut calibration = Calibration::prepare(&mut client, &plan)?;
     let drawing = late_work::drawing(&mut client)?;
     client.synchronise()?;
-    let frame = ServerParameters {
-        format: FORMAT,
-        server: identity::server(&client, target),
-        host: identity::host(&client),
-        ..ServerParameters::default()
-    };
+    let empty = identity::parameters(&client, target);
     let Client {
         raw,
         tracker,
@@ -110,7 +105,7 @@ pub fn measure(
         tracker,
         show: shown,
     };
-    let parameters = calibration.run(&mut run, &drawing, frame);
+    let parameters = calibration.run(&mut run, &drawing, empty);
     drop((pinned, segments));
     parameters
 }

@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use x11prof_cost_model::{AfterSleep, FORMAT, Measured, Micros, ServerParameters, TransportCosts};
+use x11prof_cost_model::{AfterSleep, Measured, Micros, ServerParameters, TransportCosts};
 
 use crate::error::MeasureError;
 use crate::plan::{Pin, Plan, Progress};
@@ -48,13 +48,8 @@ pub fn probe(target: &Target, pin: Option<Pin>) -> Result<ServerParameters, Meas
     let drawing = late_work::drawing(&mut client)?;
     let mut references = References::prepare(&mut client, &plan)?;
     client.synchronise()?;
-    let mut parameters = ServerParameters {
-        format: FORMAT,
-        server: identity::server(&client, target),
-        host: identity::host(&client),
-        method: identity::method(&plan, &["a probe".to_owned()]),
-        ..ServerParameters::default()
-    };
+    let mut parameters = identity::parameters(&client, target);
+    parameters.method = identity::method(&plan, &["a probe".to_owned()]);
     let Client {
         raw,
         tracker,

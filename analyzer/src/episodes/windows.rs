@@ -3,6 +3,7 @@
 use x11prof_protocol::{Request, Symbol};
 use x11prof_session::{DrawableKind, Session, Target};
 
+use crate::drawing::{draws, shows_image};
 use crate::pipeline::Seen;
 
 /// The longest part of a name that is taken, in bytes.
@@ -11,50 +12,21 @@ const LONGEST: usize = 60;
 /// Whether a request changes what is on the screen: it draws on a window, or shows, moves or
 /// hides one.
 pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
-    match request.name.as_str() {
-        "MapWindow"
-        | "MapSubwindows"
-        | "UnmapWindow"
-        | "UnmapSubwindows"
-        | "ConfigureWindow"
-        | "DestroyWindow"
-        | "ClearArea"
-        | "Present:Pixmap"
-        | "GLX:SwapBuffers"
-        | "DOUBLE-BUFFER:SwapBuffers"
-        | "XVideo:PutImage"
-        | "XVideo:ShmPutImage" => true,
-        "CopyArea"
-        | "CopyPlane"
-        | "PutImage"
-        | "PolyPoint"
-        | "PolyLine"
-        | "PolySegment"
-        | "PolyRectangle"
-        | "PolyArc"
-        | "FillPoly"
-        | "PolyFillRectangle"
-        | "PolyFillArc"
-        | "PolyText8"
-        | "PolyText16"
-        | "ImageText8"
-        | "ImageText16"
-        | "MIT-SHM:PutImage"
-        | "RENDER:Composite"
-        | "RENDER:FillRectangles"
-        | "RENDER:Trapezoids"
-        | "RENDER:Triangles"
-        | "RENDER:TriStrip"
-        | "RENDER:TriFan"
-        | "RENDER:CompositeGlyphs8"
-        | "RENDER:CompositeGlyphs16"
-        | "RENDER:CompositeGlyphs32" => on_window(seen),
-        _ => false,
+    if draws(request) {
+        return target(seen).is_some();
     }
-}
-
-fn on_window(seen: &Seen<'_>) -> bool {
-    target(seen).is_some()
+    let changes_windows = matches!(
+        request.name.as_str(),
+        "MapWindow"
+            | "MapSubwindows"
+            | "UnmapWindow"
+            | "UnmapSubwindows"
+            | "ConfigureWindow"
+            | "DestroyWindow"
+            | "ClearArea"
+            | "Present:Pixmap"
+    );
+    changes_windows || shows_image(request)
 }
 
 /// The window that a request acts on.

@@ -3,6 +3,7 @@
 use x11prof_protocol::{Body, Event, Request};
 use x11prof_session::{DrawableKind, Session, Target};
 
+use crate::drawing::{draws, shows_image};
 use crate::pipeline::Seen;
 
 /// Mapped windows remembered at most: start-up shows few.
@@ -183,28 +184,11 @@ fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
 
 /// What a request draws on; `None` where it does not draw.
 fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
-    // CopyArea to ImageText16 (protocol, appendix B): drawing, and among it only GetImage does not.
-    const CORE: std::ops::RangeInclusive<u8> = 62..=77;
-    const GET_IMAGE: u8 = 73;
-    let draws = match request.name.as_str() {
-        "MIT-SHM:PutImage"
-        | "Present:Pixmap"
-        | "RENDER:Composite"
-        | "RENDER:FillRectangles"
-        | "RENDER:Trapezoids"
-        | "RENDER:Triangles"
-        | "RENDER:TriStrip"
-        | "RENDER:TriFan"
-        | "RENDER:CompositeGlyphs8"
-        | "RENDER:CompositeGlyphs16"
-        | "RENDER:CompositeGlyphs32" => true,
+    if shows_image(request) {
         // Before the drawable is the context's tag (GLX, section "SwapBuffers"), the number of windows (DBE), the port
         // (Xv).
-        "GLX:SwapBuffers"
-        | "DOUBLE-BUFFER:SwapBuffers"
-        | "XVideo:PutImage"
-        | "XVideo:ShmPutImage" => return Body::of(request).u32(4),
-        _ => CORE.contains(&request.major) && request.major != GET_IMAGE,
-    };
+        return Body::of(request).u32(4);
+    }
+    let draws = draws(request) || request.name.as_str() == "Present:Pixmap";
     seen.target.filter(|_| draws).and_then(Target::drawable)
 }

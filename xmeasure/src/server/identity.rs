@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use x11prof_cost_model::{Host, Method, ServerIdentity};
+use x11prof_cost_model::{FORMAT, Host, Method, ServerIdentity, ServerParameters};
 
 use crate::error::MeasureError;
 use crate::plan::Plan;
@@ -21,8 +21,18 @@ pub fn identify(target: &Target) -> Result<(ServerIdentity, Host), MeasureError>
     Ok((server(&client, target), host(&client)))
 }
 
+/// The parameters of this server on this host, without a price yet.
+pub(crate) fn parameters(client: &Client, target: &Target) -> ServerParameters {
+    ServerParameters {
+        format: FORMAT,
+        server: server(client, target),
+        host: host(client),
+        ..ServerParameters::default()
+    }
+}
+
 /// The server's identity, from its setup and its process.
-pub(crate) fn server(client: &Client, target: &Target) -> ServerIdentity {
+fn server(client: &Client, target: &Target) -> ServerIdentity {
     let setup = &client.raw.setup;
     let command = client
         .raw
@@ -76,7 +86,7 @@ fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// The machine: this one, if the server runs on it.
-pub(crate) fn host(client: &Client) -> Host {
+fn host(client: &Client) -> Host {
     if client.raw.pid.is_none() {
         return Host::default();
     }
