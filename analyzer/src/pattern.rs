@@ -1,4 +1,6 @@
-//! Patterns of message names, as `dump`, `stats` and the what-ifs take them.
+//! What a user types to name messages (as `dump`, `stats` and the what-ifs take it) and clients.
+
+use x11prof_trace::Opened;
 
 /// Whether `pattern` matches all of `name`: `*` stands for any characters, `?` for one. Each `*` takes as little as it can, and more when
 /// what follows does not match.
@@ -27,6 +29,12 @@ pub fn matches(pattern: &str, name: &str) -> bool {
         }
     }
     pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+/// Whether a user means this client by its number or a part of its name.
+pub(crate) fn means(typed: &str, opened: &Opened) -> bool {
+    let name = opened.name.as_deref().unwrap_or_default();
+    typed.parse() == Ok(opened.connection.0) || name.contains(typed)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
+use crate::pattern::means;
 use crate::pipeline::Observation;
 
 /// Clients, and kinds of request, counted at most.
@@ -37,11 +38,9 @@ impl BudgetCounts {
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, Control::Opened(opened)) => {
-                let name = opened.name.as_deref().unwrap_or_default();
-                let wanted = self.client.as_ref().is_none_or(|wanted| {
-                    wanted.parse() == Ok(opened.connection.0) || name.contains(wanted.as_str())
-                });
-                if wanted && self.counted.len() < CLIENTS {
+                let typed = self.client.as_ref();
+                let counts = typed.is_none_or(|typed| means(typed, opened));
+                if counts && self.counted.len() < CLIENTS {
                     self.counted.insert(opened.connection);
                 }
             }

@@ -14,6 +14,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::episodes::{EpisodeOptions, Episodes};
+use crate::pattern::means;
 use crate::pipeline::Observation;
 use crate::start_up::StartUps;
 use crate::waits::{Answer, How};
@@ -115,13 +116,8 @@ impl RoundTrips {
             && self.clients.len() < CLIENTS
         {
             let id = opened.connection;
-            let wanted = self.options.client.as_ref().is_none_or(|wanted| {
-                wanted.parse() == Ok(id.0)
-                    || opened
-                        .name
-                        .as_ref()
-                        .is_some_and(|name| name.contains(wanted.as_str()))
-            });
+            let typed = self.options.client.as_ref();
+            let wanted = typed.is_none_or(|typed| means(typed, opened));
             let client = Client {
                 name: opened.name.clone(),
                 wanted,
