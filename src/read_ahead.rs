@@ -7,7 +7,7 @@ use std::thread;
 
 use x11prof_trace::{Reader, Record, TraceError};
 
-/// A batch is handed over when it has so many bytes or records.
+/// A batch is handed over when it has this many bytes or records.
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_RECORDS: usize = 1 << 10;
 /// Batches that wait.

@@ -139,7 +139,7 @@ pub(crate) fn changes(
     }
 }
 
-/// At most so many as are tested, spread evenly.
+/// As many as are tested at most, spread evenly.
 fn spread(of: Vec<(SessionNumber, u64)>) -> Vec<(SessionNumber, u64)> {
     let number = of.len();
     match number <= SESSIONS {

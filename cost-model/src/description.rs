@@ -73,7 +73,7 @@ impl ServerParameters {
 
     /// The description in Xprof's own language. It has rates by the wall clock and no more: spreads,
     /// fixed parts, the processor's times where there are those of the wall, and transport
-    /// costs are left out, and so are points of no time at all; what characters without ink and
+    /// costs are left out, and so are points of no time at all; what blank characters and
     /// rows of shapes count as are comments.
     pub fn to_description(&self) -> String {
         let mut text = format!("# {}\n", self.server.name);

@@ -1,5 +1,5 @@
 //! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
-//! A measured point is a request of one item: fixed part + g(size). Characters without ink make
+//! A measured point is a request of one item: fixed part + g(size). Blank characters make
 //! an item of text smaller than its length; a shape that is higher or wider than a square is one of the square that takes as long. What a
 //! window stands among adds to what its change costs by itself.
 

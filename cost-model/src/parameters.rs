@@ -216,7 +216,7 @@ pub struct RequestCosts {
     /// request is priced as one item of the whole op-size, as the paper does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Measured>,
-    /// What a character without ink counts as; as one with ink where that was not measured.
+    /// What a blank character counts as; as any other where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blank: Option<Blank>,
     /// What a row of pixels of a shape counts as; nothing where that was not measured.
@@ -237,11 +237,11 @@ pub struct RequestCosts {
     pub points: Vec<Point>,
 }
 
-/// What a character without ink counts as, beside one with ink.
+/// What a blank character counts as, beside any other.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blank {
-    /// The part of a character with ink: 0 where it costs nothing, 1 where it costs the same.
+    /// The part of any other character: 0 where it costs nothing, 1 where it costs the same.
     pub share: f64,
     /// Half the width of the 95 % confidence interval, relative to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -161,7 +161,7 @@ impl SetupConnection {
         Ok(())
     }
 
-    /// So many bytes, as they come: what is promised takes no memory.
+    /// This many bytes, as they come: what is promised takes no memory.
     fn hear(&self, len: usize) -> Result<Vec<u8>, String> {
         if len > LONGEST {
             return Err(format!("it announced an answer of {len} bytes"));

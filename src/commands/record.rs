@@ -192,7 +192,7 @@ fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
     }
 }
 
-/// How many bytes may wait, of so many MiB.
+/// How many bytes may wait, from MiB.
 fn queue_bytes(mebibytes: Option<u32>) -> usize {
     mebibytes.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
         mebibytes as usize * (1 << 20)

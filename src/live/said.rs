@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
 /// Bytes that are kept; what is more takes their place.
 const KEPT: u64 = 16 << 20;
-/// The last line is looked for in so many bytes.
+/// The last line is looked for in this many bytes.
 const LINE: u64 = 1024;
 
 /// What a program says.

@@ -255,7 +255,7 @@ mod tests {
         profile.now(filter)
     }
 
-    /// A frame on a terminal of so many columns and lines.
+    /// A frame on a terminal of this many columns and lines.
     fn frame(columns: u16, lines: u16, choice: &Choice, keys: bool) -> TestBackend {
         let shown = Shown {
             what: "x11prof.mcap",

@@ -17,7 +17,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Nothing read yet of so many files.
+    /// Nothing read yet of N files.
     pub(super) fn new(files: usize) -> Reading {
         Reading {
             began: Instant::now(),

@@ -67,7 +67,7 @@ impl ServerActivity {
         self.runs.as_ref().map(Runs::server)
     }
 
-    /// A switch of the server; whether it has come to rest.
+    /// A switch of the server; whether it waits now.
     pub(crate) fn switch(&mut self, switch: &Switch) -> bool {
         self.switches = true;
         let Some(runs) = &mut self.runs else {

@@ -184,7 +184,7 @@ impl Editor {
                 from(bytes, header_of(malformed, direction)).fill(0);
             }
         }
-        // Of a message that was kept in part, the pass has shown only so many bytes: the rest goes.
+        // Of a message that was kept in part, the pass has shown only the first bytes: the rest goes.
         let is_part = (before.len() as u64) < wire_len(seen.message);
         let is_changed = self.bytes != before;
         self.scrubbed.changed += u64::from(is_changed);

@@ -164,7 +164,7 @@ impl PendingRecords {
         Some(waiting.record)
     }
 
-    /// Gives up waiting for the rest of a message: all behind its header is left out.
+    /// Gives up waiting for the rest of a message: all after its header is left out.
     fn cut(&mut self, stream: Stream) {
         let Some(progress) = self.streams.get_mut(&stream) else {
             return;

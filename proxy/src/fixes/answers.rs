@@ -27,7 +27,7 @@ pub(super) enum Kind {
 pub(super) enum Next {
     /// More bytes are needed to tell.
     Wait,
-    /// So many bytes belong to a message that is under way.
+    /// This many bytes belong to a message that is under way.
     Rest(usize),
     /// A message begins with 32 bytes, which are there; `alone` where it has no more.
     Message { kind: Kind, alone: bool },

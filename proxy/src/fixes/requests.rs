@@ -9,9 +9,9 @@ use super::memory::LONGEST_QUESTION;
 pub(super) enum Next {
     /// More bytes are needed to tell.
     Wait,
-    /// So many bytes belong to a request that is under way, or to one that cannot be followed.
+    /// This many bytes belong to a request that is under way, or to one that cannot be followed.
     Rest(usize),
-    /// A request begins. So many of its bytes are there, its header at least; `whole` where it is one that is wanted
+    /// A request begins. This many of its bytes are there, its header at least; `whole` where it is one that is wanted
     /// whole, and these are all.
     Request { here: usize, whole: bool },
 }

@@ -39,13 +39,13 @@ fn asked() -> impl Strategy<Value = Question> {
 enum Step {
     /// The client sends N more bytes.
     Sends(u16),
-    /// So many bytes get to the server.
+    /// This many bytes get to the server.
     Arrive(u16),
     /// The server deals with N requests.
     Works(u8),
     /// It has something to say.
     Event(bool),
-    /// So many of its bytes get to us.
+    /// This many of its bytes get to us.
     Return(u16),
 }
 

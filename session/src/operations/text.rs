@@ -98,7 +98,7 @@ fn codes(string: &[u8], bytes_per_character: usize) -> impl Iterator<Item = u16>
 enum TextItem<'a> {
     /// A font to change to.
     Font(u32),
-    /// So many characters, and of their bytes those that are there.
+    /// This many characters, and of their bytes those that are there.
     String { count: u8, bytes: &'a [u8] },
 }
 

@@ -19,7 +19,7 @@ fn with_child() -> Display {
     display
 }
 
-/// What drawing on a window comes to: the area left of 1000 by 1000, and its effect.
+/// What is drawn on a window: the area left of 1000 by 1000, and its effect.
 fn drawn(display: &mut Display, window: u32) -> (f64, Effect) {
     let fill = display.request(0, 70, 0, |b| {
         b.u32(window).u32(GC).i16s(&[0, 0]).u16(1000).u16(1000)

@@ -89,7 +89,7 @@ fn modal(phase: &ModalReport) -> String {
 /// Links of a chain that are shown: the longest.
 const LINKS: usize = 6;
 
-/// The longest links of the chain of waits in the order of time, where other clients have a part in it, and whom to
+/// The longest links of the chain of waits in the order of time, where other clients are in it, and whom to
 /// look at first.
 fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String) {
     let own = Some(of.client);

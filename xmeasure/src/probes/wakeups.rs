@@ -54,7 +54,7 @@ const WORK: [Duration; 4] = [
     Duration::from_micros(3200),
 ];
 const WORKED: usize = 5;
-/// So many requests follow each other's answers at once: by then it has settled how often the
+/// This many requests follow each other's answers at once: by then it has settled how often the
 /// server sleeps between them.
 const VOLLEY: u64 = 512;
 /// Requests of the batches whose replies and events are counted.

@@ -268,7 +268,7 @@ fn plain(client: &mut Client, needed: &Operation) -> Result<Option<Series>, Meas
     })
 }
 
-/// So many small rectangles, in rows.
+/// This many small rectangles, in rows.
 pub(super) fn clips(count: usize) -> Vec<Rectangle> {
     let at = |index: usize| Rectangle {
         x: (index % 32 * 16) as i16,

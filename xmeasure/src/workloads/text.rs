@@ -189,7 +189,7 @@ fn load(
     written(kind, at, length, count, words)
 }
 
-/// A string of spaces: what a character without ink costs.
+/// A string of spaces: what a blank character costs.
 fn spaces(kind: Kind, drawable: u32, face: OpenedFont, length: u16) -> Workload {
     let gc = face.copy;
     let at = At { drawable, gc, face };

@@ -36,7 +36,7 @@ pub(crate) struct TransportLoads<T> {
 /// One that has more bytes than the short one of its kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Longer<T> {
-    /// So many.
+    /// How many.
     pub(crate) more_bytes: f64,
     pub(crate) load: T,
 }

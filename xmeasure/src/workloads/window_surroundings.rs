@@ -37,7 +37,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     Ok(())
 }
 
-/// So many parents at most, full of mapped children; those, and the children in order.
+/// This many parents at most, full of mapped children; those, and the children in order.
 fn crowds(
     client: &mut Client,
     ground: Ground,

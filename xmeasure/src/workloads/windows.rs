@@ -1,6 +1,6 @@
 //! Windows that come, go and change, by how many they are at a time, and whether they are seen.
 //!
-//! They stand among brothers and sisters, as a dialog's do: what a window's coming and going
+//! They have siblings, as a dialog's do: what a window's coming and going
 //! costs grows with those whose visible parts have to be worked out again.
 
 use std::borrow::Cow;
@@ -169,7 +169,7 @@ pub(super) fn parents(
     Ok(ids)
 }
 
-/// So many children of each parent: their ids, and the requests that make them.
+/// This many children of each parent: their ids, and the requests that make them.
 pub(super) fn children(
     client: &mut Client,
     parents: &[Window],

@@ -7,7 +7,7 @@ use super::{Context, Finding, Groups, Insight, Saving, is_motion};
 use crate::pipeline::Observation;
 use crate::waits::Answer;
 
-/// So many of one question are a loop.
+/// This many of one question are a loop.
 const LOOP: u64 = 10;
 /// What is asked this long after the pointer moved is about that, in nanoseconds.
 const NEAR: u64 = 20_000_000;

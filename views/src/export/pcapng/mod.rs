@@ -21,7 +21,7 @@ const LONGEST_FILLED: u64 = 1 << 24;
 const MOST_FILLED: u64 = 1 << 30;
 /// The port of display :0.
 const SERVER_PORT: u16 = 6000;
-/// Clients' ports, of which there are so many for an address.
+/// Clients' ports, this many for an address.
 const FIRST_PORT: u16 = 10_000;
 const PORTS: u32 = 1 << 15;
 
