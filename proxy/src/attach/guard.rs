@@ -1,10 +1,12 @@
-//! A connection that never reads, so that the server keeps the order of what it writes to the recorder.
+//! Connections that never read, so that X.Org's server writes to the recorder what it should.
 //!
-//! X.Org's server (os/io.c, FlushClient) first counts what waits for a client, and then lets RECORD add to it. Where
-//! the client is the recorder, the socket to which is full now and then, what RECORD adds is lost; where it makes the
-//! buffer overflow, the server writes nothing for ever (21.1 and before, seen in Xvfb and Xvnc). RECORD adds to it when *any*
-//! client's output is written. So a client whose output always waits, and waits for longer than the recorder's,
-//! has RECORD add what it has before the recorder's turn comes (FlushAllOutput takes them in their order).
+//! Its FlushClient (os/io.c) first counts what waits for a client, and then lets RECORD add to it. Where the client is the
+//! recorder, the socket to which is full now and then, what RECORD adds is lost; where it makes the buffer
+//! overflow, the server writes nothing for ever. RECORD adds when the output of *any* client is written, and FlushAllOutput
+//! writes in the order in which output began to wait. So a client whose output always waits, and began to before the
+//! recorder's, has RECORD add what it has before the recorder's turn. That may end the recorder's waiting, and
+//! FlushAllOutput, which has looked up its next client before, must not come to one that waits no more: it would for ever
+//! go from that one to itself. So there are two such clients, one after the other.
 
 use std::time::{Duration, Instant};
 
@@ -20,15 +22,27 @@ const MOST: u64 = 64 << 20;
 /// How long answers may take that find room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The connection, while it lives.
+/// A connection whose output waits, while it lives.
 pub(super) struct Guard {
     conversation: Conversation,
+}
+
+/// The two that stand before the recorder's connection; fewer where the server's output does not come to wait.
+pub(super) fn stand(
+    begin: impl Fn() -> Result<Conversation, String>,
+    other: &mut Conversation,
+) -> Result<Vec<Guard>, String> {
+    let mut guards = Vec::new();
+    for _ in 0..2 {
+        guards.extend(Guard::stand(begin()?, other)?);
+    }
+    Ok(guards)
 }
 
 impl Guard {
     /// Has the server write to a `conversation` of its own until no more fits. `other` is a second one, by which it is
     /// known how far the server is. `None` where that does not come about.
-    pub(super) fn stand(
+    fn stand(
         mut conversation: Conversation,
         other: &mut Conversation,
     ) -> Result<Option<Guard>, String> {

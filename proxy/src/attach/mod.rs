@@ -106,11 +106,10 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let mut conversation = conversation.map_err(failed)?;
     let id = conversation.setup().resource_id_base;
     let mask = conversation.setup().resource_id_mask;
-    let guard = Conversation::begin(&link, PATIENCE, extensions.clone())
-        .and_then(|own| Guard::stand(own, &mut conversation))
-        .map_err(failed)?;
+    let begin = || Conversation::begin(&link, PATIENCE, extensions.clone());
+    let guards = guard::stand(begin, &mut conversation).map_err(failed)?;
     let mut ours = vec![id];
-    ours.extend(guard.as_ref().map(Guard::first));
+    ours.extend(guards.iter().map(Guard::first));
     let enabled = context::enable(&mut conversation, &link, id, &ours);
     let (socket, mut apart) = enabled.map_err(failed)?;
     // From here on the server tells. What exists is asked for afterwards, so that nothing is missed.
