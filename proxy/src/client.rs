@@ -1,17 +1,15 @@
 //! One client from its acceptance to its end. Whatever goes wrong ends this connection alone.
 
 use std::io;
-use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::geteuid;
 use tokio::sync::mpsc;
-use x11prof_protocol::ByteOrder;
-use x11prof_trace::{ConnectionId, Control, Direction, EmulatedNetwork, Opened, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Direction, EmulatedNetwork, Opened};
 
 use crate::authority::Cookie;
 use crate::buffer::LargeBuffers;
@@ -21,6 +19,7 @@ use crate::connections::Connections;
 use crate::fixes::TriedFixes;
 use crate::fixes::relay::FixedRelay;
 use crate::images::ImageRequests;
+use crate::introduction::{Early, Introduced, Introducer};
 use crate::kept_bytes::KeptBytes;
 use crate::notice::Notice;
 use crate::peer::Peer;
@@ -29,14 +28,11 @@ use crate::recorder::Disk;
 use crate::relay::{EndedBy, Relay};
 use crate::scheduling::Scheduling;
 use crate::server_link::ServerLink;
-use crate::setup_exchange::{self, Layout, Progress};
+use crate::setup_exchange;
 use crate::slow_link::SlowLink;
 use crate::socket::{Socket, Wait};
 use crate::tap::Tap;
 use crate::tcp_peer;
-
-/// How long a client may take for its setup: as the X server (os/connection.c, TimeOutValue).
-const SETUP_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long connections that are cut off may take to end: one that just connects to a server that
 /// does not answer is not waited for.
@@ -45,10 +41,6 @@ const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
 /// The stack of a connection's thread, of which little is touched. Looking up a server's host name
 /// takes most.
 const STACK: usize = 512 << 10;
-
-/// How much may lie in the socket towards a peer: more than the default, so that relay and peer run
-/// side by side on long images and on the metrics of large fonts.
-const SEND_BUFFER: usize = 1 << 20;
 
 /// The display that we serve: what all of its connections share.
 pub(crate) struct Display {
@@ -102,14 +94,6 @@ impl Transport {
     pub(crate) fn is_local(self) -> bool {
         self != Transport::Tcp
     }
-}
-
-/// How a connection ended before it was relayed.
-enum Early {
-    /// The client went, or fell silent.
-    Gone(String),
-    /// It was refused, in words for it where its byte order is known.
-    Refused(Option<ByteOrder>, String),
 }
 
 impl Display {
@@ -247,7 +231,13 @@ impl Display {
         client: &Socket,
         slow_link: &mut Option<SlowLink>,
     ) -> (&'static str, Option<String>) {
-        let introduced = self.introduce(arrival.connection, client, slow_link);
+        let introducer = Introducer {
+            link: &self.link,
+            cookie: &self.cookie,
+            network: self.network,
+            connections: &self.connections,
+        };
+        let introduced = introducer.introduce(arrival.connection, client, slow_link);
         self.connections.introduced(arrival.connection);
         // A stranger's process is not looked for: it takes milliseconds.
         if arrival.transport == Transport::Tcp && introduced.is_ok() {
@@ -312,46 +302,6 @@ impl Display {
         }
     }
 
-    /// Takes the client's setup, and passes it on to a new connection to the server.
-    fn introduce(
-        &self,
-        connection: ConnectionId,
-        client: &Socket,
-        slow_link: &mut Option<SlowLink>,
-    ) -> Result<Introduced, Early> {
-        let (setup, layout) = setup(client, Instant::now() + SETUP_PATIENCE)?;
-        let time = clock::now();
-        let refuse = |why: String| Early::Refused(Some(layout.order), why);
-        setup_exchange::check(&setup, &layout, &self.cookie)
-            .map_err(|refusal| refuse(refusal.to_string()))?;
-        let name = self.link.name();
-        let unreachable =
-            |error: io::Error| refuse(format!("cannot connect to display {name}: {error}"));
-        // It may block while the server's queue is full, as it would for the client itself.
-        let (connected, cookie) = self.link.connect().map_err(unreachable)?;
-        let server = Socket::new(connected).map_err(unreachable)?;
-        let share = |socket| self.connections.share(connection, socket);
-        let mut server = share(server);
-        if let Some(network) = self.network {
-            let (near, link) = SlowLink::start(network, server, share).map_err(unreachable)?;
-            (server, *slow_link) = (near, Some(link));
-        }
-        let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
-        server.send_all(&forwarded, &[]).map_err(unreachable)?;
-        if self.network.is_none() {
-            server.enlarge_send_buffer(SEND_BUFFER);
-        }
-        client.enlarge_send_buffer(SEND_BUFFER);
-        self.connections.relayed(layout.len as u64);
-        Ok(Introduced {
-            server,
-            setup,
-            cookie: layout.data,
-            order: layout.order,
-            time,
-        })
-    }
-
     /// The cookie's file is for this user alone; so are the sockets. By TCP only the cookie tells.
     fn takes(&self, stream: &OwnedFd, transport: Transport) -> bool {
         let may_come = |peer: Peer| same_user(peer.uid, geteuid().as_raw());
@@ -367,50 +317,12 @@ struct Arrival {
     pid: Option<u32>,
 }
 
-/// A client whose setup was passed on.
-struct Introduced {
-    server: Arc<Socket>,
-    setup: Vec<u8>,
-    /// Where its cookie is in it.
-    cookie: Range<usize>,
-    order: ByteOrder,
-    /// When it had come.
-    time: Timestamp,
-}
-
 /// A connection that ends with its thread, however that ends.
 struct Closing<'a>(&'a Connections, ConnectionId);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.0.close(self.1);
-    }
-}
-
-/// Reads the setup and not a byte more.
-fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), Early> {
-    let mut setup = Vec::new();
-    loop {
-        let needed = match setup_exchange::progress(&setup) {
-            Ok(Progress::Whole(layout)) => return Ok((setup, layout)),
-            Ok(Progress::Needs(needed)) => needed,
-            Err(refusal) => {
-                let order = setup.first().copied().and_then(ByteOrder::from_setup_byte);
-                return Err(Early::Refused(order, refusal.to_string()));
-            }
-        };
-        let gone = |error: io::Error| Early::Gone(error.to_string());
-        if !client.is_readable_until(until).map_err(gone)? {
-            return Err(Early::Gone("it sent no whole setup in time".to_owned()));
-        }
-        let come = setup.len();
-        setup.resize(needed.max(come), 0);
-        let room = setup.get_mut(come..).unwrap_or_default();
-        let (len, _) = client.receive(room, Wait::Yes).map_err(gone)?;
-        setup.truncate(come + len);
-        if len == 0 {
-            return Err(Early::Gone("it sent no whole setup".to_owned()));
-        }
     }
 }
 

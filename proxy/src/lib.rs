@@ -22,6 +22,7 @@ mod fixes;
 #[doc(hidden)]
 pub mod fuzzing;
 mod images;
+mod introduction;
 mod kept_bytes;
 mod link;
 mod listen_error;
