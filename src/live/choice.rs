@@ -25,7 +25,7 @@ pub(super) struct Choice {
 
 /// What keys ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum KeyAction {
     /// Nothing.
     Nothing,
     /// Another picture.
@@ -36,16 +36,16 @@ pub(super) enum Asked {
 
 impl Choice {
     /// Takes what was typed.
-    pub(super) fn take(&mut self, typed: &str) -> Asked {
-        let mut asked = Asked::Nothing;
+    pub(super) fn take(&mut self, typed: &str) -> KeyAction {
+        let mut asked = KeyAction::Nothing;
         for key in typed.chars() {
             let known = match self.typing {
                 true => self.text(key),
-                false if key == 'q' => return Asked::Quit,
+                false if key == 'q' => return KeyAction::Quit,
                 false => self.key(key),
             };
             if known {
-                asked = Asked::Draw;
+                asked = KeyAction::Draw;
             }
         }
         asked
@@ -101,7 +101,7 @@ impl Choice {
 mod tests {
     use x11prof_views::clients_now::{By, Order};
 
-    use super::{Asked, Choice, KEYS};
+    use super::{Choice, KEYS, KeyAction};
 
     #[test]
     fn keys_show_sort_filter_freeze_and_quit() {
@@ -115,10 +115,10 @@ mod tests {
             ("t", Order::Time),
         ];
         for (key, order) in orders {
-            assert_eq!(choice.take(key), Asked::Draw);
+            assert_eq!(choice.take(key), KeyAction::Draw);
             assert_eq!(choice.order, order);
         }
-        assert_eq!(choice.take("wr"), Asked::Draw);
+        assert_eq!(choice.take("wr"), KeyAction::Draw);
         assert_eq!(choice.by, By::Request);
         choice.take(" ");
         assert!(choice.frozen);
@@ -127,8 +127,8 @@ mod tests {
         assert_eq!((choice.wanted(), choice.typing), (None, false));
         choice.take("/xeyesq\u{7f}\r");
         assert_eq!((choice.wanted(), choice.typing), (Some("xeyes"), false));
-        assert_eq!(choice.take("z"), Asked::Nothing);
-        assert_eq!(choice.take("q"), Asked::Quit);
+        assert_eq!(choice.take("z"), KeyAction::Nothing);
+        assert_eq!(choice.take("q"), KeyAction::Quit);
         assert!(KEYS.iter().all(|line| line.chars().count() <= 80));
     }
 }

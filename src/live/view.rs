@@ -13,7 +13,7 @@ use x11prof_proxy::WatchEvent;
 use x11prof_trace::Timestamp;
 use x11prof_views as views;
 
-use super::choice::{Asked, Choice};
+use super::choice::{Choice, KeyAction};
 use super::keys::Keys;
 use super::prices::Prices;
 use super::said::Said;
@@ -92,13 +92,13 @@ impl View {
                 }
                 let typed = keys.as_mut().map(Keys::typed).unwrap_or_default();
                 match self.choice.take(&typed) {
-                    Asked::Nothing => {}
-                    Asked::Draw => next_draw = Instant::now(),
+                    KeyAction::Nothing => {}
+                    KeyAction::Draw => next_draw = Instant::now(),
                     // The recorder ends the program, then itself.
-                    Asked::Quit if self.source.is_now() => {
+                    KeyAction::Quit if self.source.is_now() => {
                         let _ = kill_process(getpid(), Signal::TERM);
                     }
-                    Asked::Quit => break,
+                    KeyAction::Quit => break,
                 }
             }
             if let Some(screen) = &mut screen

@@ -112,12 +112,9 @@ impl SlowReplies {
         let Message::Request(request) = seen.message else {
             return;
         };
-        match request.name.as_str() {
-            name @ ("GrabServer" | "UngrabServer") => {
-                let (time, grabs) = (seen.time.as_nanos(), name == "GrabServer");
-                self.grab.change(seen.connection, time, grabs);
-            }
-            _ => {}
+        if let name @ ("GrabServer" | "UngrabServer") = request.name.as_str() {
+            let (time, grabs) = (seen.time.as_nanos(), name == "GrabServer");
+            self.grab.change(seen.connection, time, grabs);
         }
         if self.clients.len() >= GROUPS && !self.clients.contains_key(&seen.connection) {
             return;

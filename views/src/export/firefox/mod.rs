@@ -117,10 +117,10 @@ impl Contents {
     fn entry(&mut self, entry: Entry) {
         match entry {
             Entry::Client(id, name) => self.client(id, &name),
-            Entry::Request(asked, client) => {
-                let numbers = [asked.bytes, asked.sequence, 0];
-                let (timing, kind) = (self.instant(asked.at), self.kinds.request);
-                self.message(client, timing, kind, (asked.name.as_str(), numbers));
+            Entry::Request(request, client) => {
+                let numbers = [request.bytes, request.sequence, 0];
+                let (timing, kind) = (self.instant(request.at), self.kinds.request);
+                self.message(client, timing, kind, (request.name.as_str(), numbers));
             }
             Entry::Event {
                 client,
@@ -134,7 +134,7 @@ impl Contents {
             }
             Entry::RoundTrip {
                 client,
-                asked,
+                request,
                 answered,
                 received,
                 error,
@@ -143,11 +143,17 @@ impl Contents {
                 let Some(thread) = self.room_for_stretch(client) else {
                     return;
                 };
-                let timing = self.stretch(asked.at, answered);
+                let timing = self.stretch(request.at, answered);
                 let answer = error.map_or("reply", |error| error.as_str());
-                let numbers = [asked.bytes, asked.sequence, received];
+                let numbers = [request.bytes, request.sequence, received];
                 let kind = self.kinds.round_trip;
-                self.mark(thread, timing, kind, (asked.name.as_str(), numbers), answer);
+                self.mark(
+                    thread,
+                    timing,
+                    kind,
+                    (request.name.as_str(), numbers),
+                    answer,
+                );
             }
             Entry::Mark(at, text) => {
                 let (thread, kind) = (self.server(), self.kinds.mark);

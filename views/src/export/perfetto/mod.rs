@@ -14,7 +14,7 @@ use prost::Message;
 use x11prof_analyzer::{Episode, EpisodeChild, Observation};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::timeline::{Asked, Entry, Lanes, Timeline, named_mark};
+use super::timeline::{Entry, Lanes, SentRequest, Timeline, named_mark};
 use names::Names;
 use proto::{
     DebugAnnotation, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Trace, TracePacket,
@@ -92,36 +92,36 @@ impl Packets {
     fn entry(&mut self, entry: Entry) {
         match entry {
             Entry::Client(client, name) => self.describe(Track::Client(client), &name),
-            Entry::Request(asked, client) => {
-                let mut event = self.request(Track::Requests(client), &asked);
+            Entry::Request(request, client) => {
+                let mut event = self.request(Track::Requests(client), &request);
                 event.r#type = Some(Type::Instant as i32);
-                self.event(asked.at, event);
+                self.event(request.at, event);
             }
             Entry::RoundTrip {
                 client,
-                asked,
+                request,
                 lane,
                 answered,
                 received,
                 error,
             } => {
                 let track = Track::RoundTrips(client, lane);
-                let begin = self.request(track, &asked);
+                let begin = self.request(track, &request);
                 self.event(
-                    asked.at,
+                    request.at,
                     TrackEvent {
-                        flow_ids: vec![asked.number],
+                        flow_ids: vec![request.number],
                         ..begin
                     },
                 );
                 self.end_slice(track, answered);
                 let name = match error {
-                    Some(error) => format!("{error} ({})", asked.name),
-                    None => format!("reply to {}", asked.name),
+                    Some(error) => format!("{error} ({})", request.name),
+                    None => format!("reply to {}", request.name),
                 };
                 let reply = TrackEvent {
                     r#type: Some(Type::Instant as i32),
-                    terminating_flow_ids: vec![asked.number],
+                    terminating_flow_ids: vec![request.number],
                     ..self.named(Track::FromServer(client), &name, &[("bytes", received)])
                 };
                 self.event(answered, reply);
@@ -214,11 +214,11 @@ impl Packets {
         }
     }
 
-    fn request(&mut self, track: Track, asked: &Asked) -> TrackEvent {
-        let counts = [("sequence", asked.sequence), ("bytes", asked.bytes)];
+    fn request(&mut self, track: Track, request: &SentRequest) -> TrackEvent {
+        let counts = [("sequence", request.sequence), ("bytes", request.bytes)];
         TrackEvent {
-            terminating_flow_ids: asked.responds_to.into_iter().collect(),
-            ..self.named(track, asked.name.as_str(), &counts)
+            terminating_flow_ids: request.responds_to.into_iter().collect(),
+            ..self.named(track, request.name.as_str(), &counts)
         }
     }
 

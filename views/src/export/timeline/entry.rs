@@ -9,11 +9,11 @@ pub(in crate::export) enum Entry {
     /// A client is known from now on.
     Client(ConnectionId, String),
     /// A request without a reply, or one whose reply never came.
-    Request(Asked, ConnectionId),
+    Request(SentRequest, ConnectionId),
     /// A request and its answer.
     RoundTrip {
         client: ConnectionId,
-        asked: Asked,
+        request: SentRequest,
         /// Which of those that the client waited for at the same time, from 0.
         lane: usize,
         /// When the answer had been read.
@@ -42,7 +42,7 @@ pub(in crate::export) enum Entry {
 
 /// A request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::export) struct Asked {
+pub(in crate::export) struct SentRequest {
     pub(in crate::export) at: Timestamp,
     pub(in crate::export) name: Symbol,
     pub(in crate::export) sequence: u64,

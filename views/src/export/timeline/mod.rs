@@ -12,7 +12,7 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use counts::Counts;
-pub(super) use entry::{Asked, Counted, Entry, Of, named_mark};
+pub(super) use entry::{Counted, Entry, Of, SentRequest, named_mark};
 pub(super) use lanes::Lanes;
 
 /// Requests of a client that may wait for their replies; of more, the oldest count as never answered.
@@ -28,7 +28,7 @@ struct LastEvent {
 
 #[derive(Debug, Default)]
 struct Client {
-    waiting: VecDeque<(SequenceNumber, usize, Asked)>,
+    waiting: VecDeque<(SequenceNumber, usize, SentRequest)>,
     lanes: Lanes,
     event: Option<LastEvent>,
 }
@@ -125,7 +125,7 @@ impl Timeline {
                     on(event.entry(id, Some(number)));
                     number
                 });
-                let asked = Asked {
+                let request = SentRequest {
                     at: seen.time,
                     name: request.name,
                     sequence: request.sequence.0,
@@ -134,14 +134,14 @@ impl Timeline {
                     responds_to,
                 };
                 if !request.has_reply {
-                    on(Entry::Request(asked, id));
+                    on(Entry::Request(request, id));
                     return;
                 }
                 if client.waiting.len() == WAITING_LIMIT {
                     client.give_up(id, on);
                 }
-                let lane = client.lanes.take(asked.at);
-                client.waiting.push_back((request.sequence, lane, asked));
+                let lane = client.lanes.take(request.at);
+                client.waiting.push_back((request.sequence, lane, request));
             }
             Message::Reply(reply) if reply.last => {
                 let received = reply.wire_len;
@@ -199,14 +199,15 @@ impl Client {
         on: &mut dyn FnMut(Entry),
     ) -> bool {
         let found = self.waiting.binary_search_by_key(&sequence, |(of, ..)| *of);
-        let Some((_, lane, asked)) = found.ok().and_then(|place| self.waiting.remove(place)) else {
+        let Some((_, lane, request)) = found.ok().and_then(|place| self.waiting.remove(place))
+        else {
             return false;
         };
-        let answered = at.max(asked.at);
+        let answered = at.max(request.at);
         self.lanes.free(lane, answered);
         on(Entry::RoundTrip {
             client,
-            asked,
+            request,
             lane,
             answered,
             received,
@@ -217,9 +218,9 @@ impl Client {
 
     /// The oldest request that waits is answered no more.
     fn give_up(&mut self, client: ConnectionId, on: &mut dyn FnMut(Entry)) {
-        if let Some((_, lane, asked)) = self.waiting.pop_front() {
-            self.lanes.free(lane, asked.at);
-            on(Entry::Request(asked, client));
+        if let Some((_, lane, request)) = self.waiting.pop_front() {
+            self.lanes.free(lane, request.at);
+            on(Entry::Request(request, client));
         }
     }
 }
@@ -264,7 +265,7 @@ mod tests {
         let trips: Vec<_> = entries
             .iter()
             .filter_map(|entry| match entry {
-                Entry::RoundTrip { asked, lane, .. } => Some((asked.sequence, *lane)),
+                Entry::RoundTrip { request, lane, .. } => Some((request.sequence, *lane)),
                 _ => None,
             })
             .collect();
