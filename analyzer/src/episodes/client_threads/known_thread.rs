@@ -8,6 +8,9 @@ use crate::episodes::occurrence::{Place, Wait};
 const PLACES_LIMIT: usize = 8;
 /// A thread that never polls and was seen this often in one place may wait for work there.
 const OFTEN: u32 = 3;
+/// Sleeps from which on a thread may be such a loop, and for how many of them it waits once for something else at most.
+const TURNS: u32 = 16;
+const SELDOM: u32 = 4;
 /// Who runs this soon after bytes came has read them, and whom it woke runs as soon after it.
 pub(super) const WOKEN_WITHIN: u64 = 1_000_000;
 
@@ -149,6 +152,18 @@ impl KnownThread {
         places.any(|one| one.place == place && (one.seen >= OFTEN || one.wakeups > 0))
     }
 
+    /// Whether it is a loop that looks after everything between its sleeps: it was seen sleeping again and again, and
+    /// seldom waiting for anything else.
+    pub(super) fn sleeps_between_turns(&self) -> bool {
+        let seen = |sleeps: bool| -> u32 {
+            let places = self.places.iter();
+            let these = places.filter(|one| (one.place.wait == Wait::Sleep) == sleeps);
+            these.map(|one| one.seen).sum()
+        };
+        let asleep = seen(true);
+        asleep >= TURNS && seen(false).saturating_mul(SELDOM) <= asleep
+    }
+
     /// Whether events wake it where it waits for this: the wait is for work.
     pub(super) fn proven(&self, place: Place) -> bool {
         // Nothing wakes a sleep.
@@ -169,6 +184,7 @@ impl KnownThread {
             // No work comes from a file.
             Wait::File => (Wait::File, false),
             _ if self.proven(place) => (Wait::Poll, false),
+            Wait::Sleep if self.sleeps_between_turns() => (Wait::Poll, false),
             // It waits for work elsewhere: this is in the middle of some.
             Wait::Poll if known => (Wait::Other, false),
             Wait::Poll => (Wait::Poll, false),

@@ -251,6 +251,12 @@ impl ClientThreads {
         together
     }
 
+    /// Whether those that speak for the client are loops that sleep between their turns.
+    pub(crate) fn sleep_between_turns(&self) -> bool {
+        let mut all = self.speakers().peekable();
+        all.peek().is_some() && all.all(|(_, thread)| thread.sleeps_between_turns())
+    }
+
     /// What they wait for, where all wait: those that ran since `begun`. The others have no part in what was
     /// begun with then.
     pub(crate) fn joint_wait(&self, begun: u64) -> JointWait {

@@ -188,6 +188,9 @@ impl Machine {
         if self.mid_way {
             return;
         }
+        // Which sleeps the recorder did not see is known from those that it did.
+        let turns = self.threads.sleep_between_turns();
+        let wait = wait.or(Some(Wait::Poll).filter(|_| turns));
         let brief = wait.is_none() && !fed && time.saturating_sub(since) < BRIEF;
         if let Some(open) = &mut self.open {
             if brief || relieved || handed {

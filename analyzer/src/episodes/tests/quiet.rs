@@ -14,6 +14,8 @@ fn event(code: u8, detail: u8) -> Vec<u8> {
 
 const PRESS: u8 = 2;
 const RELEASE: u8 = 3;
+/// The system call futex (x86-64).
+const FUTEX: i64 = 202;
 const CONTROL: u8 = 37;
 const O: u8 = 32;
 
@@ -225,12 +227,12 @@ fn a_clock_that_ticks_and_draws_nothing_does_not_prolong_an_episode() {
 }
 
 #[test]
-fn a_program_that_sleeps_from_frame_to_frame_takes_no_longer_than_a_frame() {
+fn a_program_that_waits_for_a_thread_from_frame_to_frame_takes_no_longer_than_a_frame() {
     let mut all = Scheduled::new();
     // ClearArea.
     for frame in 0..40 {
         let at = (100 + 40 * frame) * MS;
-        // Woken in the middle of its sleep it handles the key with the next frame.
+        // Woken in the middle of its wait it handles the key with the next frame.
         if frame == 20 {
             all.at(at - 10 * MS).server_sends(&[event(PRESS, O)]);
         }
@@ -238,7 +240,7 @@ fn a_program_that_sleeps_from_frame_to_frame_takes_no_longer_than_a_frame() {
         all.at(at + 2 * MS)
             .client_sends(&[request(61, 0, &[ROOT, 0, 0])]);
         all.client(at + 3 * MS, Blocked);
-        all.waits(at + 3 * MS, NANOSLEEP);
+        all.waits(at + 3 * MS, FUTEX);
     }
     all.at(3000 * MS).end();
     let episodes = found(&all.trace);
@@ -253,4 +255,31 @@ fn a_program_that_sleeps_from_frame_to_frame_takes_no_longer_than_a_frame() {
     assert!(rest.len() >= 20, "{rest:?}");
     let longest = rest.iter().map(|one| one.latency()).max();
     assert!(longest <= Some(3 * MS * 1000), "{longest:?}");
+}
+
+#[test]
+fn a_loop_that_sleeps_a_millisecond_between_its_turns_handles_a_key_in_one() {
+    let mut all = Scheduled::new();
+    // The recorder sees some of its sleeps.
+    for turn in 0..800 {
+        let at = 100 * MS + turn * 1100;
+        if turn == 400 {
+            all.at(at - 500).server_sends(&[event(PRESS, O)]);
+        }
+        all.client(at, In);
+        all.client(at + 50, Blocked);
+        if turn % 20 == 0 {
+            all.waits(at + 50, NANOSLEEP);
+        }
+    }
+    all.client(1200 * MS, In);
+    all.at(1200 * MS + 100)
+        .client_sends(&[request(61, 0, &[ROOT, 0, 0])]);
+    all.client(1200 * MS + 200, Blocked);
+    all.waits(1200 * MS + 200, NANOSLEEP);
+    all.at(3000 * MS).end();
+    // From the middle of the sleep on.
+    assert_eq!(inputs(&all), [("KeyPress keycode 32".to_owned(), 550, 1)]);
+    let last = found(&all.trace).pop().expect("what it drew");
+    assert_eq!(last.latency() / 1000, 100);
 }
