@@ -169,7 +169,11 @@ fn details_of(of: &IssueReport, page: &Page) -> String {
     let mut lines: Vec<String> = shown
         .map(|one| {
             let over = duration(one.total_over_threshold_ms);
-            let line = format!("{over} in {}: {}", one.occurrences, one.pattern);
+            let times = match one.occurrences {
+                1 => "once".to_owned(),
+                count => format!("{count} times"),
+            };
+            let line = format!("{over}, {times}: {}", one.pattern);
             cut(&plain(&line), PATTERN)
         })
         .collect();

@@ -128,7 +128,7 @@ def copy_of(number):
             columns["start_ns"] = [value + copy * 1000003 for value in columns["start_ns"]]
         file = MANY / table / partition / f"{new_id}.parquet"
         file.parent.mkdir(parents=True, exist_ok=True)
-        parquet.write_table(Table.from_pydict(columns, schema=SCHEMAS[table]), file, compression="zstd")
+        parquet.write_table(Table.from_pydict(columns, schema=SCHEMAS[table]), file, compression=COMPRESSIONS[table])
 
 
 tables = place / "tables"
@@ -149,6 +149,9 @@ MANY = place / "many"
 shutil.rmtree(MANY, ignore_errors=True)
 SCHEMAS = {table: parquet.read_schema(next((tables / table).rglob("*.parquet")))
            for table in ["sessions", "episodes", "latencies"]}
+# As x11prof writes them.
+COMPRESSIONS = {table: parquet.read_metadata(next((tables / table).rglob("*.parquet"))).row_group(0).column(0).compression
+                for table in SCHEMAS}
 LOADED = read_all(tables)
 figures = []
 done = 0
