@@ -16,7 +16,7 @@ pub use change::ChangeReport;
 pub use issue::{ByVersion, Example, IssueParts, IssueReport, KnownReport, PatternReport};
 pub use points::PointReport;
 
-use issue::report;
+use issue::{Actions, report};
 use points::points;
 
 /// The version of the JSON.
@@ -117,9 +117,18 @@ impl IssuesReport {
                 });
             }
         }
+        let actions = actions(issues);
         let reports = ranked.iter().enumerate().map(|(at, issue)| {
             let change = of_issue.get(&at).copied();
-            report(at + 1, issue, issues, &versions, change, known.of(issue))
+            report(
+                at + 1,
+                issue,
+                issues,
+                &versions,
+                &actions,
+                change,
+                known.of(issue),
+            )
         });
         let users: BTreeSet<_> = issues
             .sessions
@@ -139,6 +148,17 @@ impl IssuesReport {
             versions,
         }
     }
+}
+
+fn actions(issues: &Issues) -> Actions<'_> {
+    let mut sums = Actions::new();
+    for session in &issues.sessions {
+        for (program, count) in &session.actions {
+            let of = (program.as_deref(), session.version.as_deref());
+            *sums.entry(of).or_default() += count;
+        }
+    }
+    sums
 }
 
 /// The versions that are known, by the first day each was seen, then by name.

@@ -1,6 +1,6 @@
 //! One issue of the list.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 
@@ -116,6 +116,8 @@ pub struct ByVersion {
     pub median_ms: f64,
     /// What is over the threshold, all together.
     pub total_over_threshold_ms: f64,
+    /// The same for each action of the user in this version of the program; null where there was none.
+    pub per_action_ms: Option<f64>,
 }
 
 /// What is known of an issue.
@@ -144,12 +146,16 @@ fn ms(nanos: u64) -> f64 {
     nanos as f64 / 1e6
 }
 
+/// Actions of the user, by program and version.
+pub(super) type Actions<'a> = HashMap<(Option<&'a str>, Option<&'a str>), u64>;
+
 /// The issue of this rank.
 pub(super) fn report(
     rank: usize,
     of: &Issue,
     issues: &Issues,
     versions: &[String],
+    actions: &Actions<'_>,
     change: Option<Change>,
     known: Option<&Entry>,
 ) -> IssueReport {
@@ -221,12 +227,17 @@ pub(super) fn report(
             .iter()
             .map(|(name, list)| {
                 let sessions: BTreeSet<_> = list.iter().map(|one| one.session).collect();
+                let over_ms = ms(list.iter().map(|one| one.over).sum());
                 ByVersion {
                     version: name.map(str::to_owned),
                     sessions: sessions.len(),
                     occurrences: list.len(),
                     median_ms: ms(median(list.iter().map(|one| one.latency).collect())),
-                    total_over_threshold_ms: ms(list.iter().map(|one| one.over).sum()),
+                    total_over_threshold_ms: over_ms,
+                    per_action_ms: actions
+                        .get(&(of.program.as_deref(), *name))
+                        .filter(|count| **count > 0)
+                        .map(|count| over_ms / *count as f64),
                 }
             })
             .collect(),

@@ -163,6 +163,7 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
         "Episodes",
         "Median",
         "Over threshold",
+        "For each action",
     ];
     let about = match (&report.compared, &of.change) {
         (Some([old, new]), Some(change)) => format!(
@@ -230,12 +231,13 @@ fn patterns(of: &IssueReport) -> String {
 fn version_row(of: &ByVersion) -> String {
     format!(
         "<tr><td class=\"name\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-         <td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
+         <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
         safe(of.version.as_deref().unwrap_or("no version")),
         of.sessions,
         of.occurrences,
         duration(of.median_ms),
-        duration(of.total_over_threshold_ms)
+        duration(of.total_over_threshold_ms),
+        of.per_action_ms.map_or_else(|| "–".to_owned(), duration)
     )
 }
 

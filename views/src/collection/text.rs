@@ -132,7 +132,7 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &P
         let about = page.wrap(&format!("    {}", plain(&about(of, report))), 6);
         text.push_str(&format!("{line}\n{about}"));
         if details {
-            text.push_str(&details_of(of, page));
+            text.push_str(&details_of(of, report, page));
         }
     }
     text
@@ -164,7 +164,7 @@ fn about(of: &IssueReport, report: &IssuesReport) -> String {
 }
 
 /// What the episodes of an issue did, and where one is to be seen.
-fn details_of(of: &IssueReport, page: &Page) -> String {
+fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
     let shown = of.patterns.iter().take(PATTERNS);
     let mut lines: Vec<String> = shown
         .map(|one| {
@@ -180,6 +180,19 @@ fn details_of(of: &IssueReport, page: &Page) -> String {
     if of.pattern_count > PATTERNS {
         let more = of.pattern_count - PATTERNS;
         lines.push(format!("… {}", counted(more as u64, "more pattern")));
+    }
+    if report.versions.len() > 1 {
+        let by_version = of.by_version.iter().map(|one| {
+            let version = one.version.as_deref().unwrap_or("no version");
+            let each = one.per_action_ms.map_or_else(|| "–".to_owned(), duration);
+            format!("{each} in {version}")
+        });
+        let by_version: Vec<String> = by_version.collect();
+        let line = format!(
+            "For each action of the user: {}.",
+            by_version.join(", ")
+        );
+        lines.push(plain(&line).into_owned());
     }
     if !of.example.trace.is_empty() {
         lines.push(format!(
