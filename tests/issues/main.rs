@@ -101,6 +101,52 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
     assert!(nothing.contains("neither a recording"), "{nothing}");
 }
 
+/// The text fits a terminal; details, accepted issues and mistakes are said in words.
+#[test]
+fn the_list_is_for_people() {
+    let place = Place::new();
+    let folder = place.path("all");
+    std::fs::create_dir_all(place.path("empty")).expect("a folder");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["xterm.mcap", "xclock.mcap"] {
+        std::fs::copy(data(name), folder.join(name)).expect("a copy");
+    }
+    place.write(
+        "known.toml",
+        b"format = 1\n[[issue]]\nprogram = \"xclock\"\naccepted = \"it has many fonts\"\n",
+    );
+    let words = ["issues", "all", "--threshold", "5", "--known", "known.toml"];
+    let list = |more: &[&str]| place.ok(words.iter().chain(more));
+    let short = list(&[]);
+    assert!(
+        short.contains("Start-up (xterm): round trips of QueryFont"),
+        "{short}"
+    );
+    assert!(short.contains("1 issue accepted, not shown"), "{short}");
+    assert!(!short.contains("Users"), "nobody is known: {short}");
+    let long = list(&["--all", "--details"]);
+    for part in [
+        "; accepted: it has many",
+        "once: Start-up (windows,",
+        "The worst is in all/xterm.mcap at 0.",
+    ] {
+        assert!(long.contains(part), "{part}: {long}");
+    }
+    let widest = short
+        .lines()
+        .chain(long.lines())
+        .map(|line| line.chars().count());
+    assert!(widest.max().is_some_and(|columns| columns <= 80), "{long}");
+    let empty = place.run(["issues", "empty"]).failed_with_one_line(1);
+    assert!(
+        empty.contains("empty: no session is in it; record one"),
+        "{empty}"
+    );
+    let versions = place.run(["issues", "all", "--compare", "1,2"]);
+    let versions = versions.failed_with_one_line(2);
+    assert!(versions.contains("--label version=1.2"), "{versions}");
+}
+
 /// A query goes to an installed DuckDB with a view for each table; without one, the error says how to get it.
 #[test]
 fn a_query_is_handed_to_an_installed_duckdb() {

@@ -188,10 +188,7 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
             format!("{each} in {version}")
         });
         let by_version: Vec<String> = by_version.collect();
-        let line = format!(
-            "For each action of the user: {}.",
-            by_version.join(", ")
-        );
+        let line = format!("For each action of the user: {}.", by_version.join(", "));
         lines.push(plain(&line).into_owned());
     }
     if !of.example.trace.is_empty() {
