@@ -4,7 +4,7 @@ use x11prof_analyzer::{Blamed, Episode, Parts, Thresholds};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 /// How many parts a latency has.
-pub(crate) const PARTS: usize = 13;
+pub(crate) const PARTS: usize = 14;
 
 /// The parts of an episode's latency, as columns: in the order of [`Parts::OWNERS`], then that of other clients.
 pub const PART_NAMES: [&str; PARTS] = [
@@ -19,6 +19,7 @@ pub const PART_NAMES: [&str; PARTS] = [
     "reply_ns",
     "grabbed_ns",
     "drawing_ns",
+    "server_processor_ns",
     "network_ns",
     "other_clients_ns",
 ];
@@ -116,6 +117,7 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("grab", _) => format!("grab by {who}"),
         ("server", Some(request)) => format!("round trips of {request}"),
         ("server", None) => "drawing".to_owned(),
+        ("server_processor", _) => "no free processor for the server".to_owned(),
         ("sleep", _) => "sleep or timer".to_owned(),
         ("disk", _) => "waiting for a file".to_owned(),
         ("network", _) => "network".to_owned(),

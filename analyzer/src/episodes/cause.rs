@@ -26,4 +26,6 @@ pub enum ServerCause {
     Grabbed,
     /// It draws what was asked last.
     Drawing,
+    /// It could run, and no processor was free for it.
+    Processor,
 }

@@ -10,6 +10,8 @@ use x11prof_session::Session;
 use x11prof_trace::{Control, Direction, Timestamp};
 
 use super::across::signs::{Watched, server_time};
+use super::crossings::Crossings;
+use super::episode::Trigger;
 use super::keyboard::Keyboard;
 use super::kinds::Kinds;
 use super::occurrence::{About, Arrival, Delivery, Occurrence, Place, Sent};
@@ -33,6 +35,7 @@ pub(crate) struct Collector {
     newest: u64,
     keyboard: Keyboard,
     watched: Watched,
+    crossings: Crossings,
     matcher: Matcher,
     delivery: Delivery,
     sent: Sent,
@@ -131,7 +134,10 @@ impl Collector {
                     pid: opened.pid,
                 },
             ),
-            Control::Closed { connection, .. } => self.hold(time, Occurrence::Closed(*connection)),
+            Control::Closed { connection, .. } => {
+                self.crossings.closed(*connection);
+                self.hold(time, Occurrence::Closed(*connection));
+            }
             Control::Capture { pid, capture, .. } => self.hold(
                 time,
                 Occurrence::Captured {
@@ -170,6 +176,8 @@ impl Collector {
                     _ => {}
                 }
                 self.watched.request(seen, request, &mut sent.acts);
+                let time = seen.time.as_nanos();
+                self.crossings.request(time, seen.connection, request);
                 present::request(request, sent);
                 sent.tags.add(&self.matcher.request(seen, request));
                 let kind = Kinds::of(request.name);
@@ -194,7 +202,17 @@ impl Collector {
             Message::Event(event) => {
                 self.delivery.handled = event.sequence.or(self.delivery.handled);
                 self.delivery.landed.extend(present::landed(event));
-                let stimulus = Stimulus::of(event);
+                let mut stimulus = Stimulus::of(event);
+                let time = seen.time.as_nanos();
+                let own = self.crossings.made(time, seen.connection, event.sequence);
+                if own && stimulus.is_crossing() {
+                    stimulus.trigger = Trigger::Asynchronous;
+                }
+                let signs = match event.name.as_str() {
+                    // Of what it shows itself over that window.
+                    "VisibilityNotify" if own => Vec::new(),
+                    _ => self.watched.event(seen.session, event),
+                };
                 let about = About {
                     landmark: self.landmark(seen.session, &stimulus),
                     group: self.group(seen.session, &stimulus),
@@ -204,7 +222,7 @@ impl Collector {
                     tags,
                     stimulus,
                     about,
-                    signs: self.watched.event(seen.session, event),
+                    signs,
                     millis: server_time(event),
                 });
             }

@@ -161,6 +161,8 @@ pub struct Episode {
     pub(crate) asked: Vec<(Symbol, u64)>,
     /// The window that its last drawing was on, where that is known.
     pub(crate) drawn: Option<Symbol>,
+    /// Nanoseconds from its last request until that was drawn.
+    pub(crate) presentation: u64,
     /// Whether context switches told the parts, or the wire alone.
     pub scheduled: bool,
 }
@@ -169,6 +171,12 @@ impl Episode {
     /// Its latency in nanoseconds.
     pub fn latency(&self) -> u64 {
         self.parts.total()
+    }
+
+    /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
+    pub fn blocked(&self) -> u64 {
+        let server = self.parts.server().saturating_sub(self.presentation);
+        server.saturating_add(self.parts.of(Owner::Network))
     }
 
     /// Its latency without that of its children.

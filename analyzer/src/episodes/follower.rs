@@ -11,7 +11,7 @@ use super::across::nest::Nest;
 use super::clock::ServerTime;
 use super::episode::Episode;
 use super::machine::{Done, Machine, Spans};
-use super::occurrence::{Delivery, Occurrence, Sent};
+use super::occurrence::{Delivery, Occurrence, Sent, Wait};
 use super::server::ServerActivity;
 use crate::activity::runnable::Runnable;
 use crate::server_grab::ServerGrab;
@@ -102,8 +102,11 @@ impl Around {
         };
         client.grabbed = total;
         let runnable = self.runnable.of(client.machine.pid);
-        client.machine.pass(time, grabbed, self.grab.last, runnable);
         let server = &mut self.server;
+        let last = self.grab.last;
+        client
+            .machine
+            .pass(time, grabbed, last, runnable, &server.ready);
         what(&mut client.machine, &mut self.clock, &mut |episode, end| {
             server.finish(episode, end);
         });
@@ -126,6 +129,11 @@ impl Follower {
     /// The server's process.
     pub(crate) fn set_server(&mut self, pid: Option<u32>) {
         self.around.server.set_pid(pid);
+    }
+
+    /// The trace is what the server tells of its clients.
+    pub(crate) fn attached(&mut self) {
+        self.around.server.ready.attached();
     }
 
     /// Takes the next occurrence. Hands out the episodes that are complete with it, each by itself (`alone`), and
@@ -174,9 +182,15 @@ impl Follower {
                 tid,
                 since,
                 place,
-            } => self.of_process(time, *pid, |machine, _| {
-                machine.waits(*tid, *since, *place);
-            }),
+            } => {
+                if Some(*pid) == around.server.pid() {
+                    let poll = place.wait == Wait::Poll;
+                    around.server.ready.waits(*tid, *since, poll);
+                }
+                self.of_process(time, *pid, |machine, _| {
+                    machine.waits(*tid, *since, *place);
+                });
+            }
             Occurrence::Switch(switch) => self.switch(time, switch),
             Occurrence::Delivered(id, delivery) => {
                 let links = self.links(time, *id, delivery);
@@ -218,7 +232,10 @@ impl Follower {
             let by = millis.map(|millis| around.clock.happened(millis, delivered));
             let by = by.map(Timestamp::as_nanos);
             let link = causes.find(time, by, id, &event.signs)?;
-            nest.link(link)
+            nest.link(Link {
+                unserved: around.server.ready.between(link.sent, time),
+                ..link
+            })
         });
         let links = links.collect();
         if let Some(handled) = delivery.handled {
@@ -235,6 +252,10 @@ impl Follower {
         };
         let around = &mut self.around;
         around.server.shows(time, id, sent.shown, sent.is_told);
+        // Of the others it reads nothing.
+        if around.grab.by().is_none_or(|by| by == id) {
+            around.server.ready.sent(time);
+        }
         let mut standing = None;
         around.step(time, id, client, |machine, _, done| {
             standing = Some(machine.sent(time, sent, done));

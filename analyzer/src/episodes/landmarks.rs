@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use x11prof_protocol::Symbol;
 
-use super::cause::ServerCause;
 use super::episode::{Episode, Owner, Parts, Trigger};
 use crate::statistics::distribution::Distribution;
 
@@ -33,7 +32,7 @@ pub(crate) struct Landmarks(HashMap<Symbol, Landmark>);
 /// INP's three phases of an episode: input delay, processing, presentation delay.
 pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
     let delay = episode.parts.of(Owner::Waiting);
-    let presentation = episode.parts.of(Owner::Server(ServerCause::Drawing));
+    let presentation = episode.presentation;
     let rest = episode.latency() - delay - presentation;
     [delay, rest, presentation]
 }

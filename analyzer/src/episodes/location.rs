@@ -60,6 +60,7 @@ impl Location {
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Location::Drawing(_) | Location::Of(Owner::Server(ServerCause::Drawing)) => "drawing",
+            Location::Of(Owner::Server(ServerCause::Processor)) => "server_processor",
             Location::RoundTrips(_) | Location::Of(Owner::Server(_)) => "round_trips",
             Location::Writing => "writing",
             Location::Of(Owner::Waiting) => "waiting",
@@ -98,6 +99,7 @@ impl fmt::Display for Location {
             "waiting" => "waiting to begin",
             "client" => "client code",
             "processor" => "no free processor",
+            "server_processor" => "no free processor for the server",
             "sleeping" => "sleeping",
             "lock" => "another thread",
             "file" => "a file",

@@ -22,6 +22,7 @@ use super::open::Open;
 use super::queue::Queue;
 use super::states::BusyState;
 use super::thread::Thread;
+use crate::activity::server_ready::ServerReady;
 
 /// Waits from this long on are known by what the recorder saw, if it could. A briefer one that no
 /// bytes ended was no wait for X: a page, a lock, the write of a request that the relay has not read.
@@ -158,7 +159,7 @@ impl Machine {
                 wait: None,
                 unsure: false,
                 fed: false,
-                answered: false,
+                answered: None,
                 taken: None,
             }
         };
@@ -184,17 +185,21 @@ impl Machine {
     }
 
     /// Time passes until `time`, in `grabbed` nanoseconds of which another client, the last of them `by`, had
-    /// grabbed the server.
+    /// grabbed the server, which was `ready` now and then.
     pub(crate) fn pass(
         &mut self,
         time: u64,
         grabbed: u64,
         by: Option<ConnectionId>,
         runnable: u64,
+        ready: &ServerReady,
     ) {
         // The setup is a question too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
-        let owner = self.thread.owner(asks);
+        let owner = match self.thread.owner(time, asks) {
+            Owner::Client if self.threads.is_gone() => Owner::OffCpu(Cause::Elsewhere),
+            owner => owner,
+        };
         let state = BusyState {
             events: self.waiting.has_input(),
             outstanding: asks,
@@ -204,7 +209,15 @@ impl Machine {
         let draws = self.server_draws(time);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
+            let mut unserved = 0;
+            if asks && owner == Owner::Server(ServerCause::Reply) {
+                // When in the wait does not matter to anybody.
+                unserved = ready.between(open.since, time);
+                let none = Owner::Server(ServerCause::Processor);
+                open.pass(open.since + unserved, none, runnable, state, None, false);
+            }
             open.pass(time, owner, runnable, state, first.or(self.answered), draws);
+            let grabbed = grabbed.saturating_sub(unserved);
             if asks && grabbed > 0 {
                 open.grabbed(grabbed, by);
             }

@@ -13,6 +13,7 @@ mod client_threads;
 mod clock;
 mod collect;
 mod covered;
+mod crossings;
 mod cumulative;
 mod episode;
 mod findings;
@@ -166,9 +167,7 @@ impl Episodes {
             findings,
         } = self;
         findings.modal.observe(observation);
-        if let Observation::Message(seen) = observation {
-            findings.user.message(seen);
-        }
+        findings.user.observe(observation);
         if let Observation::Control(time, control) = observation {
             findings.first.get_or_insert(*time);
             match control {
@@ -176,6 +175,7 @@ impl Episodes {
                     follower.set_server(server.pid);
                     findings.set_server(server.pid);
                 }
+                Control::Attached {} => follower.attached(),
                 Control::Opened(opened) => findings.opened(*time, opened),
                 Control::Closed { connection, .. } => findings.closed(*time, *connection),
                 _ => {}
@@ -204,6 +204,7 @@ impl Episodes {
             follower,
             findings,
         } = &mut self;
+        findings.user.observed();
         let mut add = |episode: Episode| {
             on(&episode);
             findings.add(&episode);

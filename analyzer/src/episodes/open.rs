@@ -4,7 +4,7 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::across::link::{EpisodeId, Link, Standing};
-use super::across::steps::Steps;
+use super::across::steps::{Of, Steps};
 use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts, Trigger, Unsure, without};
 use super::occurrence::{About, Sent};
@@ -13,6 +13,7 @@ use super::queue::Waiting;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
 use super::user::tag::Tags;
+use crate::activity::server_ready::WOKEN_WITHIN;
 
 /// As many frames as make a burst, in the middle of a handling.
 const MANY_FRAMES: u64 = 5;
@@ -82,6 +83,8 @@ pub(crate) struct Open {
     paused: bool,
     /// How many frames it drew after such waits.
     paced: u64,
+    /// A frame that it had asked to be told of has come.
+    pub(crate) ticked: bool,
     /// What its press pressed went up while it was quiet, before anything had shown.
     pub(crate) released: bool,
     pub(crate) round_trips: u64,
@@ -136,6 +139,7 @@ impl Open {
             first_shown: None,
             paused: false,
             paced: 0,
+            ticked: false,
             released: false,
             round_trips: 0,
             requests: 0,
@@ -152,6 +156,17 @@ impl Open {
             delivered: None,
             tags: Tags::default(),
             drawn: None,
+        }
+    }
+
+    /// Its client has waited for work since `since`: from the delivery on it could have begun.
+    pub(crate) fn could_begin(&mut self, since: u64) {
+        let delivered = self.delivered.unwrap_or(self.begun);
+        let ready = self.begun.saturating_sub(delivered.max(since));
+        if ready > WOKEN_WITHIN {
+            let none = Owner::OffCpu(Cause::Processor);
+            self.steps
+                .change_last(ready, &[Owner::Waiting], none, Of::Client(None));
         }
     }
 
@@ -204,15 +219,17 @@ impl Open {
         let asked = Owner::Server(ServerCause::Reply);
         let grabbed = Owner::Server(ServerCause::Grabbed);
         self.since_sent.parts.shift(asked, grabbed, nanos);
-        self.steps.change_last(nanos, &[asked], grabbed, by);
+        self.steps
+            .change_last(nanos, &[asked], grabbed, Of::Client(by));
     }
 
     /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
-    /// are this owner's.
-    pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner) {
+    /// are this owner's. It `asks` this, or nothing.
+    pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner, asks: Option<Symbol>) {
         let mut left = nanos;
         let idle = [Cause::Poll, Cause::Elsewhere].map(Owner::OffCpu);
-        self.steps.change_last(nanos, &idle, owner, None);
+        self.steps
+            .change_last(nanos, &idle, owner, Of::Request(asks));
         for waited in idle {
             let parts = &mut self.since_sent.parts;
             let of_these = left.min(parts.of(waited));
@@ -241,6 +258,19 @@ impl Open {
     /// Whether nobody asked for it, and it shows already: it is done when its client waits, whatever for.
     pub(crate) fn is_done(&self) -> bool {
         self.stimulus.is_none() && !self.starts_up && self.draws
+    }
+
+    /// Whether it is about an event that nobody waits for, and that need not be drawn.
+    pub(crate) fn gives_way(&self) -> bool {
+        let crossing = self.stimulus.is_some_and(|one| one.is_crossing());
+        let about = self.stimulus.is_some() && self.trigger == Trigger::Asynchronous;
+        (crossing || about) && self.link.is_none_or(|link| !link.is_awaited())
+    }
+
+    /// Whether it is an action of the user that has drawn nothing yet: what it asked to be told of is the frame to
+    /// draw in.
+    pub(crate) fn awaits_its_frame(&self) -> bool {
+        self.is_input() && !self.draws && !self.ticked
     }
 
     /// Whether it is the tick of a frame that is drawn, and another frame begins at `time`.
@@ -440,6 +470,7 @@ impl Open {
             pattern: None,
             asked: done.asked,
             drawn: self.drawn,
+            presentation: 0,
             scheduled: self.scheduled,
         };
         (episode, end)

@@ -19,11 +19,11 @@ pub enum Owner {
 
 /// Nanoseconds by owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Parts([u64; 12]);
+pub struct Parts([u64; 13]);
 
 impl Parts {
     /// Every owner.
-    pub const OWNERS: [Owner; 12] = [
+    pub const OWNERS: [Owner; 13] = [
         Owner::Waiting,
         Owner::Client,
         Owner::OffCpu(Cause::Processor),
@@ -35,6 +35,7 @@ impl Parts {
         Owner::Server(ServerCause::Reply),
         Owner::Server(ServerCause::Grabbed),
         Owner::Server(ServerCause::Drawing),
+        Owner::Server(ServerCause::Processor),
         Owner::Network,
     ];
 
@@ -88,13 +89,6 @@ impl Parts {
     /// Nanoseconds of the server.
     pub fn server(&self) -> u64 {
         self.sum(|owner| matches!(owner, Owner::Server(_)))
-    }
-
-    /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
-    pub fn blocked(&self) -> u64 {
-        self.of(Owner::Server(ServerCause::Reply))
-            + self.of(Owner::Server(ServerCause::Grabbed))
-            + self.of(Owner::Network)
     }
 
     /// The name of the largest part, the first of equals.

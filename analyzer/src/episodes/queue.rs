@@ -27,6 +27,26 @@ pub(crate) struct Waiting {
     pub(crate) tags: Tags,
 }
 
+impl Waiting {
+    /// Whether what came right before it is part of it.
+    fn is_after(&self, last: &Waiting) -> bool {
+        let trigger = last.stimulus.trigger;
+        if self.stimulus.trigger == Trigger::Input {
+            // A device or a keyboard that changed.
+            return trigger != Trigger::Input;
+        }
+        // Nobody waits for that, and another client does for this, which came with it.
+        let idle = trigger == Trigger::Asynchronous || last.stimulus.is_crossing();
+        let together = last.delivered == self.delivered && idle && !last.is_awaited();
+        together && self.is_awaited()
+    }
+
+    /// Whether another client waits for it to be handled.
+    fn is_awaited(&self) -> bool {
+        self.link.is_some_and(|link| link.is_awaited())
+    }
+}
+
 /// What was read together.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
@@ -53,9 +73,20 @@ impl Queue {
         all.any(|one| one.stimulus.trigger == Trigger::Input)
     }
 
+    /// Whether another client waits for one of them.
+    pub(crate) fn has_awaited(&self) -> bool {
+        self.0.iter().any(Waiting::is_awaited)
+    }
+
     /// The next one to begin with.
     pub(crate) fn next(&mut self) -> Option<Waiting> {
         self.0.pop_front()
+    }
+
+    /// Forgets all but the one that came last.
+    pub(crate) fn keep_last(&mut self) {
+        let before = self.0.len().saturating_sub(1);
+        self.0.drain(..before);
     }
 
     /// The requests of other clients that led to what waits.
@@ -129,14 +160,10 @@ impl Queue {
 
     /// Adds one that is not.
     pub(crate) fn add(&mut self, mut waiting: Waiting) {
-        if waiting.stimulus.trigger == Trigger::Input {
-            // What came right before it is about it: a device or a keyboard that changed.
-            while let Some(last) = self.0.back()
-                && last.stimulus.trigger != Trigger::Input
-            {
-                waiting.events += last.events;
-                self.0.pop_back();
-            }
+        while self.0.back().is_some_and(|last| waiting.is_after(last))
+            && let Some(last) = self.0.pop_back()
+        {
+            waiting.events += last.events;
         }
         self.0.push_back(waiting);
     }

@@ -8,6 +8,7 @@ use super::across::link::EpisodeId;
 use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
 use super::occurrence::Shown;
+use crate::activity::server_ready::ServerReady;
 use crate::activity::server_runs::Runs;
 
 /// Runs, and pictures of a client, that are remembered.
@@ -18,6 +19,8 @@ const WAKES_WITHIN: u64 = 10_000_000;
 const ON_THE_WAY: u64 = 100_000;
 /// Episodes that wait for the server at most.
 const MAX_WAITING: usize = 4096;
+/// A server that is ready for longer than this has ended, or been stopped.
+const READY_FOR: u64 = 1_000_000_000;
 /// A picture that is shown with Present has landed by then, or is not told of.
 const LANDS_WITHIN: u64 = 1_000_000_000;
 /// Clients that are told when their pictures have landed, at most.
@@ -50,6 +53,10 @@ pub(crate) struct ServerActivity {
     runs: Option<Runs>,
     /// The last runs that are over: from waking until waiting again.
     ended_runs: VecDeque<(u64, u64)>,
+    /// When it had no processor.
+    pub(crate) ready: ServerReady,
+    /// Since when the run that goes on could have begun.
+    called: Option<u64>,
     waiting: VecDeque<Ended>,
     presenting: HashMap<ConnectionId, Presenting>,
     switches: bool,
@@ -60,6 +67,7 @@ impl ServerActivity {
     pub(crate) fn set_pid(&mut self, pid: Option<u32>) {
         if pid != self.pid() {
             self.runs = pid.map(Runs::of);
+            self.ready.server(pid);
         }
     }
 
@@ -73,6 +81,10 @@ impl ServerActivity {
         let Some(runs) = &mut self.runs else {
             return false;
         };
+        if runs.front().is_none() {
+            self.called = self.ready.since(switch.time.as_nanos());
+        }
+        self.ready.switch(switch);
         runs.switch(switch);
         let mut rests = false;
         while let Some((from, to)) = runs.front().and_then(|(run, _)| Some((run.from, run.to?))) {
@@ -80,7 +92,8 @@ impl ServerActivity {
             if self.ended_runs.len() == REMEMBERED {
                 self.ended_runs.pop_front();
             }
-            self.ended_runs.push_back((from, to));
+            self.ended_runs
+                .push_back((self.called.take().unwrap_or(from), to));
             rests = true;
         }
         rests
@@ -180,10 +193,19 @@ impl ServerActivity {
                     let landed = ended.landed.map_or(0, |time| time.saturating_sub(ended.at));
                     let (tail, episode) = (tail.max(landed), &mut ended.episode);
                     if episode.requests > 0 {
-                        let drawing = Owner::Server(ServerCause::Drawing);
-                        episode.parts.add(drawing, tail);
                         let end = ended.at.saturating_add(tail);
-                        episode.steps.add(ended.at, end, drawing, None);
+                        let unserved = self.ready.between(ended.at, end);
+                        let mut since = ended.at;
+                        for (cause, nanos) in [
+                            (ServerCause::Processor, unserved),
+                            (ServerCause::Drawing, tail - unserved),
+                        ] {
+                            let owner = Owner::Server(cause);
+                            episode.parts.add(owner, nanos);
+                            episode.steps.add(since, since + nanos, owner, None);
+                            since += nanos;
+                        }
+                        episode.presentation = tail;
                     }
                     on(ended.episode);
                 }
@@ -197,8 +219,11 @@ impl ServerActivity {
         if !self.switches {
             return Some(0);
         }
+        let ready = self.ready.since(now);
+        let ready = ready.filter(|since| now - since < READY_FOR);
         let open = self.runs.as_ref().and_then(Runs::front);
-        let open = open.map(|(run, _)| (run.from, u64::MAX));
+        let open = open.map(|(run, _)| self.called.unwrap_or(run.from));
+        let open = open.or(ready).map(|since| (since, u64::MAX));
         let all = self.ended_runs.iter().copied().chain(open);
         let mut after = all.filter(|(_, end)| *end >= sent);
         let run = match after.next() {

@@ -86,6 +86,7 @@ impl Stimulus {
                 stimulus.device(name, word(16));
                 stimulus.server_time = word(12);
                 stimulus.window = word(24);
+                stimulus.crosses(event.bytes.get(18));
                 let flags = word(56).unwrap_or(0);
                 stimulus.repeated =
                     matches!(stimulus.detail, Detail::Key(_)) && flags & XI2_KEY_REPEAT != 0;
@@ -121,6 +122,7 @@ impl Stimulus {
             2..=8 => {
                 self.device(self.name.as_str(), detail);
                 self.server_time = event.order.u32(event.bytes, 4);
+                self.crosses(event.bytes.get(30));
                 let state = event.order.u16(event.bytes, 28).unwrap_or(0);
                 if self.shape == Shape::Motion {
                     self.held = state & BUTTONS;
@@ -177,6 +179,19 @@ impl Stimulus {
     /// Whether it is a device's, whatever window has the focus or the pointer (XI2 protocol, "RawEvent").
     pub(crate) fn is_raw(&self) -> bool {
         self.name.as_str().starts_with("Raw")
+    }
+
+    /// Whether the pointer is in another window.
+    pub(crate) fn is_crossing(&self) -> bool {
+        self.trigger == Trigger::Input && self.shape == Shape::Other
+    }
+
+    /// Of a crossing with this mode (protocol, EnterNotify): the user moves nothing where a grab begins or ends.
+    fn crosses(&mut self, mode: Option<&u8>) {
+        // NotifyGrab, NotifyUngrab; XINotifyPassiveGrab, XINotifyPassiveUngrab.
+        if self.is_crossing() && mode.is_some_and(|mode| matches!(mode, 1 | 2 | 4 | 5)) {
+            self.trigger = Trigger::Asynchronous;
+        }
     }
 
     /// The release of what `press` pressed.

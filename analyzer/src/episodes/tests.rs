@@ -3,7 +3,9 @@
 mod across;
 mod devices;
 mod kernel;
+mod processors;
 mod quiet;
+mod server_time;
 mod sums;
 mod threads;
 mod views;
@@ -138,7 +140,7 @@ fn the_parts_of_a_key_press_add_up() {
     assert_eq!(micros(Owner::OffCpu(Cause::Processor)), 2000);
     assert_eq!(key.parts.server() / 1000, 10_990 + 20_000);
     assert_eq!(key.latency(), (205 * MS - 100_500) * 1000);
-    assert_eq!(key.parts.blocked() / 1000, 10_990);
+    assert_eq!(key.blocked() / 1000, 10_990);
     assert_eq!(key.round_trips, 1);
     assert_eq!((key.requests, key.parts.culprit()), (2, "off_cpu"));
     assert_eq!(key.landmark.as_str(), "KeyPress keycode 38");

@@ -3,6 +3,7 @@
 use super::cause::{Cause, ServerCause};
 use super::episode::Owner;
 use super::occurrence::Wait;
+use crate::activity::server_ready::WOKEN_WITHIN;
 
 /// What the threads do together that speak for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,28 +15,30 @@ pub(crate) enum Thread {
     Preempted,
     /// It waits since then; in what, if it was asked (poll: for X or for work), which may be no more than
     /// assumed; whether bytes came for it meanwhile, and
-    /// whether they were all that it had asked for; when the relay last took something that it had
+    /// when they were all that it had asked for; when the relay last took something that it had
     /// written long before.
     Blocked {
         since: u64,
         wait: Option<Wait>,
         unsure: bool,
         fed: bool,
-        answered: bool,
+        answered: Option<u64>,
         taken: Option<u64>,
     },
 }
 
 impl Thread {
-    /// The owner of an instant of an episode, with a reply `outstanding` or not.
-    pub(crate) fn owner(self, outstanding: bool) -> Owner {
+    /// The owner of the time of an episode up to `time`, with a reply `outstanding` or not.
+    pub(crate) fn owner(self, time: u64, outstanding: bool) -> Owner {
         match self {
             Thread::Unknown if outstanding => Owner::Server(ServerCause::Reply),
             Thread::Unknown | Thread::Running => Owner::Client,
             Thread::Preempted => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { .. } if outstanding => Owner::Server(ServerCause::Reply),
-            // Being woken by the reply is part of the round trip.
-            Thread::Blocked { answered: true, .. } => Owner::Server(ServerCause::Reply),
+            // Being woken by the reply is part of the round trip, as long as it takes where a processor is free.
+            Thread::Blocked {
+                answered: Some(at), ..
+            } if time.saturating_sub(at) <= WOKEN_WITHIN => Owner::Server(ServerCause::Reply),
             // What comes for one that sleeps does not wake it.
             Thread::Blocked {
                 fed: true,

@@ -267,6 +267,7 @@ fn cause(part: &'static str) -> Option<&'static str> {
         "reply_ns" => "reply_ms",
         "grabbed_ns" => "grabbed_ms",
         "drawing_ns" => "drawing_ms",
+        "server_processor_ns" => "server_processor_ms",
         _ => return None,
     })
 }
@@ -278,8 +279,8 @@ fn parts(of: &[u64; PARTS]) -> IssueParts {
         waiting_ms: ms(of[0]),
         client_ms: ms(of[1]),
         off_cpu_ms: sum(&of[2..8]),
-        server_ms: sum(&of[8..11]),
-        network_ms: ms(of[11]),
-        other_clients_ms: ms(of[12]),
+        server_ms: sum(&of[8..12]),
+        network_ms: ms(of[12]),
+        other_clients_ms: ms(of[13]),
     }
 }

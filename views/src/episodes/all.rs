@@ -63,6 +63,14 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
         table.row(cells);
     }
     text.push_str(&table.on(page));
+    let triggers = report.triggers.iter();
+    let unserved: f64 = triggers.map(|of| of.causes.server_processor_ms).sum();
+    if unserved >= 1.0 {
+        text.push_str(&format!(
+            "Beside that no processor was free for the server, for {} ms.\n",
+            brief(unserved)
+        ));
+    }
     text
 }
 

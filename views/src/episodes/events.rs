@@ -33,7 +33,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
             mean(&of.time_ms),
             deviation.map_or_else(|| "-".to_owned(), brief),
             mean(&of.client_ms),
-            mean(&of.server_ms),
+            of.server_ms.as_ref().map_or_else(|| "-".to_owned(), mean),
             mean(&of.requests),
             mean(&of.round_trips),
             brief(of.unfreed.total),
@@ -45,21 +45,25 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     )
 }
 
-/// The resources of a type: their names in JSON and in Reiss's XML, and how many of his units one of ours is.
-fn resources(of: &EventTypeReport) -> [(&'static str, &'static str, f64, &ResourceUse); 10] {
+/// A resource: its name in JSON and in Reiss's XML, how many of his units one of ours is, and how much of it was used
+/// where that is known.
+type Resource<'a> = (&'static str, &'static str, f64, Option<&'a ResourceUse>);
+
+/// The resources of a type.
+fn resources(of: &EventTypeReport) -> [Resource<'_>; 10] {
     /// Reiss's times are nanoseconds.
     const NANOS: f64 = 1e6;
     [
-        ("client_ms", "TOTAL", NANOS, &of.client_ms),
-        ("time_ms", "REAL", NANOS, &of.time_ms),
-        ("server_ms", "SERVER", NANOS, &of.server_ms),
-        ("requests", "REQUESTS", 1.0, &of.requests),
-        ("bytes", "BYTES", 1.0, &of.bytes),
-        ("round_trips", "TRIPS", 1.0, &of.round_trips),
-        ("allocated", "ALLOCS", 1.0, &of.allocated),
-        ("allocated_bytes", "ASIZE", 1.0, &of.allocated_bytes),
-        ("unfreed", "UNFREES", 1.0, &of.unfreed),
-        ("unfreed_bytes", "UFSIZE", 1.0, &of.unfreed_bytes),
+        ("client_ms", "TOTAL", NANOS, Some(&of.client_ms)),
+        ("time_ms", "REAL", NANOS, Some(&of.time_ms)),
+        ("server_ms", "SERVER", NANOS, of.server_ms.as_ref()),
+        ("requests", "REQUESTS", 1.0, Some(&of.requests)),
+        ("bytes", "BYTES", 1.0, Some(&of.bytes)),
+        ("round_trips", "TRIPS", 1.0, Some(&of.round_trips)),
+        ("allocated", "ALLOCS", 1.0, Some(&of.allocated)),
+        ("allocated_bytes", "ASIZE", 1.0, Some(&of.allocated_bytes)),
+        ("unfreed", "UNFREES", 1.0, Some(&of.unfreed)),
+        ("unfreed_bytes", "UFSIZE", 1.0, Some(&of.unfreed_bytes)),
     ]
 }
 
@@ -77,7 +81,9 @@ pub fn events_csv(report: &EpisodesReport) -> String {
             let _ = out.write_record(head.chain(names));
         }
         let figures = all.iter().flat_map(|(.., used)| {
-            let figures = [Some(used.total), used.mean, used.standard_deviation];
+            let figures = used.map_or([None; 3], |used| {
+                [Some(used.total), used.mean, used.standard_deviation]
+            });
             figures.map(|figure| figure.map_or_else(String::new, |value| value.to_string()))
         });
         let head = [of.name.clone(), of.kind.clone(), of.count.to_string()];
@@ -101,6 +107,9 @@ pub fn events_xml(report: &EpisodesReport) -> String {
             of.count
         ));
         for (_, name, scale, used) in resources(of) {
+            let Some(used) = used else {
+                continue;
+            };
             xml.push_str(&format!("\n    {name}='{}'", figure(used.total * scale)));
             for (what, value) in [("A", used.mean), ("D", used.standard_deviation)] {
                 if let Some(value) = value {

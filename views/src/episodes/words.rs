@@ -75,7 +75,14 @@ pub(super) fn causes(parts: &PartsReport, causes: &CausesReport, others_ms: f64)
         ("frame or timer", causes.poll_ms),
         ("elsewhere", causes.elsewhere_ms),
         ("round trips", replies),
-        ("drawing", parts.server_ms - replies),
+        (
+            "no free processor for the server",
+            causes.server_processor_ms,
+        ),
+        (
+            "drawing",
+            parts.server_ms - replies - causes.server_processor_ms,
+        ),
         ("network", parts.network_ms),
         ("other clients", others_ms),
     ])

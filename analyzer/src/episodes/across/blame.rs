@@ -26,6 +26,8 @@ pub(crate) enum BlameKind {
     Sleep,
     /// No processor was free, for longer than the client ran.
     Processor,
+    /// The server could run, and no processor was free for it.
+    ServerProcessor,
 }
 
 impl BlameKind {
@@ -39,6 +41,7 @@ impl BlameKind {
             BlameKind::Disk => "disk",
             BlameKind::Sleep => "sleep",
             BlameKind::Processor => "processor",
+            BlameKind::ServerProcessor => "server_processor",
         }
     }
 }
@@ -91,6 +94,8 @@ impl Blame {
             (Owner::Server(ServerCause::Grabbed), by) => {
                 (BlameKind::Grab, by.unwrap_or(step.client), step.request)
             }
+            // Whoever waited for it.
+            (Owner::Server(ServerCause::Processor), _) => (BlameKind::ServerProcessor, whose, None),
             (Owner::Server(_), _) => (BlameKind::Server, step.client, step.request),
             (Owner::Network, _) => (BlameKind::Network, step.client, step.request),
             // It waited for one whose doing has no part in the tree.

@@ -153,6 +153,7 @@ impl Causes {
             request: cause.request,
             sent: cause.sent,
             delivered: time,
+            unserved: 0,
         })
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Link {
     pub(crate) sent: u64,
     /// When the event was delivered.
     pub(crate) delivered: u64,
+    /// For how long of that the server had no processor.
+    pub(crate) unserved: u64,
 }
 
 impl Link {

@@ -3,6 +3,7 @@
 
 pub(crate) mod blame;
 pub(crate) mod causes;
+pub(crate) mod fewer;
 pub(crate) mod link;
 pub(crate) mod nest;
 pub(crate) mod path;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::fewer::{Stretch, fewer};
 use super::link::{EpisodeId, Link};
 use super::path_step::PathStep;
 use crate::episodes::cause::{Cause, ServerCause};
@@ -43,7 +44,7 @@ pub(crate) fn path(
         }
     }
     walk.path.reverse();
-    shortened(walk.path)
+    fewer(walk.path, MAX_LINKS)
 }
 
 impl Walk<'_> {
@@ -100,15 +101,27 @@ impl Walk<'_> {
     /// The way of an event, from the request that led to it until `time`.
     fn sender(&mut self, link: &Link, to: EpisodeId, time: u64) -> Option<(EpisodeId, u64)> {
         self.all.get(&link.from)?;
-        self.add(PathStep {
-            client: to.client,
-            owner: Owner::Server(ServerCause::Reply),
-            request: Some(link.request),
-            asked: None,
-            by: None,
-            start: link.sent,
-            nanos: time.saturating_sub(link.sent),
-        });
+        let nanos = time.saturating_sub(link.sent);
+        let unserved = link.unserved.min(nanos);
+        let mut add = |cause, request, start, nanos| {
+            self.add(PathStep {
+                client: to.client,
+                owner: Owner::Server(cause),
+                request,
+                asked: None,
+                by: None,
+                start,
+                nanos,
+            });
+        };
+        let ready = link.sent + unserved;
+        add(
+            ServerCause::Reply,
+            Some(link.request),
+            ready,
+            nanos - unserved,
+        );
+        add(ServerCause::Processor, None, link.sent, unserved);
         Some((link.from, link.sent.min(time)))
     }
 
@@ -119,24 +132,6 @@ impl Walk<'_> {
             _ => self.path.push(step),
         }
     }
-}
-
-/// At most `MAX_LINKS` of them: the time of the shortest goes to the ones before them.
-fn shortened(path: Vec<PathStep>) -> Vec<PathStep> {
-    if path.len() <= MAX_LINKS {
-        return path;
-    }
-    let mut lengths: Vec<u64> = path.iter().map(|step| step.nanos).collect();
-    lengths.sort_unstable();
-    let least = lengths[path.len() - MAX_LINKS];
-    let mut kept: Vec<PathStep> = Vec::with_capacity(MAX_LINKS);
-    for step in path {
-        match kept.last_mut() {
-            Some(before) if before.is_like(&step) || step.nanos <= least => before.join(&step),
-            _ => kept.push(step),
-        }
-    }
-    kept
 }
 
 /// Whether a client that does this may be waiting for another one.

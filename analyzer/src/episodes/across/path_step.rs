@@ -3,6 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
+use super::fewer::Stretch;
 use crate::episodes::owner::Owner;
 
 /// A link of the chain: time of one client with one owner, in nanoseconds.
@@ -34,15 +35,29 @@ impl PathStep {
         }
     }
 
-    /// Whether it is of the same client, with the same owner and reason.
-    pub(super) fn is_like(&self, other: &PathStep) -> bool {
-        let key = |of: &PathStep| (of.client, of.owner, of.request, of.asked, of.by);
-        key(self) == key(other)
-    }
-
     /// Takes the time of another one.
     pub(super) fn join(&mut self, other: &PathStep) {
         self.start = self.start.min(other.start);
         self.nanos = self.nanos.saturating_add(other.nanos);
+    }
+}
+
+impl Stretch for PathStep {
+    /// Of the same client, with the same owner and reason.
+    fn is_like(&self, other: &PathStep) -> bool {
+        let key = |of: &PathStep| (of.client, of.owner, of.request, of.asked, of.by);
+        key(self) == key(other)
+    }
+
+    fn start(&self) -> u64 {
+        self.start
+    }
+
+    fn nanos(&self) -> u64 {
+        self.nanos
+    }
+
+    fn lies(&mut self, start: u64, nanos: u64) {
+        (self.start, self.nanos) = (start, nanos);
     }
 }

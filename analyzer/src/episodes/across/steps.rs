@@ -3,10 +3,11 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
+use super::fewer::{Stretch, fewer};
 use crate::episodes::cause::ServerCause;
 use crate::episodes::owner::Owner;
 
-/// Steps kept of an episode. Where there are more, the shortest go to the ones before them.
+/// Steps kept of an episode. Where there are more, short ones that are alike are put together.
 const MAX_STEPS: usize = 128;
 
 /// A stretch of an episode with one owner, times in nanoseconds.
@@ -25,10 +26,31 @@ impl Step {
     pub(crate) fn length(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
+}
 
+impl Stretch for Step {
     fn is_like(&self, other: &Step) -> bool {
         (self.owner, self.request, self.by) == (other.owner, other.request, other.by)
     }
+
+    fn start(&self) -> u64 {
+        self.start
+    }
+
+    fn nanos(&self) -> u64 {
+        self.length()
+    }
+
+    fn lies(&mut self, start: u64, nanos: u64) {
+        (self.start, self.end) = (start, start.saturating_add(nanos));
+    }
+}
+
+/// What becomes known of steps whose owner changes: the request that was asked, or who had grabbed the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Of {
+    Request(Option<Symbol>),
+    Client(Option<ConnectionId>),
 }
 
 /// The steps of an episode, one after the other.
@@ -61,33 +83,12 @@ impl Steps {
             _ => self.0.push(step),
         }
         if self.0.len() > MAX_STEPS {
-            self.shorten();
+            self.0 = fewer(std::mem::take(&mut self.0), MAX_STEPS * 3 / 4);
         }
-    }
-
-    /// Halves the number of steps: the shorter ones take the owner of their neighbours.
-    fn shorten(&mut self) {
-        let mut lengths: Vec<u64> = self.0.iter().map(Step::length).collect();
-        lengths.sort_unstable();
-        let least = lengths.get(MAX_STEPS / 2).copied().unwrap_or(0);
-        let mut kept: Vec<Step> = Vec::with_capacity(MAX_STEPS);
-        for step in self.0.drain(..) {
-            match kept.last_mut() {
-                Some(last) if last.is_like(&step) || step.length() <= least => last.end = step.end,
-                _ => kept.push(step),
-            }
-        }
-        self.0 = kept;
     }
 
     /// The last `nanos`, as far as their owner is one of `from`, are `to`'s.
-    pub(crate) fn change_last(
-        &mut self,
-        nanos: u64,
-        from: &[Owner],
-        to: Owner,
-        by: Option<ConnectionId>,
-    ) {
+    pub(crate) fn change_last(&mut self, nanos: u64, from: &[Owner], to: Owner, of: Of) {
         let Some(end) = self.0.last().map(|last| last.end) else {
             return;
         };
@@ -99,17 +100,15 @@ impl Steps {
                 self.0.push(Step { end: since, ..last });
             }
             let start = last.start.max(since);
-            let (owner, by) = if of_these {
-                (to, by)
-            } else {
-                (last.owner, last.by)
-            };
-            changed.push(Step {
-                start,
-                owner,
-                by,
-                ..last
-            });
+            let mut step = Step { start, ..last };
+            if of_these {
+                step.owner = to;
+                match of {
+                    Of::Request(request) => step.request = request,
+                    Of::Client(by) => step.by = by,
+                }
+            }
+            changed.push(step);
         }
         changed.into_iter().rev().for_each(|step| self.push(step));
     }
@@ -137,7 +136,7 @@ impl Steps {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_STEPS, Steps};
+    use super::{MAX_STEPS, Of, Steps};
     use crate::episodes::cause::{Cause, ServerCause};
     use crate::episodes::owner::Owner;
 
@@ -158,7 +157,7 @@ mod tests {
         steps.add(25, 60, REPLY, None);
         steps.add(60, 60, POLL, None);
         steps.add(60, 70, POLL, None);
-        steps.change_last(30, &[REPLY], GRABBED, None);
+        steps.change_last(30, &[REPLY], GRABBED, Of::Client(None));
         let expected = [
             (10, 25, Owner::Client),
             (25, 40, REPLY),

@@ -24,6 +24,8 @@ const HALVED_AFTER: u32 = 256;
 const READS_NEEDED: u64 = 8;
 /// The relay has read what a thread wrote this soon, in nanoseconds: who ran then may have written it.
 const WRITTEN_WITHIN: u64 = 200_000;
+/// A relay that has no processor may be this late.
+const WRITTEN_LATE: u64 = 50_000_000;
 
 /// A thread that runs again.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +51,10 @@ pub(crate) struct ClientThreads {
     reader: u32,
     /// One has run since the relay last read something.
     ran: bool,
+    /// Bytes have come, and nobody has run since nor been read from.
+    fed: bool,
+    /// A child has the connection.
+    gone: bool,
     /// How often the relay has read something, and how often none had run since the time before.
     relay_reads: u64,
     unwritten: u64,
@@ -68,6 +74,7 @@ impl ClientThreads {
             return None;
         }
         self.ran = true;
+        self.fed = false;
         let thread = self.threads.entry(tid);
         let thread = thread.or_insert_with(|| KnownThread::new(time));
         let (before, waited_since) = (thread.now, thread.since);
@@ -182,6 +189,7 @@ impl ClientThreads {
     /// reply or not.
     pub(crate) fn delivered(&mut self, time: u64, device: bool, events: bool, asks: bool) {
         self.unread = Some(time);
+        self.fed = true;
         self.reply_awaited(asks);
         if !events || asks {
             return;
@@ -203,6 +211,14 @@ impl ClientThreads {
     pub(crate) fn sent(&mut self, time: u64, asks: bool) {
         self.reply_awaited(asks);
         let runs = self.threads.values().any(|thread| thread.now.could_run());
+        let slept = self.threads.values().map(|thread| thread.since).max();
+        let slept = slept.is_some_and(|since| time.saturating_sub(since) > WRITTEN_LATE);
+        if self.fed && slept && !runs {
+            self.gone = true;
+        } else if self.ran || runs {
+            self.gone = false;
+        }
+        self.fed = false;
         self.relay_reads += 1;
         self.unwritten += u64::from(!self.ran && !runs && !self.threads.is_empty());
         self.ran = false;
@@ -217,6 +233,12 @@ impl ClientThreads {
             self.writes += 1;
             self.age();
         }
+    }
+
+    /// Whether its process has nothing to do with the connection any more: what came was answered, long after all of
+    /// its threads had fallen asleep or ended, and none of them has run. A child of it has the connection.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
     }
 
     /// Whether another process writes on the connection: almost nothing came while one of these threads ran.

@@ -2,7 +2,7 @@
 
 use x11prof_trace::Timestamp;
 
-use super::{Done, Machine, PASSED_ON};
+use super::{BRIEF, Done, Machine, PASSED_ON};
 use crate::episodes::across::link::{Link, Standing};
 use crate::episodes::clock::ServerTime;
 use crate::episodes::episode::{Trigger, Unsure};
@@ -57,13 +57,21 @@ impl Machine {
         }
         if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
             *fed = true;
-            *answered |= asks && self.outstanding.is_empty();
+            if asks && self.outstanding.is_empty() {
+                answered.get_or_insert(time);
+            }
         } else if !self.waiting.is_empty() {
             // It runs: it begins at once, unless it is busy with something that shows.
             if self.waiting.has_input() {
                 // What the user does comes first: what has shown nothing yet is part of it.
                 self.open
                     .take_if(|open| open.requests == 0 && !open.is_input());
+            } else if self.waiting.has_awaited() {
+                // So does what another client waits for, before what has hardly begun.
+                self.open.take_if(|open| {
+                    let new = time.saturating_sub(open.begun) <= BRIEF;
+                    new && open.requests == 0 && open.gives_way()
+                });
             }
             let idle = self.open.as_ref().is_none_or(|open| !open.counts());
             let answered = self.thread == Thread::Unknown
@@ -97,7 +105,7 @@ impl Machine {
         }
         if let Some(open) = &mut self.open {
             let own = stimulus.trigger != Trigger::Input
-                && stimulus.shape != Shape::Frame
+                && (stimulus.shape != Shape::Frame || open.awaits_its_frame())
                 && self.busy_from.is_some()
                 && stimulus.sequence >= self.busy_from
                 // What another client does of its own accord is not.
@@ -111,6 +119,7 @@ impl Machine {
                 && !self.waiting.holds_press_of(stimulus);
             if (own && lingers) || release {
                 open.events += 1;
+                open.ticked |= stimulus.shape == Shape::Frame;
                 open.tags.add(&event.tags);
                 if let Some(link) = link {
                     open.fed(link);
@@ -155,9 +164,21 @@ impl Machine {
         }
     }
 
+    /// Another process has the connection, and answers what came last: of that one nothing is known but the wire.
+    fn went(&mut self, time: u64, done: &mut Done<'_>) {
+        self.thread = Thread::Unknown;
+        self.close(done);
+        self.busy_from = None;
+        self.waiting.keep_last();
+        self.begin(time);
+    }
+
     /// Messages came from the client; where the episode stands that they belong to.
     pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) -> Standing {
         self.threads.sent(time, !sent.questions.is_empty());
+        if self.threads.is_gone() && self.thread != Thread::Unknown {
+            self.went(time, done);
+        }
         if self.thread == Thread::Unknown {
             self.silence(time, done);
         } else {
@@ -195,7 +216,8 @@ impl Machine {
         } = &mut self.thread
         {
             let waited = time.saturating_sub(*since);
-            open.on_the_way(waited, self.taking);
+            let asks = sent.questions.first().map(|(_, request)| *request);
+            open.on_the_way(waited, self.taking, asks);
             if waited > PASSED_ON {
                 *taken = Some(time);
             }
@@ -207,7 +229,7 @@ impl Machine {
         if sent.draws {
             open.drew(time, self.spans.frame);
         }
-        if self.threads.is_elsewhere() {
+        if self.threads.is_elsewhere() || self.threads.is_gone() {
             open.unsure = Some(Unsure::AnotherProcess);
         }
         open.tags.add(&sent.tags);

@@ -34,6 +34,9 @@ impl Machine {
 
     /// What the threads do together may have changed; `woken` is the one that runs now after a wait.
     pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>, done: &mut Done<'_>) {
+        if self.threads.is_gone() {
+            return;
+        }
         let before = self.thread;
         match self.threads.together() {
             State::Unknown => {}
@@ -84,7 +87,7 @@ impl Machine {
                     wait,
                     unsure: false,
                     fed: false,
-                    answered: false,
+                    answered: None,
                     taken: None,
                 };
                 if self.outstanding.is_empty()
@@ -211,6 +214,9 @@ impl Machine {
                 self.close(done);
                 self.busy_from = None;
                 self.begin(time);
+                if let Some(open) = &mut self.open {
+                    open.could_begin(since);
+                }
             }
             return;
         }

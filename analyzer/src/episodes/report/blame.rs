@@ -14,7 +14,8 @@ use crate::units::{duration_ms, nanos_ms};
 /// Who has the most of the chain of waits from an episode's beginning to the end of all that it led to.
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
-    /// `client` (whose episode it is), `other_client`, `server`, `network`, `grab`, `disk`, `sleep`, `processor`.
+    /// `client` (whose episode it is), `other_client`, `server`, `network`, `grab`, `disk`, `sleep`, `processor`,
+    /// `server_processor`.
     pub kind: &'static str,
     /// The program: the one that worked or waited, of `grab` the one that grabbed.
     pub client: String,
@@ -164,6 +165,9 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         ),
         (BlameKind::Processor, _) => format!(
             "{who} could have gone on for {part}, but no processor was free: look at what else runs."
+        ),
+        (BlameKind::ServerProcessor, _) => format!(
+            "The display server could have gone on for {part}, but no processor was free: look at what else runs."
         ),
     }
 }

@@ -127,7 +127,7 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         causes: causes(&of.parts),
         phases: phase_report(phases(of), 1),
         round_trips: of.round_trips,
-        blocked_ms: nanos_ms(of.parts.blocked()),
+        blocked_ms: nanos_ms(of.blocked()),
         culprit: of.parts.culprit(),
         mostly: Location::of(of)
             .into_iter()

@@ -34,6 +34,8 @@ pub struct CausesReport {
     pub reply_ms: f64,
     /// The same, while another client had grabbed the server.
     pub grab_ms: f64,
+    /// The server could run, and others did.
+    pub server_processor_ms: f64,
     /// It slept.
     pub sleeping_ms: f64,
     /// It waited for another thread.
@@ -94,6 +96,7 @@ pub(super) fn causes(parts: &Parts) -> CausesReport {
         processor_ms: of(Owner::OffCpu(Cause::Processor)),
         reply_ms: of(Owner::Server(ServerCause::Reply)),
         grab_ms: of(Owner::Server(ServerCause::Grabbed)),
+        server_processor_ms: of(Owner::Server(ServerCause::Processor)),
         sleeping_ms: of(Owner::OffCpu(Cause::Sleeping)),
         lock_ms: of(Owner::OffCpu(Cause::Synchronisation)),
         file_ms: of(Owner::OffCpu(Cause::File)),

@@ -38,8 +38,8 @@ pub struct EventTypeReport {
     pub time_ms: ResourceUse,
     /// The client's processor time.
     pub client_ms: ResourceUse,
-    /// What the server took of it.
-    pub server_ms: ResourceUse,
+    /// For how long the server ran for it; null without its context switches.
+    pub server_ms: Option<ResourceUse>,
     /// Bytes of requests.
     pub bytes: ResourceUse,
     /// Requests.
@@ -109,7 +109,9 @@ impl EventTypeReport {
                 end_ms: of().map(|one| one.end).max().map(since),
                 time_ms: used(&|one| nanos_ms(one.time)),
                 client_ms: used(&|one| nanos_ms(one.client)),
-                server_ms: used(&|one| nanos_ms(one.server)),
+                server_ms: instances
+                    .knows_server()
+                    .then(|| used(&|one| nanos_ms(one.server))),
                 bytes: used(&|one| one.bytes as f64),
                 requests: used(&|one| one.requests as f64),
                 round_trips: used(&|one| one.round_trips as f64),

@@ -1,9 +1,8 @@
 //! Episodes that led to each other, of clients whose switches are not known: times are those of the wire.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
-use x11prof_trace::ConnectionId;
+use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
 
-use crate::episodes::Episode;
 use crate::episodes::across::blame::{Blame, BlameKind};
 use crate::episodes::across::signs::{Act, Happening, Sign};
 use crate::episodes::episode::Trigger;
@@ -12,11 +11,13 @@ use crate::episodes::machine::Spans;
 use crate::episodes::occurrence::{About, Arrival, Delivery, Occurrence, Sent};
 use crate::episodes::stimulus::{Detail, Shape, Stimulus};
 use crate::episodes::user::tag::Tags;
+use crate::episodes::{Episode, Owner, ServerCause};
 
 const MS: u64 = 1_000_000;
 const A: ConnectionId = ConnectionId(1);
 const B: ConnectionId = ConnectionId(2);
 const C: ConnectionId = ConnectionId(3);
+const SERVER: u32 = 7;
 
 fn sign(window: u32) -> Sign {
     Sign {
@@ -70,6 +71,18 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> Occurrence {
     Occurrence::Delivered(client, delivery)
 }
 
+/// The server's process stops or goes on.
+fn server(millis: u64, kind: SwitchKind) -> (u64, Occurrence) {
+    let switch = Switch {
+        time: Timestamp::from_nanos(millis * MS),
+        pid: SERVER,
+        tid: SERVER,
+        cpu: 0,
+        kind,
+    };
+    (millis, Occurrence::Switch(switch))
+}
+
 /// The episodes of these occurrences, at milliseconds, without start-up.
 fn episodes(of: Vec<(u64, Occurrence)>) -> Vec<Episode> {
     let mut follower = Follower::new(Spans {
@@ -77,7 +90,7 @@ fn episodes(of: Vec<(u64, Occurrence)>) -> Vec<Episode> {
         silence: 50 * MS,
     });
     // On this machine.
-    follower.set_server(Some(7));
+    follower.set_server(Some(SERVER));
     let mut found = Vec::new();
     let mut on = |episode: Episode| found.push(episode);
     for client in [A, B, C] {
@@ -159,6 +172,39 @@ fn the_chain_of_waits_adds_up_and_the_longest_is_blamed() {
 }
 
 #[test]
+fn what_is_passed_on_late_for_want_of_a_processor_is_not_the_servers_doing() {
+    let all = episodes(vec![
+        server(10, SwitchKind::Blocked),
+        (100, gets(A, 1, 99)),
+        (120, sends(A, 2, Some(5))),
+        server(180, SwitchKind::In),
+        (182, gets(B, 1, 5)),
+        server(183, SwitchKind::Blocked),
+        (192, sends(B, 2, None)),
+        server(192, SwitchKind::In),
+        server(193, SwitchKind::Blocked),
+        (1000, sends(A, 3, None)),
+    ]);
+    let root = of(&all, A);
+    let path: Vec<(Owner, u64)> = root
+        .path
+        .iter()
+        .map(|one| (one.owner, one.nanos / MS))
+        .collect();
+    let server = Owner::Server;
+    let expected = [
+        (Owner::Client, 20),
+        (server(ServerCause::Processor), 60),
+        (server(ServerCause::Reply), 2),
+        (Owner::Client, 10),
+        (server(ServerCause::Drawing), 1),
+    ];
+    assert_eq!(path, expected);
+    let blame = Blame::most(&root.path, A).unwrap();
+    assert_eq!((blame.kind, blame.client), (BlameKind::ServerProcessor, A));
+}
+
+#[test]
 fn another_window_or_another_time_is_no_child() {
     let apart = |window, time| {
         let all = episodes(vec![
@@ -231,4 +277,35 @@ fn a_question_is_not_blamed_for_the_drawing_before_it() {
         drawing_before_a_question(2),
         Some(Symbol::new("GetProperty"))
     );
+}
+
+#[test]
+fn what_nobody_asked_for_is_part_of_what_comes_with_it_and_is_awaited() {
+    let asked = |first_sign: Option<u32>| {
+        let (_, Occurrence::Delivered(_, mut delivery)) = (121, gets(B, 1, 5)) else {
+            unreachable!("it is delivered");
+        };
+        let mut first = delivery.events[0].clone();
+        first.stimulus.trigger = Trigger::Asynchronous;
+        first.stimulus.name = Symbol::new("MappingNotify");
+        first.about = About::alone("MappingNotify");
+        first.signs = first_sign.map(sign).into_iter().collect();
+        delivery.events.insert(0, first);
+        let all = episodes(vec![
+            (100, gets(A, 1, 99)),
+            (120, sends(A, 2, Some(5))),
+            (121, Occurrence::Delivered(B, delivery)),
+            (221, sends(B, 2, None)),
+            (1000, sends(A, 3, None)),
+        ]);
+        let of_b = all.iter().filter(|one| one.client == B);
+        let mut of_b: Vec<(&str, u64)> = of_b
+            .map(|one| (one.landmark.as_str(), one.events))
+            .collect();
+        of_b.sort_unstable();
+        of_b
+    };
+    assert_eq!(asked(None), [("MapRequest", 2)]);
+    // That was asked for as well.
+    assert_eq!(asked(Some(5)), [("MapRequest", 1), ("MappingNotify", 1)]);
 }

@@ -282,3 +282,57 @@ fn second(record: &Record) -> Option<Record> {
         _ => None,
     }
 }
+
+/// LeaveNotify after the request of this number.
+fn leaves(sequence: u16, millis: u32, mode: u8) -> Vec<u8> {
+    let mut bytes = key_press(sequence, millis);
+    (bytes[0], bytes[1], bytes[30]) = (8, 0, mode);
+    bytes
+}
+
+fn button(kind: u8, sequence: u16, millis: u32) -> Vec<u8> {
+    let mut bytes = key_press(sequence, millis);
+    (bytes[0], bytes[1]) = (kind, 1);
+    bytes
+}
+
+#[test]
+fn a_crossing_that_a_client_makes_itself_is_part_of_what_it_does() {
+    use SwitchKind::{Blocked, In};
+    let clicked = |own: bool| {
+        let mut all = Scheduled::new();
+        all.at(100 * MS).server_sends(&[button(4, 1, 1099)]);
+        all.client(100 * MS + 100, In);
+        // UnmapWindow, or nothing.
+        let hides = match own {
+            true => request(10, 0, &[5]),
+            false => no_operation(1),
+        };
+        all.at(101 * MS).client_sends(&[hides]);
+        all.at(102 * MS).server_sends(&[leaves(2, 1101, 0)]);
+        all.at(160 * MS).client_sends(&[poly_fill_rectangle(1)]);
+        all.client(160 * MS + 20, Blocked);
+        all.waits(160 * MS + 20, POLL);
+        all.at(900 * MS).end();
+        inputs(&all.trace)
+    };
+    let press = "ButtonPress button 1".to_owned();
+    assert_eq!(clicked(true), [(press, 2, 60_500)]);
+    // The user's.
+    assert_eq!(clicked(false).len(), 2);
+}
+
+#[test]
+fn a_crossing_by_a_grab_is_not_what_the_user_does() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    all.at(100 * MS)
+        .server_sends(&[leaves(1, 1099, 2), button(4, 1, 1099)]);
+    all.client(100 * MS + 100, In);
+    all.at(120 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(120 * MS + 20, Blocked);
+    all.waits(120 * MS + 20, POLL);
+    all.at(900 * MS).end();
+    let press = "ButtonPress button 1".to_owned();
+    assert_eq!(inputs(&all.trace), [(press, 2, 20_500)]);
+}

@@ -282,3 +282,32 @@ fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
         ]
     );
 }
+
+/// A program that goes on in the background: its child has the connection.
+#[test]
+fn what_a_child_answers_after_its_parent_has_ended_is_no_part_of_its_start() {
+    let mut all = Threads::new();
+    all.switch(MAIN, 100 * MS, In);
+    all.draws(102 * MS);
+    all.switch(MAIN, 102 * MS + 10, Blocked);
+    for millis in [1000, 2000] {
+        all.0.at(millis * MS).server_sends(&[key_press(1, 0)]);
+        all.draws((millis + 40) * MS);
+    }
+    let episodes = all.end();
+    let start = episodes.first().expect("its start");
+    assert!(start.latency() <= 102_000_000, "{start:?}");
+    let keys: Vec<_> = episodes
+        .iter()
+        .filter(|one| one.trigger == Trigger::Input)
+        .map(|one| {
+            (
+                one.latency() / 1000,
+                one.parts.of(Owner::Client),
+                one.unsure,
+            )
+        })
+        .collect();
+    let another = Some(Unsure::AnotherProcess);
+    assert_eq!(keys, [(40_000, 0, another), (40_000, 0, another)]);
+}

@@ -6,9 +6,10 @@ use x11prof_session::ResourceChange;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::definition::EventDefinitions;
+use super::server_time::ServerTime;
 use super::tag::Tag;
 use crate::episodes::episode::{Episode, Owner};
-use crate::pipeline::Seen;
+use crate::pipeline::Observation;
 
 /// Events kept at most; later ones are counted only.
 const MAX_EVENTS: usize = 100_000;
@@ -24,7 +25,7 @@ pub(crate) struct Resources {
     pub(crate) time: u64,
     /// Nanoseconds of its client's threads.
     pub(crate) client: u64,
-    /// Nanoseconds that were the server's.
+    /// Nanoseconds that the server ran for its requests, where that is known.
     pub(crate) server: u64,
     pub(crate) bytes: u64,
     pub(crate) requests: u64,
@@ -59,6 +60,7 @@ pub(crate) struct Instances {
     made: Vec<(usize, u32, u64, u64)>,
     /// The request that made what is there now under an id.
     alive: HashMap<u32, u64>,
+    server: ServerTime,
 }
 
 impl Instances {
@@ -74,11 +76,20 @@ impl Instances {
         &self.definitions
     }
 
-    /// Follows which resources are there; what goes with a connection was not freed.
-    pub(crate) fn message(&mut self, seen: &Seen<'_>) {
+    /// Whether the trace tells how long the server ran.
+    pub(crate) fn knows_server(&self) -> bool {
+        self.server.is_known()
+    }
+
+    /// Follows which resources are there, and what the server ran for; what goes with a connection was not freed.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         if self.definitions.0.is_empty() {
             return;
         }
+        self.server.observe(observation);
+        let Observation::Message(seen) = observation else {
+            return;
+        };
         for change in seen.session.resource_changes() {
             match change {
                 ResourceChange::Created(resource) if self.alive.len() < MAX_RESOURCES => {
@@ -103,6 +114,8 @@ impl Instances {
             self.start(tag, episode);
         }
         let open = self.open.get(&episode.client).cloned().unwrap_or_default();
+        let start = episode.start.as_nanos();
+        let server = self.server.during(episode.client, start, end);
         for number in &open {
             let Some(one) = self.all.get_mut(*number) else {
                 continue;
@@ -110,7 +123,7 @@ impl Instances {
             let used = &mut one.used;
             let sum = |of: &mut u64, more: u64| *of = of.saturating_add(more);
             sum(&mut used.client, episode.parts.of(Owner::Client));
-            sum(&mut used.server, episode.parts.server());
+            sum(&mut used.server, server);
             sum(&mut used.bytes, episode.bytes);
             sum(&mut used.requests, episode.requests);
             sum(&mut used.round_trips, episode.round_trips);
@@ -213,6 +226,11 @@ impl Instances {
         if let Some(open) = self.open.get_mut(&client) {
             open.retain(|other| *other != number);
         }
+    }
+
+    /// All of the trace has been observed.
+    pub(crate) fn observed(&mut self) {
+        self.server.finish();
     }
 
     /// The trace has ended at `time`, and what goes on with it.

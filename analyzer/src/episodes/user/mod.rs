@@ -5,4 +5,5 @@ pub(crate) mod definition;
 pub(crate) mod file;
 pub(crate) mod instances;
 pub(crate) mod matching;
+pub(crate) mod server_time;
 pub(crate) mod tag;

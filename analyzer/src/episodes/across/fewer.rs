@@ -1,0 +1,123 @@
+//! Fewer stretches of time where there are too many: the long ones stay where they are, the short ones between them
+//! are put together by what they are. So each kind keeps its time, and only the order of short ones is lost.
+
+/// A stretch of time that is something, in nanoseconds.
+pub(super) trait Stretch: Copy {
+    /// Whether both are the same thing.
+    fn is_like(&self, other: &Self) -> bool;
+
+    fn start(&self) -> u64;
+
+    fn nanos(&self) -> u64;
+
+    /// It lies there, and is so long.
+    fn lies(&mut self, start: u64, nanos: u64);
+}
+
+/// At most `most` of these, which follow each other.
+pub(super) fn fewer<S: Stretch>(mut all: Vec<S>, most: usize) -> Vec<S> {
+    let mut long = 1;
+    while all.len() > most {
+        let mut lengths: Vec<u64> = all.iter().map(Stretch::nanos).collect();
+        lengths.sort_unstable();
+        let least = lengths[all.len() / 2].max(1).saturating_mul(long);
+        all = together(&all, least);
+        if least > lengths[lengths.len() - 1] {
+            // So many kinds: the last ones go to the ones before them.
+            shorten(&mut all, most);
+        }
+        long *= 2;
+    }
+    all
+}
+
+/// Puts those of up to `least` together that are alike, between longer ones.
+fn together<S: Stretch>(all: &[S], least: u64) -> Vec<S> {
+    let mut kept = Vec::with_capacity(all.len());
+    let short = |one: &S| one.nanos() <= least;
+    for run in all.chunk_by(|a, b| short(a) && short(b)) {
+        let mut kinds: Vec<S> = Vec::new();
+        for one in run {
+            match kinds.iter_mut().find(|kind| kind.is_like(one)) {
+                Some(kind) => kind.lies(kind.start(), kind.nanos().saturating_add(one.nanos())),
+                None => kinds.push(*one),
+            }
+        }
+        let mut start = run.first().map_or(0, Stretch::start);
+        for kind in &mut kinds {
+            kind.lies(start, kind.nanos());
+            start = start.saturating_add(kind.nanos());
+        }
+        kept.append(&mut kinds);
+    }
+    kept
+}
+
+fn shorten<S: Stretch>(all: &mut Vec<S>, most: usize) {
+    let rest = all.split_off(most.min(all.len()));
+    if let Some(last) = all.last_mut() {
+        let nanos = rest.iter().map(Stretch::nanos).fold(0, u64::saturating_add);
+        last.lies(last.start(), last.nanos().saturating_add(nanos));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stretch, fewer};
+
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct One(char, u64, u64);
+
+    impl Stretch for One {
+        fn is_like(&self, other: &One) -> bool {
+            self.0 == other.0
+        }
+
+        fn start(&self) -> u64 {
+            self.1
+        }
+
+        fn nanos(&self) -> u64 {
+            self.2
+        }
+
+        fn lies(&mut self, start: u64, nanos: u64) {
+            (self.1, self.2) = (start, nanos);
+        }
+    }
+
+    #[test]
+    fn short_ones_are_put_together_between_long_ones() {
+        let mut all = Vec::new();
+        let mut start = 0;
+        for n in 0..20 {
+            for one in [One('a', start, 1), One('b', start + 1, 2)] {
+                all.push(one);
+            }
+            start += 3;
+            if n == 9 {
+                all.push(One('c', start, 100));
+                start += 100;
+            }
+        }
+        let expected = [
+            One('a', 0, 10),
+            One('b', 10, 20),
+            One('c', 30, 100),
+            One('a', 130, 10),
+            One('b', 140, 20),
+        ];
+        assert_eq!(fewer(all.clone(), 10), expected);
+        assert_eq!(fewer(all.clone(), 100), all);
+    }
+
+    #[test]
+    fn of_too_many_kinds_the_time_is_kept() {
+        let all: Vec<One> = (0..100_u8)
+            .map(|n| One(char::from(n), u64::from(n), 1))
+            .collect();
+        let few = fewer(all, 10);
+        assert_eq!(few.len(), 10);
+        assert_eq!(few.iter().map(|one| one.2).sum::<u64>(), 100);
+    }
+}

@@ -1,0 +1,131 @@
+//! The server or a client can run, and no processor is free.
+
+use super::*;
+use crate::episodes::across::blame::{Blame, BlameKind};
+use crate::episodes::{Episode, Thresholds};
+
+fn key(all: &Scheduled) -> Episode {
+    let options = EpisodeOptions {
+        // All have a chain.
+        thresholds: Thresholds::parse("1").unwrap(),
+        ..EpisodeOptions::default()
+    };
+    let findings = findings(&all.trace, &options);
+    let mut episodes = findings.episodes().into_iter();
+    let key = episodes.find(|one| one.trigger == Trigger::Input);
+    key.expect("the episode of the key").clone()
+}
+
+fn micros(of: &Episode, owner: Owner) -> u64 {
+    of.parts.of(owner) / 1000
+}
+
+fn blamed(of: &Episode) -> (BlameKind, u64) {
+    let blame = Blame::most(&of.path, of.client).expect("a chain");
+    (blame.kind, blame.nanos / 1000)
+}
+
+/// A key at 100 ms, which the client has at once.
+fn pressed() -> Scheduled {
+    let mut all = Scheduled::new();
+    all.switch(SERVER_PID, 2 * MS, SwitchKind::Blocked);
+    all.at(100 * MS).server_sends(&[key_press(1, 1099)]);
+    all
+}
+
+/// It has asked at 110 ms and waits.
+fn asked() -> Scheduled {
+    let mut all = pressed();
+    all.client(100 * MS + 100, SwitchKind::In);
+    all.at(110 * MS).client_sends(&[get_input_focus()]);
+    all.client(110 * MS + 10, SwitchKind::Blocked);
+    all
+}
+
+/// It draws at `time` and is quiet; the server draws for `drawing`, after it was ready for `ready`.
+fn draws(all: &mut Scheduled, time: u64, ready: u64, drawing: u64) {
+    all.at(time).client_sends(&[poly_fill_rectangle(3)]);
+    all.client(time + 20, SwitchKind::Blocked);
+    all.waits(time + 20, POLL);
+    all.server(time + ready, time + ready + drawing);
+    all.at(900 * MS).end();
+}
+
+#[test]
+fn a_server_that_answers_late_for_want_of_a_processor_is_not_slow() {
+    use SwitchKind::{Blocked, In, Preempted};
+    let mut all = asked();
+    for (time, kind) in [(170, In), (175, Preempted), (195, In)] {
+        all.switch(SERVER_PID, time * MS, kind);
+    }
+    all.at(200 * MS).server_sends(&[reply(2)]);
+    all.client(200 * MS + 100, In);
+    all.switch(SERVER_PID, 201 * MS, Blocked);
+    draws(&mut all, 205 * MS, 50, 4950);
+    let key = key(&all);
+    let of = |cause| micros(&key, Owner::Server(cause));
+    // From when it waited for it.
+    assert_eq!(of(ServerCause::Processor), 59_990 + 20_000);
+    assert_eq!(of(ServerCause::Reply), 10_100);
+    assert_eq!(of(ServerCause::Drawing), 5000);
+    assert_eq!((key.presentation, key.blocked()), (5_000_000, 90_090_000));
+    assert_eq!(blamed(&key), (BlameKind::ServerProcessor, 79_990));
+    let asked: Vec<(&str, u64)> = key
+        .asked
+        .iter()
+        .map(|(of, nanos)| (of.as_str(), *nanos))
+        .collect();
+    assert_eq!(asked, [("GetInputFocus", 10_100_000)]);
+}
+
+#[test]
+fn a_server_that_draws_late_for_want_of_a_processor() {
+    let mut all = pressed();
+    all.client(100 * MS + 100, SwitchKind::In);
+    draws(&mut all, 105 * MS, 40_000, 5000);
+    let key = key(&all);
+    assert_eq!(key.latency(), 45_000_000 + 5_500_000);
+    assert_eq!(key.presentation, 45_000_000);
+    assert_eq!(micros(&key, Owner::Server(ServerCause::Processor)), 40_000);
+    assert_eq!(blamed(&key), (BlameKind::ServerProcessor, 40_000));
+    assert_eq!(key.blocked(), 0);
+}
+
+#[test]
+fn without_the_servers_switches_it_is_the_servers_time() {
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[key_press(1, 1099)]);
+    all.client(100 * MS + 100, SwitchKind::In);
+    all.at(110 * MS).client_sends(&[get_input_focus()]);
+    all.client(110 * MS, SwitchKind::Blocked);
+    all.at(200 * MS).server_sends(&[reply(2)]);
+    all.client(200 * MS, SwitchKind::In);
+    all.at(205 * MS).client_sends(&[poly_fill_rectangle(3)]);
+    all.client(205 * MS, SwitchKind::Blocked);
+    all.waits(205 * MS, POLL);
+    all.at(900 * MS).end();
+    assert_eq!(blamed(&key(&all)), (BlameKind::Server, 90_000));
+}
+
+#[test]
+fn a_client_that_begins_late_for_want_of_a_processor() {
+    let mut all = pressed();
+    all.client(160 * MS, SwitchKind::In);
+    draws(&mut all, 165 * MS, 50, 950);
+    let key = key(&all);
+    assert_eq!(micros(&key, Owner::Waiting), 60_500);
+    assert_eq!(blamed(&key), (BlameKind::Processor, 60_000));
+}
+
+#[test]
+fn a_client_that_has_its_reply_and_no_processor() {
+    let mut all = asked();
+    all.server(110 * MS + 100, 110 * MS + 300);
+    all.at(110 * MS + 200).server_sends(&[reply(2)]);
+    all.client(150 * MS, SwitchKind::In);
+    draws(&mut all, 152 * MS, 50, 950);
+    let key = key(&all);
+    let ready = micros(&key, Owner::OffCpu(Cause::Processor));
+    assert_eq!((ready, key.round_trips), (39_800, 1));
+    assert_eq!(blamed(&key), (BlameKind::Processor, 39_800));
+}

@@ -1,0 +1,138 @@
+//! For how long the recorded server ran for each client, by its context switches: the clients that sent something
+//! for a run share it, by their requests.
+
+use std::collections::{HashMap, VecDeque};
+
+use x11prof_protocol::Message;
+use x11prof_trace::{ConnectionId, Control, Direction};
+
+use crate::activity::server_runs::Runs;
+use crate::pipeline::Observation;
+
+/// Pieces of a client's time kept; the episode that they belong to is known within seconds.
+const PIECES_LIMIT: usize = 1 << 16;
+/// Switches are told ahead of messages of their time, which come within this, in nanoseconds (docs/FORMAT.md, "Order").
+const SETTLING: u64 = 250_000_000;
+
+/// Requests that came from a client together.
+#[derive(Debug, Clone, Copy)]
+struct Came {
+    at: u64,
+    client: ConnectionId,
+    requests: u64,
+}
+
+/// The server's time by client.
+#[derive(Debug, Default)]
+pub(crate) struct ServerTime {
+    runs: Option<Runs>,
+    /// Its switches are recorded.
+    is_known: bool,
+    /// Requests since a block began.
+    requests: u64,
+    /// What belongs to no run yet.
+    came: VecDeque<Came>,
+    /// When something was sent, and what the server took for it, in nanoseconds.
+    spent: HashMap<ConnectionId, VecDeque<(u64, f64)>>,
+}
+
+impl ServerTime {
+    /// Whether the trace tells it.
+    pub(crate) fn is_known(&self) -> bool {
+        self.is_known
+    }
+
+    /// Takes the next observation of a pass.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Control(_, Control::Server(server)) => {
+                self.runs = server.pid.map(Runs::of);
+            }
+            Observation::Control(_, Control::Capture { pid, capture, .. }) => {
+                let of_server = self.runs.as_ref().is_some_and(|runs| runs.server() == *pid);
+                self.is_known |= of_server && capture == "switches";
+            }
+            // Then a request is told of after its work.
+            Observation::Control(_, Control::Attached {}) => {
+                (self.runs, self.is_known) = (None, false);
+            }
+            Observation::Control(_, Control::Closed { connection, .. }) => {
+                self.came.retain(|came| came.client != *connection);
+            }
+            Observation::Switches(switches) => {
+                if let Some(runs) = &mut self.runs {
+                    switches.iter().for_each(|switch| runs.switch(switch));
+                }
+                if let Some(last) = switches.last() {
+                    self.settle(last.time.as_nanos().saturating_sub(SETTLING));
+                }
+            }
+            Observation::BlockStart(_) => self.requests = 0,
+            Observation::Message(seen) => {
+                self.requests += u64::from(matches!(seen.message, Message::Request(_)));
+            }
+            Observation::BlockEnd(block) if self.is_known => {
+                let at = block.time.as_nanos();
+                if block.direction == Direction::ToServer && self.requests > 0 {
+                    self.came.push_back(Came {
+                        at,
+                        client: block.connection,
+                        requests: self.requests,
+                    });
+                }
+                self.settle(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// The trace has ended.
+    pub(crate) fn finish(&mut self) {
+        if let Some(runs) = &mut self.runs {
+            runs.end();
+        }
+        self.settle(u64::MAX);
+    }
+
+    /// Shares the runs that were over before `now`; what was sent until then is known.
+    fn settle(&mut self, now: u64) {
+        let Some(runs) = &mut self.runs else {
+            return;
+        };
+        while let Some((run, _)) = runs.front()
+            && let Some(to) = run.to
+            && to < now
+        {
+            let count = self.came.iter().take_while(|came| came.at <= to).count();
+            let came: Vec<Came> = self.came.drain(..count).collect();
+            let all: u64 = came.iter().map(|came| came.requests).sum();
+            let each = run.share().time.0 * 1000.0 / all.max(1) as f64;
+            for Came {
+                at,
+                client,
+                requests,
+            } in came
+            {
+                let spent = self.spent.entry(client).or_default();
+                spent.push_back((at, each * requests as f64));
+                if spent.len() > PIECES_LIMIT {
+                    spent.pop_front();
+                }
+            }
+            runs.pop();
+        }
+        while self.came.len() > PIECES_LIMIT {
+            self.came.pop_front();
+        }
+    }
+
+    /// What it took for what a client sent between two times, in nanoseconds. What was before is forgotten.
+    pub(crate) fn during(&mut self, client: ConnectionId, from: u64, to: u64) -> u64 {
+        let Some(spent) = self.spent.get_mut(&client) else {
+            return 0;
+        };
+        while spent.pop_front_if(|(at, _)| *at < from).is_some() {}
+        let within = spent.iter().take_while(|(at, _)| *at <= to);
+        within.map(|(_, nanos)| nanos).sum::<f64>().round() as u64
+    }
+}
