@@ -10,5 +10,6 @@ mod chains;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod programs;
+mod protocols;
 mod session;
 mod user_events;

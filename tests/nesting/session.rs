@@ -6,6 +6,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 
 use crate::harness::examples::example;
@@ -127,6 +129,23 @@ impl Session {
     pub(crate) fn person(&self, words: &str) {
         let words: Vec<&str> = words.split_whitespace().collect();
         Finished::of(self.server.client("xdotool").args(words)).succeeded();
+    }
+
+    /// Gives clients, and the server, the same processor: the first that the server may use.
+    pub(crate) fn pin_with_server(&self, clients: &[usize]) {
+        let server = i32::try_from(self.server.pid()).ok();
+        let server = server.and_then(Pid::from_raw);
+        let may = sched_getaffinity(server).expect("the server's processors");
+        let first = (0..CpuSet::MAX_CPU).find(|cpu| may.is_set(*cpu));
+        let mut one = CpuSet::new();
+        one.set(first.expect("a processor"));
+        let clients = clients
+            .iter()
+            .filter_map(|client| self.clients.get(*client));
+        let clients = clients.map(|client| Some(Pid::from_child(&client.child)));
+        for pid in clients.chain([server]) {
+            sched_setaffinity(pid, &one).expect("a processor of its own");
+        }
     }
 
     /// Gives the clients time to do what the person asked for.
