@@ -125,7 +125,7 @@ impl Timeline {
                     on(event.entry(id, Some(number)));
                     number
                 });
-                let request = SentRequest {
+                let sent = SentRequest {
                     at: seen.time,
                     name: request.name,
                     sequence: request.sequence.0,
@@ -134,14 +134,14 @@ impl Timeline {
                     responds_to,
                 };
                 if !request.has_reply {
-                    on(Entry::Request(request, id));
+                    on(Entry::Request(sent, id));
                     return;
                 }
                 if client.waiting.len() == WAITING_LIMIT {
                     client.give_up(id, on);
                 }
-                let lane = client.lanes.take(request.at);
-                client.waiting.push_back((request.sequence, lane, request));
+                let lane = client.lanes.take(sent.at);
+                client.waiting.push_back((request.sequence, lane, sent));
             }
             Message::Reply(reply) if reply.last => {
                 let received = reply.wire_len;
