@@ -43,7 +43,7 @@ SELECT
   CAST(sum(waiting_ns) AS BIGINT) AS waiting_ns,
   CAST(sum(client_ns) AS BIGINT) AS client_ns,
   CAST(sum(processor_ns + sleeping_ns + lock_ns + file_ns + poll_ns + elsewhere_ns) AS BIGINT) AS off_cpu_ns,
-  CAST(sum(reply_ns + grabbed_ns + drawing_ns + server_processor_ns) AS BIGINT) AS server_ns,
+  CAST(sum(reply_ns + grabbed_ns + drawing_ns + coalesce(server_processor_ns, 0)) AS BIGINT) AS server_ns,
   CAST(sum(network_ns) AS BIGINT) AS network_ns,
   CAST(sum(other_clients_ns) AS BIGINT) AS other_clients_ns,
   CAST(sum(round_trips) AS BIGINT) AS round_trips,

@@ -1,7 +1,7 @@
 //! Rows of the tables that issues are made of, from cells and to cells.
 
 use super::columns::Cell;
-use crate::episode_row::EpisodeRow;
+use crate::episode_row::{EpisodeRow, PARTS};
 use crate::session::Session;
 
 fn number(cell: Option<&Cell<'_>>) -> u64 {
@@ -69,11 +69,11 @@ impl EpisodeRow {
             latency: number(of(9)),
             threshold: number(of(10)),
             parts: std::array::from_fn(|part| number(of(11 + part))),
-            round_trips: number(of(24)),
-            requests: number(of(25)),
-            bytes: number(of(26)),
-            unsure: text(of(27)),
-            led_to_by: text(of(28)),
+            round_trips: number(of(11 + PARTS)),
+            requests: number(of(12 + PARTS)),
+            bytes: number(of(13 + PARTS)),
+            unsure: text(of(14 + PARTS)),
+            led_to_by: text(of(15 + PARTS)),
         };
         (name(0), name(1), row)
     }

@@ -49,7 +49,7 @@ pub const EPISODES: Schema = Schema {
         integer("reply_ns"),
         integer("grabbed_ns"),
         integer("drawing_ns"),
-        integer("server_processor_ns"),
+        optional(integer("server_processor_ns")),
         integer("network_ns"),
         integer("other_clients_ns"),
         integer("round_trips"),
