@@ -15,6 +15,7 @@ use x11prof_proxy::{
 };
 
 use x11prof_trace::EmulatedNetwork;
+use x11prof_views::units::counted;
 
 use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record};
@@ -105,26 +106,22 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     } = recorded;
     let (relayed, written) = (size(bytes_relayed), size(trace_bytes));
     let path = path.display();
-    let clients = if connections == 1 {
-        "connection"
-    } else {
-        "connections"
-    };
+    let clients = counted(u64::from(connections), "connection");
     trouble.extend(wrote.trouble);
     match wrote.words {
-        Some(words) => say!("{connections} {clients}, {relayed} relayed; {words}"),
+        Some(words) => say!("{clients}, {relayed} relayed; {words}"),
         None if left_alone => {
-            say!("{connections} {clients}; nothing to record, {path} is left as it was");
+            say!("{clients}; nothing to record, {path} is left as it was");
         }
-        None => say!("{connections} {clients}, {relayed} relayed, {written} in {path}"),
+        None => say!("{clients}, {relayed} relayed, {written} in {path}"),
     }
     if arguments.scrub && !left_alone {
         tell_scrubbed();
     }
     for (fix, requests) in tried {
         let name = fix.name();
-        let changed = if requests == 1 { "request" } else { "requests" };
-        say!("tried {name}: {requests} {changed} changed; this is not the program as it is");
+        let changed = counted(requests, "request");
+        say!("tried {name}: {changed} changed; this is not the program as it is");
     }
     if connections == 0 && !serves {
         say!("the command did not connect to the display; is it an X11 program?");
@@ -159,12 +156,12 @@ fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcom
     let wrote = wrote?;
     let path = path.display();
     let (told, written) = (size(recorded.bytes_relayed), size(recorded.trace_bytes));
-    let clients = recorded.connections;
+    let clients = counted(u64::from(recorded.connections), "client");
     recorded.trouble.extend(wrote.trouble);
     match wrote.words {
-        Some(words) => say!("{clients} clients, {told} heard; {words}"),
+        Some(words) => say!("{clients}, {told} heard; {words}"),
         None if recorded.left_alone => say!("no client sent anything; {path} is left as it was"),
-        None => say!("{clients} clients, {told} heard, {written} in {path}"),
+        None => say!("{clients}, {told} heard, {written} in {path}"),
     }
     if scrubs && !recorded.left_alone {
         tell_scrubbed();
@@ -227,7 +224,8 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             said
         }),
         Notice::Attached { display, clients } => Some(format!(
-            "recording the {clients} clients of display {display}; Ctrl-C ends it"
+            "recording the {} of display {display}; Ctrl-C ends it",
+            counted(u64::from(*clients), "client")
         )),
         Notice::Connected {
             connection,
