@@ -107,8 +107,7 @@ fn action(group: &str) -> String {
     group.to_owned()
 }
 
-/// A blame as the tables have it: the same words for the same thing, without numbers of connections. Whether there
-/// was a processor for a client is chance: that time is its code's.
+/// A blame as the tables have it: the same words for the same thing, without numbers of connections.
 fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) -> String {
     let who = name(blamed.client).unwrap_or("another client");
     match (blamed.kind, blamed.request) {
@@ -121,6 +120,7 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("sleep", _) => "sleep or timer".to_owned(),
         ("disk", _) => "waiting for a file".to_owned(),
         ("network", _) => "network".to_owned(),
+        ("processor", _) => "no free processor".to_owned(),
         _ => "client code".to_owned(),
     }
 }
