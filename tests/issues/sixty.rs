@@ -149,11 +149,20 @@ fn the_problems_of_sixty_sessions_are_on_top() {
         assert!(expected.contains(&word), "{about:?}: {change:#}");
     }
     top.sort_unstable();
-    assert_eq!(top, [0, 1, 2, 3], "something is above one of the four");
-    // What did not change has no word.
-    for issue in &issues[4..] {
+    let above = (0..=top[3]).filter(|at| !top.contains(at));
+    for at in above {
+        // What a busy machine lacked is nobody's problem.
+        let blame = issues[at]["blame"].as_str().unwrap_or_default();
         assert!(
-            issue["change"]["change"].is_null(),
+            blame.starts_with("no free processor"),
+            "above one of the four: {:#}",
+            issues[at]
+        );
+    }
+    // What did not change has no word.
+    for (at, issue) in issues.iter().enumerate() {
+        assert!(
+            top.contains(&at) || issue["change"]["change"].is_null(),
             "it did not change: {issue:#}"
         );
     }
