@@ -22,7 +22,8 @@ place = Path(place)
 SIZES = [2500, 5000, 10000]
 LIMIT_S, LIMIT_MB = 60, 500
 PARTS = ["waiting_ns", "client_ns", "processor_ns", "sleeping_ns", "lock_ns", "file_ns", "poll_ns", "elsewhere_ns",
-         "reply_ns", "grabbed_ns", "drawing_ns", "network_ns", "other_clients_ns"]
+         "reply_ns", "grabbed_ns", "drawing_ns", "server_processor_ns", "network_ns",
+         "other_clients_ns"]
 
 
 # Runs a program and prints its seconds, its seconds on a processor and its megabytes. A process of its own: what this one holds would count as the
