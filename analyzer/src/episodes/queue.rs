@@ -11,6 +11,10 @@ use super::user::tag::Tags;
 /// Stimuli that wait at most; those after them are handled with the last one.
 const MAX_STIMULI: usize = 1024;
 
+/// Events that come within this come together, where their client has not begun with the first: the relay may have read
+/// them apart. In nanoseconds.
+const TOGETHER: u64 = 1_000_000;
+
 /// A stimulus that its client has not begun with, times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
@@ -37,8 +41,8 @@ impl Waiting {
         }
         // Nobody waits for that, and another client does for this, which came with it.
         let idle = trigger == Trigger::Asynchronous || last.stimulus.is_crossing();
-        let together = last.delivered == self.delivered && idle && !last.is_awaited();
-        together && self.is_awaited()
+        let together = self.delivered.saturating_sub(last.delivered) <= TOGETHER;
+        together && idle && !last.is_awaited() && self.is_awaited()
     }
 
     /// Whether another client waits for it to be handled.
