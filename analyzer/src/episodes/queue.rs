@@ -84,7 +84,18 @@ impl Queue {
 
     /// The next one to begin with.
     pub(crate) fn next(&mut self) -> Option<Waiting> {
-        self.0.pop_front()
+        let first = self.0.front()?;
+        // What must be drawn may lie between the two.
+        let awaited = self.0.iter().position(|one| one.is_after(first));
+        match awaited.filter(|_| first.stimulus.trigger != Trigger::Input) {
+            Some(at) => {
+                let before = self.0.pop_front()?.events;
+                let mut awaited = self.0.remove(at - 1)?;
+                awaited.events += before;
+                Some(awaited)
+            }
+            None => self.0.pop_front(),
+        }
     }
 
     /// Forgets all but the one that came last.

@@ -281,7 +281,7 @@ fn a_question_is_not_blamed_for_the_drawing_before_it() {
 
 #[test]
 fn what_nobody_asked_for_is_part_of_what_comes_with_it_and_is_awaited() {
-    let asked = |first_sign: Option<u32>| {
+    let asked = |first_sign: Option<u32>, drawn: bool| {
         let (_, Occurrence::Delivered(_, mut delivery)) = (121, gets(B, 1, 5)) else {
             unreachable!("it is delivered");
         };
@@ -291,6 +291,12 @@ fn what_nobody_asked_for_is_part_of_what_comes_with_it_and_is_awaited() {
         first.about = About::alone("MappingNotify");
         first.signs = first_sign.map(sign).into_iter().collect();
         delivery.events.insert(0, first);
+        if drawn {
+            let mut expose = delivery.events[1].clone();
+            expose.stimulus.name = Symbol::new("Expose");
+            (expose.about, expose.signs) = (About::alone("Expose"), Vec::new());
+            delivery.events.insert(1, expose);
+        }
         let all = episodes(vec![
             (100, gets(A, 1, 99)),
             (120, sends(A, 2, Some(5))),
@@ -305,7 +311,12 @@ fn what_nobody_asked_for_is_part_of_what_comes_with_it_and_is_awaited() {
         of_b.sort_unstable();
         of_b
     };
-    assert_eq!(asked(None), [("MapRequest", 2)]);
+    assert_eq!(asked(None, false), [("MapRequest", 2)]);
+    // What must be drawn comes after it.
+    assert_eq!(asked(None, true), [("Expose", 1), ("MapRequest", 2)]);
     // That was asked for as well.
-    assert_eq!(asked(Some(5)), [("MapRequest", 1), ("MappingNotify", 1)]);
+    assert_eq!(
+        asked(Some(5), false),
+        [("MapRequest", 1), ("MappingNotify", 1)]
+    );
 }
