@@ -65,7 +65,11 @@ impl SwitchesFirst {
     pub(crate) fn put(&mut self, record: Record, on: &mut impl FnMut(&Record)) {
         let now = match &record {
             Record::Schedule(switches) => {
-                let last = switches.iter().map(|switch| switch.time.as_nanos()).max();
+                let times = || switches.iter().map(|switch| switch.time.as_nanos());
+                // What is older than all of them comes before them.
+                let first = times().min().unwrap_or_default();
+                self.hand_on(first.saturating_sub(1), on);
+                let last = times().max();
                 let last = last.unwrap_or_default().saturating_sub(APART);
                 self.told = self.told.max(last);
                 self.captured = true;
@@ -128,14 +132,16 @@ mod tests {
         Record::Control(time, Control::Extensions { extensions: vec![] })
     }
 
-    fn switches(millis: u64) -> Record {
-        Record::Schedule(vec![Switch {
+    /// A batch from one time to another.
+    fn switches(first: u64, last: u64) -> Record {
+        let switch = |millis: u64| Switch {
             time: Timestamp::from_nanos(millis * 1_000_000),
             pid: 1,
             tid: 1,
             cpu: 0,
             kind: SwitchKind::In,
-        }])
+        };
+        Record::Schedule(vec![switch(first), switch(last)])
     }
 
     /// The order in which they come out: switches as 0.
@@ -155,7 +161,7 @@ mod tests {
     #[test]
     fn messages_wait_for_the_switches_of_their_time() {
         assert_eq!(
-            order(vec![at(1), at(2), switches(4), at(3), switches(6)]),
+            order(vec![at(1), at(2), switches(0, 4), at(3), switches(2, 6)]),
             [0, 1, 2, 0, 3]
         );
     }
@@ -170,10 +176,21 @@ mod tests {
 
     #[test]
     fn where_switches_are_recorded_messages_wait_until_they_come() {
-        let busy = vec![switches(1), at(2), at(3), at(800), switches(802)];
+        let busy = vec![switches(1, 1), at(2), at(3), at(800), switches(2, 802)];
         assert_eq!(order(busy), [0, 0, 2, 3, 800]);
         // Of a process that does nothing more there may be none.
         let latest = LATEST / 1_000_000;
-        assert_eq!(order(vec![switches(1), at(2), at(2 + latest)]), [0, 2]);
+        assert_eq!(order(vec![switches(1, 1), at(2), at(2 + latest)]), [0, 2]);
+        // Nor do the next ones come before what is older.
+        assert_eq!(
+            order(vec![
+                switches(1, 1),
+                at(2),
+                at(3),
+                switches(600, 600),
+                at(599)
+            ]),
+            [0, 2, 3, 0]
+        );
     }
 }

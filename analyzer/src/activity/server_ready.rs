@@ -98,7 +98,7 @@ impl ServerReady {
 
     /// Since when it has been ready at `time`; `None` while it runs or waits.
     pub(crate) fn since(&self, time: u64) -> Option<u64> {
-        let (since, why) = self.ready?;
+        let (since, why) = self.ready.filter(|(since, _)| *since <= time)?;
         counts(since, why, time).then_some(since)
     }
 

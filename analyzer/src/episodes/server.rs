@@ -194,7 +194,7 @@ impl ServerActivity {
                     let (tail, episode) = (tail.max(landed), &mut ended.episode);
                     if episode.requests > 0 {
                         let end = ended.at.saturating_add(tail);
-                        let unserved = self.ready.between(ended.at, end);
+                        let unserved = self.ready.between(ended.at, end).min(tail);
                         let mut since = ended.at;
                         for (cause, nanos) in [
                             (ServerCause::Processor, unserved),
@@ -220,7 +220,7 @@ impl ServerActivity {
             return Some(0);
         }
         let ready = self.ready.since(now);
-        let ready = ready.filter(|since| now - since < READY_FOR);
+        let ready = ready.filter(|since| now.saturating_sub(*since) < READY_FOR);
         let open = self.runs.as_ref().and_then(Runs::front);
         let open = open.map(|(run, _)| self.called.unwrap_or(run.from));
         let open = open.or(ready).map(|since| (since, u64::MAX));
