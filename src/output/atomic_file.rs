@@ -36,7 +36,7 @@ struct Place {
 }
 
 impl AtomicFile {
-    /// Begins a file that is to be at `path`. What is there stays until [`finish`](Beside::finish).
+    /// Begins a file that is to be at `path`. What is there stays until [`finish`](AtomicFile::finish).
     pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
         // What a link leads to is replaced, not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
