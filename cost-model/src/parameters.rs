@@ -261,7 +261,7 @@ pub struct Row {
 }
 
 /// What the surroundings of a window that changes add to what it costs by itself
-/// ([`x11prof_session::Surroundings`]). The points are without.
+/// ([`x11prof_session::WindowSurroundings`]). The points are without.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowSurroundingCosts {
