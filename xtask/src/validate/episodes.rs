@@ -8,7 +8,7 @@ use crate::run::{cargo, run, target};
 /// toolkits or programs.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let test = match arguments.first().map(String::as_str) {
-        None => "",
+        None => "episodes::",
         Some("truth") => "table::every_benchmark",
         Some("toolkits") => "table_toolkits::every_benchmark",
         Some("programs") => "programs::no_episode",
@@ -25,7 +25,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let file = folder.join("episodes.json");
     run(cargo()
-        .args(["test", "--release", "--locked", "--test", "episodes"])
+        .args(["test", "--release", "--locked", "--test", "e2e"])
         .args(["--", "--ignored", "--nocapture", "--test-threads=1", test])
         .env("X11PROF_VALIDATE_EPISODES", &file)
         .env(

@@ -15,7 +15,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let test = |name: &str| {
         let mut command = cargo();
         command
-            .args(["test", "--release", "--locked", "--test", "issues"])
+            .args(["test", "--release", "--locked", "--test", "e2e"])
             .args(["--", "--ignored", "--nocapture", name]);
         command
     };

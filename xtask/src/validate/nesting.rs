@@ -8,6 +8,14 @@ use crate::run::{cargo, run};
 pub(crate) fn validate() -> Result<(), String> {
     ensure(&[DEMO, TEST, NESTING])?;
     run(cargo()
-        .args(["test", "--release", "--locked", "--test", "nesting", "--"])
+        .args([
+            "test",
+            "--release",
+            "--locked",
+            "--test",
+            "e2e",
+            "--",
+            "nesting::",
+        ])
         .args(["--include-ignored", "--nocapture", "--test-threads=1"]))
 }

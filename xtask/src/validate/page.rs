@@ -10,7 +10,7 @@ use super::memory::{LENGTH, PATIENCE, peak};
 use super::told;
 use crate::run::{cargo, root, run, target};
 
-#[path = "../../../tests/harness/browser.rs"]
+#[path = "../../../tests/e2e/harness/browser.rs"]
 mod browser;
 
 /// The largest that a page may be, in bytes.

@@ -11,8 +11,9 @@ pub(crate) fn validate() -> Result<(), String> {
         "test",
         "--locked",
         "--test",
-        "resources",
+        "e2e",
         "--",
+        "resources::",
         "--nocapture",
     ]))
 }

@@ -1,0 +1,87 @@
+//! `diff`: what changed between two versions of a program, and nothing else.
+
+use crate::harness::{Place, needs};
+use serde_json::Value;
+
+/// Records a command under a name for each of `runs`.
+fn record(place: &Place, name: &str, runs: usize, command: &[&str]) -> Vec<String> {
+    let traces: Vec<String> = (0..runs).map(|run| format!("{name}-{run}.mcap")).collect();
+    for trace in &traces {
+        let words = ["record", "--server", "xvfb", "-o", trace, "--"];
+        place.run(words.iter().chain(command)).succeeded();
+    }
+    traces
+}
+
+fn words<'a>(old: &'a [String], new: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["diff"];
+    words.extend(more);
+    words.extend(old.iter().map(String::as_str));
+    words.push("--");
+    words.extend(new.iter().map(String::as_str));
+    words
+}
+
+fn row<'a>(difference: &'a Value, quantity: &str, name: &str) -> &'a Value {
+    let rows = difference["rows"].as_array().expect("rows");
+    rows.iter()
+        .find(|row| row["quantity"] == quantity && row["name"] == name)
+        .expect("its row")
+}
+
+#[test]
+fn xterm_with_and_without_jump_scroll() {
+    needs("xterm", "xterm");
+    let place = Place::new();
+    // Asks where the cursor is: the answer comes when all lines are drawn. Without it xterm
+    // ends with its child, before it has read the rest of the lines.
+    let script = r"seq 1 1000; stty -icanon -echo; printf '\033[6n'; read -r -d R place";
+    let command = |mode| ["xterm", mode, "-e", "bash", "-c", script];
+    let jumps = record(&place, "jumps", 5, &command("-j"));
+    let scrolls = record(&place, "scrolls", 5, &command("+j"));
+    let json = place.json(words(&jumps, &scrolls, &["--format", "json"]));
+    assert_eq!(json["fewest_runs"], 4);
+    // A copy for each line that scrolls, and next to none where many lines jump.
+    let copies = row(&json, "requests", "CopyArea");
+    assert_eq!(copies["real"], true, "{copies}");
+    assert_eq!(copies["old"]["runs"], 5);
+    assert!(copies["change"].as_f64().expect("a change") > 900.0);
+    // What is real comes first, the largest part of its quantity before the others.
+    let rows = json["rows"].as_array().expect("rows");
+    let real = rows.iter().filter(|row| row["real"] == true).count();
+    assert_eq!(json["real"], real);
+    assert!(rows[..real].iter().all(|row| row["real"] == true));
+    let text = place.ok(words(&jumps, &scrolls, &[]));
+    assert!(
+        text.starts_with(&format!("{real} real differences; the largest: ")),
+        "{text}"
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    assert!(text.lines().count() < 25, "{text}");
+}
+
+#[test]
+fn a_program_and_itself_have_the_same_counts() {
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let traces = record(&place, "xset", 3, &["xset", "q"]);
+    let (old, new) = traces.split_at(1);
+    for new in [&new[..1], new] {
+        let json = place.json(words(old, new, &["--format", "json"]));
+        let rows = json["rows"].as_array().expect("rows");
+        assert!(rows.len() > 10);
+        let changed = rows.iter().filter(|row| {
+            row["count"] == true && row["quantity"] != "episodes" && row["change"] != 0.0
+        });
+        assert_eq!(changed.count(), 0, "{json}");
+        assert_eq!(json["real"], Value::Null);
+    }
+    let text = place.ok(words(old, &new[..1], &[]));
+    assert!(
+        text.contains("times vary from run to\n  run. 4 of each tell"),
+        "{text}"
+    );
+}

@@ -1,0 +1,393 @@
+//! One run of a micro-benchmark: recorded, worked by xdotool, and what it says of itself beside
+//! what the recording's episodes say.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use x11prof_trace::{Reader, Record};
+
+use super::kernel::Kernel;
+use super::toolkits::Toolkit;
+use crate::harness::examples::example;
+use crate::harness::{Finished, Place, Recording, Server, alone, needs, wait};
+
+/// LiLa's Table 1.
+pub(crate) const BENCHMARKS: [&str; 11] = [
+    "keyboard",
+    "motion",
+    "button",
+    "painting",
+    "timer",
+    "menu",
+    "combo-box",
+    "two-frames",
+    "non-modal-dialog",
+    "modal-dialog",
+    "built-in-dialog",
+];
+
+/// How far apart the handler and the analysis may see the handling begin.
+const NEAR_MS: f64 = 4.0;
+
+/// A program that has nothing to do for so long is quiet.
+const IDLE_MS: f64 = 75.0;
+
+/// A handling as the client measured it; times are of the trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Truth {
+    pub(crate) action: String,
+    pub(crate) asked_ms: Option<f64>,
+    pub(crate) begin_ms: f64,
+    pub(crate) latency_ms: f64,
+    pub(crate) computed_ms: f64,
+    pub(crate) slept_ms: f64,
+    pub(crate) waited_ms: f64,
+    pub(crate) round_trips: u64,
+    /// Switches away from its thread because it waited, by the kernel's count.
+    pub(crate) switches: u64,
+    /// It could run and did not, by the kernel's clock: while it was preempted, and from being woken
+    /// until it ran.
+    pub(crate) queued_ms: f64,
+    /// What another of its threads computed beside it because of it.
+    pub(crate) beside_ms: f64,
+    /// What the toolkit says that it took, where it does.
+    pub(crate) toolkit: Option<InToolkit>,
+}
+
+/// A handling as its toolkit sees it, with what that does before it calls the handler, and after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InToolkit {
+    pub(crate) begin_ms: f64,
+    pub(crate) end_ms: f64,
+    /// It begins at the server's time in the event, in the middle of that millisecond; else when the toolkit
+    /// begins to dispatch it.
+    pub(crate) from_event: bool,
+}
+
+impl InToolkit {
+    pub(crate) fn latency_ms(&self) -> f64 {
+        self.end_ms - self.begin_ms
+    }
+}
+
+impl Truth {
+    pub(crate) fn end_ms(&self) -> f64 {
+        self.begin_ms + self.latency_ms
+    }
+}
+
+/// An episode of the analysis.
+#[derive(Clone, Debug)]
+pub(crate) struct Episode {
+    pub(crate) client: u64,
+    pub(crate) unsure: bool,
+    pub(crate) landmark: String,
+    pub(crate) trigger: String,
+    pub(crate) start_ms: f64,
+    pub(crate) latency_ms: f64,
+    pub(crate) waiting_ms: f64,
+    pub(crate) client_ms: f64,
+    pub(crate) off_cpu_ms: f64,
+    /// Of that, could run and did not.
+    pub(crate) processor_ms: f64,
+    pub(crate) server_ms: f64,
+    pub(crate) network_ms: f64,
+    pub(crate) round_trips: u64,
+    pub(crate) culprit: String,
+}
+
+impl Episode {
+    pub(crate) fn end_ms(&self) -> f64 {
+        self.start_ms + self.latency_ms
+    }
+
+    /// When its client begins to handle it: a handler knows nothing of the wait until then.
+    pub(crate) fn handled_ms(&self) -> f64 {
+        self.start_ms + self.waiting_ms
+    }
+
+    /// The largest part, if it had had a processor whenever it could run.
+    pub(crate) fn culprit(&self) -> &'static str {
+        let parts = [
+            ("waiting", self.waiting_ms),
+            ("client", self.client_ms + self.processor_ms),
+            ("off_cpu", self.off_cpu_ms - self.processor_ms),
+            ("server", self.server_ms + self.network_ms),
+        ];
+        let largest = parts.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        largest.map_or("", |(name, _)| name)
+    }
+
+    /// Its parts together.
+    pub(crate) fn parts_ms(&self) -> f64 {
+        self.waiting_ms + self.client_ms + self.off_cpu_ms + self.server_ms + self.network_ms
+    }
+}
+
+/// A handling that was asked to take a time, and the episode that it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub(crate) truth: Truth,
+    pub(crate) episode: Episode,
+}
+
+impl Pair {
+    /// What the handling took by the analysis.
+    pub(crate) fn ours_ms(&self) -> f64 {
+        self.episode.latency_ms - self.episode.waiting_ms
+    }
+
+    /// How far it is off what the toolkit says of the same stretch; what the handler says, where it does not.
+    pub(crate) fn toolkit_error_ms(&self) -> f64 {
+        match self.truth.toolkit {
+            Some(toolkit) if toolkit.from_event => self.episode.latency_ms - toolkit.latency_ms(),
+            Some(toolkit) => self.ours_ms() - toolkit.latency_ms(),
+            None => self.error_ms(),
+        }
+    }
+
+    /// How far that is off.
+    pub(crate) fn error_ms(&self) -> f64 {
+        self.ours_ms() - self.truth.latency_ms
+    }
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) benchmark: String,
+    pub(crate) truths: Vec<Truth>,
+    pub(crate) episodes: Vec<Episode>,
+    pub(crate) kernel: Kernel,
+}
+
+impl Run {
+    /// Each handling that was asked to take a time, with its episode.
+    ///
+    /// # Errors
+    /// Words for people where one has none.
+    pub(crate) fn pairs(&self) -> Result<Vec<Pair>, String> {
+        let asked = self.truths.iter().filter(|truth| truth.asked_ms.is_some());
+        let pair = |truth: &Truth| {
+            Ok(Pair {
+                truth: truth.clone(),
+                episode: self.episode_of(truth)?,
+            })
+        };
+        asked.map(pair).collect()
+    }
+
+    /// Asserts that no episode that is sure of itself has two handlings in it between which the program had
+    /// nothing to do for long.
+    pub(crate) fn has_one_handling_each(&self) {
+        for episode in self.episodes.iter().filter(|episode| !episode.unsure) {
+            let within = |truth: &&Truth| {
+                truth.asked_ms.is_some()
+                    && (episode.handled_ms()..episode.end_ms()).contains(&truth.end_ms())
+            };
+            let within: Vec<&Truth> = self.truths.iter().filter(within).collect();
+            for two in within.windows(2) {
+                let idle_ms = two[1].begin_ms - two[0].end_ms();
+                assert!(idle_ms < IDLE_MS, "{episode:?}: {two:?}");
+            }
+        }
+    }
+
+    /// The same of a benchmark in a toolkit, whose handlers begin when it has read and found out what came: the
+    /// episode that shares the most time with each handling. The first handling, in which a program loads and
+    /// compiles what it needs, is left out.
+    ///
+    /// # Errors
+    /// Words for people where one has none.
+    pub(crate) fn pairs_in_toolkit(&self) -> Result<Vec<Pair>, String> {
+        let shared = |truth: &Truth, episode: &Episode| {
+            truth.end_ms().min(episode.end_ms()) - truth.begin_ms.max(episode.handled_ms())
+        };
+        let pair = |truth: &Truth| {
+            let by = |a: &&Episode, b: &&Episode| shared(truth, a).total_cmp(&shared(truth, b));
+            match self.episodes.iter().max_by(by) {
+                Some(episode) if shared(truth, episode) > 0.0 => Ok(Pair {
+                    truth: truth.clone(),
+                    episode: episode.clone(),
+                }),
+                _ => Err(format!("{}: no episode: {truth:?}", self.benchmark)),
+            }
+        };
+        let asked = self.truths.iter().filter(|truth| truth.asked_ms.is_some());
+        asked.skip(1).map(pair).collect()
+    }
+
+    /// The episode whose handling begins nearest to this.
+    fn episode_of(&self, truth: &Truth) -> Result<Episode, String> {
+        let distance = |episode: &Episode| (episode.handled_ms() - truth.begin_ms).abs();
+        let near = self
+            .episodes
+            .iter()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        match near {
+            Some(episode) if distance(episode) <= NEAR_MS => Ok(episode.clone()),
+            near => Err(format!(
+                "{}: no episode begins where this handling did: {truth:?}; the nearest: {near:?}",
+                self.benchmark
+            )),
+        }
+    }
+}
+
+/// Runs a benchmark at `server` with its handlers doing `work` for these times, one after the other.
+pub(crate) fn run(server: &Server, benchmark: &str, work: &str, times_ms: &[u64]) -> Run {
+    run_in(Toolkit::None, server, benchmark, work, times_ms)
+}
+
+/// The same with the benchmark as it is in a toolkit.
+pub(crate) fn run_in(
+    toolkit: Toolkit,
+    server: &Server,
+    benchmark: &str,
+    work: &str,
+    times_ms: &[u64],
+) -> Run {
+    needs("xdotool", "xdotool");
+    let _alone = alone();
+    let place = Place::new();
+    let (trace, truth) = (place.path("trace.mcap"), place.path("truth"));
+    let times: Vec<String> = times_ms.iter().map(u64::to_string).collect();
+    // The pointer goes where it is needed before anyone looks.
+    xdotool(server, &["mousemove", "90", "90"]);
+    let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
+    let mut client = toolkit
+        .program(&recording, &place)
+        .args([benchmark, work])
+        .arg(&truth)
+        .args(&times)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("microbench starts");
+    let mut window = ready(&mut client);
+    if toolkit != Toolkit::None && benchmark == "painting" {
+        // What a toolkit calls its window is within the one on the screen.
+        let mut search = server.client("xdotool");
+        search.args(["search", "--onlyvisible", "--name", "microbench"]);
+        let found = Finished::of(&mut search).succeeded();
+        window = found.lines().next_back().unwrap_or_default().to_owned();
+    }
+    // In a toolkit a dialog opens at once, and takes its time to close.
+    let presses = match toolkit {
+        Toolkit::Swing | Toolkit::Tk | Toolkit::Gtk if benchmark.ends_with("dialog") => 2,
+        _ => 1,
+    };
+    let presses = times.iter().flat_map(|time| vec![time; presses]);
+    let mut person = Command::new(example("microbench"));
+    person.args(["person", benchmark]).args(presses);
+    let words = Finished::of(&mut person).succeeded();
+    let words = words.replace("WINDOW", &window);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    if !words.is_empty() {
+        xdotool(server, &words);
+    }
+    assert!(wait(&mut client, "microbench").success());
+    recording.signal(rustix::process::Signal::INT);
+    Run {
+        benchmark: format!("{benchmark} {work}"),
+        kernel: Kernel::of(&trace),
+        truths: truths(&truth, beginning_ns(&trace)),
+        episodes: episodes(&place, &trace),
+    }
+}
+
+/// Does what the words say, straight at the server.
+pub(crate) fn xdotool(server: &Server, words: &[&str]) {
+    Finished::of(server.client("xdotool").args(words)).succeeded();
+}
+
+/// Waits until the client is ready; gives its window.
+pub(crate) fn ready(client: &mut Child) -> String {
+    let stdout = client.stdout.take().expect("a pipe");
+    let mut line = String::new();
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .expect("a line of the client's");
+    let window = line.trim().strip_prefix("ready ");
+    window
+        .unwrap_or_else(|| panic!("the client is ready: {line}"))
+        .to_owned()
+}
+
+/// When the trace begins, in nanoseconds of CLOCK_MONOTONIC; the times of results count from there.
+pub(crate) fn beginning_ns(trace: &Path) -> u64 {
+    let file = std::fs::File::open(trace).expect("a trace");
+    let mut reader = Reader::new(BufReader::new(file)).expect("a trace");
+    match reader.next().expect("a record") {
+        Some(Record::Control(time, _)) => time.as_nanos(),
+        other => panic!("a trace begins with a control record, not with {other:?}"),
+    }
+}
+
+fn truths(file: &Path, beginning: u64) -> Vec<Truth> {
+    let text = std::fs::read_to_string(file).expect("the client wrote its truth");
+    let ms = |value: &Value| value.as_f64().expect("a time") / 1e6;
+    let lines = text.lines().map(|line| {
+        let truth: Value = serde_json::from_str(line).expect("JSON");
+        let since = |name: &str| {
+            let time = truth[name].as_u64().expect("a time");
+            (time - beginning) as f64 / 1e6
+        };
+        Truth {
+            action: truth["action"].as_str().expect("an action").to_owned(),
+            asked_ms: truth["asked_ms"].as_f64(),
+            begin_ms: since("begin_ns"),
+            latency_ms: since("end_ns") - since("begin_ns"),
+            computed_ms: ms(&truth["computed_ns"]),
+            slept_ms: ms(&truth["slept_ns"]),
+            waited_ms: ms(&truth["waited_ns"]),
+            round_trips: truth["round_trips"].as_u64().expect("a number"),
+            switches: truth["switches"].as_u64().expect("a number"),
+            queued_ms: ms(&truth["queued_ns"]),
+            beside_ms: truth["beside_ns"].as_f64().unwrap_or(0.0) / 1e6,
+            toolkit: in_toolkit(&truth, beginning),
+        }
+    });
+    lines.collect()
+}
+
+/// What a toolkit says of a handling.
+fn in_toolkit(truth: &Value, beginning: u64) -> Option<InToolkit> {
+    let since = |nanos: u64| (nanos as f64 - beginning as f64) / 1e6;
+    let event = truth["event_ms"].as_u64();
+    let event = event.map(|millis| millis * 1_000_000 + 500_000);
+    Some(InToolkit {
+        begin_ms: since(event.or_else(|| truth["toolkit_from_ns"].as_u64())?),
+        end_ms: since(truth["toolkit_to_ns"].as_u64()?),
+        from_event: event.is_some(),
+    })
+}
+
+/// The episodes of a trace.
+pub(crate) fn episodes(place: &Place, trace: &Path) -> Vec<Episode> {
+    let report = place.json(["episodes", "--format", "json", &trace.to_string_lossy()]);
+    let episodes = report["episodes"].as_array().expect("episodes");
+    let episodes = episodes.iter().map(|episode| {
+        let text = |name: &str| episode[name].as_str().unwrap_or("").to_owned();
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let part = |name: &str| number(&episode["parts"][name]);
+        Episode {
+            client: episode["client"].as_u64().expect("a number"),
+            unsure: !episode["unsure"].is_null(),
+            landmark: text("landmark"),
+            trigger: text("trigger"),
+            start_ms: number(&episode["start_ms"]),
+            latency_ms: number(&episode["latency_ms"]),
+            waiting_ms: part("waiting_ms"),
+            client_ms: part("client_ms"),
+            off_cpu_ms: part("off_cpu_ms"),
+            processor_ms: number(&episode["causes"]["processor_ms"]),
+            server_ms: part("server_ms"),
+            network_ms: part("network_ms"),
+            round_trips: episode["round_trips"].as_u64().expect("a number"),
+            culprit: text("culprit"),
+        }
+    });
+    episodes.collect()
+}

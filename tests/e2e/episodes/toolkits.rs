@@ -1,0 +1,111 @@
+//! The micro-benchmarks in toolkits of several kinds: in Swing, which reads the connection in one thread and
+//! paints in another; in Tk, which waits for it in one thread and uses it in another; in GTK, which repaints
+//! at a frame's tick.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::harness::examples::example;
+use crate::harness::{Finished, Place, Recording, keep, needs, side_by_side};
+
+/// What a benchmark is written in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Toolkit {
+    /// None: the protocol itself, in Rust.
+    None,
+    Swing,
+    Tk,
+    Gtk,
+}
+
+/// Those with benchmarks of their own.
+pub(crate) const TOOLKITS: [Toolkit; 3] = [Toolkit::Swing, Toolkit::Tk, Toolkit::Gtk];
+
+impl Toolkit {
+    /// As it is called in tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Toolkit::None => "none",
+            Toolkit::Swing => "Swing",
+            Toolkit::Tk => "Tk",
+            Toolkit::Gtk => "GTK 3",
+        }
+    }
+
+    /// The program, to be given a benchmark, a work, a file and times.
+    pub(crate) fn program(self, recording: &Recording, home: &Place) -> Command {
+        self.client(recording, home, "microbench", "Microbench")
+    }
+
+    /// A program that looks for something to do every 15 ms.
+    pub(crate) fn ticker(self, recording: &Recording, home: &Place) -> Command {
+        self.client(recording, home, "ticker", "Ticker")
+    }
+
+    fn client(self, recording: &Recording, home: &Place, name: &str, class: &str) -> Command {
+        let mut command = match self {
+            Toolkit::None => recording.client(&example(name).to_string_lossy()),
+            Toolkit::Swing => {
+                needs("java", "default-jre");
+                let mut java = recording.client("java");
+                java.arg("-cp").arg(classes()).arg(class);
+                java
+            }
+            Toolkit::Tk => {
+                needs("wish", "tk");
+                let mut wish = recording.client("wish");
+                wish.arg(source(&format!("{name}.tcl")))
+                    .env("MONOTONIC_US", monotonic_us().to_string());
+                wish
+            }
+            Toolkit::Gtk => {
+                let mut python = recording.client("/usr/bin/python3");
+                python.arg(source(&format!("{name}.py")));
+                python
+            }
+        };
+        command
+            .env("HOME", home.path("."))
+            .env("GDK_BACKEND", "x11")
+            .env("NO_AT_BRIDGE", "1")
+            .env_remove("DBUS_SESSION_BUS_ADDRESS");
+        command
+    }
+}
+
+/// A file of those programs.
+pub(crate) fn source(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/toolkits");
+    folder.join(name)
+}
+
+/// The folder of the compiled Swing programs, made once.
+pub(crate) fn classes() -> &'static Path {
+    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+    let _turn = side_by_side();
+    CLASSES.get_or_init(|| {
+        needs("javac", "default-jdk-headless");
+        let place = Place::new();
+        let folder = place.path("classes");
+        let mut javac = Command::new("javac");
+        Finished::of(
+            javac
+                .arg("-d")
+                .arg(&folder)
+                .args(["Microbench.java", "Text.java", "Ticker.java"].map(source)),
+        )
+        .succeeded();
+        keep(place, folder)
+    })
+}
+
+/// What to add to the clock of the day for CLOCK_MONOTONIC, in microseconds.
+fn monotonic_us() -> i64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let read = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec * 1_000_000 + time.tv_nsec / 1000
+    };
+    read(ClockId::Monotonic) - read(ClockId::Realtime)
+}

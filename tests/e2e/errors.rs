@@ -1,0 +1,105 @@
+//! Bad input gets one clear line and exit status 1; wrong usage gets 2.
+
+use crate::harness::{Place, xterm_trace};
+
+#[test]
+fn a_trace_that_is_not_there_says_how_to_make_one() {
+    let place = Place::new();
+    let line = place.run(["report"]).failed_with_one_line(1);
+    assert!(
+        line.contains("x11prof.mcap") && line.contains("x11prof record"),
+        "{line}"
+    );
+}
+
+#[test]
+fn an_empty_trace_is_one_line() {
+    let place = Place::new();
+    let path = place.write("empty.mcap", b"");
+    for command in ["report", "dump"] {
+        let line = place
+            .run([command.as_ref(), path.as_os_str()])
+            .failed_with_one_line(1);
+        assert!(line.contains("empty"), "{line}");
+    }
+}
+
+#[test]
+fn a_foreign_file_is_one_line() {
+    let place = Place::new();
+    let path = place.write("foreign.mcap", &b"This is no trace.\n".repeat(1000));
+    let line = place
+        .run(["report".as_ref(), path.as_os_str()])
+        .failed_with_one_line(1);
+    assert!(line.contains("foreign.mcap"), "{line}");
+}
+
+#[test]
+fn a_corrupt_trace_is_one_line() {
+    let place = Place::new();
+    let mut bytes = std::fs::read(xterm_trace()).expect("a trace");
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 64].fill(0x55);
+    let path = place.write("corrupt.mcap", &bytes);
+    let line = place
+        .run(["report", "--params", "sun4-ipc", &path.to_string_lossy()])
+        .failed_with_one_line(1);
+    assert!(line.contains("corrupt.mcap"), "{line}");
+}
+
+#[test]
+fn a_truncated_trace_still_reports_and_says_so() {
+    let place = Place::new();
+    let bytes = std::fs::read(xterm_trace()).expect("a trace");
+    let path = place.write("cut.mcap", &bytes[..bytes.len() * 2 / 3]);
+    let path = path.to_string_lossy();
+    let report = place.json(["report", "--format", "json", "--params", "sun4-ipc", &path]);
+    assert_eq!(report["trace"]["complete"], false);
+    // Cut before anything was written, there is nothing to report.
+    let path = place.write("stub.mcap", &bytes[..40]);
+    let line = place
+        .run(["report", &path.to_string_lossy()])
+        .failed_with_one_line(1);
+    assert!(line.contains("stub.mcap"), "{line}");
+}
+
+#[test]
+fn bad_parameter_files_are_one_line() {
+    let place = Place::new();
+    let trace = xterm_trace().to_string_lossy().into_owned();
+    let cases: &[(&str, &[u8])] = &[
+        ("empty.toml", b""),
+        ("foreign.toml", b"\x7fELF\x02\x01\x01\x00\xff\xfe"),
+        ("broken.toml", b"format = 1\n[server\nname = 3\n"),
+        ("future.toml", b"format = 99\n[server]\nname = \"x\"\n"),
+        (
+            "cut.toml",
+            b"format = 1\n[server]\nname = \"x\"\n[[request]]\nname = \"PolyLine\"\n",
+        ),
+    ];
+    for (name, bytes) in cases {
+        let path = place.write(name, bytes);
+        let path = path.to_string_lossy();
+        let line = place
+            .run(["report", "--params", &path, &trace])
+            .failed_with_one_line(1);
+        assert!(line.contains(name), "{line}");
+        place.run(["params", "show", &path]).failed_with_one_line(1);
+    }
+    let line = place
+        .run(["report", "--params", "no-such", &trace])
+        .failed_with_one_line(1);
+    assert!(line.contains("params list"), "{line}");
+}
+
+#[test]
+fn wrong_usage_is_status_2() {
+    let place = Place::new();
+    for arguments in [
+        &["report", "--net", "fast"][..],
+        &["compare"],
+        &["no-such-command"],
+    ] {
+        assert_eq!(place.run(arguments).status(), Some(2));
+    }
+}

@@ -1,0 +1,377 @@
+//! Nothing of the user's is lost: not by a typo, not by a second recording, not by a result that is
+//! written where it is read.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::harness::raw::Order;
+use crate::harness::{Place, Recording, Server, needs, until, xterm_trace};
+use rustix::process::Signal;
+
+/// A copy of a good trace, of the usual name.
+fn good(place: &Place) -> (PathBuf, Vec<u8>) {
+    let bytes = std::fs::read(xterm_trace()).expect("a trace");
+    (place.write("x11prof.mcap", &bytes), bytes)
+}
+
+/// The names of what is in the folder, without those that begin with `x11prof-`: private folders.
+fn names(place: &Place) -> Vec<String> {
+    let entries = std::fs::read_dir(place.path("")).expect("the folder");
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        let name = entry.expect("an entry").file_name();
+        name.into_string().expect("a name")
+    };
+    let mut names: Vec<_> = entries
+        .map(name)
+        .filter(|name| !name.starts_with("x11prof-"))
+        .collect();
+    names.sort();
+    names
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    std::fs::read(path).expect("a file")
+}
+
+#[test]
+fn a_command_that_cannot_run_costs_nothing_and_has_the_status_of_shells() {
+    let place = Place::new();
+    let (trace, bytes) = good(&place);
+    let record = ["record", "--server", "xvfb", "--"];
+    let ran = place.run(record.into_iter().chain(["nosuchprogram"]));
+    let line = ran.failed_with_one_line(127);
+    assert!(line.contains("nosuchprogram"), "{line}");
+    let not_executable = trace.to_string_lossy().into_owned();
+    let ran = place.run(record.into_iter().chain([&*not_executable]));
+    ran.failed_with_one_line(126);
+    assert_eq!(read(&trace), bytes);
+    assert_eq!(names(&place), ["x11prof.mcap"]);
+}
+
+#[test]
+fn a_server_that_is_not_there_costs_nothing() {
+    let place = Place::new();
+    let (trace, bytes) = good(&place);
+    let ran = place.run(["record", "--display", ":359", "--", "true"]);
+    ran.failed_with_one_line(1);
+    assert_eq!(read(&trace), bytes);
+    assert_eq!(names(&place), ["x11prof.mcap"]);
+}
+
+#[test]
+fn a_command_that_never_connects_leaves_the_trace_that_was_there() {
+    let place = Place::new();
+    let (trace, bytes) = good(&place);
+    for _ in 0..2 {
+        let ran = place.run(["record", "--server", "xvfb", "--", "true"]);
+        assert_eq!(ran.status(), Some(0), "{ran}");
+        assert!(ran.stderr().contains("left as it was"), "{ran}");
+        assert!(ran.stderr().contains("did not connect"), "{ran}");
+    }
+    assert_eq!(read(&trace), bytes);
+    assert_eq!(names(&place), ["x11prof.mcap"]);
+}
+
+#[test]
+fn what_the_next_recording_replaces_is_kept_as_old() {
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let (trace, bytes) = good(&place);
+    place.ok(["record", "--server", "xvfb", "--", "xset", "q"]);
+    assert_eq!(names(&place), ["x11prof.mcap", "x11prof.mcap.old"]);
+    assert_eq!(read(&place.path("x11prof.mcap.old")), bytes);
+    assert_ne!(read(&trace), bytes);
+    assert!(place.ok(["dump"]).contains("setup accepted"));
+}
+
+#[test]
+fn two_recordings_of_one_name_the_second_is_refused() {
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let trace = place.path("x11prof.mcap");
+    let mut first = Recording::at(&place, &trace, &["--display", &server.display]);
+    let again = ["record", "--display", &server.display, "--", "true"];
+    // Nobody has connected: the trace has not its name yet.
+    let line = place.run(again).failed_with_one_line(1);
+    assert!(line.contains("another recording"), "{line}");
+    let mut client = first.raw(Order::Little);
+    client.sync();
+    until("the trace", || trace.exists().then_some(()));
+    let line = place.run(again).failed_with_one_line(1);
+    assert!(line.contains("another recording"), "{line}");
+    // Nor is it taken by a result.
+    let other = xterm_trace().to_string_lossy().into_owned();
+    let export = ["export", &other, "--to", "pcapng", "-o", "x11prof.mcap"];
+    let line = place.run(export).failed_with_one_line(1);
+    assert!(line.contains("a recording writes it now"), "{line}");
+    client.sync();
+    drop(client);
+    assert!(first.signal(Signal::INT).success(), "{}", first.said());
+    assert!(place.ok(["dump"]).matches("GetInputFocus").count() >= 4);
+    assert_eq!(names(&place), ["x11prof.mcap"]);
+}
+
+#[test]
+fn a_recorder_that_was_killed_before_it_began_costs_nothing() {
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let (trace, bytes) = good(&place);
+    let words = ["--display", server.display.as_str()];
+    Recording::at(&place, &trace, &words).signal(Signal::KILL);
+    assert_eq!(read(&trace), bytes);
+    // What it left is taken over.
+    let mut next = Recording::at(&place, &trace, &words);
+    next.raw(Order::Little).sync();
+    assert!(next.signal(Signal::INT).success(), "{}", next.said());
+    assert_eq!(names(&place), ["x11prof.mcap", "x11prof.mcap.old"]);
+    assert_eq!(read(&place.path("x11prof.mcap.old")), bytes);
+    assert!(place.ok(["dump"]).contains("GetInputFocus"));
+}
+
+#[test]
+fn a_trace_that_went_away_while_it_was_recorded_is_said() {
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    let mut client = recording.raw(Order::Little);
+    client.sync();
+    until("the trace", || recording.trace.exists().then_some(()));
+    std::fs::remove_file(&recording.trace).expect("it is deleted");
+    client.sync();
+    drop(client);
+    assert_eq!(recording.signal(Signal::INT).code(), Some(1));
+    let said = recording.said();
+    assert!(said.contains("the trace is gone"), "{said}");
+}
+
+#[test]
+fn a_command_without_dashes_is_told_what_to_type() {
+    let place = Place::new();
+    let ran = place.run(["record", "-o", "t", "xterm", "-e", "ls"]);
+    let line = ran.failed_with_one_line(2);
+    assert!(line.contains("x11prof record -- xterm"), "{line}");
+}
+
+#[test]
+fn no_result_takes_the_place_of_what_it_is_made_from() {
+    let place = Place::new();
+    let (trace, bytes) = good(&place);
+    let parameters = place.ok(["params", "show", "sun4-ipc"]);
+    let parameters = place.write("sun.toml", parameters.as_bytes());
+    let description = place.ok(["params", "export", "sun4-ipc"]);
+    place.write("sun.xprof", description.as_bytes());
+    std::fs::hard_link(&trace, place.path("hard")).expect("a link");
+    std::os::unix::fs::symlink(&trace, place.path("soft")).expect("a link");
+    let before = read(&parameters);
+    for command in [
+        &["report", "--params", "sun4-ipc", "-o", "x11prof.mcap"][..],
+        &["report", "--params", "sun4-ipc", "-o", "hard"],
+        &["report", "--params", "sun4-ipc", "-o", "soft"],
+        &["report", "--params", "sun.toml", "-o", "./sun.toml"],
+        &["report", "--operations", "sun.toml", "-o", "sun.toml"],
+        &["stats", "-o", "x11prof.mcap"],
+        &["episodes", "--format", "json", "-o", "x11prof.mcap"],
+        &["compare", "--params", "sun4-ipc", "-o", "x11prof.mcap"],
+        &["compare", "--params", "sun.toml", "-o", "sun.toml"],
+        &["export", "--to", "pcapng", "-o", "soft"],
+        &["recover", "x11prof.mcap", "-o", "hard"],
+        &["params", "import", "sun.xprof", "-o", "sun.xprof"],
+        &["params", "export", "sun.toml", "-o", "sun.toml"],
+        &["measure", "--for", "x11prof.mcap", "-o", "soft"],
+    ] {
+        let line = place.run(command).failed_with_one_line(2);
+        assert!(line.contains("the result would replace it"), "{line}");
+    }
+    assert_eq!(read(&trace), bytes);
+    assert_eq!(read(&parameters), before);
+}
+
+#[test]
+fn a_result_that_fails_half_way_leaves_what_was_there() {
+    let place = Place::new();
+    let (_, bytes) = good(&place);
+    let mut damaged = bytes;
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 64].fill(0x55);
+    place.write("damaged.mcap", &damaged);
+    place.write("result", b"precious");
+    for command in [
+        &["export", "damaged.mcap", "--to", "pcapng", "-o", "result"][..],
+        &["stats", "damaged.mcap", "-o", "result"],
+        &["recover", "damaged.mcap", "-o", "result"],
+    ] {
+        place.run(command).failed_with_one_line(1);
+        assert_eq!(read(&place.path("result")), b"precious");
+    }
+    let left = names(&place);
+    assert_eq!(left, ["damaged.mcap", "result", "x11prof.mcap"]);
+}
+
+#[test]
+fn what_holds_keystrokes_is_its_owners_alone() {
+    let place = Place::new();
+    good(&place);
+    place.write("capture", b"");
+    place.ok(["export", "--to", "pcapng", "-o", "capture"]);
+    place.ok(["recover", "x11prof.mcap", "-o", "whole"]);
+    place.ok(["episodes", "--format", "json", "-o", "episodes"]);
+    for name in ["capture", "whole", "episodes"] {
+        let found = std::fs::metadata(place.path(name)).expect("a file");
+        assert_eq!(found.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn an_interrupted_measurement_leaves_a_better_file_alone() {
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let whole = place.ok(["params", "show", "xvfb-24"]);
+    let file = place.write("mine.toml", whole.as_bytes());
+    let mut command = place.x11prof(["measure", "--display", &server.display, "-o"]);
+    let command = command.arg(&file).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("x11prof starts");
+    // It has begun once its window is there.
+    until("the measurement", || {
+        let mut tree = server.client("xwininfo");
+        let tree = tree.args(["-root", "-tree"]).output().ok()?;
+        String::from_utf8_lossy(&tree.stdout)
+            .contains("600x600")
+            .then_some(())
+    });
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, Signal::INT).expect("a signal is sent");
+    assert_eq!(crate::harness::wait(&mut child, "measure").code(), Some(1));
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("a pipe");
+    std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+    assert!(said.contains("mine.toml.partial"), "{said}");
+    assert_eq!(read(&file), whole.as_bytes());
+    let partial = read(&place.path("mine.toml.partial"));
+    assert!(String::from_utf8_lossy(&partial).contains("interrupted"));
+}
+
+#[test]
+fn a_measurement_that_cannot_be_written_is_said_before_it_is_made() {
+    let place = Place::new();
+    let nowhere = ["measure", "--server", "xvfb", "-o", "no/such/folder.toml"];
+    let line = place.run(nowhere).failed_with_one_line(1);
+    assert!(line.contains("no/such/folder.toml"), "{line}");
+}
+
+#[test]
+fn files_that_are_read_whole_have_an_end() {
+    let place = Place::new();
+    good(&place);
+    let long = vec![b'#'; (16 << 20) + 1];
+    place.write("long.toml", &long);
+    let nested = [b"a = ".to_vec(), vec![b'['; 1 << 20]].concat();
+    place.write("nested.toml", &nested);
+    let letters = format!("format = 1\nx = \"{}\n", "y".repeat(1 << 20));
+    place.write("letters.toml", letters.as_bytes());
+    for (arguments, why) in [
+        (&["report", "--params", "/dev/zero"][..], "a device"),
+        (&["report", "--params", "long.toml"], "longer than 16 MiB"),
+        (&["params", "check", "/dev/zero"], "a device"),
+        (&["params", "check", "nested.toml"], "recur"),
+        (&["params", "check", "letters.toml"], "letters.toml"),
+        (&["params", "import", "/dev/zero"], "a device"),
+        (&["params", "import", "long.toml"], "longer than 16 MiB"),
+        (
+            &["stats", "--operations", "/dev/zero"],
+            "not a file of operations: a device",
+        ),
+        (
+            &["stats", "--operations", "long.toml"],
+            "longer than 16 MiB",
+        ),
+    ] {
+        let line = place.run(arguments).failed_with_one_line(1);
+        assert!(line.contains(why) && line.len() < 200, "{line}");
+    }
+}
+
+#[test]
+fn a_pipe_of_parameters_is_read() {
+    let place = Place::new();
+    let mut command = std::process::Command::new("bash");
+    let script = "\"$0\" params check <(\"$0\" params show sun4-ipc)";
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_x11prof")])
+        .current_dir(place.path(""));
+    assert!(
+        crate::harness::Finished::of(&mut command)
+            .succeeded()
+            .contains("in order")
+    );
+}
+
+#[test]
+fn a_line_of_error_is_short() {
+    let place = Place::new();
+    let long = "n".repeat(5000);
+    for arguments in [
+        &["report", &long][..],
+        &["params", "show", &long],
+        &["params", "price", "sun4-ipc", &long, "1"],
+        &["record", "--display", &long, "--", "true"],
+        &["record", "--server", "xvfb", "--", &long],
+    ] {
+        let ran = place.run(arguments);
+        let stderr = ran.stderr();
+        let line = stderr.lines().next().expect("a line");
+        assert!(line.chars().count() < 200, "{ran}");
+        assert_ne!(ran.status(), Some(0));
+    }
+}
+
+#[test]
+fn no_figure_is_beyond_all_numbers() {
+    let place = Place::new();
+    good(&place);
+    for (option, value) in [
+        ("--scale", "*=1e308"),
+        ("--scale", "*=nan"),
+        ("--net", "0.0000000001B/s,1ms"),
+    ] {
+        let report = ["report", "--params", "sun4-ipc", option, value];
+        assert_eq!(place.run(report).status(), Some(2), "{value}");
+    }
+    let report = ["report", "--params", "sun4-ipc", "--scale", "*=1e6"];
+    let text = place.ok(report.into_iter().chain(["--net", "0.001B/s,1000s"]));
+    assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+    let huge = "format = 1\n[server]\nname = \"x\"\n[[request]]\nname = \"PolyLine\"\n\
+                attributes = {}\npoints = [[1, 1e308]]\n";
+    place.write("huge.toml", huge.as_bytes());
+    let line = place
+        .run(["params", "check", "huge.toml"])
+        .failed_with_one_line(1);
+    assert!(line.contains("huge.toml"), "{line}");
+}
+
+#[test]
+fn a_name_that_none_has_is_an_error_that_says_the_nearest() {
+    let place = Place::new();
+    good(&place);
+    let sun = ["--params", "sun4-ipc", "--scale", "InternAtm=0"];
+    for (arguments, nearest) in [
+        (
+            ["report"].iter().chain(&sun).collect::<Vec<_>>(),
+            "InternAtom",
+        ),
+        (["compare"].iter().chain(&sun).collect(), "InternAtom"),
+        (vec![&"dump", &"--message", &"CopyAera"], "CopyArea"),
+        (vec![&"stats", &"--message", &"RENDR:*"], "RENDER:*"),
+        (vec![&"stats", &"--grain", &"putimage=4"], "PutImage"),
+    ] {
+        let ran = place.run(arguments);
+        assert_eq!(ran.stdout(), "", "{ran}");
+        let line = ran.failed_with_one_line(2);
+        assert!(
+            line.contains(&format!("did you mean {nearest:?}")),
+            "{line}"
+        );
+    }
+    // One that X11 has is no mistake.
+    let ran = place.run(["dump", "--message", "MIT-SHM:AttachFd"]);
+    assert_eq!((ran.status(), ran.stdout()), (Some(0), String::new()));
+}

@@ -1,0 +1,203 @@
+//! `record --try`: what a change of a program would gain, over a connection that takes its time; and `record --net`, which
+//! makes a connection take its time.
+
+use std::io::Write;
+use std::time::Duration;
+
+use crate::harness::examples::example;
+use crate::harness::raw::{Client, Order};
+use crate::harness::slow_relay::{Slow, SlowRelay};
+use crate::harness::{Place, Recording, Server, needs};
+use rustix::process::Signal;
+
+/// Half a round trip.
+const DELAY: Duration = Duration::from_millis(5);
+const ATOMS: usize = 100;
+
+/// An InternAtom.
+fn intern(order: Order, name: &str) -> Vec<u8> {
+    let padded = name.len().next_multiple_of(4);
+    let mut bytes = vec![16, 1];
+    bytes.extend(order.u16((2 + padded / 4) as u16));
+    bytes.extend(order.u16(name.len() as u16));
+    bytes.extend([0; 2]);
+    bytes.extend(name.as_bytes());
+    bytes.resize(8 + padded, 0);
+    bytes
+}
+
+/// Asks a hundred atoms twice, one after the other and then all at once, with other requests around: all replies.
+fn ask(client: &mut Client) -> Vec<Vec<u8>> {
+    let names: Vec<String> = (0..ATOMS).map(|n| format!("X11PROF_KNOWN_{n}")).collect();
+    let order = client.order;
+    let mut replies = Vec::new();
+    for _ in 0..2 {
+        for name in &names {
+            client
+                .socket
+                .write_all(&intern(order, name))
+                .expect("InternAtom is sent");
+            replies.push(client.reply().0);
+        }
+    }
+    // Pipelined: GetInputFocus, atoms, NoOperation, a request without a reply, an atom.
+    let mut bytes = vec![43, 0];
+    bytes.extend(order.u16(1));
+    names
+        .iter()
+        .for_each(|name| bytes.extend(intern(order, name)));
+    bytes.extend([127, 0]);
+    bytes.extend(order.u16(1));
+    // Bell at no volume.
+    bytes.extend([104, 0x9C]);
+    bytes.extend(order.u16(1));
+    bytes.extend(intern(order, &names[0]));
+    client.socket.write_all(&bytes).expect("all of it is sent");
+    replies.extend((0..ATOMS + 2).map(|_| client.reply().0));
+    replies
+}
+
+fn recorded(
+    place: &Place,
+    trace: &str,
+    display: &str,
+    order: Order,
+    fixes: &[&str],
+) -> (Vec<Vec<u8>>, String) {
+    let mut words = vec!["--display", display];
+    fixes.iter().for_each(|fix| words.extend(["--try", fix]));
+    let mut recording = Recording::at(place, &place.path(trace), &words);
+    let mut client = recording.raw(order);
+    let replies = ask(&mut client);
+    client.sync();
+    drop(client);
+    let status = recording.signal(Signal::TERM);
+    assert!(status.success());
+    (replies, recording.said())
+}
+
+#[test]
+fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
+    let server = Server::xvfb(&[]);
+    let far = SlowRelay::start(&server.display, Slow::Delay(DELAY));
+    let place = Place::new();
+    // The atoms are there.
+    let direct = Recording::at(
+        &place,
+        &place.path("first.mcap"),
+        &["--display", &server.display],
+    );
+    let mut client = direct.raw(Order::Little);
+    for n in 0..ATOMS {
+        let mut name = intern(Order::Little, &format!("X11PROF_KNOWN_{n}"));
+        name[1] = 0;
+        client.socket.write_all(&name).expect("InternAtom is sent");
+        client.reply();
+    }
+    for order in [Order::Little, Order::Big] {
+        let (plain, said) = recorded(&place, "plain.mcap", &far.display, order, &[]);
+        assert!(!said.contains("tried"), "{said}");
+        let (tried, said) = recorded(
+            &place,
+            "tried.mcap",
+            &far.display,
+            order,
+            &["answer-atoms", "answer-queries"],
+        );
+        assert_eq!(tried.len(), 3 * ATOMS + 2);
+        assert_eq!(plain, tried);
+        // The second hundred one by one; what is pipelined after a question cannot be answered before it.
+        assert!(
+            said.contains("tried answer-atoms: 100 requests changed"),
+            "{said}"
+        );
+        assert!(
+            said.contains("tried answer-queries: 0 requests changed"),
+            "{said}"
+        );
+    }
+    let report = place.ok(["report", "tried.mcap", "--params", "xvfb-24"]);
+    assert!(report.contains("100 requests changed"), "{report}");
+    let difference = place.json(["diff", "plain.mcap", "--format", "json", "--", "tried.mcap"]);
+    assert_eq!(difference["new"]["fixes"][0], "answer-atoms");
+    let rows = difference["rows"].as_array().expect("rows");
+    let row = |quantity: &str| {
+        rows.iter()
+            .find(|row| row["quantity"] == quantity)
+            .expect("its row")
+    };
+    assert_eq!(row("tried")["new"]["mean"], 100.0);
+    assert_eq!(row("requests")["change"], 0.0);
+    // A hundred round trips of twice the delay, but for what the machine adds to either.
+    let saved = -row("wall_ms")["change"].as_f64().expect("a time");
+    let expected = ATOMS as f64 * 2.0 * DELAY.as_secs_f64() * 1e3;
+    assert!(saved > 0.7 * expected, "{saved} of {expected} ms");
+    let text = place.ok(["diff", "plain.mcap", "--", "tried.mcap"]);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("the recorder tried answer-atoms"), "{text}");
+}
+
+#[test]
+fn outputs_are_not_probed() {
+    needs("xrandr", "x11-xserver-utils");
+    let place = Place::new();
+    let run = |words: &[&str]| {
+        let words = [&["record", "--server", "xvfb"], words, &["--", "xrandr"]].concat();
+        let ran = place.run(words);
+        (ran.stderr(), ran.succeeded())
+    };
+    let (_, plain) = run(&[]);
+    let (said, tried) = run(&["--try", "current-resources"]);
+    assert_eq!(plain, tried);
+    assert!(
+        said.contains("tried current-resources: 1 request changed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_unknown_fix_names_the_known_ones() {
+    let ran = Place::new().run(["record", "--try", "faster", "--server", "xvfb"]);
+    assert_eq!(ran.status(), Some(2), "{ran}");
+    let said = ran.stderr();
+    assert!(
+        said.contains("answer-queries, answer-atoms, current-resources"),
+        "{said}"
+    );
+}
+
+#[test]
+fn over_an_emulated_network_a_program_really_waits() {
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let record = ["record", "--server", "xvfb", "--net", "1MB/s,20ms", "--"];
+    place.ok(record.into_iter().chain(["xset", "q"]));
+    let trips = place.json(["roundtrips", "--format", "json"]);
+    let number = |name: &str| trips["total"][name].as_f64().expect("a number");
+    let (count, waited) = (number("round_trips"), number("waited_ms"));
+    assert!(count > 10.0 && waited >= 20.0 * count, "{trips}");
+    let report = place.json(["report", "--params", "xvfb-24", "--format", "json"]);
+    let warnings = report["warnings"].as_array().expect("warnings");
+    let network = warnings
+        .iter()
+        .find(|warning| warning["kind"] == "emulated-network");
+    assert_eq!(network.expect("it is said")["from"], "1MB/s,20ms");
+    assert_eq!(report["server"]["basis"], "modelled");
+    // Who would share memory with its server sends instead.
+    let painter = example("shm_painter");
+    let mut painter = place.x11prof(record.into_iter().chain([&*painter.to_string_lossy(), "1"]));
+    let said = crate::harness::Finished::of(&mut painter).stderr();
+    assert!(
+        said.contains("tried no-sharing: 1 request changed"),
+        "{said}"
+    );
+    let report = place.json(["report", "--params", "xvfb-24", "--format", "json"]);
+    let names: Vec<&str> = report["requests"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .filter_map(|line| line["name"].as_str())
+        .collect();
+    let has = |name| names.contains(&name);
+    assert!(has("PutImage") && !has("MIT-SHM:PutImage"), "{names:?}");
+}

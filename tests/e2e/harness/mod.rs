@@ -1,0 +1,38 @@
+//! Runs x11prof and real clients; every wait is for a thing, with a limit.
+
+pub(crate) mod browser;
+pub(crate) mod examples;
+mod place;
+mod programs;
+pub(crate) mod raw;
+mod recording;
+mod server;
+mod shared_files;
+pub(crate) mod slow_relay;
+pub(crate) mod terminal;
+mod turns;
+
+use std::time::{Duration, Instant};
+
+pub(crate) use place::{Place, keep};
+use programs::LIMIT;
+pub(crate) use programs::{Finished, needs, wait};
+pub(crate) use recording::Recording;
+pub(crate) use server::Server;
+pub(crate) use shared_files::{xterm_trace, xvfb_parameters};
+pub(crate) use turns::{Turn, alone, side_by_side};
+
+/// Waits until `happened` gives something, within the limit.
+pub(crate) fn until<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = happened() {
+            return value;
+        }
+        assert!(
+            start.elapsed() < LIMIT,
+            "{what} did not happen within {LIMIT:?}"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,81 @@
+//! A scratch folder of a test, and x11prof run in it.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::programs::Finished;
+use super::turns::{Turn, side_by_side};
+
+/// A scratch folder with commands run in it.
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+    _turn: Turn,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        Place {
+            folder: tempfile::tempdir().expect("a scratch folder"),
+            _turn: side_by_side(),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).expect("a scratch file");
+        path
+    }
+
+    /// x11prof with arguments, in this folder, with no display and no cookies of the user's.
+    pub(crate) fn x11prof<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_x11prof"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_remove("DISPLAY")
+            .env_remove("XAUTHORITY")
+            .env("HOME", self.folder.path())
+            // A probe of this machine serves all tests.
+            .env(
+                "XDG_DATA_HOME",
+                concat!(env!("CARGO_TARGET_TMPDIR"), "/data"),
+            )
+            // What a killed x11prof leaves behind goes with the folder.
+            .env("XDG_RUNTIME_DIR", self.folder.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs x11prof to its end.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Finished {
+        Finished::of(&mut self.x11prof(arguments))
+    }
+
+    /// Runs x11prof, which must succeed; gives its standard output.
+    pub(crate) fn ok<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> String {
+        self.run(arguments).succeeded()
+    }
+
+    /// The JSON that x11prof prints.
+    pub(crate) fn json<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> serde_json::Value {
+        let text = self.ok(arguments);
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}):\n{text}"))
+    }
+}
+
+/// Lets the folder outlive its owner, for the files that all tests share.
+pub(crate) fn keep(place: Place, file: PathBuf) -> PathBuf {
+    let _ = place.folder.keep();
+    file
+}

@@ -1,0 +1,340 @@
+//! Traces that no recorder makes: whatever they claim, time, memory and disk stay in proportion to
+//! their length.
+
+use std::path::PathBuf;
+
+use crate::harness::Place;
+use x11prof_trace::{
+    Block, ConnectionId, Control, CpuTime, Direction, Gap, Opened, Reader, Record, Server, Started,
+    Switch, SwitchKind, Timestamp, Writer,
+};
+
+/// What an analysis may take of memory, in kB. What clients held took 150 MB here once.
+const LIMIT_KB: u32 = 40_000;
+
+/// All that can be asked of a trace, with the default file for its name.
+const COMMANDS: [&[&str]; 18] = [
+    &["report", "--params", "sun4-ipc", "--resources"],
+    &["report", "--params", "sun4-ipc", "--format", "json"],
+    &["report", "--params", "sun4-ipc", "--format", "html"],
+    &["compare", "--params", "sun4-ipc", "--params", "xvfb-24"],
+    &["stats", "--histograms"],
+    &["episodes", "--all"],
+    &["episodes", "--marks"],
+    &["roundtrips"],
+    &["dump"],
+    &["dump", "--format", "json"],
+    &["export", "--to", "pcapng", "-o", "capture"],
+    &["export", "--to", "perfetto", "-o", "timeline"],
+    &["export", "--to", "firefox", "-o", "profile"],
+    &["export", "--to", "pprof", "-o", "flames"],
+    &["export", "--to", "collapsed", "-o", "stacks"],
+    &["export", "--to", "flamegraph", "-o", "picture"],
+    &["export", "--to", "parquet", "-o", "tables"],
+    &["scrub", "x11prof.mcap", "-o", "clean"],
+];
+
+/// Commands with these words read a trace as others do: enough for traces that are long.
+const ALIKE: [&str; 3] = ["json", "collapsed", "flamegraph"];
+
+/// A client's setup without a cookie.
+const SETUP: [u8; 12] = *b"l\0\x0b\0\0\0\0\0\0\0\0\0";
+
+/// A trace with these records after its beginning.
+fn trace(place: &Place, records: impl IntoIterator<Item = Record>) -> PathBuf {
+    let started = Started {
+        format: 0,
+        recorder: "test".to_owned(),
+        wall_clock_ns: 0,
+        command: Vec::new(),
+        cpu_model: String::new(),
+        cpus: 1,
+        kernel: String::new(),
+        full: false,
+    };
+    let path = place.path("x11prof.mcap");
+    let file = std::fs::File::create(&path).expect("a file");
+    let mut writer = Writer::new(file, started, at(0)).expect("a trace");
+    let server = Server {
+        display: ":1".to_owned(),
+        pid: Some(1),
+        ..Server::default()
+    };
+    let opened = Opened {
+        connection: ConnectionId(1),
+        transport: "unix".to_owned(),
+        pid: Some(2),
+        name: None,
+        command: Vec::new(),
+        started_ns: None,
+    };
+    let first = [Control::Server(server), Control::Opened(opened)]
+        .map(|control| Record::Control(at(0), control));
+    for record in first
+        .into_iter()
+        .chain([block(0, &SETUP, None)])
+        .chain(records)
+    {
+        writer.write(&record).expect("a record");
+    }
+    writer.finish().expect("a whole trace");
+    path
+}
+
+/// Microseconds after the beginning.
+fn at(micros: u64) -> Timestamp {
+    Timestamp::from_nanos(1_000_000_000 + micros * 1000)
+}
+
+/// What a client sent: the bytes, and the number of those left out after them.
+fn block(offset: u64, bytes: &[u8], left_out: Option<u32>) -> Record {
+    block_of(
+        (ConnectionId(1), Direction::ToServer),
+        offset,
+        bytes,
+        left_out,
+    )
+}
+
+/// What went this way.
+fn block_of(
+    (connection, direction): (ConnectionId, Direction),
+    offset: u64,
+    bytes: &[u8],
+    left_out: Option<u32>,
+) -> Record {
+    let len = u32::try_from(bytes.len()).expect("a short block");
+    Record::Block(Block {
+        time: at(offset),
+        connection,
+        direction,
+        offset,
+        wire_len: len + left_out.unwrap_or_default(),
+        fds: 0,
+        gaps: left_out
+            .map(|left| Gap { at: len, len: left })
+            .into_iter()
+            .collect(),
+        bytes: bytes.to_vec().into(),
+    })
+}
+
+/// Runs a command, which has an answer or an error for people: a panic has status 101.
+fn answered(place: &Place, command: &[&str]) {
+    let ran = place.run(command);
+    assert!(matches!(ran.status(), Some(0 | 1)), "{ran}");
+}
+
+#[test]
+fn fifty_thousand_processes_take_no_longer_than_their_number() {
+    let place = Place::new();
+    let switches = |pid: u32| {
+        let switch = |micros, kind| Switch {
+            time: at(u64::from(pid) * 10 + micros),
+            pid,
+            tid: pid,
+            cpu: 0,
+            kind,
+        };
+        let reading = CpuTime {
+            pid,
+            cpu_ns: 5,
+            voluntary_switches: None,
+            involuntary_switches: None,
+        };
+        let both = vec![switch(0, SwitchKind::In), switch(5, SwitchKind::Blocked)];
+        let time = at(u64::from(pid) * 10 + 7);
+        [
+            Record::Schedule(both),
+            Record::Control(time, Control::CpuTime(reading)),
+        ]
+    };
+    // One runs all the time, so that there is something to add up at each switch.
+    let running = Switch {
+        time: at(0),
+        pid: 2,
+        tid: 2,
+        cpu: 1,
+        kind: SwitchKind::In,
+    };
+    let running = Record::Schedule(vec![running]);
+    let all = std::iter::once(running).chain((10..50_010).flat_map(switches));
+    trace(&place, all);
+    // Were it quadratic, each would take longer than the harness waits.
+    for command in COMMANDS
+        .iter()
+        .filter(|words| !ALIKE.iter().any(|one| words.contains(one)))
+    {
+        answered(&place, command);
+    }
+}
+
+#[test]
+fn gaps_of_hundreds_of_terabytes_are_not_written() {
+    let place = Place::new();
+    let most = u32::MAX - 4;
+    let absurd =
+        (0..100_000_u64).map(|n| block(12 + n * u64::from(u32::MAX), &[127, 0, 1, 0], Some(most)));
+    let trace = trace(&place, absurd);
+    let ran = place.run(["export", "--to", "pcapng", "-o", "capture"]);
+    let said = ran.stderr();
+    ran.succeeded();
+    let written = std::fs::metadata(place.path("capture"))
+        .expect("a file")
+        .len();
+    let read = std::fs::metadata(trace).expect("a trace").len();
+    assert!(written < 100_000 * 200, "{written} bytes out of {read}");
+    assert!(said.contains("holes"), "{said}");
+    for command in COMMANDS
+        .iter()
+        .filter(|words| !ALIKE.iter().any(|one| words.contains(one)))
+    {
+        answered(&place, command);
+    }
+}
+
+/// A server's answer to a setup, with no screen.
+fn answer() -> Vec<u8> {
+    let mut setup = vec![1, 0, 11, 0, 0, 0, 8, 0];
+    for word in [1_u32, 0x20_0000, 0x1F_FFFF, 256] {
+        setup.extend(word.to_le_bytes());
+    }
+    setup.extend([0, 0, 0xFF, 0xFF, 0, 0, 0, 0, 32, 32, 8, 255, 0, 0, 0, 0]);
+    setup
+}
+
+/// A client that presses keys and draws, N times, a tenth of a second apart.
+fn episodes(count: u64) -> impl Iterator<Item = Record> {
+    let mut key = vec![2, 38, 0, 0];
+    key.resize(32, 0);
+    let draw = [70_u32 | 5 << 16, 0x100, 0x20_0001, 0, 10 | 10 << 16];
+    let draw: Vec<u8> = draw.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let begun = block_of((ConnectionId(1), Direction::ToClient), 0, &answer(), None);
+    let each = move |n: u64| {
+        let answered = answer().len() as u64;
+        let mut pressed = block_of(
+            (ConnectionId(1), Direction::ToClient),
+            answered + 32 * n,
+            &key,
+            None,
+        );
+        let mut drawn = block(12 + 20 * n, &draw, None);
+        for (record, micros) in [(&mut pressed, 0), (&mut drawn, 500 + n % 700)] {
+            if let Record::Block(block) = record {
+                block.time = at(1_000_000 + n * 100_000 + micros);
+            }
+        }
+        [pressed, drawn]
+    };
+    std::iter::once(begun).chain((0..count).flat_map(each))
+}
+
+/// Clients that each make N pixmaps, no two of one size, and go.
+fn hoarders(clients: u32, pixmaps: u32) -> impl Iterator<Item = Record> {
+    (2..clients + 2).flat_map(move |client| {
+        let connection = ConnectionId(client);
+        let opened = Control::Opened(Opened {
+            connection,
+            transport: "unix".to_owned(),
+            pid: Some(client),
+            name: None,
+            command: Vec::new(),
+            started_ns: None,
+        });
+        let sent = (0..pixmaps).flat_map(|n| {
+            let size = (n % 200 + 1) | (n / 200 + 1) << 16;
+            [53 | 4 << 16 | 24 << 8, client << 21 | n, 0x100, size]
+        });
+        let sent: Vec<u8> = sent.flat_map(u32::to_le_bytes).collect();
+        let closed = Control::Closed {
+            connection,
+            by: "client".to_owned(),
+            why: None,
+        };
+        let time = at(u64::from(client) * 1000);
+        let mut blocks = [
+            block_of((connection, Direction::ToServer), 0, &SETUP, None),
+            block_of((connection, Direction::ToClient), 0, &answer(), None),
+            block_of((connection, Direction::ToServer), 12, &sent, None),
+        ];
+        for block in &mut blocks {
+            if let Record::Block(block) = block {
+                block.time = time;
+            }
+        }
+        let opened = std::iter::once(Record::Control(time, opened));
+        opened.chain(blocks).chain([Record::Control(time, closed)])
+    })
+}
+
+#[test]
+fn memory_does_not_follow_the_length_of_the_trace() {
+    let place = Place::new();
+    let limited = |words: &str| {
+        let mut command = std::process::Command::new("sh");
+        let script = format!("ulimit -d {LIMIT_KB}; exec \"$0\" {words} > /dev/null");
+        command
+            .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
+            .current_dir(place.path(""));
+        crate::harness::Finished::of(&mut command).succeeded();
+    };
+    trace(&place, episodes(40_000));
+    limited("episodes --format json");
+    limited("report --params sun4-ipc --format html");
+    for to in ["perfetto", "pprof"] {
+        limited(&format!("export --to {to} -o /dev/null"));
+    }
+    trace(&place, hoarders(600, 1000));
+    limited("report --params sun4-ipc --resources");
+    limited("report --params sun4-ipc --format json");
+    limited("report --params sun4-ipc --format html");
+}
+
+/// A kept recording in which some bytes of what was said are others, about one of `of`.
+fn garbled(place: &Place, name: &str, mut seed: u64, of: u64) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let file = std::fs::File::open(folder.join(name)).expect("a kept trace");
+    let mut reader = Reader::new(std::io::BufReader::new(file)).expect("a trace");
+    let path = place.path("x11prof.mcap");
+    let to = std::fs::File::create(&path).expect("a file");
+    let mut writer = Writer::new(to, reader.started().clone(), at(0)).expect("a trace");
+    // Any numbers do (Knuth's MMIX generator).
+    let mut random = || {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        seed >> 33
+    };
+    while let Some(mut record) = reader.next().expect("a record") {
+        match &mut record {
+            Record::Control(_, Control::Started(_)) => continue,
+            Record::Block(block) => {
+                let mut bytes = block.bytes.to_vec();
+                for byte in &mut bytes {
+                    if random() % of == 0 {
+                        *byte = random() as u8;
+                    }
+                }
+                block.bytes = bytes.into();
+            }
+            _ => {}
+        }
+        writer.write(&record).expect("a record");
+    }
+    writer.finish().expect("a whole trace");
+}
+
+#[test]
+fn whatever_clients_and_servers_say_there_is_an_answer_and_no_panic() {
+    let place = Place::new();
+    for (name, seed, of) in [
+        ("xset.mcap", 1, 50),
+        ("xset.mcap", 2, 2000),
+        ("xclock.mcap", 3, 500),
+    ] {
+        garbled(&place, name, seed, of);
+        for command in COMMANDS {
+            answered(&place, command);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The page of `report --format html`, in a browser (chromium and chromedriver): it needs no network, and what a person does with
+//! it works.
+
+use crate::harness::browser::Browser;
+use crate::harness::{Place, needs};
+use serde_json::{Value, json};
+
+fn page(place: &Place) -> std::path::PathBuf {
+    let data = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/gtk3-widget-factory.mcap"
+    );
+    let page = place.path("page.html");
+    let to = page.to_string_lossy();
+    let servers = ["--params", "xvfb-24", "--params", "xephyr"];
+    let made = ["report", "--format", "html", "-o", &to, data];
+    place.ok(made.iter().copied().chain(servers));
+    page
+}
+
+/// Rows of a table of the page.
+const ROWS: &str = "const rows = (id) => [...document.querySelectorAll(`#${id} tbody tr`)];";
+
+#[test]
+fn a_person_finds_their_way_on_the_page() {
+    let place = Place::new();
+    needs("chromium", "chromium");
+    needs("chromedriver", "chromium-driver");
+    let browser = Browser::start();
+    browser.open(&page(&place));
+    assert_eq!(
+        browser.run("return document.documentElement.dataset.ready"),
+        "yes"
+    );
+    assert!(browser.number("return document.querySelectorAll('#verdict li').length") >= 1.0);
+
+    // Searching leaves the rows with the word.
+    let all = browser.number(&format!("{ROWS} return rows('request-table').length"));
+    let found = browser.run(&format!(
+        "{ROWS} const input = document.querySelector('#request-table input');
+         input.value = 'composite'; input.dispatchEvent(new Event('input'));
+         return rows('request-table').map((row) => row.cells[0].textContent)"
+    ));
+    let found = found.as_array().expect("names");
+    assert!(!found.is_empty() && (found.len() as f64) < all, "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|name| name.as_str().is_some_and(|name| name.contains("Composite")))
+    );
+
+    // Sorting by the number of calls, and back.
+    let sorted = "const input = document.querySelector('#request-table input');
+         input.value = ''; input.dispatchEvent(new Event('input'));
+         const head = [...document.querySelectorAll('#request-table th button')].find((one) => one.textContent === 'Number');
+         head.click();
+         const numbers = rows('request-table').map((row) => Number(row.cells[4].textContent.replaceAll(',', '')));
+         return [head.parentElement.getAttribute('aria-sort'), numbers]";
+    for (direction, ordered) in [("descending", true), ("ascending", false)] {
+        let sorted = browser.run(&format!("{ROWS} {sorted}"));
+        assert_eq!(sorted[0], direction);
+        let numbers: Vec<f64> = sorted[1]
+            .as_array()
+            .expect("numbers")
+            .iter()
+            .filter_map(Value::as_f64)
+            .collect();
+        assert_eq!(numbers.len() as f64, all);
+        assert!(
+            numbers.is_sorted_by(|a, b| if ordered { a >= b } else { a <= b }),
+            "{numbers:?}"
+        );
+    }
+
+    // A request's histograms.
+    assert!(
+        browser.number(&format!(
+            "{ROWS} rows('request-table')[0].click();
+        return document.querySelectorAll('#request-detail svg rect').length"
+        )) >= 1.0
+    );
+
+    // The threshold filters the episodes: by the slider, and by a click in the chart.
+    let slide = |value: u32| {
+        browser.number(&format!(
+            "{ROWS} const slider = document.getElementById('threshold');
+            slider.value = '{value}'; slider.dispatchEvent(new Event('input'));
+            return rows('episode-table').length"
+        ))
+    };
+    let (every, few) = (slide(0), slide(600));
+    assert!(every > few, "{every} {few}");
+    let clicked = browser.run(
+        "const over = document.querySelector('#cumulative .u-over'), box = over.getBoundingClientRect();
+         const at = { clientX: box.left + box.width / 4, clientY: box.top + 5, pointerId: 1, buttons: 1, bubbles: true };
+         over.setPointerCapture = () => {};
+         const before = document.getElementById('threshold-ms').textContent;
+         over.dispatchEvent(new PointerEvent('pointerdown', at));
+         return [before, document.getElementById('threshold-ms').textContent]",
+    );
+    assert_ne!(clicked[0], clicked[1]);
+
+    // A landmark narrows the episodes down, an episode shows its parts and messages.
+    slide(0);
+    let narrowed = browser.run(&format!(
+        "{ROWS} rows('landmark-table')[0].click();
+        const landmark = rows('landmark-table')[0].cells[0].textContent;
+        const left = new Set(rows('episode-table').map((row) => row.cells[1].textContent));
+        rows('episode-table')[0].click();
+        return [landmark, [...left], document.querySelector('#episode-detail h3').textContent,
+            document.querySelectorAll('#episode-detail pre, #episode-detail p').length]"
+    ));
+    assert_eq!(narrowed[1], json!([narrowed[0]]));
+    assert!(
+        narrowed[2]
+            .as_str()
+            .is_some_and(|title| title.starts_with(narrowed[0].as_str().expect("a name")))
+    );
+
+    // A pattern does as well, and is let go again.
+    let patterns = browser.run(&format!(
+        "{ROWS} const count = () => rows('episode-table').length;
+         rows('landmark-table')[0].click();
+         const all = count(); rows('pattern-table')[0].click();
+         const some = count(); rows('pattern-table')[0].click();
+         return [rows('pattern-table').length, all, some, count()]"
+    ));
+    let patterns: Vec<f64> = patterns
+        .as_array()
+        .expect("numbers")
+        .iter()
+        .filter_map(Value::as_f64)
+        .collect();
+    assert!(
+        patterns[0] > 1.0 && patterns[2] < patterns[1],
+        "{patterns:?}"
+    );
+    assert_eq!(patterns[1], patterns[3]);
+
+    // Whatever is pressed, typed into or drawn has a name for those who do not see it.
+    let nameless = browser.run(
+        "const named = (one) => (one.getAttribute('aria-label') || one.textContent || one.title || '').trim()
+             || one.labels?.length;
+         return [...document.querySelectorAll('button, input, canvas, svg, [role=img], table, nav, section')]
+             .filter((one) => !named(one) && !one.getAttribute('aria-labelledby')
+                 && !(one.className === 'bar' && !one.children.length))
+             .map((one) => one.outerHTML.slice(0, 80))",
+    );
+    assert_eq!(nameless, json!([]));
+
+    // The timeline zooms by keys and by the wheel, and shows all again.
+    let zoomed = browser.run(
+        "const line = document.getElementById('timeline'), length = () => line.shown().to - line.shown().from;
+         const key = (key) => line.dispatchEvent(new KeyboardEvent('keydown', { key }));
+         const all = length(); key('+'); const near = length();
+         line.dispatchEvent(new WheelEvent('wheel', { deltaY: -1, cancelable: true })); const nearer = length();
+         key('0'); return [all, near, nearer, length()]",
+    );
+    let zoomed: Vec<f64> = zoomed
+        .as_array()
+        .expect("lengths")
+        .iter()
+        .filter_map(Value::as_f64)
+        .collect();
+    assert!(
+        zoomed[0] > zoomed[1] && zoomed[1] > zoomed[2] && zoomed[3] == zoomed[0],
+        "{zoomed:?}"
+    );
+
+    // Other servers have a column each.
+    let heads = "return [...document.querySelectorAll('#compare-table th')].map((head) => head.textContent)";
+    assert_eq!(browser.run(heads).as_array().map(Vec::len), Some(4));
+
+    // Round trips and what to do about them.
+    assert!(browser.number(&format!("{ROWS} return rows('roundtrip-table').length")) > 1.0);
+    assert!(browser.number(&format!("{ROWS} return rows('advice').length")) >= 1.0);
+
+    // Light and dark.
+    let themed = browser.run(
+        "const back = () => getComputedStyle(document.body).backgroundColor, before = back();
+        dispatchEvent(new KeyboardEvent('keydown', { key: 't' })); return [before, back()]",
+    );
+    assert_ne!(themed[0], themed[1]);
+
+    // Nothing is wider than the window, in a wide one and in a narrow one.
+    for width in [1280, 520] {
+        browser.resize(width);
+        let excess =
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+        assert_eq!(browser.number(excess), 0.0, "at {width}");
+    }
+
+    // No error, and nothing asked of any network.
+    let errors: Vec<Value> = browser.log("browser");
+    assert!(
+        errors.iter().all(|line| line["level"] != "SEVERE"),
+        "{errors:#?}"
+    );
+    for line in browser.log("performance") {
+        let message = line["message"].as_str().expect("a message");
+        let message: Value = serde_json::from_str(message).expect("JSON");
+        if message["message"]["method"] == "Network.requestWillBeSent" {
+            let url = message["message"]["params"]["request"]["url"]
+                .as_str()
+                .expect("a URL");
+            assert!(
+                url.starts_with("file:") || url.starts_with("data:"),
+                "{url}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_said() {
+    let place = Place::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xterm.mcap");
+    let two = place.run(["report", "--params", "xvfb-24", "--params", "xephyr", data]);
+    assert_eq!(two.output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&two.output.stderr);
+    assert!(said.contains("x11prof compare"), "{said}");
+    let text = place.run(["report", "--open", data]);
+    assert_eq!(text.output.status.code(), Some(2));
+}

@@ -1,0 +1,179 @@
+//! `issues`: the same problem of many sessions is one issue, the worst first, from recordings and from tables.
+
+mod online;
+mod pages;
+mod sessions;
+mod sixty;
+
+use std::path::{Path, PathBuf};
+
+use crate::harness::{Finished, Place};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// Recordings give the same list as their tables do; a damaged and a foreign file among them are named and left out.
+#[test]
+fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
+    let place = Place::new();
+    let folder = place.path("all/version=1.2/user=ann");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["xterm.mcap", "xclock.mcap", "gtk3-widget-factory.mcap"] {
+        std::fs::copy(data(name), folder.join(name)).expect("a copy");
+    }
+    std::fs::copy(data("xterm.mcap"), place.path("all/again.mcap")).expect("a copy");
+    let whole = std::fs::read(data("xterm.mcap")).expect("a recording");
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 50].fill(0x55);
+    place.write("all/damaged.mcap", &damaged);
+    place.write("all/notes.txt", b"not a recording");
+    place.write("all/foreign.mcap", b"\x89PNG not a recording either");
+    place.write("all/episodes.parquet", b"PAR1 no table");
+
+    let list =
+        |folder: &str| place.json(["issues", folder, "--threshold", "5", "--format", "json"]);
+    let from_traces = list("all");
+    let left_out: Vec<&str> = from_traces["left_out"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|left| left["file"].as_str().expect("a name"))
+        .collect();
+    // The first of two copies by name counts.
+    let ones = [
+        "damaged",
+        "foreign",
+        "notes.txt",
+        "episodes.parquet",
+        "xterm",
+    ];
+    assert_eq!(left_out.len(), ones.len(), "{left_out:?}");
+    for one in ones {
+        assert!(
+            left_out.iter().any(|file| file.contains(one)),
+            "{one}: {left_out:?}"
+        );
+    }
+    assert_eq!(from_traces["sessions"], 3);
+
+    std::fs::remove_file(place.path("all/again.mcap")).expect("it is there");
+    let said = place.run(["export", "all", "--to", "parquet", "-o", "tables"]);
+    assert!(
+        said.stderr().contains("3 sessions in tables"),
+        "{}",
+        said.stderr()
+    );
+    let mut from_traces = list("all");
+    let mut from_tables = list("tables");
+    for report in [&mut from_traces, &mut from_tables] {
+        report["left_out"].take();
+    }
+    assert!(
+        from_traces["issues"]
+            .as_array()
+            .is_some_and(|list| list.len() > 3)
+    );
+    assert_eq!(from_traces, from_tables);
+    assert_eq!(from_traces["versions"], serde_json::json!(["1.2"]));
+    assert_eq!(
+        (&from_traces["users"], &from_traces["sessions"]),
+        (&1.into(), &3.into())
+    );
+    // Written again, a session replaces itself.
+    place.ok(["export", "all", "--to", "parquet", "-o", "tables"]);
+    let mut again = list("tables");
+    again["left_out"].take();
+    assert_eq!(again, from_tables);
+    let nothing = place
+        .run(["issues", "all/notes.txt"])
+        .failed_with_one_line(1);
+    assert!(nothing.contains("neither a recording"), "{nothing}");
+}
+
+/// The text fits a terminal; details, accepted issues and mistakes are said in words.
+#[test]
+fn the_list_is_for_people() {
+    let place = Place::new();
+    let folder = place.path("all");
+    std::fs::create_dir_all(place.path("empty")).expect("a folder");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["xterm.mcap", "xclock.mcap"] {
+        std::fs::copy(data(name), folder.join(name)).expect("a copy");
+    }
+    place.write(
+        "known.toml",
+        b"format = 1\n[[issue]]\nprogram = \"xclock\"\naccepted = \"it has many fonts\"\n",
+    );
+    let words = ["issues", "all", "--threshold", "5", "--known", "known.toml"];
+    let list = |more: &[&str]| place.ok(words.iter().chain(more));
+    let short = list(&[]);
+    assert!(
+        short.contains("Start-up (xterm): round trips of QueryFont"),
+        "{short}"
+    );
+    assert!(short.contains("1 issue accepted, not shown"), "{short}");
+    assert!(!short.contains("Users"), "nobody is known: {short}");
+    let long = list(&["--all", "--details"]);
+    for part in [
+        "; accepted: it has many",
+        "once: Start-up (windows,",
+        "The worst is in all/xterm.mcap at 0.",
+    ] {
+        assert!(long.contains(part), "{part}: {long}");
+    }
+    let widest = short
+        .lines()
+        .chain(long.lines())
+        .map(|line| line.chars().count());
+    assert!(widest.max().is_some_and(|columns| columns <= 80), "{long}");
+    let empty = place.run(["issues", "empty"]).failed_with_one_line(1);
+    assert!(
+        empty.contains("empty: no session is in it; record one"),
+        "{empty}"
+    );
+    let versions = place.run(["issues", "all", "--compare", "1,2"]);
+    let versions = versions.failed_with_one_line(2);
+    assert!(versions.contains("--label version=1.2"), "{versions}");
+}
+
+/// A query goes to an installed DuckDB with a view for each table; without one, the error says how to get it.
+#[test]
+fn a_query_is_handed_to_an_installed_duckdb() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new();
+    let trace = data("xclock.mcap");
+    let trace = trace.to_string_lossy();
+    place.ok(["export", &trace, "--to", "parquet", "-o", "it's"]);
+    std::fs::create_dir(place.path("bin")).expect("a folder");
+    let duckdb = place.write(
+        "bin/duckdb",
+        b"#!/bin/sh\nfor word; do echo \"<$word>\"; done\n",
+    );
+    let runs = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(duckdb, runs).expect("a program");
+    let query = ["sql", "SELECT 1", "it's", "--format", "csv"];
+    let run = |path: &str| {
+        let mut command = place.x11prof(query);
+        Finished::of(command.env("PATH", place.path(path)))
+    };
+    let asked = run("bin").succeeded();
+    assert!(
+        asked.contains("CREATE VIEW episodes AS SELECT * FROM read_parquet('it''s/episodes/**"),
+        "{asked}"
+    );
+    assert!(asked.contains("hive_types_autocast = false"), "{asked}");
+    assert!(!asked.contains("VIEW marks"), "it has none: {asked}");
+    assert!(
+        asked.starts_with("<-csv>") && asked.trim_end().ends_with("<SELECT 1>"),
+        "{asked}"
+    );
+    let none = run("nothing").failed_with_one_line(1);
+    assert!(none.contains("pip install duckdb"), "{none}");
+    let elsewhere = place.run(["sql", "SELECT 1", "."]).failed_with_one_line(1);
+    assert!(elsewhere.contains("export --to parquet"), "{elsewhere}");
+}

@@ -1,0 +1,89 @@
+//! The pages of `issues --format html`, in a browser.
+
+use super::data;
+use crate::harness::browser::Browser;
+use crate::harness::{Place, needs};
+
+#[test]
+fn the_list_leads_to_a_page_for_each_issue() {
+    needs("chromium", "chromium");
+    needs("chromedriver", "chromium-driver");
+    let place = Place::new();
+    let folder = place.path("all/version=<b>1</user=ann");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["xterm.mcap", "gtk3-widget-factory.mcap"] {
+        std::fs::copy(data(name), folder.join(name)).expect("a copy");
+    }
+    place.write(
+        "known.toml",
+        b"format = 1\n[[issue]]\nlandmark = \"Start-up\"\nbug = \"bug 7\"\n",
+    );
+    let made = [
+        "issues",
+        "all",
+        "--threshold",
+        "5",
+        "--format",
+        "html",
+        "-o",
+        "pages",
+    ];
+    place.ok(made.iter().copied().chain(["--known", "known.toml"]));
+    let report = place.json(["issues", "all", "--threshold", "5", "--format", "json"]);
+    let issues = report["issues"].as_array().expect("a list");
+
+    let browser = Browser::start();
+    browser.open(&place.path("pages/index.html"));
+    let rows = "return [...document.querySelectorAll('#issues tbody tr')]";
+    assert_eq!(
+        browser.number(&format!("{rows}.length")),
+        issues.len() as f64
+    );
+    let second = browser.run(&format!("{rows}.map((row) => row.cells[1].textContent)[1]"));
+    assert_eq!(second, issues[1]["landmark"]);
+    // What a folder is called is no markup.
+    let versions = browser.run(&format!("{rows}[0].cells[10].textContent"));
+    assert_eq!(versions, "<b>1<");
+    let known = browser.run(&format!(
+        "{rows}.map((row) => row.cells[11].textContent).join()"
+    ));
+    assert!(
+        known.as_str().is_some_and(|known| known.contains("bug 7")),
+        "{known}"
+    );
+    assert!(browser.number("return document.querySelectorAll('polyline').length") >= 1.0);
+
+    let link = browser.run("return document.querySelector('#issues a').href");
+    assert!(
+        link.as_str()
+            .is_some_and(|link| link.ends_with("/issue-1.html"))
+    );
+    browser.run("document.querySelector('#issues a').click()");
+    let title = browser.run("return document.querySelector('h1').textContent");
+    let landmark = issues[0]["landmark"].as_str().expect("text");
+    assert_eq!(title, format!("1. {landmark}"));
+    let shown = "return document.querySelector('#example').textContent";
+    let shown = browser.run(shown);
+    let example = issues[0]["example"]["trace"].as_str().expect("a trace");
+    assert!(
+        shown.as_str().is_some_and(|text| text.contains(example)),
+        "{shown}"
+    );
+    for part in [
+        "#timeline rect",
+        "#parts i",
+        "#distribution polyline",
+        "#versions tbody tr",
+        "#example pre",
+    ] {
+        let count = browser.number(&format!(
+            "return document.querySelectorAll('{part}').length"
+        ));
+        assert!(count >= 1.0, "{part}");
+    }
+    // It fits a narrow window, and nothing was complained about or asked of a network.
+    browser.resize(500);
+    let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert!(browser.number(over) <= 0.0);
+    assert_eq!(browser.log("browser"), Vec::<serde_json::Value>::new());
+}

@@ -1,0 +1,153 @@
+//! A recorder that is killed leaves a trace that can be read, without a hole, up to its last moments.
+//!
+//! How much is missing depends on what else the machine does; the tests of that are ignored here and
+//! run by `cargo xtask validate killed`.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::harness::raw::{Client, Order, setup};
+use crate::harness::{Place, Recording, Server};
+use rustix::process::Signal;
+use x11prof_trace::{Direction, Reader, Record};
+
+/// What the recorded client sends.
+#[derive(Clone, Copy)]
+enum Load {
+    /// A round trip each millisecond, as a busy program does.
+    Steady,
+    /// NoOperations without a pause.
+    Flood,
+    /// NoOperations of 200 bytes that no compression makes shorter.
+    Noise,
+}
+
+impl Load {
+    /// Sends a portion, waits until the server has read it, and returns its length in bytes.
+    fn send(self, client: &mut Client, noise: &[u8]) -> u64 {
+        let sent = match self {
+            Self::Steady => {
+                std::thread::sleep(Duration::from_millis(1));
+                0
+            }
+            Self::Flood => {
+                for _ in 0..1000 {
+                    client.request(127, 0, &[0; 15]);
+                }
+                1000 * 64
+            }
+            Self::Noise => {
+                client.socket.write_all(noise).expect("noise");
+                noise.len() as u64
+            }
+        };
+        client.sync();
+        sent + 4
+    }
+}
+
+fn noise() -> Vec<u8> {
+    let mut state = 1_u32;
+    let mut noise = Vec::new();
+    for _ in 0..2000 {
+        noise.extend([127, 0, 50, 0]);
+        for _ in 0..49 {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            noise.extend(state.to_le_bytes());
+        }
+    }
+    noise
+}
+
+/// Bytes of requests that a trace knows of, which follow each other without a hole, and whether it is
+/// complete.
+fn requested(trace: &Path) -> (u64, bool) {
+    let file = std::fs::File::open(trace).expect("the trace");
+    let mut reader = Reader::new(file).expect("a trace");
+    let mut bytes = 0;
+    while let Some(record) = reader.next().expect("a record") {
+        if let Record::Block(block) = record
+            && block.direction == Direction::ToServer
+        {
+            assert_eq!(block.offset, bytes, "no hole");
+            bytes += u64::from(block.wire_len);
+        }
+    }
+    (bytes, reader.is_complete())
+}
+
+/// Kills a recorder under `load` at each of `moments` after the client's first request. Checks that what
+/// is there is whole and can be recovered, and returns the longest time before a kill of which nothing
+/// is there.
+fn kill(load: Load, moments: impl Iterator<Item = Duration>) -> Duration {
+    let server = Server::xvfb(&[]);
+    let noise = noise();
+    let mut longest = Duration::ZERO;
+    for moment in moments {
+        let place = Place::new();
+        let trace = place.path("trace.mcap");
+        let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
+        let mut client = recording.raw(Order::Little);
+        let mut bytes = setup(Order::Little, &[0; 16]).len() as u64;
+        let (start, mut sent) = (Instant::now(), Vec::new());
+        while start.elapsed() < moment {
+            bytes += load.send(&mut client, &noise);
+            sent.push((Instant::now(), bytes));
+        }
+        let killed = Instant::now();
+        recording.signal(Signal::KILL);
+        let (there, complete) = requested(&trace);
+        assert!(!complete && there > 0, "{there} bytes after {moment:?}");
+        let missing = sent.iter().find(|&&(_, bytes)| bytes > there);
+        longest = longest.max(missing.map_or(Duration::ZERO, |&(at, _)| killed - at));
+        let whole = place.path("whole.mcap");
+        place.ok([Path::new("recover"), &trace, Path::new("-o"), &whole]);
+        assert_eq!(requested(&whole), (there, true));
+    }
+    #[allow(clippy::print_stdout, reason = "the figure is what validate is for")]
+    {
+        println!("lost at most {longest:?}");
+    }
+    longest
+}
+
+/// Moments spread over two periods of the recorder's flush, an irrational step apart.
+fn moments(count: u64, from: u64) -> impl Iterator<Item = Duration> {
+    (0..count).map(move |n| Duration::from_millis(from + n * 618 % 400))
+}
+
+#[test]
+fn killed_at_any_moment_what_is_there_is_whole() {
+    kill(Load::Steady, moments(4, 500));
+}
+
+#[test]
+fn killed_while_a_client_floods_what_is_there_is_whole() {
+    kill(Load::Flood, moments(2, 700));
+}
+
+#[test]
+fn killed_under_noise_what_is_there_is_whole() {
+    kill(Load::Noise, moments(4, 500));
+}
+
+#[test]
+#[ignore = "needs a machine to itself; cargo xtask validate killed"]
+fn killed_at_any_moment_at_most_a_quarter_second_is_lost() {
+    assert!(kill(Load::Steady, moments(24, 260)) <= Duration::from_millis(250));
+}
+
+#[test]
+#[ignore = "needs a machine to itself; cargo xtask validate killed"]
+fn killed_while_a_client_floods_at_most_a_quarter_second_is_lost() {
+    assert!(kill(Load::Flood, moments(8, 500)) <= Duration::from_millis(250));
+}
+
+#[test]
+#[ignore = "needs a machine to itself; cargo xtask validate killed"]
+fn killed_under_noise_at_most_a_quarter_second_is_lost() {
+    assert!(kill(Load::Noise, moments(20, 500)) <= Duration::from_millis(250));
+}

@@ -1,0 +1,174 @@
+//! `record --live`: the paper's two signals without a terminal; the view and its keys in one.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{ChildStderr, Stdio};
+
+use crate::harness::terminal::Terminal;
+use crate::harness::{Place, needs};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The recorder's next line on standard error that `wanted` likes.
+fn line(lines: &mut Lines<BufReader<ChildStderr>>, mut wanted: impl FnMut(&str) -> bool) -> String {
+    let mut seen = String::new();
+    for line in lines {
+        let line = line.expect("a line");
+        if wanted(&line) {
+            return line;
+        }
+        seen.push_str(&line);
+        seen.push('\n');
+    }
+    panic!("x11prof ended before it said that:\n{seen}");
+}
+
+/// The number of requests in a report's first line.
+fn requests(line: &str) -> u64 {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "requests");
+    let count = at
+        .and_then(|at| words.get(at - 1))
+        .expect("a number of requests");
+    count.parse().expect("a number")
+}
+
+#[test]
+fn signals_print_the_profile_and_start_it_afresh() {
+    needs("Xvfb", "xvfb");
+    needs("xterm", "xterm");
+    let place = Place::new();
+    // Parameters of one's own, to see that they are read again.
+    let prices = |name: &str| format!("format = 1\n[server]\nname = \"{name}\"\n");
+    let file = place.write("mine.toml", prices("before").as_bytes());
+    let mut recorder = place
+        .x11prof([
+            "record",
+            "--live",
+            "--server",
+            "xvfb",
+            "--params",
+            "mine.toml",
+        ])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("x11prof starts");
+    let pid = Pid::from_child(&recorder);
+    let mut lines = BufReader::new(recorder.stderr.take().expect("a pipe")).lines();
+    let export = line(&mut lines, |line| line.contains("export DISPLAY="));
+    let value = |name: &str| {
+        let mut words = export.split_whitespace();
+        let word = words.find_map(|word| word.strip_prefix(name));
+        word.expect("announced").to_owned()
+    };
+    // A client that has come and gone: all that it sent is in what is printed afterwards.
+    let mut client = std::process::Command::new("xset");
+    client
+        .arg("q")
+        .env("DISPLAY", value("DISPLAY="))
+        .env("XAUTHORITY", value("XAUTHORITY="));
+    let mut print = || {
+        kill_process(pid, Signal::USR1).expect("a signal is sent");
+        let head = line(&mut lines, |line| line.contains(" requests on "));
+        let server = line(&mut lines, |line| line.starts_with("Server time: "));
+        let mut gone = 0;
+        // These prices have no transport, which is warned of after the resources.
+        line(&mut lines, |line| {
+            gone += usize::from(line.contains("gone at"));
+            line.starts_with("? no prices of messages")
+        });
+        Printed {
+            requests: requests(&head),
+            server,
+            gone,
+        }
+    };
+    crate::harness::Finished::of(&mut client).succeeded();
+    let first = until_gone(&mut print, 1);
+    assert!(
+        first.requests > 10 && first.server.contains("before"),
+        "{first:?}"
+    );
+
+    std::fs::write(&file, prices("after")).expect("a scratch file");
+    kill_process(pid, Signal::USR2).expect("a signal is sent");
+    let afresh = crate::harness::until("the fresh start", || {
+        Some(print()).filter(|printed| printed.server.contains("after"))
+    });
+    // Nothing is counted yet, and a client that is gone holds nothing any more.
+    assert_eq!((afresh.requests, afresh.gone), (0, 0));
+    crate::harness::Finished::of(&mut client).succeeded();
+    let again = until_gone(&mut print, 1);
+    assert_eq!(again.requests, first.requests);
+
+    kill_process(pid, Signal::TERM).expect("a signal is sent");
+    let rest = std::thread::spawn(move || lines.for_each(drop));
+    assert!(crate::harness::wait(&mut recorder, "x11prof record --live").success());
+    rest.join().expect("its last words");
+}
+
+/// What a signal printed.
+#[derive(Debug)]
+struct Printed {
+    requests: u64,
+    server: String,
+    /// Clients whose end was seen.
+    gone: usize,
+}
+
+/// Prints until the view, to which records come with a delay, has seen the end of N clients.
+fn until_gone(print: &mut impl FnMut() -> Printed, clients: usize) -> Printed {
+    crate::harness::until("the client's end", || {
+        Some(print()).filter(|printed| printed.gone == clients)
+    })
+}
+
+#[test]
+fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
+    needs("Xvfb", "xvfb");
+    needs("xset", "x11-xserver-utils");
+    needs("tmux", "tmux");
+    let place = Place::new();
+    let script = "echo said-at-first; echo to-stderr >&2; while :; do xset q >was; sleep 0.1; done";
+    place.write("busy.sh", script.as_bytes());
+    let terminal = Terminal::start(&place);
+    terminal.types(&format!(
+        "cd {} && {} record --live --server xvfb --params sun4-ipc -- sh busy.sh; echo status $?\n",
+        place.path(".").display(),
+        env!("CARGO_BIN_EXE_x11prof"),
+    ));
+    // The program's words are on a line of their own.
+    let screen = terminal.shows("rates, and what the program wrote", |screen| {
+        screen.contains("▾ms/s")
+            && screen.contains(" requests a second, server ")
+            && screen.contains("Output: to-stderr")
+    });
+    assert!(!screen.contains("\nsaid-at-first"), "{screen}");
+    assert!(screen.contains("q quits"), "{screen}");
+    terminal.types("r");
+    terminal.shows("requests", |screen| screen.contains("GetKeyboardControl"));
+    for (key, order) in [
+        ("n", "▾Req/s"),
+        ("b", "▾Bytes/s"),
+        ("a", "▾Request"),
+        ("o", "▾Trips/s"),
+        ("t", "▾ms/s"),
+    ] {
+        terminal.types(key);
+        terminal.shows(order, |screen| screen.contains(order));
+    }
+    terminal.types("/keyboard\r");
+    terminal.shows("the filter", |screen| {
+        screen.contains("Only what has \"keyboard\"") && !screen.contains("ListExtensions")
+    });
+    terminal.types("q");
+    let after = terminal.shows("the end", |screen| screen.contains("\nstatus "));
+    let said = ["\nsaid-at-first\n", "\nto-stderr\n", "connections, "];
+    assert!(said.iter().all(|said| after.contains(said)), "{after}");
+    assert!(!after.contains("Req/s"), "{after}");
+    // The terminal echoes again.
+    terminal.types("echo typ\"\"ed\n");
+    terminal.shows("what is typed", |screen| {
+        screen.contains("echo typ\"\"ed") && screen.contains("\ntyped")
+    });
+    assert!(place.path("x11prof.mcap").exists());
+}

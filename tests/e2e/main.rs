@@ -1,0 +1,45 @@
+//! The end-to-end tests: x11prof with real servers and real clients. One program, which is linked once; a module for
+//! each subject.
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on says why and fails; with --nocapture some show their figures"
+)]
+
+mod attach;
+mod coverage;
+mod difference;
+mod episode_report;
+mod episodes;
+mod errors;
+mod exports;
+mod files;
+mod fixes;
+mod harness;
+mod hostile;
+mod html;
+mod issues;
+mod killed;
+mod link;
+mod live;
+mod marks;
+mod measure;
+mod measured;
+mod nesting;
+mod networks;
+mod operations;
+mod params;
+mod prices;
+mod profile;
+mod profile_views;
+mod record;
+mod resources;
+mod ring;
+mod roundtrips;
+mod safety;
+mod safety_attacks;
+mod screens;
+mod scrub;
+mod stats;
+mod top;
+mod transparency;

@@ -1,0 +1,155 @@
+//! Marks of the user: by `x11prof mark` and by a key, in a proxy's recording and in an attached one.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// What went on around each mark of a trace.
+fn marks(place: &Place, trace: &Path) -> Vec<Value> {
+    let trace = trace.to_str().expect("a plain path");
+    let report = place.json(["episodes", "--marks", "--format", "json", trace]);
+    report["marks"].as_array().cloned().unwrap_or_default()
+}
+
+/// The texts of the marks in a dump.
+fn dumped(place: &Place, trace: &Path) -> String {
+    place.ok(["dump", trace.to_str().expect("a plain path")])
+}
+
+#[test]
+fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let trace = place.path("marked.mcap");
+    let words = ["--display", &server.display, "--mark-key", "ctrl+F9"];
+    let mut recording = Recording::at(&place, &trace, &words);
+    let mut xterm = recording.client("xterm").spawn().expect("xterm starts");
+    let mut person = recording.client("xdotool");
+    person.args(["search", "--sync", "--onlyvisible", "--class", "xterm"]);
+    person.args(["windowfocus", "--sync", "type", "ls"]);
+    Finished::of(&mut person).succeeded();
+    // By the name that clients have, and by the server's own.
+    for (display, text) in [
+        (&recording.display, "menu is slow"),
+        (&server.display, "again"),
+    ] {
+        Finished::of(place.x11prof(["mark", text]).env("DISPLAY", display)).succeeded();
+    }
+    // The key is pressed at the server, where no client of ours has the focus.
+    Finished::of(server.client("xdotool").args(["key", "ctrl+F9"])).succeeded();
+    // It comes to the recorder by a way of its own.
+    until("the key has come", || {
+        dumped(&place, &trace).contains("ctrl+F9").then_some(())
+    });
+    xterm.kill().expect("xterm ends");
+    wait(&mut xterm, "xterm");
+    assert!(recording.signal(Signal::INT).success());
+
+    let marks = marks(&place, &trace);
+    let texts: Vec<&str> = marks
+        .iter()
+        .filter_map(|mark| mark["text"].as_str())
+        .collect();
+    assert!(texts.len() >= 3, "{texts:?}");
+    assert_eq!(texts[..3], ["menu is slow", "again", "ctrl+F9"]);
+    let first = &marks[0];
+    let near = first["episodes"].as_array().expect("episodes");
+    assert!(
+        near.iter().any(|one| {
+            let name = one["client_name"].as_str().unwrap_or_default();
+            name.contains("xterm")
+        }),
+        "{first}"
+    );
+    assert!(first["requests"].as_u64() > Some(50), "{first}");
+    assert!(first["at_ms"].as_f64() > Some(0.0), "{first}");
+    // The grabbed key is nobody else's.
+    let events = dumped(&place, &trace);
+    assert!(
+        !events
+            .lines()
+            .any(|line| line.contains("KeyPress") && line.contains("F9"))
+    );
+
+    let trace = trace.to_str().expect("a plain path");
+    let text = place.ok(["episodes", "--marks", trace]);
+    assert!(text.contains("(menu is slow): the server ran"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    // Timelines have them.
+    let to = place.path("trace.pftrace");
+    place.ok([
+        "export",
+        "--to",
+        "perfetto",
+        "-o",
+        to.to_str().expect("a plain path"),
+        trace,
+    ]);
+    let bytes = std::fs::read(to).expect("the export");
+    let named = |text: &[u8]| bytes.windows(text.len()).any(|at| at == text);
+    assert!(named(b"marks of the user") && named(b"menu is slow"));
+}
+
+#[test]
+fn an_attached_recording_is_marked_too() {
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let trace = place.path("attached.mcap");
+    let mut command = place.x11prof(["record", "--attach", "--display", &server.display]);
+    command.args(["--mark-key", "Pause", "-o"]).arg(&trace);
+    let mut child = command
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("x11prof starts");
+    let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let first = said.next().expect("a line").expect("a line");
+    assert!(first.contains("recording the "), "{first}");
+    let mut mark = place.x11prof(["mark", "--display", &server.display, "here"]);
+    Finished::of(&mut mark).succeeded();
+    Finished::of(server.client("xdotool").args(["key", "Pause"])).succeeded();
+    until("the key has come", || {
+        dumped(&place, &trace).contains("Pause").then_some(())
+    });
+    kill_process(Pid::from_child(&child), Signal::INT).expect("a signal is sent");
+    let rest = std::thread::spawn(move || said.map_while(Result::ok).collect::<Vec<_>>());
+    assert!(wait(&mut child, "x11prof record --attach").success());
+    rest.join().expect("reading a pipe");
+    let marks = marks(&place, &trace);
+    assert_eq!(marks[0]["text"], "here");
+    assert_eq!(marks[1]["text"], "Pause");
+    // Our own connection, which grabs the key, is no client.
+    let dump = dumped(&place, &trace);
+    assert!(!dump.contains("GrabKey"), "{dump}");
+}
+
+#[test]
+fn what_cannot_be_marked_is_said() {
+    let place = Place::new();
+    let nobody = Finished::of(&mut place.x11prof(["mark", "--display", ":59000", "here"]));
+    assert!(
+        nobody
+            .failed_with_one_line(1)
+            .contains("is not being recorded")
+    );
+    let unset = Finished::of(&mut place.x11prof(["mark"]));
+    assert!(unset.failed_with_one_line(2).contains("--display"));
+    let key = place.run(["record", "--mark-key", "Any", "--", "true"]);
+    assert!(key.stderr().contains("is no key"), "{key}");
+    // A trace without marks says how to make some.
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xterm.mcap");
+    assert!(
+        place
+            .ok(["episodes", "--marks", data])
+            .contains("Nothing was marked")
+    );
+}

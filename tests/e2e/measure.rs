@@ -1,0 +1,156 @@
+//! `x11prof measure` and `x11prof params` against real servers.
+
+use crate::harness::{Place, Server, xterm_trace};
+
+/// The requests that are quickly measured.
+const FEW: [&str; 6] = [
+    "measure",
+    "--quick",
+    "--only",
+    "NoOperation",
+    "--only",
+    "PolyFillRectangle",
+];
+
+#[test]
+fn a_display_that_is_not_there_or_refuses_is_one_line() {
+    let place = Place::new();
+    let absent = place
+        .run(["measure", "--display", ":359"])
+        .failed_with_one_line(1);
+    assert!(absent.contains(":359"), "{absent}");
+    // A server with a cookie of its own, which nobody here has.
+    let cookie = b"\xff\xff\x00\x00\x00\x00\x00\x12MIT-MAGIC-COOKIE-1\x00\x100123456789abcdef";
+    let cookie = place.write("cookie", cookie);
+    let server = Server::xvfb_guarded(&cookie);
+    let line = place
+        .run(["measure", "--display", &server.display])
+        .failed_with_one_line(1);
+    assert!(
+        line.contains("refused") && line.contains("XAUTHORITY"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_server_without_fonts_is_measured_without_them() {
+    let place = Place::new();
+    let server = Server::xvfb(&["-fp", "built-ins"]);
+    let file = place.path("bare.toml");
+    let file = file.to_string_lossy();
+    let arguments = [
+        "measure",
+        "--quick",
+        "--only",
+        "PolyText8",
+        "-o",
+        &file,
+        "--display",
+    ];
+    place.ok(arguments.into_iter().chain([server.display.as_str()]));
+    let text = std::fs::read_to_string(&*file).expect("a file");
+    assert!(
+        text.contains("absent: ") && text.contains("font 9x15"),
+        "{text}"
+    );
+    assert!(text.contains("fontname = \"fixed\""), "{text}");
+}
+
+#[test]
+fn what_a_recording_needs_is_added_to_the_file() {
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let file = place.path("some.toml");
+    let file = file.to_string_lossy();
+    let display = ["-o", &file, "--display", &server.display];
+    place.ok(FEW.into_iter().chain(display));
+    let before = std::fs::read_to_string(&*file).expect("a file");
+    let trace = xterm_trace().to_string_lossy().into_owned();
+    let more = ["measure", "--quick", "--for", &trace];
+    place.ok(more.into_iter().chain(display));
+    let after = std::fs::read_to_string(&*file).expect("a file");
+    assert!(!before.contains("\"ImageText8\""));
+    assert!(after.contains("\"ImageText8\"") || after.contains("\"PolyText8\""));
+    assert!(after.contains("\"PolyFillRectangle\""));
+    assert!(place.ok(["params", "check", &file]).contains("in order"));
+    let report = place.json(["report", "--format", "json", "--params", &file, &trace]);
+    let lines = report["requests"].as_array().expect("requests");
+    let unpriced: u64 = lines
+        .iter()
+        .filter_map(|line| line["unpriced"].as_u64())
+        .sum();
+    let count: u64 = lines.iter().filter_map(|line| line["count"].as_u64()).sum();
+    assert!(unpriced * 50 < count, "{unpriced} of {count} unpriced");
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_it_has_and_goes_on() {
+    use std::process::Stdio;
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let file = place.path("part.toml");
+    let mut command = place.x11prof(["measure", "--display", &server.display, "-o"]);
+    let mut child = command
+        .arg(&file)
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("x11prof starts");
+    // It has begun once its window is there.
+    crate::harness::until("the measurement", || {
+        let tree = server
+            .client("xwininfo")
+            .args(["-root", "-tree"])
+            .output()
+            .ok()?;
+        String::from_utf8_lossy(&tree.stdout)
+            .contains("600x600")
+            .then_some(())
+    });
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal is sent");
+    let status = crate::harness::wait(&mut child, "x11prof measure");
+    assert_eq!(status.code(), Some(1));
+    assert!(
+        std::fs::read_to_string(place.path("part.toml.partial"))
+            .expect("a file")
+            .contains("interrupted")
+    );
+    assert!(!file.exists(), "what is not whole has not the file's name");
+    let file = file.to_string_lossy();
+    let more = ["-o", &file, "--resume", "--display", &server.display];
+    place.ok(FEW.into_iter().chain(more));
+    let text = std::fs::read_to_string(&*file).expect("a file");
+    assert!(text.contains("\"NoOperation\"") && !text.contains("interrupted"));
+    assert!(!place.path("part.toml.partial").exists());
+}
+
+#[test]
+fn the_papers_language_goes_in_and_out() {
+    let place = Place::new();
+    let out = place.ok(["params", "export", "sun4-ipc"]);
+    assert!(out.contains("CreateWindow (0, 4717.03"), "{out}");
+    let file = place.write("sun.xprof", out.as_bytes());
+    let toml = place.path("sun.toml");
+    let (file, toml) = (file.to_string_lossy(), toml.to_string_lossy());
+    place.ok(["params", "import", &file, "-o", &toml]);
+    let line = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSolid linewidth=0";
+    let price = place.ok(["params", "price", &toml, line, "200"]);
+    assert!(price.starts_with("0.0740 ms"), "{price}");
+    let same = place.ok(["params", "diff", "sun4-ipc", &toml]);
+    assert!(same.contains("1.000 in the median"), "{same}");
+    let bad = place.write("bad.xprof", b"PolyLine (1,2)\nPolyLine (x)\n");
+    let line = place
+        .run(["params", "import", &bad.to_string_lossy()])
+        .failed_with_one_line(1);
+    assert!(line.contains("line 2, column 11"), "{line}");
+}
+
+#[test]
+fn the_manual_and_the_completions_name_every_command() {
+    let place = Place::new();
+    let manual = place.ok(["man"]);
+    let completions = place.ok(["completions", "bash"]);
+    for command in ["record", "report", "measure", "params"] {
+        assert!(manual.contains(command) && completions.contains(command));
+    }
+}

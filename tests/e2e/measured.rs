@@ -1,0 +1,106 @@
+//! Server time as measured: the kernel's, whatever the program and the prices.
+
+use std::path::Path;
+
+use crate::harness::{Place, needs};
+use serde_json::Value;
+use x11prof_analyzer::{
+    Basis, BasisOption, Blocking, FRAME_MS, LiveProfile, NowOptions, Profile, ProfileReport,
+    profile_trace,
+};
+use x11prof_cost_model::{Network, ServerParameters, Substitutions};
+use x11prof_trace::Reader;
+
+/// Records `shell` on a private Xvfb and prices it with what comes with x11prof.
+fn recorded(shell: &str) -> Value {
+    let place = Place::new();
+    let words = ["record", "--server", "xvfb", "-o", "it.mcap", "--"];
+    // A program that is ended on purpose leaves its own status.
+    place.run(words.into_iter().chain(["sh", "-c", shell]));
+    place.json([
+        "report", "--format", "json", "--params", "xvfb-24", "it.mcap",
+    ])
+}
+
+/// The total is the kernel's, and the lines are all of it.
+fn measured(shell: &str) {
+    let report = recorded(shell);
+    assert_eq!(report["server"]["basis"], "measured", "{report:#}");
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let total = &report["total"];
+    let (server, kernel) = (number(&total["server_ms"]), number(&total["server_cpu_ms"]));
+    let ratio = server / kernel;
+    assert!((0.97..1.03).contains(&ratio), "{ratio}: {report:#}");
+    let requests = report["requests"].as_array().expect("requests");
+    let lines: f64 = requests.iter().map(|line| number(&line["server_ms"])).sum();
+    let sum = lines + number(&report["transport"]["server_ms"]);
+    assert!((sum / server - 1.0).abs() < 1e-6, "{sum} of {server}");
+    // What nobody called for is little: no viewer looks, and no timer runs.
+    let own = number(&report["transport"]["own"]["ms"]);
+    assert!(own < 0.2 * server, "{own} of {server}: {report:#}");
+}
+
+#[test]
+fn of_xterm() {
+    needs("xterm", "xterm");
+    measured("timeout 20 xterm -e 'ls -laR /usr/share/doc | head -3000'");
+}
+
+#[test]
+fn of_a_gtk_program() {
+    needs("gtk3-widget-factory", "gtk-3-examples");
+    measured("timeout 4 gtk3-widget-factory");
+}
+
+#[test]
+fn of_a_qt_program() {
+    needs("featherpad", "featherpad");
+    measured("timeout 4 featherpad");
+}
+
+fn xvfb() -> ServerParameters {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("server-params/xvfb-24.toml");
+    let text = std::fs::read_to_string(file).expect("a parameter file");
+    ServerParameters::from_toml(&text).expect("parameters")
+}
+
+const XTERM: &[u8] = include_bytes!("../data/xterm.mcap");
+
+#[test]
+fn a_live_profile_says_the_same_as_a_report() {
+    let (parameters, rules) = (xvfb(), Substitutions::default());
+    let options = NowOptions {
+        seconds: 5.0,
+        frame_ms: FRAME_MS,
+        basis: BasisOption::Auto,
+    };
+    let mut live = LiveProfile::new(&parameters, &rules, &options);
+    let mut reader = Reader::new(XTERM).expect("a trace");
+    while let Some(record) = reader.next().expect("a record") {
+        live.feed(record);
+    }
+    // A look at it changes nothing, and is on the same basis.
+    let before = live.report("it", &Network::NONE, false);
+    assert_eq!(before.server.basis, Basis::Measured);
+    assert!(before.total.server_ms > 0.0, "{:?}", before.total);
+    live.end();
+    let mut profiles = [Profile::new(&parameters, &rules, Blocking::default())];
+    let mut reader = Reader::new(XTERM).expect("a trace");
+    let summary = profile_trace(&mut reader, &mut profiles).expect("a profile");
+    let offline = ProfileReport::new("it", &summary, &profiles[0], &Network::NONE);
+    assert_eq!(live.report("it", &Network::NONE, false), offline);
+}
+
+#[test]
+fn a_basis_can_be_chosen_and_is_refused_where_there_is_none() {
+    let place = Place::new();
+    let trace = place.write("xterm.mcap", XTERM);
+    let trace = trace.to_string_lossy();
+    let basis = |basis: &str, parameters: &str| {
+        let words = ["report", "--format", "json", "--basis", basis, "--params"];
+        place.json(words.into_iter().chain([parameters, &trace]))["server"]["basis"].clone()
+    };
+    assert_eq!(basis("auto", "xvfb-24"), "measured");
+    assert_eq!(basis("model", "xvfb-24"), "modelled");
+    assert_eq!(basis("measured", "sun4-ipc"), "measured");
+}

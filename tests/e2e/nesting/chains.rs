@@ -1,0 +1,168 @@
+//! Chains of clients with known delays: who has the longest is blamed.
+
+use serde_json::Value;
+
+use super::session::{Report, Session, number, of_others, text, tried};
+
+/// How each client of a chain is asked, and what each takes in each round, in milliseconds.
+struct Chain {
+    kinds: &'static str,
+    rounds: &'static str,
+}
+
+/// Chains of one to four links, 10 to 300 ms in each.
+const CHAINS: &[Chain] = &[
+    Chain {
+        kinds: "key,message",
+        rounds: "10:170,150:40,20:300,200:90,30:160",
+    },
+    Chain {
+        kinds: "key,map,property",
+        rounds: "20:110:40,10:30:220,160:20:70,50:300:100,15:25:180",
+    },
+    Chain {
+        kinds: "key,selection,message,property",
+        rounds: "15:30:200:60,10:250:30:20,240:60:90:10,20:40:50:170,80:10:150:40",
+    },
+    Chain {
+        kinds: "key,map,selection,property,message",
+        rounds: "10:20:40:60:180,30:300:20:90:10,20:50:160:40:80,10:20:30:210:70,170:60:20:40:90",
+    },
+];
+
+/// What a link may take beside its delay where others use the processors: a wakeup and a drawing.
+const OFF_MS: f64 = 25.0;
+
+struct Seen {
+    wrong: Option<String>,
+    line: String,
+}
+
+impl Chain {
+    fn delays(&self) -> Vec<Vec<f64>> {
+        let of_round = |round: &str| -> Vec<f64> {
+            let delays = round.split(':').map(|ms| ms.parse().expect("milliseconds"));
+            delays.collect()
+        };
+        self.rounds.split(',').map(of_round).collect()
+    }
+
+    /// Runs the first rounds of it.
+    fn run(&self, rounds: usize) -> (Report, Vec<Vec<f64>>) {
+        let mut session = Session::new(&[]);
+        let count = self.kinds.split(',').count();
+        let mut delays = self.delays();
+        delays.truncate(rounds);
+        for index in 0..count {
+            let index = index.to_string();
+            let client = session.start_example("chain", &[&index, self.kinds, self.rounds]);
+            session.said(client, "window");
+        }
+        (0..count).for_each(|client| drop(session.said(client, "ready")));
+        session.person("mousemove 50 50");
+        session.look(300);
+        for round in &delays {
+            session.person("key a");
+            session.look(round.iter().sum::<f64>() as u64 + 350);
+        }
+        (session.end(), delays)
+    }
+}
+
+/// The chain of children of other clients: how many there are, and where each begins since the root.
+fn depth(of: &Value) -> usize {
+    let below = of_others(of).into_iter().map(|child| 1 + depth(child));
+    below.max().unwrap_or(0)
+}
+
+/// Compares the episodes of the keys with what the clients were told to take.
+fn compared(report: &Report, delays: &[Vec<f64>]) -> Result<Vec<Seen>, String> {
+    let keys: Vec<&Value> = report
+        .episodes()
+        .into_iter()
+        .filter(|one| text(one, "landmark").starts_with("KeyPress"))
+        .collect();
+    if keys.len() != delays.len() {
+        return Err(format!("{} keys for {} rounds", keys.len(), delays.len()));
+    }
+    Ok(keys
+        .into_iter()
+        .zip(delays)
+        .map(|(key, round)| seen(key, round))
+        .collect())
+}
+
+fn seen(key: &Value, round: &[f64]) -> Seen {
+    let longest = round.iter().copied().fold(0.0, f64::max);
+    let at = round.iter().position(|ms| *ms == longest).unwrap_or(0);
+    let (sum, inclusive) = (round.iter().sum::<f64>(), number(key, "inclusive_ms"));
+    let blame = &key["blame"];
+    // The clients connect one after the other: the first is connection 1.
+    let blamed = number(blame, "connection") - 1.0;
+    let path = blame["path"].as_array().into_iter().flatten();
+    let own = path.filter(|link| number(link, "connection") - 1.0 == at as f64);
+    let own = own.filter(|link| text(link, "kind") != "server");
+    let of_client: f64 = own.map(|link| number(link, "ms")).sum();
+    let wrong = if depth(key) != round.len() - 1 {
+        Some(format!(
+            "{} links instead of {}",
+            depth(key),
+            round.len() - 1
+        ))
+    } else if inclusive < sum || inclusive > sum + OFF_MS * round.len() as f64 {
+        Some(format!("{inclusive:.1} ms instead of {sum}"))
+    } else if blamed != at as f64 {
+        Some(format!("blames {blamed}"))
+    } else if (of_client - longest).abs() > OFF_MS {
+        Some(format!("gives it {of_client:.1} ms"))
+    } else {
+        None
+    };
+    Seen {
+        line: format!(
+            "| {} | {sum:.0} | {inclusive:.1} | {} | {at} | {blamed} | {} |",
+            round
+                .iter()
+                .map(f64::to_string)
+                .collect::<Vec<_>>()
+                .join(", "),
+            depth(key),
+            wrong.as_deref().unwrap_or("right"),
+        ),
+        wrong,
+    }
+}
+
+#[test]
+fn each_link_of_a_chain_is_a_child_and_the_longest_is_blamed() {
+    tried(|| {
+        let chain = &CHAINS[3];
+        let (report, delays) = chain.run(2);
+        let seen = compared(&report, &delays)?;
+        seen.iter().for_each(|one| println!("{}", one.line));
+        let wrong: Vec<&String> = seen.iter().filter_map(|one| one.wrong.as_ref()).collect();
+        match wrong.as_slice() {
+            [] => Ok(()),
+            _ => Err(format!("{wrong:?}\n{:#}", report.json["episodes"])),
+        }
+    });
+}
+
+#[test]
+#[ignore = "takes half a minute; cargo xtask validate nesting"]
+fn nineteen_of_twenty_are_blamed_right() {
+    println!(
+        "| delays, ms | sum | inclusive | links | longest | blamed | |\n|---|---:|---:|---:|---:|---:|---|"
+    );
+    let (mut right, mut all) = (0, 0);
+    for chain in CHAINS {
+        let (report, delays) = chain.run(usize::MAX);
+        for one in compared(&report, &delays).expect("an episode of each key") {
+            println!("| {} {}", chain.kinds.replace(',', " → "), &one.line);
+            all += 1;
+            right += usize::from(one.wrong.is_none());
+        }
+    }
+    println!("{right} of {all} right");
+    assert!(right * 20 >= all * 19, "{right} of {all} are right");
+}

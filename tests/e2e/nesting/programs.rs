@@ -1,0 +1,318 @@
+//! Programs that others wrote: a window manager, the clipboard, a compositor; and clients that have nothing to do with
+//! each other.
+
+use serde_json::Value;
+
+use super::session::{Report, Session, number, of_others, text, tried};
+use crate::harness::needs;
+
+/// Whether an episode or a child is of a program.
+fn is_of(of: &Value, program: &str) -> bool {
+    text(of, "client_name").starts_with(program)
+}
+
+/// The first way down from an episode through other clients: these programs, each by one of these requests.
+fn way<'a>(report: &'a Report, from: &str, links: &[(&str, &str)]) -> Option<Vec<&'a Value>> {
+    fn down<'a>(of: &'a Value, links: &[(&str, &str)]) -> Option<Vec<&'a Value>> {
+        let Some(((program, request), rest)) = links.split_first() else {
+            return Some(vec![of]);
+        };
+        let below = of_others(of).into_iter();
+        let mut fits = below.filter(|one| {
+            is_of(one, program) && request.split('|').any(|name| text(one, "request") == name)
+        });
+        fits.find_map(|one| {
+            let mut way = vec![of];
+            way.extend(down(one, rest)?);
+            Some(way)
+        })
+    }
+    let roots = report.episodes().into_iter().filter(|one| is_of(one, from));
+    roots.filter_map(|one| down(one, links)).next()
+}
+
+/// A parent begins before its child, and with all that it led to ends after it.
+fn in_order(way: &[&Value]) -> Result<(), String> {
+    let end = |of: &Value| {
+        let length = of["inclusive_ms"].as_f64();
+        number(of, "start_ms") + length.unwrap_or_else(|| number(of, "latency_ms"))
+    };
+    for pair in way.windows(2) {
+        let [parent, child] = pair else { continue };
+        if number(parent, "start_ms") > number(child, "start_ms") || end(parent) < end(child) - 0.01
+        {
+            return Err(format!("{parent:#} does not hold {child:#}"));
+        }
+    }
+    Ok(())
+}
+
+fn expect(report: &Report, from: &str, links: &[(&str, &str)]) -> Result<(), String> {
+    let way = way(report, from, links);
+    let shown = || {
+        let all = report.episodes().into_iter();
+        let children = all.filter(|one| !of_others(one).is_empty());
+        children.map(|one| format!("{one:#}")).collect::<String>()
+    };
+    let way = way.ok_or_else(|| format!("no {from} → {links:?} among {}", shown()))?;
+    let names: Vec<String> = way
+        .iter()
+        .map(|one| format!("{} {}", text(one, "client_name"), text(one, "landmark")))
+        .collect();
+    println!("{}", names.join(" → "));
+    in_order(&way)
+}
+
+#[test]
+fn clients_that_have_nothing_to_do_with_each_other_have_no_children_of_others() {
+    needs("xterm", "xterm");
+    needs("xclock", "x11-apps");
+    let mut session = Session::new(&[]);
+    let numbers = "i=0; while :; do i=$((i+1)); echo $i; sleep 0.01; done";
+    session.start("xterm", &["-e", "sh", "-c", numbers]);
+    session.start("xclock", &["-update", "1", "-geometry", "+500+0"]);
+    let ticker = session.start_example("ticker", &[]);
+    let chain = session.start_example("chain", &["0", "key", "30,20,10,25,15,30"]);
+    session.said(ticker, "ready");
+    session.said(chain, "ready");
+    session.person("mousemove 50 50");
+    for _ in 0..6 {
+        session.person("key a");
+        session.look(300);
+    }
+    let report = session.end();
+    let episodes = report.episodes();
+    assert!(episodes.len() > 50, "{} episodes", episodes.len());
+    let with: Vec<&&Value> = episodes
+        .iter()
+        .filter(|one| !of_others(one).is_empty())
+        .collect();
+    assert!(with.is_empty(), "false children: {with:#?}");
+}
+
+#[test]
+fn a_window_manager_answers_who_moves_and_resizes_a_window() {
+    needs("openbox", "openbox");
+    needs("xterm", "xterm");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        session.start("openbox", &[]);
+        session.look(500);
+        session.start("xterm", &["-geometry", "80x24+100+100"]);
+        session.look(900);
+        for words in [["windowmove", "200", "150"], ["windowsize", "600", "300"]] {
+            let mut command = session.command("xdotool");
+            command.args(["search", "--class", "xterm"]).args(words);
+            session.spawn(command);
+            session.look(500);
+        }
+        let report = session.end();
+        expect(&report, "xterm", &[("openbox", "MapWindow")])?;
+        let resize = [("openbox", "ConfigureWindow"), ("xterm", "ConfigureWindow")];
+        expect(&report, "xdotool", &resize)
+    });
+}
+
+#[test]
+fn who_pastes_has_the_owner_of_the_clipboard_as_a_child() {
+    needs("xsel", "xsel");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        let text = session.path("text");
+        std::fs::write(&text, vec![b'x'; 600_000]).expect("a file");
+        let mut owner = session.command("sh");
+        owner.args(["-c", "exec xsel -b -i -n < text"]);
+        owner.current_dir(text.parent().expect("a folder"));
+        session.spawn(owner);
+        session.look(400);
+        session.start("xsel", &["-b", "-o"]);
+        session.look(600);
+        let report = session.end();
+        expect(&report, "xsel", &[("xsel", "ConvertSelection")])
+    });
+}
+
+#[test]
+fn a_compositor_shows_what_others_draw() {
+    needs("picom", "picom");
+    needs("xterm", "xterm");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        session.start("picom", &["--backend", "xrender", "--config", "/dev/null"]);
+        session.look(600);
+        session.start("xterm", &["-geometry", "80x24+0+0"]);
+        session.look(900);
+        session.person("mousemove 50 50");
+        for key in ["a", "b", "c", "Return"] {
+            session.person(&format!("key {key}"));
+            session.look(300);
+        }
+        let report = session.end();
+        let episodes = report.episodes();
+        let keys = episodes
+            .iter()
+            .filter(|one| text(one, "landmark").starts_with("KeyPress"));
+        let with = keys.filter(|one| of_others(one).iter().any(|child| is_of(child, "picom")));
+        match with.count() {
+            0..=2 => Err(format!("{:#}", report.json["episodes"])),
+            _ => Ok(()),
+        }
+    });
+}
+
+/// A dialog and a menu that a handler of GTK opens are phases of its episode, and no part of its latency.
+#[test]
+fn a_modal_dialog_and_a_menu_are_phases_of_who_opens_them() {
+    needs("openbox", "openbox");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        session.start("openbox", &[]);
+        session.look(500);
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/clients/toolkits/modal.py"
+        );
+        let program = session.start("/usr/bin/python3", &[script]);
+        session.said(program, "ready");
+        session.look(800);
+        for key in ["a", "m"] {
+            session.person(&format!("key {key}"));
+            session.look(900);
+            session.person("key Escape");
+            session.look(400);
+        }
+        let report = session.end();
+        opens(&report, "KeyPress a", &["modal", "transient"])?;
+        opens(&report, "KeyPress m", &["grab"])?;
+        expect(
+            &report,
+            "python3",
+            &[("openbox", "MapWindow|ConfigureWindow")],
+        )
+    });
+}
+
+fn opens(report: &Report, landmark: &str, hows: &[&str]) -> Result<(), String> {
+    let all = report.episodes().into_iter();
+    let mut of = all.filter(|one| text(one, "landmark").starts_with(landmark));
+    let of = of.next().ok_or_else(|| format!("no {landmark}"))?;
+    let phases = of["modal"].as_array().into_iter().flatten();
+    let mut phases = phases.filter(|phase| hows.contains(&text(phase, "how")));
+    let phase = phases
+        .next()
+        .ok_or_else(|| format!("no {hows:?} of {of:#}"))?;
+    let (long, own) = (number(phase, "duration_ms"), number(of, "latency_ms"));
+    println!(
+        "{landmark}: {own:.1} ms, and {} for {long:.1} ms",
+        text(phase, "how")
+    );
+    // It slept 40 ms, and the person looked at what it opened for 900.
+    let right = (40.0..500.0).contains(&own) && (600.0..1500.0).contains(&long);
+    let thought = number(phase, "episodes") >= 1.0;
+    match right && thought {
+        true => Ok(()),
+        false => Err(format!("{of:#}")),
+    }
+}
+
+#[test]
+#[ignore = "needs Java and takes long to start; cargo xtask validate nesting"]
+fn a_menu_and_a_dialog_of_swing_are_phases_of_who_opens_them() {
+    needs("openbox", "openbox");
+    needs("java", "default-jre");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        session.start("openbox", &[]);
+        session.look(500);
+        let source = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/clients/toolkits/Menu.java"
+        );
+        let program = session.start("java", &[source]);
+        session.said(program, "ready");
+        session.look(2500);
+        // Which of its threads does what shows with the first keys.
+        for _ in 0..3 {
+            session.person("key x");
+            session.look(300);
+        }
+        for key in ["m", "a"] {
+            session.person(&format!("key {key}"));
+            session.look(900);
+            session.person("key Escape");
+            session.look(600);
+        }
+        let report = session.end();
+        opens(&report, "KeyPress m", &["grab", "transient"])?;
+        opens(&report, "KeyPress a", &["modal", "transient"])
+    });
+}
+
+#[test]
+#[ignore = "starts a bus and an input method; cargo xtask validate nesting"]
+fn typing_through_an_input_method_has_it_as_a_child() {
+    needs("ibus-daemon", "ibus");
+    needs("dbus-run-session", "dbus-daemon");
+    needs("xterm", "xterm");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        let script = "ibus-daemon --xim --panel disable --config disable & sleep 3\n\
+                      XMODIFIERS=@im=ibus xterm -geometry 80x24+0+0 & sleep 30";
+        let mut command = session.command("dbus-run-session");
+        command.args(["timeout", "20", "sh", "-c", script]);
+        session.spawn(command);
+        session.look(6000);
+        session.person("mousemove 50 50");
+        for key in ["a", "b", "c"] {
+            session.person(&format!("key {key}"));
+            session.look(400);
+        }
+        let report = session.end();
+        expect(&report, "xterm", &[("ibus-x11", "SendEvent")])
+    });
+}
+
+/// What our input method sleeps for each key.
+const INPUT_METHOD_MS: f64 = 200.0;
+
+#[test]
+fn an_input_method_that_is_slow_is_blamed() {
+    needs("xterm", "xterm");
+    tried(|| {
+        let mut session = Session::new(&[]);
+        let method = session.start_example("input_method", &["200"]);
+        session.said(method, "ready");
+        let mut command = session.command("xterm");
+        command.args(["-geometry", "80x24+0+0"]);
+        command.env("XMODIFIERS", "@im=x11prof").env("LC_ALL", "C");
+        session.spawn(command);
+        session.look(1200);
+        session.person("mousemove 50 50");
+        for key in ["a", "b"] {
+            session.person(&format!("key {key}"));
+            session.look(600);
+        }
+        let report = session.end();
+        let all = report.episodes();
+        let mut keys = all
+            .iter()
+            .filter(|one| text(one, "landmark").starts_with("KeyPress"));
+        let key = keys.next().ok_or("no key")?;
+        let (inclusive, blame) = (number(key, "inclusive_ms"), &key["blame"]);
+        println!("{inclusive:.1} ms: {}", text(blame, "sentence"));
+        let blamed =
+            text(blame, "kind") == "other_client" && text(blame, "client") == "input_method";
+        let near = |ms: f64| (INPUT_METHOD_MS..INPUT_METHOD_MS + 80.0).contains(&ms);
+        let right = blamed && near(inclusive) && near(number(blame, "ms"));
+        // Its own part, what the input method did with it, and the key that came back.
+        let tree = expect(
+            &report,
+            "xterm",
+            &[("input_method", "SendEvent"), ("xterm", "SendEvent")],
+        );
+        match right {
+            true => tree,
+            false => Err(format!("{key:#}")),
+        }
+    });
+}

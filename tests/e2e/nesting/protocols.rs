@@ -1,0 +1,212 @@
+//! The protocols of desktops with known delays: who is asked, and takes so long, is a child and blamed.
+
+use serde_json::Value;
+
+use super::session::{Report, Session, number, of_others, text, tried};
+use crate::harness::examples::example;
+
+/// What those take that the desk asks, in milliseconds (tests/clients/protocols.rs).
+const RESIZES: f64 = 180.0;
+const THEMED: [f64; 2] = [160.0, 60.0];
+const PIECE: f64 = 40.0;
+const PIECES: f64 = 4.0;
+/// What the desk takes for a window that has its size; when it has its picture shown: 12 frames of Present's clock.
+const RESIZED: f64 = 30.0;
+const SHOWN: f64 = 12.0 * 1000.0 / 60.0;
+
+/// What all may take more where others use the processors.
+const OFF_MS: f64 = 60.0;
+
+/// The episode of the desk that a key began. No client of the recording asks what is on the keys.
+fn key(report: &Report, code: u32) -> Result<&Value, String> {
+    let landmark = format!("KeyPress keycode {code}");
+    let mut all = report.episodes().into_iter();
+    let found = all.find(|one| text(one, "landmark") == landmark);
+    found.ok_or_else(|| format!("no {landmark}: {:#}", report.json["episodes"]))
+}
+
+/// Starts the clients of these words; their numbers, once those with windows are ready.
+fn start(session: &mut Session, all: &[&str]) -> Vec<usize> {
+    let program = example("protocols");
+    let mut clients = Vec::new();
+    for words in all {
+        let words: Vec<&str> = words.split(' ').collect();
+        clients.push(session.start(&program.to_string_lossy(), &words));
+        if clients.len() == 1 {
+            // The first connection.
+            session.said(clients[0], "window");
+        }
+    }
+    for (client, words) in clients.iter().zip(all) {
+        if !words.starts_with("busy") {
+            session.said(*client, "ready");
+        }
+    }
+    session.person("mousemove 50 50");
+    session.look(300);
+    clients
+}
+
+fn near(what: &str, of: &Value, ms: f64, expected: f64) -> Result<(), String> {
+    println!("{what}: {ms:.1} ms, expected {expected:.1}");
+    match (expected - 1.0..expected + OFF_MS).contains(&ms) {
+        true => Ok(()),
+        false => Err(format!("{what}: {ms} ms, expected {expected}: {of:#}")),
+    }
+}
+
+/// The children of other clients that a request made act.
+fn by<'a>(of: &'a Value, request: &str) -> Vec<&'a Value> {
+    let mut children = of_others(of);
+    children.retain(|child| text(child, "request") == request);
+    children
+}
+
+/// Another client is blamed, by its connection, for so long together.
+fn blamed(of: &Value, connection: f64, ms: f64) -> Result<(), String> {
+    let blame = &of["blame"];
+    println!("{}", text(blame, "sentence"));
+    if text(blame, "kind") != "other_client" || number(blame, "connection") != connection {
+        return Err(format!("blames {blame:#}"));
+    }
+    let path = blame["path"].as_array().into_iter().flatten();
+    let own = path.filter(|link| number(link, "connection") == connection);
+    let own = own.filter(|link| text(link, "kind") == "other_client");
+    let sum: f64 = own.map(|link| number(link, "ms")).sum();
+    near("blamed for", of, sum, ms)
+}
+
+#[test]
+fn those_that_protocols_of_desktops_wait_for_are_children_and_blamed() {
+    tried(|| {
+        let mut session = Session::new(&[]);
+        start(
+            &mut session,
+            &[
+                "desk",
+                "resizes 180",
+                "themed 160",
+                "themed 60",
+                "pieces 40 4",
+            ],
+        );
+        for (key, ms) in [("a", 550), ("b", 500), ("c", 500), ("d", 650)] {
+            session.person(&format!("key {key}"));
+            session.look(ms);
+        }
+        let report = session.end();
+        resized(&report)?;
+        themed(&report)?;
+        shown(&report)?;
+        pasted(&report)
+    });
+}
+
+/// The window manager goes on when the client has set its counter.
+fn resized(report: &Report) -> Result<(), String> {
+    let root = key(report, 38)?;
+    // Its message and its size may come one after the other.
+    let mut children = of_others(root);
+    children.sort_by(|a, b| number(b, "latency_ms").total_cmp(&number(a, "latency_ms")));
+    let child = children
+        .first()
+        .ok_or_else(|| format!("no child: {root:#}"))?;
+    let own = number(child, "exclusive_ms");
+    near("the client for its size", root, own, RESIZES)?;
+    let after = by(child, "SYNC:SetCounter");
+    let [after] = after.as_slice() else {
+        return Err(format!("nobody waits for the counter: {root:#}"));
+    };
+    near(
+        "the manager after it",
+        root,
+        number(after, "latency_ms"),
+        RESIZED,
+    )?;
+    near(
+        "resizing",
+        root,
+        number(root, "inclusive_ms"),
+        RESIZES + RESIZED,
+    )?;
+    blamed(root, number(child, "client"), RESIZES)
+}
+
+/// All clients act when the settings change.
+fn themed(report: &Report) -> Result<(), String> {
+    let root = key(report, 56)?;
+    let mut children = by(root, "ChangeProperty");
+    children.sort_by(|a, b| number(b, "latency_ms").total_cmp(&number(a, "latency_ms")));
+    if children.len() != THEMED.len() || of_others(root).len() != THEMED.len() {
+        return Err(format!("not two children: {root:#}"));
+    }
+    for (child, ms) in children.iter().zip(THEMED) {
+        near(
+            "a client for the settings",
+            root,
+            number(child, "latency_ms"),
+            ms,
+        )?;
+    }
+    near("settings", root, number(root, "inclusive_ms"), THEMED[0])?;
+    blamed(root, number(children[0], "client"), THEMED[0])
+}
+
+/// The episode is over when the picture is on the screen.
+fn shown(report: &Report) -> Result<(), String> {
+    let root = key(report, 54)?;
+    let ms = number(root, "latency_ms");
+    println!("shown: {ms:.1} ms, {}", root["parts"]);
+    // It was asked for in the middle of a frame.
+    match (SHOWN - 20.0..SHOWN + OFF_MS).contains(&ms) && of_others(root).is_empty() {
+        true => Ok(()),
+        false => Err(format!("shown after {ms} ms: {root:#}")),
+    }
+}
+
+/// Each piece of a selection is asked for, and waited for.
+fn pasted(report: &Report) -> Result<(), String> {
+    let root = key(report, 40)?;
+    let children = by(root, "ConvertSelection");
+    let [child] = children.as_slice() else {
+        return Err(format!("no owner of the selection: {root:#}"));
+    };
+    // One for the size, and one for the end.
+    let all = PIECE * (PIECES + 2.0);
+    near("pasting", root, number(root, "inclusive_ms"), all)?;
+    blamed(root, number(child, "client"), all)
+}
+
+/// Busy programs have the processor that the server runs on: it is not the server that is slow.
+#[test]
+fn a_server_without_a_free_processor_is_not_slow() {
+    tried(|| {
+        let mut session = Session::new(&[]);
+        let clients = start(
+            &mut session,
+            &[
+                "desk",
+                "resizes 0",
+                "pieces 0 0",
+                "busy 20",
+                "busy 20",
+                "busy 20",
+            ],
+        );
+        session.pin_with_server(&clients[3..]);
+        session.person("key e");
+        session.look(900);
+        let report = session.end();
+        let root = key(&report, 26)?;
+        let (blame, causes) = (&root["blame"], &root["causes"]);
+        println!("{}\n{causes}", text(blame, "sentence"));
+        let unserved = number(causes, "server_processor_ms");
+        let right = text(blame, "kind") == "server_processor"
+            && text(blame, "sentence").contains("no processor was free")
+            && unserved > number(causes, "reply_ms");
+        match right {
+            true => Ok(()),
+            false => Err(format!("{root:#}")),
+        }
+    });
+}

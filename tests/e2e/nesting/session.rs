@@ -1,0 +1,212 @@
+//! A recording with clients of ours and others', worked by xdotool past the recorder.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde_json::Value;
+
+use crate::harness::examples::example;
+use crate::harness::{Finished, Place, Recording, Server, Turn, alone, needs, wait};
+
+/// How often a run is tried: others on the machine, who come and go, may spoil one.
+const TRIES: usize = 3;
+
+/// What the first try that is well gives.
+///
+/// # Panics
+/// With what was wrong with the last one, where none is.
+pub(crate) fn tried<T>(mut attempt: impl FnMut() -> Result<T, String>) -> T {
+    for _ in 1..TRIES {
+        match attempt() {
+            Ok(value) => return value,
+            Err(wrong) => println!("tried again: {wrong}"),
+        }
+    }
+    attempt().unwrap_or_else(|wrong| panic!("{TRIES} tries; the last: {wrong}"))
+}
+
+/// A server, a recording of it, and its clients.
+pub(crate) struct Session {
+    recording: Recording,
+    clients: Vec<Client>,
+    server: Server,
+    place: Place,
+    // Their times count.
+    _alone: Turn,
+}
+
+struct Client {
+    child: Child,
+    /// What it says.
+    lines: Option<BufReader<ChildStdout>>,
+}
+
+impl Session {
+    pub(crate) fn new(more: &[&str]) -> Session {
+        let alone = alone();
+        needs("xdotool", "xdotool");
+        let server = Server::xvfb(more);
+        let place = Place::new();
+        let words = ["--display", &server.display];
+        let recording = Recording::at(&place, &place.path("trace.mcap"), &words);
+        Session {
+            recording,
+            clients: Vec::new(),
+            server,
+            place,
+            _alone: alone,
+        }
+    }
+
+    /// A folder of its own.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.place.path(name)
+    }
+
+    /// Starts a client that says what it does on standard output; its number.
+    pub(crate) fn start(&mut self, program: &str, words: &[&str]) -> usize {
+        let mut command = self.recording.client(program);
+        command.args(words);
+        self.spawn(command)
+    }
+
+    /// Starts an example of the package.
+    pub(crate) fn start_example(&mut self, name: &str, words: &[&str]) -> usize {
+        let program = example(name);
+        self.start(&program.to_string_lossy(), words)
+    }
+
+    /// Starts a client of this display; its number.
+    pub(crate) fn spawn(&mut self, mut command: Command) -> usize {
+        command
+            .env("HOME", self.path("."))
+            .env("XDG_CONFIG_HOME", self.path("."))
+            .env("XDG_RUNTIME_DIR", self.path("."))
+            .env("NO_AT_BRIDGE", "1")
+            .env_remove("DBUS_SESSION_BUS_ADDRESS")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().expect("a client starts");
+        let lines = child.stdout.take().map(BufReader::new);
+        self.clients.push(Client { child, lines });
+        self.clients.len() - 1
+    }
+
+    /// A command for a client of the recorded display.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        self.recording.client(program)
+    }
+
+    /// Waits for a line of a client that begins so; the rest of it.
+    pub(crate) fn said(&mut self, client: usize, begins: &str) -> String {
+        let lines = self
+            .clients
+            .get_mut(client)
+            .and_then(|of| of.lines.as_mut());
+        let lines = lines.expect("its standard output");
+        loop {
+            let mut line = String::new();
+            let read = lines.read_line(&mut line).expect("a line of a client's");
+            assert!(read > 0, "client {client} ended before it said {begins}");
+            if let Some(rest) = line.trim().strip_prefix(begins) {
+                return rest.trim().to_owned();
+            }
+        }
+    }
+
+    /// What a person does, past the recorder.
+    pub(crate) fn person(&self, words: &str) {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        Finished::of(self.server.client("xdotool").args(words)).succeeded();
+    }
+
+    /// Gives clients, and the server, the same processor: the first that the server may use.
+    pub(crate) fn pin_with_server(&self, clients: &[usize]) {
+        let server = i32::try_from(self.server.pid()).ok();
+        let server = server.and_then(Pid::from_raw);
+        let may = sched_getaffinity(server).expect("the server's processors");
+        let first = (0..CpuSet::MAX_CPU).find(|cpu| may.is_set(*cpu));
+        let mut one = CpuSet::new();
+        one.set(first.expect("a processor"));
+        let clients = clients
+            .iter()
+            .filter_map(|client| self.clients.get(*client));
+        let clients = clients.map(|client| Some(Pid::from_child(&client.child)));
+        for pid in clients.chain([server]) {
+            sched_setaffinity(pid, &one).expect("a processor of its own");
+        }
+    }
+
+    /// Gives the clients time to do what the person asked for.
+    pub(crate) fn look(&self, ms: u64) {
+        std::thread::sleep(Duration::from_millis(ms));
+    }
+
+    /// Ends the recording while the clients go on, and them after it; its episodes.
+    pub(crate) fn end(mut self) -> Report {
+        self.recording.signal(rustix::process::Signal::INT);
+        for client in &mut self.clients {
+            let _ = client.child.kill();
+            wait(&mut client.child, "a client");
+        }
+        if let Some(folder) = std::env::var_os("X11PROF_NESTING_KEEP") {
+            let _ = std::fs::copy(
+                &self.recording.trace,
+                PathBuf::from(folder).join("last.mcap"),
+            );
+        }
+        let trace = self.recording.trace.to_string_lossy().into_owned();
+        let json = self.place.json(["episodes", "--format", "json", &trace]);
+        Report {
+            json,
+            trace: self.recording.trace.clone(),
+            place: self.place,
+        }
+    }
+}
+
+/// The episodes of a session.
+pub(crate) struct Report {
+    pub(crate) json: Value,
+    trace: PathBuf,
+    place: Place,
+}
+
+impl Report {
+    pub(crate) fn episodes(&self) -> Vec<&Value> {
+        let list = self.json["episodes"].as_array().expect("a list");
+        list.iter().collect()
+    }
+
+    /// What x11prof says with more arguments.
+    pub(crate) fn with(&self, words: &[&str]) -> String {
+        let trace = self.trace.to_string_lossy();
+        self.place.ok(["episodes", &*trace].iter().chain(words))
+    }
+}
+
+/// A number of an object.
+pub(crate) fn number(of: &Value, field: &str) -> f64 {
+    of[field].as_f64().unwrap_or(f64::NAN)
+}
+
+/// A text of an object; nothing where it has none.
+pub(crate) fn text<'a>(of: &'a Value, field: &str) -> &'a str {
+    of[field].as_str().unwrap_or_default()
+}
+
+/// The children of other clients, those within the client's own doing as well.
+pub(crate) fn of_others(of: &Value) -> Vec<&Value> {
+    let children = of["children"].as_array().into_iter().flatten();
+    let other = |child: &&Value| child["client"].is_number();
+    let below = |child| match other(&child) {
+        true => vec![child],
+        false => of_others(child),
+    };
+    children.flat_map(below).collect()
+}

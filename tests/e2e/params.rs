@@ -1,0 +1,103 @@
+//! `params`: the paper's arithmetic.
+
+use crate::harness::Place;
+
+const SOLID: &str = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSolid linewidth=0";
+
+#[test]
+fn the_three_machines_of_1991_come_with_it() {
+    let list = Place::new().ok(["params", "list"]);
+    for name in ["sun4-ipc", "decstation-3100", "hp9000-350"] {
+        assert!(list.contains(name), "{list}");
+    }
+    assert!(
+        Place::new()
+            .ok(["params", "show", "sun4-ipc"])
+            .contains("19161.61")
+    );
+}
+
+#[test]
+fn a_measured_op_size_is_exact() {
+    let price = Place::new().run(["params", "price", "sun4-ipc", SOLID, "100"]);
+    assert!(price.succeeded().contains("0.0522 ms"), "{price}");
+    assert!(!price.stderr().contains("warning"), "{price}");
+}
+
+#[test]
+fn between_op_sizes_time_is_linear() {
+    // The paper prints 0.07385, where its own rule gives 0.0740.
+    let price = Place::new().run(["params", "price", "sun4-ipc", SOLID, "200"]);
+    assert!(price.succeeded().contains("0.0740 ms"), "{price}");
+}
+
+#[test]
+fn a_missing_attribute_is_substituted_with_a_warning() {
+    let request =
+        "PolyLine gxmode=GXxor linestyle=LineDoubleDash fillstyle=FillStippled linewidth=10";
+    let price = Place::new().run(["params", "price", "sun4-ipc", request, "100"]);
+    assert!(price.succeeded().contains("22.0702 ms"), "{price}");
+    let warning = price.stderr();
+    assert!(
+        warning.contains("FillStippled") && warning.contains("FillOpaqueStippled"),
+        "{price}"
+    );
+}
+
+/// Blanks are priced as the part of a letter that was measured, and cannot be more than the text.
+#[test]
+fn blanks_of_a_text_are_cheaper_than_its_letters() {
+    let text = "ImageText8 fontname=6x13";
+    let price = |blanks: &str| {
+        let line = ["params", "price", "xvfb-24", text, "80", "--blanks", blanks];
+        let printed = Place::new().ok(line);
+        let number = printed.split_whitespace().next().map(str::parse::<f64>);
+        number
+            .and_then(Result::ok)
+            .expect("a price begins with its milliseconds")
+    };
+    let (letters, mixed, blanks) = (price("0"), price("40"), price("80"));
+    assert!(
+        0.0 < blanks && blanks < mixed && mixed < letters,
+        "{blanks} {mixed} {letters}"
+    );
+    let line = ["params", "price", "xvfb-24", text, "80", "--blanks", "81"];
+    Place::new().run(line).failed_with_one_line(2);
+}
+
+#[test]
+fn what_has_no_price_is_said() {
+    let price = Place::new().run(["params", "price", "sun4-ipc", "RENDER:Composite", "100"]);
+    price.failed_with_one_line(1);
+}
+
+/// The paper's Table 1, and what a request costs that was not in it.
+#[test]
+fn a_table_of_requests_sizes_and_servers() {
+    let place = Place::new();
+    let machines = "params table sun4-ipc decstation-3100 hp9000-350";
+    let text = place.ok(machines.split(' '));
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name));
+    let words: Vec<&str> = row("PutImage").expect("a row").split_whitespace().collect();
+    assert_eq!(words, ["PutImage", "100", "0.2900", "0.8400", "1.46"]);
+    let all = "params table sun4-ipc xvfb-24 xvfb-8 xephyr xvnc xorg-dummy --request PolyLine \
+               --request RENDER:Composite";
+    let wide = place.ok(all.split_whitespace());
+    for text in [&text, &wide] {
+        let fits = text.lines().all(|line| line.chars().count() <= 80);
+        assert!(fits, "{text}");
+    }
+    assert!(
+        wide.contains("xorg-dummy") && wide.contains("no price"),
+        "{wide}"
+    );
+    let words: Vec<&str> = machines.split(' ').collect();
+    let json = place.json([&words[..], &["--format", "json"]].concat());
+    assert_eq!(json["requests"][0]["servers"][0]["ms"], 0.29);
+    let csv = place.ok([&words[..], &["--format", "csv"]].concat());
+    assert_eq!(csv.lines().count(), 1 + 17 * 3, "{csv}");
+    let wrong = place.run("params table sun4-ipc --request PolyLin".split(' '));
+    assert!(wrong.failed_with_one_line(2).contains("PolyLine"));
+    let none = place.run("params table sun4-ipc --request RENDER:Composite".split(' '));
+    none.failed_with_one_line(1);
+}

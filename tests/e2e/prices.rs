@@ -1,0 +1,211 @@
+//! Which prices a report takes, and whether they are this machine's.
+
+use std::path::PathBuf;
+
+use crate::harness::{Finished, Place, needs, until, wait, xterm_trace};
+use x11prof_cost_model::{Brought, Factor, Host, ServerParameters, built_in};
+
+/// x11prof with a data folder of its own in `place`.
+fn x11prof(place: &Place, arguments: &[&str]) -> std::process::Command {
+    let mut command = place.x11prof(arguments);
+    command.env("XDG_DATA_HOME", place.path("data"));
+    command
+}
+
+fn run(place: &Place, arguments: &[&str]) -> Finished {
+    Finished::of(&mut x11prof(place, arguments))
+}
+
+/// The files under `folder` that end so.
+fn files(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(path, ending));
+        } else if path.to_string_lossy().ends_with(ending) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_calibration_is_kept_by_machine_and_server_and_found() {
+    needs("Xvfb", "xvfb");
+    let place = Place::new();
+    let measured = run(&place, &["measure", "--quick", "--server", "xvfb"]);
+    measured.succeeded();
+    let [kept] = &*files(place.path("data"), ".toml") else {
+        panic!("{:?}", files(place.path("data"), ""));
+    };
+    assert!(kept.ends_with("xvfb.toml"), "{kept:?}");
+    let said = measured.stderr();
+    assert!(said.contains("x11prof report TRACE"), "{said}");
+
+    let trace = xterm_trace().to_string_lossy().into_owned();
+    let report = run(&place, &["report", &trace]);
+    let said = report.stderr();
+    assert!(
+        said.contains("prices of xvfb, measured on this machine"),
+        "{said}"
+    );
+    // Its own prices need no bringing, and so no probe.
+    assert!(!report.succeeded().contains("Brought here"));
+    assert!(!place.path("data/x11prof/probes").exists());
+    let list = run(&place, &["params", "list"]).succeeded();
+    assert!(
+        list.starts_with("xvfb ") && list.contains("kept, "),
+        "{list}"
+    );
+    // By its name, and another machine's by this one.
+    let both = [
+        "compare", &trace, "--params", "xvfb", "--params", "xvnc", "--format", "json",
+    ];
+    let both: serde_json::Value =
+        serde_json::from_str(&run(&place, &both).succeeded()).expect("JSON");
+    let servers = both["servers"].as_array().expect("servers");
+    assert_eq!(servers[0]["brought"], serde_json::Value::Null);
+    assert_eq!(servers[0]["machine"], servers[1]["machine"]);
+
+    // A whole one is not replaced by a quick one, nor by what an interruption leaves.
+    let text = std::fs::read_to_string(kept).expect("a file");
+    let whole = text.replacen("quick plan", "whole plan", 1);
+    std::fs::write(kept, &whole).expect("a file is written");
+    let line = run(&place, &["measure", "--quick", "--server", "xvfb"]).failed_with_one_line(1);
+    assert!(line.contains("--quick"), "{line}");
+    let mut child = x11prof(&place, &["measure", "--server", "xvfb"])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("x11prof starts");
+    until("the server of the measurement", || {
+        let id = child.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
+        // It waits for Ctrl-C from when it has begun to measure.
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+        let caught = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
+        (!children.trim().is_empty() && caught & 2 != 0).then_some(())
+    });
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal is sent");
+    assert_eq!(wait(&mut child, "x11prof measure").code(), Some(1));
+    assert_eq!(std::fs::read_to_string(kept).expect("a file"), whole);
+    assert_eq!(files(place.path("data"), ".toml.partial").len(), 1);
+}
+
+#[test]
+fn a_part_of_a_calibration_needs_a_file_of_its_own() {
+    let place = Place::new();
+    for (arguments, says) in [
+        (
+            &["measure", "--server", "xvfb", "--only", "PolyLine"][..],
+            "-o FILE",
+        ),
+        (
+            &["measure", "--server", "xvfb", "--resume"],
+            "measure it first",
+        ),
+    ] {
+        let ran = run(&place, arguments);
+        assert!(
+            !ran.output.status.success() && ran.stderr().contains(says),
+            "{ran}"
+        );
+    }
+}
+
+/// A shipped file as a machine would have it that takes `times` as long for everything.
+fn of_a_machine(name: &str, times: f64) -> ServerParameters {
+    let shipped = built_in().iter().find(|file| file.name == name);
+    let shipped = shipped
+        .expect("it comes along")
+        .parameters()
+        .expect("it is in order");
+    let by = Brought {
+        from: "?".into(),
+        requests: Factor::exact(times),
+        wakeups: Factor::exact(times),
+    };
+    let host = Host {
+        cpu_model: Some(format!("{times} times as slow")),
+        ..Host::default()
+    };
+    let mut other = shipped.brought(by, host);
+    other.method.brought = None;
+    other.server.name = "slow".to_owned();
+    for reference in &mut other.method.references {
+        reference.start_us.0 *= times;
+        reference.end_us.0 *= times;
+    }
+    other
+}
+
+#[test]
+fn a_faster_machine_is_no_faster_server() {
+    needs("Xvfb", "xvfb");
+    let place = Place::new();
+    let trace = xterm_trace().to_string_lossy().into_owned();
+    // Of the slow machine two servers are known; one of them tells how fast it is.
+    let known = place.path("data/x11prof/slow");
+    std::fs::create_dir_all(&known).expect("a folder");
+    let write = |path: PathBuf, name: &str| {
+        std::fs::write(&path, of_a_machine(name, 2.0).to_toml()).expect("a file is written");
+        path.to_string_lossy().into_owned()
+    };
+    write(known.join("xvfb.toml"), "xvfb-24");
+    let slow = &write(place.path("slow.toml"), "xephyr");
+    let files = ["compare", &trace, "--params", "xephyr", "--params", slow];
+    let compare = |more: &[&str]| {
+        let all = [&files, more, &["--format", "json"]].concat();
+        let text = run(&place, &all).succeeded();
+        serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
+    };
+    let total = |json: &serde_json::Value, at: usize| {
+        json["servers"][at]["total_ms"].as_f64().expect("a time")
+    };
+    let brought = compare(&[]);
+    let ratio = total(&brought, 1) / total(&brought, 0);
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+    assert!(brought["servers"][1]["brought"]["requests"]["times"].as_f64() > Some(0.0));
+    // As they were measured they are two machines', and nobody is named the fastest.
+    let as_measured = compare(&["--as-measured"]);
+    let ratio = total(&as_measured, 1) / total(&as_measured, 0);
+    assert!(ratio > 1.5, "{ratio}");
+    let fastest = |more: &[&str]| {
+        let text = run(&place, &[&files, more].concat()).succeeded();
+        (
+            text.contains("Least time"),
+            text.contains("different machines"),
+        )
+    };
+    assert_eq!(fastest(&[]), (true, false));
+    assert_eq!(fastest(&["--as-measured"]), (false, true));
+    // The report says in one line where its prices are from.
+    let text = run(&place, &["report", "--all", &trace, "--params", slow]).succeeded();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("Prices brought here from 2 times as slow: requests at"),
+        "{text}"
+    );
+}
+
+#[test]
+fn prices_of_a_machine_that_cannot_be_compared_are_marked() {
+    let place = Place::new();
+    let trace = xterm_trace().to_string_lossy().into_owned();
+    let mut alone = of_a_machine("xvfb-24", 3.0);
+    alone.method.references.clear();
+    let file = place.write("alone.toml", alone.to_toml().as_bytes());
+    let file = file.to_string_lossy();
+    let report = place.json([
+        "report", &trace, "--params", &file, "--basis", "model", "--format", "json",
+    ]);
+    let warnings = report["warnings"].as_array().expect("warnings");
+    let marked = warnings
+        .iter()
+        .any(|warning| warning["kind"] == "other-machine");
+    assert!(marked, "{warnings:?}");
+}

@@ -1,0 +1,221 @@
+//! Every view of a profile, on small recordings of real programs that are kept in `tests/data`:
+//! their text and CSV to the letter, and that all views add up to the same.
+
+use std::path::Path;
+
+use crate::harness::{Place, needs, xterm_trace};
+use serde_json::Value;
+
+/// Runs x11prof with a kept recording in its folder.
+fn on(recording: &str, arguments: &[&str]) -> String {
+    let place = Place::new();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(recording);
+    std::fs::copy(&kept, place.path(recording)).expect("the recording is kept");
+    let (command, rest) = arguments.split_first().expect("a command");
+    place.ok([&[*command, recording], rest].concat())
+}
+
+const SUN: [&str; 2] = ["--params", "sun4-ipc"];
+
+fn report(recording: &str, more: &[&str]) -> String {
+    on(recording, &[&["report"], SUN.as_slice(), more].concat())
+}
+
+#[test]
+fn reports_as_text() {
+    insta::assert_snapshot!(report(
+        "xterm.mcap",
+        &["--net", "100KB/s,10ms", "--top", "10", "--resources"]
+    ));
+    insta::assert_snapshot!(report("xclock.mcap", &["--resources"]));
+    insta::assert_snapshot!(report("xset.mcap", &[]));
+}
+
+#[test]
+fn a_toolkit_with_its_resources_and_grabs() {
+    insta::assert_snapshot!(report(
+        "gtk3-widget-factory.mcap",
+        &["--net", "lan", "--top", "10", "--resources"]
+    ));
+}
+
+#[test]
+fn reports_by_another_key() {
+    let by = |key| report("xclock.mcap", &["--by", key, "--net", "lan", "--top", "12"]);
+    for key in ["client", "window", "drawable", "atom"] {
+        insta::assert_snapshot!(key, by(key));
+    }
+}
+
+#[test]
+fn what_if() {
+    let scales = ["--scale", "*Arc*=0.5", "--scale", "QueryExtension=0"];
+    insta::assert_snapshot!(report("xset.mcap", &scales));
+}
+
+#[test]
+fn reports_as_csv() {
+    insta::assert_snapshot!(report("xset.mcap", &["--format", "csv"]));
+    insta::assert_snapshot!(report(
+        "xclock.mcap",
+        &["--format", "csv", "--by", "client"]
+    ));
+}
+
+#[test]
+fn comparisons() {
+    let three = [
+        "compare",
+        "--params",
+        "sun4-ipc",
+        "--params",
+        "decstation-3100",
+        "--params",
+        "hp9000-350",
+        "--top",
+        "5",
+    ];
+    insta::assert_snapshot!(on("xclock.mcap", &three));
+    let networks = ["--net", "100KB/s,10ms", "--net", "1000KB/s,10ms"];
+    let figure_10 = [&["compare", "--params", "sun4-ipc"], networks.as_slice()].concat();
+    insta::assert_snapshot!(on("xclock.mcap", &figure_10));
+    insta::assert_snapshot!(on(
+        "xset.mcap",
+        &[three.as_slice(), &["--format", "csv"]].concat()
+    ));
+}
+
+#[test]
+fn the_json_of_a_report() {
+    insta::assert_snapshot!(report("xset.mcap", &["--format", "json"]));
+}
+
+/// A gtk3-widget-factory at its start, and xterm.
+fn real_programs() -> Vec<std::path::PathBuf> {
+    needs("gtk3-widget-factory", "gtk-3-examples");
+    let place = Place::new();
+    let trace = place.path("gtk.mcap");
+    // It has no end of its own.
+    let mut command = place.x11prof(["record", "--server", "xvfb", "-o"]);
+    command
+        .arg(&trace)
+        .args(["--", "timeout", "3", "gtk3-widget-factory"])
+        .env("NO_AT_BRIDGE", "1");
+    let ran = crate::harness::Finished::of(&mut command);
+    assert_eq!(ran.status(), Some(124), "{ran}");
+    crate::harness::keep(place, trace.clone());
+    vec![xterm_trace().to_owned(), trace]
+}
+
+#[test]
+fn every_view_adds_up_to_the_same() {
+    let place = Place::new();
+    for trace in real_programs() {
+        let trace = trace.to_string_lossy();
+        let json = |by: &str| -> Value {
+            let mut arguments = vec!["report", "--format", "json", "--net", "lan", "--by", by];
+            arguments.extend(SUN);
+            arguments.push(&trace);
+            place.json(arguments)
+        };
+        let plain = json("request");
+        let total = |field: &str| sum(&plain["requests"], field);
+        assert!(total("count") > 100.0, "{plain:#}");
+        for by in ["client", "window", "drawable", "atom"] {
+            let report = json(by);
+            let lines = &report["groups"]["lines"];
+            for field in [
+                "count", "bytes", "time_ms", "unpriced", "failed", "blocking",
+            ] {
+                let (ours, theirs) = (sum(lines, field), total(field));
+                assert!(
+                    (ours - theirs).abs() < 1e-6 * theirs.max(1.0),
+                    "{by} {field}"
+                );
+            }
+        }
+        // JSON has resources and grabs always; the sections add up with each other.
+        let resources = plain["resources"]["clients"].as_array().expect("clients");
+        assert!(!resources.is_empty());
+        for kind in resources
+            .iter()
+            .flat_map(|of| of["kinds"].as_array().expect("kinds"))
+        {
+            let number = |field: &str| kind[field].as_u64().expect("a count");
+            assert_eq!(
+                number("created"),
+                number("freed") + number("held"),
+                "{kind:#}"
+            );
+            let remained = kind["remained"].as_array().expect("groups");
+            let listed: f64 = remained
+                .iter()
+                .map(|of| of["count"].as_f64().expect("n"))
+                .sum();
+            assert!(
+                remained.len() >= 100 || listed == number("held") as f64,
+                "{kind:#}"
+            );
+        }
+        let parts = &plain["client_and_server"];
+        let number = |field: &str| parts[field].as_f64().expect("a figure");
+        let sum = number("client_ms") + number("server_ms");
+        assert!((sum - number("sum_ms")).abs() < 1e-6, "{parts}");
+        let wall = number("sum_ms") - number("overlap_ms") + number("idle_ms");
+        assert!((wall - number("wall_ms")).abs() < 1e-6, "{parts}");
+    }
+}
+
+#[test]
+fn wrong_factors_are_refused() {
+    let place = Place::new();
+    let ran = place.run(["report", "--scale", "PolyLine=fast"]);
+    assert_eq!(ran.status(), Some(2), "{ran}");
+    assert!(ran.stderr().contains("is no factor"), "{ran}");
+}
+
+fn sum(rows: &Value, field: &str) -> f64 {
+    rows.as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| row[field].as_f64().expect("a number"))
+        .sum()
+}
+
+#[test]
+fn real_programs_through_statistics_comparison_and_what_if() {
+    let place = Place::new();
+    for trace in real_programs() {
+        let trace = trace.to_string_lossy();
+        let json = |command: &[&str]| -> Value {
+            place.json([command, &["--format", "json", &trace]].concat())
+        };
+        let report = json(&["report", "--params", "sun4-ipc"]);
+        let requests = report["total"]["count"].as_u64();
+        assert!(requests > Some(300), "{report:#}");
+
+        let stats = json(&["stats"]);
+        let category = stats["categories"]
+            .as_array()
+            .and_then(|all| all.iter().find(|category| category["name"] == "Requests"));
+        let counted = category.map(|category| &category["bytes"]["number"]);
+        assert_eq!(counted.and_then(Value::as_u64), requests, "{stats:#}");
+        let text = place.ok(["stats", "--histograms", &trace]);
+        assert!(
+            text.contains("Statistics for Requests") && text.contains('#'),
+            "{text}"
+        );
+
+        let servers = ["compare", "--params", "sun4-ipc", "--params", "hp9000-350"];
+        let compared = json(&servers);
+        let first = &compared["servers"][0];
+        assert_eq!(first["name"], "sun4-ipc");
+        let (ours, theirs) = (&first["total_ms"], &report["total"]["time_ms"]);
+        assert_eq!(ours, theirs, "one server's total is its report's");
+
+        let without = json(&["report", "--params", "sun4-ipc", "--scale", "*=0"]);
+        assert_eq!(sum(&without["requests"], "server_ms"), 0.0);
+    }
+}

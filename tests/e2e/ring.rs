@@ -1,0 +1,200 @@
+//! `record --ring`: the last seconds are written down when something happens, and can be read without what came
+//! before.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::harness::{Place, Server, needs, until, wait};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// An attached recorder.
+struct Recorder(Child);
+
+impl Recorder {
+    fn start(place: &Place, server: &Server, more: &[&str]) -> Recorder {
+        let mut command = place.x11prof(["record", "--attach", "--display", &server.display]);
+        let mut child = command
+            .args(more)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("x11prof starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let first = lines.next().expect("a line").expect("a line");
+        assert!(first.contains("recording the "), "{first}");
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        Recorder(child)
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("a signal is sent");
+    }
+
+    fn end(mut self) {
+        self.signal(Signal::INT);
+        assert!(wait(&mut self.0, "x11prof record").success());
+    }
+}
+
+/// The messages of a trace that are not setups: the connection's process, then kind, name, number and length.
+fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
+    let trace = trace.to_str().expect("a plain path");
+    let dumped = place.ok(["dump", "--format", "json", trace]);
+    let mut processes: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut all: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for line in dumped.lines() {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        let control = &line["control"];
+        if control["kind"] == "opened" {
+            let pid = control["pid"].as_u64().expect("a process");
+            processes.insert(control["connection"].as_u64().expect("a number"), pid);
+        }
+        let kind = line["kind"].as_str().unwrap_or_default();
+        assert_ne!(kind, "malformed", "{line}");
+        if let (Some(connection), "request" | "reply" | "event") =
+            (line["connection"].as_u64(), kind)
+        {
+            let pid = processes[&connection];
+            all.entry(pid).or_default().push(format!(
+                "{kind} {} {} {} {}",
+                line["name"], line["of"], line["sequence"], line["bytes"]
+            ));
+        }
+    }
+    all
+}
+
+#[test]
+fn what_a_ring_writes_is_the_end_of_what_a_trace_has() {
+    needs("xterm", "xterm");
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    // Two recorders of one server, which the server would mix up.
+    let mut xterm = server.client("xterm");
+    let script = "i=0; while true; do i=$((i+1)); echo line $i; sleep 0.01; done";
+    let mut xterm = xterm
+        .args(["-e", "sh", "-c", script])
+        .spawn()
+        .expect("xterm starts");
+    let mut clock = server.client("xclock");
+    let mut clock = clock.args(["-update", "1"]).spawn().expect("xclock starts");
+    let whole = Recorder::start(&place, &server, &["-o", "whole.mcap"]);
+    let ring = Recorder::start(
+        &place,
+        &server,
+        &["-o", "ring.mcap", "--ring", "1", "--when", "signal"],
+    );
+    // Until much more has been drawn than is kept.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    ring.signal(Signal::USR1);
+    let written = place.path("ring-1.mcap");
+    until("the ring is written", || written.exists().then_some(()));
+    ring.end();
+    whole.end();
+    for child in [&mut xterm, &mut clock] {
+        child.kill().expect("a client is ended");
+        wait(child, "a client");
+    }
+    assert!(!place.path("ring.mcap").exists() && !place.path("ring-2.mcap").exists());
+    let (all, kept) = (
+        messages(&place, &place.path("whole.mcap")),
+        messages(&place, &written),
+    );
+    assert_eq!(kept.len(), 2, "xterm and xclock");
+    for (pid, kept) in &kept {
+        let all = &all[pid];
+        let found = all.windows(kept.len()).any(|some| some == kept);
+        assert!(found, "{kept:?}\nis no part of\n{all:?}");
+    }
+    let longest = |of: &BTreeMap<u64, Vec<String>>| of.values().map(Vec::len).max().unwrap_or(0);
+    assert!(longest(&kept) < longest(&all), "the ring has a part");
+    assert!(longest(&kept) > 50, "the ring has some seconds");
+    let path = written.to_str().expect("a plain path");
+    let report = place.json(["report", "--format", "json", path]);
+    let seconds = report["trace"]["duration_ms"].as_f64().expect("a time") / 1e3;
+    assert!((1.0..4.0).contains(&seconds), "{seconds}");
+    let kinds: Vec<&str> = report["warnings"]
+        .as_array()
+        .expect("warnings")
+        .iter()
+        .filter_map(|one| one["kind"].as_str())
+        .collect();
+    for kind in [
+        "malformed",
+        "lost-bytes",
+        "missing-request",
+        "unpaired-reply",
+        "incomplete",
+    ] {
+        assert!(!kinds.contains(&kind), "{kinds:?}");
+    }
+}
+
+#[test]
+fn a_long_episode_is_written_down_by_the_proxy_as_well() {
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let script = "xterm -e sh -c 'read x; exit' & sleep 1.5; \
+                  xdotool mousemove 50 50 key --delay 30 a b c Return; wait";
+    let mut record = place.x11prof([
+        "record",
+        "--server",
+        "xvfb",
+        "--ring",
+        "10",
+        "--when",
+        "episode > 0.01ms",
+        "--when",
+        "signal",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    let status = record.stderr(Stdio::null()).status().expect("x11prof runs");
+    assert!(status.success());
+    let written: PathBuf = place.path("x11prof-1.mcap");
+    let path = written.to_str().expect("a plain path");
+    let episodes = place.json(["episodes", "--format", "json", path]);
+    let found = episodes["episodes"].as_array().expect("episodes");
+    assert!(!found.is_empty(), "{episodes}");
+    let dumped = place.ok(["dump", path]);
+    assert!(dumped.contains("\"kind\":\"mark\""), "{dumped}");
+}
+
+#[test]
+fn conditions_that_are_none_are_said_and_nothing_is_written_for_nothing() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let ran = place.run([
+        "record",
+        "--ring",
+        "5",
+        "--when",
+        "episode > 200",
+        "--display",
+        ":9",
+    ]);
+    assert_eq!(ran.status(), Some(2), "{ran}");
+    assert!(ran.stderr().contains("no unit"), "{ran}");
+    let ran = place.run(["record", "--ring", "5", "--display", ":9"]);
+    assert!(ran.stderr().contains("--when"), "{ran}");
+    let ring = ["--ring", "5", "--when", "signal", "--seconds", "1"];
+    let mut recorder = Recorder::start(&place, &server, &ring);
+    let mut xset = Command::new("xset");
+    let asked = xset
+        .args(["q", "-display", &server.display])
+        .stdout(Stdio::null());
+    assert!(asked.status().expect("xset runs").success());
+    assert!(wait(&mut recorder.0, "x11prof").success());
+    let left: Vec<_> = std::fs::read_dir(place.path("."))
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert!(
+        left.iter()
+            .all(|name| !name.to_string_lossy().contains("mcap")),
+        "{left:?}"
+    );
+}

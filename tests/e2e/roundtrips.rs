@@ -1,0 +1,221 @@
+//! `roundtrips` on public bug reports, each remade as a small client (`tests/clients/bug_reports.rs`): the cause is in
+//! the first three lines. Counts beside those that are known.
+
+use crate::harness::examples::example;
+use crate::harness::{Finished, Place, Server, needs};
+use serde_json::Value;
+
+/// Records a remade bug report at a private Xvfb.
+fn recorded(place: &Place, words: &[&str]) {
+    needs("Xvfb", "xvfb");
+    let mut command = place.x11prof(["record", "--server", "xvfb", "-o", "t.mcap", "--"]);
+    Finished::of(command.arg(example("bug_reports")).args(words)).succeeded();
+}
+
+/// The first three lines of the text, as one.
+fn verdict(place: &Place) -> String {
+    let text = place.ok(["roundtrips", "t.mcap"]);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    text.lines().take(3).collect::<Vec<_>>().join(" ")
+}
+
+fn report(place: &Place) -> Value {
+    place.json(["roundtrips", "t.mcap", "--format", "json", "--rtt", "100"])
+}
+
+/// xkbcommon/libxkbcommon#216: 78 round trips brought to 3.
+#[test]
+fn a_keymap_with_names_one_by_one() {
+    let place = Place::new();
+    recorded(&place, &["keymap"]);
+    let before = report(&place);
+    assert_eq!(before["total"]["round_trips"], 78, "{before:#}");
+    assert_eq!(before["total"]["at_rtt_ms"], 7800.0);
+    let first = &before["suggestions"][0];
+    assert_eq!(
+        (&first["kind"], &first["round_trips"]),
+        (&"serial".into(), &75.into()),
+        "{first:#}"
+    );
+    let verdict = verdict(&place);
+    assert!(verdict.contains("75 GetAtomName"), "{verdict}");
+    assert!(verdict.contains("78 round trips become 3"), "{verdict}");
+
+    // What the list says is what comes of it.
+    recorded(&place, &["keymap", "together"]);
+    let after = report(&place);
+    assert_eq!(after["total"]["round_trips"], 3, "{after:#}");
+    assert_eq!(after["total"]["ahead"], 75, "{after:#}");
+}
+
+/// davatorium/rofi#2299: 8 round trips for each window.
+#[test]
+fn a_list_of_windows() {
+    let place = Place::new();
+    recorded(&place, &["windows", "12"]);
+    let found = report(&place);
+    // The atom and the list before them.
+    assert_eq!(found["total"]["round_trips"], 2 + 8 * 12, "{found:#}");
+    let verdict = verdict(&place);
+    assert!(
+        verdict.contains("GetProperty") && verdict.contains("together"),
+        "{verdict}"
+    );
+    assert!(verdict.contains("98 round trips become 3"), "{verdict}");
+}
+
+/// bencevans/screenshot-desktop#303: one probe of the outputs.
+#[test]
+fn a_probe_of_the_outputs() {
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let display = server.display.as_str();
+    let mut command = place.x11prof(["record", "--display", display, "-o", "t.mcap", "--"]);
+    let pid = server.pid().to_string();
+    Finished::of(command.arg(example("bug_reports")).args(["probe", &pid])).succeeded();
+    let verdict = verdict(&place);
+    assert!(
+        verdict.contains("Use RANDR:GetScreenResourcesCurrent"),
+        "{verdict}"
+    );
+    assert!(verdict.contains("it probes the outputs"), "{verdict}");
+    let found = report(&place);
+    // At 100 ms a round trip, keeping the answers saves about as much.
+    let suggestions = found["suggestions"].as_array().expect("a list");
+    let slow = suggestions.iter().find(|one| one["kind"] == "slow");
+    let slow = slow.unwrap_or_else(|| panic!("{found:#}"));
+    assert!(
+        slow["recorded_ms"].as_f64().expect("a time") > 350.0,
+        "{slow:#}"
+    );
+}
+
+/// BoboTiG/python-mss#431: pictures of the whole screen without MIT-SHM.
+#[test]
+fn pictures_of_the_screen() {
+    let place = Place::new();
+    recorded(&place, &["capture", "10"]);
+    let verdict = verdict(&place);
+    assert!(verdict.contains("Use MIT-SHM:GetImage"), "{verdict}");
+    assert!(verdict.contains("52 MB"), "{verdict}");
+    let found = report(&place);
+    let images = &found["suggestions"][0];
+    assert_eq!(
+        images["bytes"],
+        10 * (1280 * 1024 * 4 + 32 - 40),
+        "{images:#}"
+    );
+}
+
+/// brndnmtthws/conky#1886: requests whenever the pointer moves.
+#[test]
+fn a_storm_on_motion() {
+    let place = Place::new();
+    recorded(&place, &["motion", "20"]);
+    let verdict = verdict(&place);
+    assert!(verdict.contains("when the pointer moves"), "{verdict}");
+    assert!(
+        verdict.contains("20 motion events led to 80 round trips"),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn start_up_of_a_program_that_does_the_same_each_time() {
+    let place = Place::new();
+    for _ in 0..10 {
+        recorded(&place, &["window", "5"]);
+        let found = report(&place);
+        let start = &found["start_ups"][0];
+        assert_eq!(
+            (&start["round_trips"], &start["since"]),
+            (&5.into(), &"process".into()),
+            "{start:#}"
+        );
+        let parts = start["parts"].as_object().expect("parts");
+        let sum: f64 = parts.values().filter_map(Value::as_f64).sum();
+        let latency = start["latency_ms"].as_f64().expect("a latency");
+        assert!((sum - latency).abs() < 1e-3, "{start:#}");
+        assert_eq!(found["total"]["round_trips"], 8, "{found:#}");
+    }
+    let found = place.json(["roundtrips", "t.mcap", "--start-up", "--format", "json"]);
+    assert_eq!(
+        (&found["total"]["round_trips"], &found["rtt_ms"]),
+        (&5.into(), &50.0.into())
+    );
+    let rows = place.ok(["roundtrips", "t.mcap", "--format", "csv"]);
+    assert!(rows.contains("start-up,InternAtom,question,5,"), "{rows}");
+    let ran = place.run(["roundtrips", "t.mcap", "--client", "nobody"]);
+    ran.failed_with_one_line(2);
+}
+
+#[test]
+fn as_many_as_x11perf_says() {
+    needs("x11perf", "x11-apps");
+    let place = Place::new();
+    let record = ["record", "--server", "xvfb", "-o", "t.mcap", "--"];
+    let perf = ["x11perf", "-prop", "-reps", "300", "-repeat", "2"];
+    Finished::of(&mut place.x11prof(record.iter().chain(&perf))).succeeded();
+    let found = report(&place);
+    let rows = found["blocking"].as_array().expect("rows");
+    let properties = rows
+        .iter()
+        .find(|row| row["request"] == "GetProperty")
+        .expect("GetProperty");
+    // One before them: Xlib reads the resources of the display.
+    assert_eq!(properties["count"], 601, "{properties:#}");
+    // The same property each time: all but the first of those.
+    let duplicates = found["duplicates"].as_array().expect("duplicates");
+    let again = duplicates
+        .iter()
+        .find(|row| row["request"] == "GetProperty")
+        .expect("GetProperty");
+    assert_eq!(again["count"], 599, "{again:#}");
+}
+
+#[test]
+fn a_budget() {
+    let place = Place::new();
+    recorded(&place, &["window", "5"]);
+    let check = |budget: &str| {
+        place.write("budget.toml", budget.as_bytes());
+        place.run([
+            "check",
+            "t.mcap",
+            "--budget",
+            "budget.toml",
+            "--junit",
+            "junit.xml",
+        ])
+    };
+    let kept = check(
+        "client = \"bug_reports\"\n[start_up]\nround_trips = 5\nnetwork_ms = 250\n[total]\nduplicates = 0\nresources_left = 2\n\
+         [round_trips]\nInternAtom = 8\n",
+    );
+    assert_eq!(kept.status(), Some(0), "{kept}");
+    assert!(
+        kept.stdout().starts_with("5 limits kept, 0 over\n"),
+        "{kept}"
+    );
+
+    let over = check("[start_up]\nround_trips = 4\n[requests]\n\"RANDR:GetScreenResources\" = 0\n");
+    assert_eq!(over.status(), Some(1), "{over}");
+    assert!(
+        over.stdout()
+            .starts_with("over: start_up.round_trips: 5 found, 4 allowed\n"),
+        "{over}"
+    );
+    let junit = std::fs::read_to_string(place.path("junit.xml")).expect("JUnit XML");
+    assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
+
+    let misspelt = check("[requests]\nInternAtm = 3\n").failed_with_one_line(2);
+    assert!(misspelt.ends_with("budget.toml: line 2: no request has the name \"InternAtm\"; did you mean \"InternAtom\"?"), "{misspelt}");
+    let wrong = check("[start_up]\nround_trips = \"few\"\n").failed_with_one_line(2);
+    assert!(
+        wrong.contains("line 2: ") && wrong.contains("a whole number"),
+        "{wrong}"
+    );
+}

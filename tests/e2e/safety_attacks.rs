@@ -1,0 +1,392 @@
+//! What programs, servers and other users of the machine can do to a recorder: it loses nothing, lets
+//! nobody in, and the recorded program goes on. docs/RELIABILITY.md has the table.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::raw::Order;
+use crate::harness::{Finished, Place, Recording, Server, needs, wait};
+use rustix::process::{Pid, Signal, kill_process};
+use x11prof_trace::{Control, Direction, Reader, Record};
+
+fn read(trace: &Path) -> (Vec<Record>, bool) {
+    let mut reader = Reader::new(File::open(trace).expect("the trace")).expect("a trace");
+    let mut records = Vec::new();
+    while let Some(record) = reader.next().expect("a record") {
+        records.push(record);
+    }
+    let complete = reader.is_complete();
+    (records, complete)
+}
+
+fn connections(records: &[Record]) -> usize {
+    let opened = |record: &&Record| matches!(record, Record::Control(_, Control::Opened(_)));
+    records.iter().filter(opened).count()
+}
+
+/// A pipe whose reader takes the beginning of a trace and then nothing more.
+fn stalled_pipe(place: &Place) -> (PathBuf, std::sync::mpsc::Sender<()>) {
+    let pipe = place.path("pipe");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).expect("a pipe");
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let path = pipe.clone();
+    std::thread::spawn(move || {
+        let mut pipe = File::open(path).expect("the pipe");
+        rustix::pipe::fcntl_setpipe_size(&pipe, 4096).expect("a short pipe");
+        pipe.read_exact(&mut [0; 512]).expect("the beginning");
+        // Open until the test has ended.
+        let _ = ended.recv();
+    });
+    (pipe, end)
+}
+
+#[test]
+fn a_standard_error_that_fails_takes_nothing_down() {
+    needs("xdpyinfo", "x11-utils");
+    let place = Place::new();
+    let full = || {
+        Stdio::from(
+            OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .expect("it"),
+        )
+    };
+    let gone = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        Stdio::from(writer)
+    };
+    for (n, stderr) in [full(), gone()].into_iter().enumerate() {
+        let trace = place.path(&format!("{n}.mcap"));
+        let script = "xdpyinfo >seen && exit 7";
+        let mut command = place.x11prof(["record", "--server", "xvfb", "-o"]);
+        command.arg(&trace).args(["--", "sh", "-c", script]);
+        let mut child = command.stderr(stderr).spawn().expect("x11prof starts");
+        assert_eq!(wait(&mut child, "x11prof").code(), Some(7));
+        let seen = std::fs::metadata(place.path("seen")).expect("the program's output");
+        assert!(seen.len() > 1000);
+        let (records, complete) = read(&trace);
+        assert!(complete && connections(&records) == 1);
+        // Errors have nowhere to go either; their status is left.
+        let mut wrong = place.x11prof(["report", "--params", "no-such", "x.mcap"]);
+        let mut child = wrong.stderr(full()).spawn().expect("x11prof starts");
+        assert_eq!(wait(&mut child, "x11prof").code(), Some(1));
+    }
+}
+
+#[test]
+fn signals_for_a_live_view_end_no_recorder_without_one() {
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    for signal in [Signal::USR1, Signal::USR2] {
+        kill_process(Pid::from_child(&recording.child), signal).expect("a signal");
+        Finished::of(recording.client("xset").arg("q")).succeeded();
+    }
+    assert!(recording.signal(Signal::INT).success());
+    let (records, complete) = read(&recording.trace);
+    assert!(complete && connections(&records) == 2);
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_a_full_disk_and_the_programs_own_signal_is_its_own() {
+    needs("xdpyinfo", "x11-utils");
+    let place = Place::new();
+    let mut command = Command::new("sh");
+    let server = Server::xvfb(&[]);
+    let script = "ulimit -f 4; exec \"$0\" record --full --display $1 -o t.mcap -- sh -c \
+                  'for n in 1 2 3 4 5 6 7 8 9; do xdpyinfo | cat >/dev/null; done; echo alive'";
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_x11prof")])
+        .arg(&server.display)
+        .current_dir(place.path(""))
+        .env("HOME", place.path(""));
+    let ran = Finished::of(&mut command);
+    assert!(ran.stdout().contains("alive"), "{ran}");
+    assert_eq!(ran.status(), Some(1), "{ran}");
+    assert!(ran.stderr().contains("File too large"), "{ran}");
+    let ran = place.run([
+        "record",
+        "--server",
+        "xvfb",
+        "--",
+        "sh",
+        "-c",
+        "kill -XFSZ $$",
+    ]);
+    assert_eq!(ran.status(), Some(128 + 25), "{ran}");
+}
+
+#[test]
+fn a_disk_that_hangs_for_ever_is_told_of_and_left() {
+    needs("xdpyinfo", "x11-utils");
+    let place = Place::new();
+    let (pipe, _open) = stalled_pipe(&place);
+    let mut command = place.x11prof(["record", "--full", "--server", "xvfb", "-o"]);
+    let script = "for n in 1 2 3 4 5 6 7 8 9; do xdpyinfo >/dev/null; done; sleep 3; echo alive";
+    command.arg(&pipe).args(["--", "sh", "-c", script]);
+    let ran = Finished::of(&mut command);
+    assert!(ran.stdout().contains("alive"), "{ran}");
+    assert_eq!(ran.status(), Some(1), "{ran}");
+    let said = ran.stderr();
+    assert!(said.contains("could not be written for"), "{ran}");
+    assert!(
+        said.contains("the end of the session is not in the trace"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn a_second_signal_leaves_a_disk_that_hangs() {
+    let place = Place::new();
+    let (pipe, _open) = stalled_pipe(&place);
+    let mut recording = Recording::at(&place, &pipe, &["--full", "--server", "xvfb"]);
+    let mut client = recording.raw(Order::Little);
+    for n in 0..4000_u32 {
+        client.request(127, 0, &[n.wrapping_mul(2_654_435_761); 15]);
+    }
+    client.sync();
+    drop(client);
+    let pid = Pid::from_child(&recording.child);
+    let start = Instant::now();
+    // Each second a signal, until one was the second that it saw.
+    let status = loop {
+        let _ = kill_process(pid, Signal::INT);
+        std::thread::sleep(Duration::from_millis(500));
+        if let Some(status) = recording.child.try_wait().expect("waiting for a child") {
+            break status;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it never ends");
+    };
+    assert_eq!(status.code(), Some(1));
+    assert!(recording.said().contains("the disk hangs"));
+}
+
+/// A server of ours on a display, which answers each setup with `answer` and says no more.
+struct FakeServer {
+    display: String,
+    socket: PathBuf,
+}
+
+impl FakeServer {
+    fn start(number: u32, answers: Vec<u8>) -> FakeServer {
+        let socket = PathBuf::from(format!("/tmp/.X11-unix/X{number}"));
+        let _ = std::fs::create_dir("/tmp/.X11-unix");
+        let _ = std::fs::remove_file(&socket);
+        let listener = UnixListener::bind(&socket).expect("a display's socket");
+        std::thread::spawn(move || {
+            let mut clients: Vec<UnixStream> = Vec::new();
+            for client in listener.incoming().flatten() {
+                let mut client = client;
+                // A setup without a cookie.
+                let _ = client.read_exact(&mut [0; 12]);
+                let _ = client.write_all(&answers);
+                clients.push(client);
+            }
+        });
+        FakeServer {
+            display: format!(":{number}"),
+            socket,
+        }
+    }
+}
+
+impl Drop for FakeServer {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// An Xvfb's answer to a setup.
+fn accepted() -> Vec<u8> {
+    let server = Server::xvfb(&[]);
+    let number = server.display.trim_start_matches(':');
+    let socket = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).expect("the server");
+    crate::harness::raw::Client::set_up(socket.into(), Order::Little, &[]).setup
+}
+
+#[test]
+fn replies_of_absurd_length_are_refused() {
+    let mut answers = accepted();
+    let mut reply = vec![1, 0, 1, 0, 0xFF, 0xFF, 0xFF, 0xFF];
+    reply.resize(32, 0);
+    answers.extend(reply);
+    let server = FakeServer::start(391, answers);
+    let place = Place::new();
+    let line = place
+        .run(["record", "--display", &server.display, "--", "true"])
+        .failed_with_one_line(1);
+    assert!(
+        line.contains("announced an answer of 17179869180 bytes"),
+        "{line}"
+    );
+    let line = place
+        .run([
+            "measure",
+            "--quick",
+            "--display",
+            &server.display,
+            "-o",
+            "x.toml",
+        ])
+        .failed_with_one_line(1);
+    assert!(line.contains("over 64 MiB"), "{line}");
+}
+
+#[test]
+fn a_refusal_moves_no_terminal() {
+    let reason = b"\x1b]2;owned\x07\xc2\x9b2J no way\n";
+    let mut answer = vec![0, reason.len() as u8, 11, 0, 0, 0];
+    answer.extend((reason.len().div_ceil(4) as u16).to_le_bytes());
+    answer.extend(reason);
+    answer.resize(8 + reason.len().next_multiple_of(4), 0);
+    let server = FakeServer::start(392, answer);
+    let place = Place::new();
+    for words in [
+        &["record", "--display", &server.display, "--", "true"][..],
+        &[
+            "measure",
+            "--quick",
+            "--display",
+            &server.display,
+            "-o",
+            "x.toml",
+        ],
+    ] {
+        let line = place.run(words).failed_with_one_line(1);
+        assert!(line.contains("no way"), "{line}");
+        assert!(!line.contains(char::is_control), "{line:?}");
+    }
+}
+
+#[test]
+fn names_of_programs_and_windows_move_no_terminal() {
+    needs("xclock", "x11-apps");
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    let path = std::env::var_os("PATH").expect("a path");
+    let xset = std::env::split_paths(&path)
+        .map(|dir| dir.join("xset"))
+        .find(|path| path.is_file())
+        .expect("xset");
+    let hostile = place.path("\u{1b}]2;own\u{7}ed");
+    std::fs::copy(xset, &hostile).expect("a copy");
+    Finished::of(recording.client(&hostile.to_string_lossy()).arg("q")).succeeded();
+    let title = "\u{1b}]2;title\u{7}\u{9b}2J";
+    let mut clock = recording
+        .client("xclock")
+        .args(["-title", title, "-name", title])
+        .spawn()
+        .expect("xclock starts");
+    std::thread::sleep(Duration::from_millis(700));
+    let _ = clock.kill();
+    let _ = clock.wait();
+    assert!(recording.signal(Signal::INT).success());
+    let said = recording.said();
+    assert!(said.contains("own"), "{said}");
+    let bad = |c: char| c.is_control() && c != '\n';
+    assert!(!said.contains(bad), "{said:?}");
+    let trace = recording.trace.to_string_lossy().into_owned();
+    let views: [&[&str]; 10] = [
+        &["report", "--params", "xvfb-24"],
+        &["report", "--params", "xvfb-24", "--format", "csv"],
+        &[
+            "report", "--params", "xvfb-24", "--by", "client", "--format", "csv",
+        ],
+        &[
+            "report", "--params", "xvfb-24", "--by", "window", "--format", "csv",
+        ],
+        &["report", "--params", "xvfb-24", "--by", "window"],
+        &["stats"],
+        &["stats", "--format", "csv"],
+        &["episodes"],
+        &["episodes", "--format", "csv"],
+        &["dump"],
+    ];
+    for words in views {
+        let ran = place.run(words.iter().copied().chain([trace.as_str()]));
+        ran.succeeded();
+        assert!(!ran.stdout().contains(bad), "{words:?}");
+        assert!(!ran.stderr().contains(bad), "{words:?}");
+    }
+}
+
+#[test]
+fn a_cookie_that_the_server_gives_out_is_in_no_trace() {
+    needs("xauth", "xauth");
+    let place = Place::new();
+    for full in [&[][..], &["--full"]] {
+        let mut recording = Recording::start(&place, full);
+        let file = place.path("given");
+        let _ = std::fs::remove_file(&file);
+        let mut xauth = recording.client("xauth");
+        xauth
+            .arg("-f")
+            .arg(&file)
+            .args(["generate", &recording.display, ".", "trusted"]);
+        Finished::of(&mut xauth).succeeded();
+        assert!(recording.signal(Signal::INT).success());
+        let given = std::fs::read(&file).expect("xauth's file");
+        let cookie = &given[given.len() - 16..];
+        let (records, _) = read(&recording.trace);
+        let mut answered = 0;
+        for record in &records {
+            if let Record::Block(block) = record {
+                let there = block.bytes.windows(16).any(|bytes| bytes == cookie);
+                assert!(!there, "the cookie is in the trace ({full:?})");
+                let secret = block.direction == Direction::ToClient
+                    && block.gaps.iter().any(|gap| gap.len == 16);
+                answered += usize::from(secret);
+            }
+        }
+        assert_eq!(answered, 1, "a reply without its cookie ({full:?})");
+    }
+}
+
+#[test]
+fn another_users_client_is_turned_away_before_anything_else() {
+    if !rustix::process::geteuid().is_root() {
+        // Nobody else can be played without being root.
+        return;
+    }
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    for _ in 0..5 {
+        let ran = Finished::of(recording.client("xset").arg("q").uid(65_534).gid(65_534));
+        assert!(!ran.output.status.success(), "{ran}");
+    }
+    Finished::of(recording.client("xset").arg("q")).succeeded();
+    assert!(recording.signal(Signal::INT).success());
+    let said = recording.said();
+    assert_eq!(said.matches("another user").count(), 1, "{said}");
+    assert_eq!(connections(&read(&recording.trace).0), 1);
+}
+
+#[test]
+fn many_silent_connections_keep_nobody_out() {
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    let silent: Vec<UnixStream> = (0..600)
+        .map_while(|_| UnixStream::connect(recording.socket()).ok())
+        .collect();
+    Finished::of(recording.client("xset").arg("q")).succeeded();
+    let threads = std::fs::read_dir(format!("/proc/{}/task", recording.child.id()));
+    let threads = threads.expect("the recorder").count();
+    assert!(
+        threads < 300,
+        "{threads} threads for {} connections",
+        silent.len()
+    );
+    drop(silent);
+    assert!(recording.signal(Signal::INT).success());
+}

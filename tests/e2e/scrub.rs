@@ -1,0 +1,290 @@
+//! A recording can be shown to a stranger: in its scrubbed copy is no word that was typed or shown, no title and no
+//! path, and every report has the same figures.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use crate::harness::{Finished, Place, Recording, Server, needs, wait};
+use rustix::process::Signal;
+use serde_json::Value;
+use x11prof_analyzer::{Observation, Pipeline};
+use x11prof_protocol::Message;
+use x11prof_trace::{Direction, Part, Reader, Record};
+
+/// Reports whose figures must be those of the recording.
+const REPORTS: [&[&str]; 5] = [
+    &["report"],
+    &["report", "--resources"],
+    &["stats"],
+    &["roundtrips"],
+    &["episodes"],
+];
+
+/// What is in a trace, and can be searched.
+struct Contents {
+    /// The bytes of each direction of each connection.
+    streams: Vec<Vec<u8>>,
+    controls: String,
+    /// The key codes of the presses that each client sent or was told of, in order, by message.
+    presses: HashMap<(u32, &'static str), Vec<u32>>,
+}
+
+impl Contents {
+    fn of(trace: &Path) -> Contents {
+        let file = BufReader::new(File::open(trace).expect("a trace"));
+        let mut reader = Reader::new(file).expect("a trace");
+        let mut pipeline = Pipeline::new();
+        let mut streams: HashMap<(u32, Direction), Vec<u8>> = HashMap::new();
+        let mut controls = String::new();
+        let mut presses: HashMap<_, Vec<u32>> = HashMap::new();
+        while let Some(record) = reader.next().expect("a whole trace") {
+            match &record {
+                Record::Block(block) => {
+                    let stream = streams.entry((block.connection.0, block.direction));
+                    let stream = stream.or_default();
+                    for part in block.parts() {
+                        if let Part::Kept(bytes) = part {
+                            stream.extend(bytes);
+                        }
+                    }
+                }
+                Record::Control(_, control) => {
+                    controls += &serde_json::to_string(control).expect("JSON");
+                }
+                Record::Schedule(_) => {}
+            }
+            pipeline.feed(&record, |observation| {
+                let Observation::Message(seen) = observation else {
+                    return;
+                };
+                let (name, code) = match seen.message {
+                    Message::Event(event) => match event.name.as_str() {
+                        name @ "KeyPress" => (name, u32::from(event.bytes[1])),
+                        name @ ("XInputExtension:KeyPress" | "XInputExtension:RawKeyPress") => {
+                            (name, event.order.u32(event.bytes, 16).expect("a key"))
+                        }
+                        _ => return,
+                    },
+                    Message::Request(request)
+                        if request.name.as_str() == "XTEST:FakeInput" && request.bytes[4] == 2 =>
+                    {
+                        (request.name.as_str(), u32::from(request.bytes[5]))
+                    }
+                    _ => return,
+                };
+                let client = (seen.connection.0, name);
+                presses.entry(client).or_default().push(code);
+            });
+        }
+        Contents {
+            streams: streams.into_values().collect(),
+            controls,
+            presses,
+        }
+    }
+
+    /// In which encodings a word is there.
+    fn find(&self, word: &str) -> Vec<&'static str> {
+        let wide = |big: bool| -> Vec<u8> {
+            let bytes = |unit: u16| {
+                if big {
+                    unit.to_be_bytes()
+                } else {
+                    unit.to_le_bytes()
+                }
+            };
+            word.encode_utf16().flat_map(bytes).collect()
+        };
+        let encodings = [
+            ("UTF-8", word.as_bytes().to_vec()),
+            ("Latin-1", word.chars().map(|letter| letter as u8).collect()),
+            ("UCS-2", wide(true)),
+            ("UTF-16, little endian", wide(false)),
+        ];
+        let is_in = |bytes: &[u8]| {
+            let has = |stream: &Vec<u8>| stream.windows(bytes.len()).any(|at| at == bytes);
+            self.streams.iter().any(has)
+        };
+        let found = encodings.iter().filter(|(_, bytes)| is_in(bytes));
+        let mut found: Vec<_> = found.map(|(encoding, _)| *encoding).collect();
+        found.extend(self.controls.contains(word).then_some("JSON"));
+        found
+    }
+}
+
+/// The copy of a trace, beside it.
+fn scrub(place: &Place, trace: &Path) -> PathBuf {
+    let copy = place.path("scrubbed.mcap");
+    let ran = Finished::of(place.x11prof(["scrub"]).arg(trace).arg("-o").arg(&copy));
+    assert!(ran.stderr().contains("messages changed"), "{ran}");
+    assert!(ran.stderr().contains("kept: times"), "{ran}");
+    copy
+}
+
+/// A report without its names, and without what a copy has of its own.
+fn figures(place: &Place, trace: &Path, words: &[&str]) -> Value {
+    fn without_names(value: &mut Value) {
+        match value {
+            Value::String(text) => text.clear(),
+            Value::Array(values) => values.iter_mut().for_each(without_names),
+            Value::Object(members) => {
+                // A copy says that it is one, and has no arguments. Each press of a key is a landmark and a place by
+                // itself, for the key is not told; `groups` has them all as one.
+                for member in ["records", "command", "landmarks", "places"] {
+                    members.remove(member);
+                }
+                members.values_mut().for_each(without_names);
+            }
+            _ => {}
+        }
+    }
+    let (command, options) = words.split_first().expect("a command");
+    let mut ran = place.x11prof([command]);
+    let text = Finished::of(ran.arg(trace).args(options).args(["--format", "json"])).succeeded();
+    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    without_names(&mut value);
+    value
+}
+
+fn assert_equal_reports(place: &Place, trace: &Path, copy: &Path) {
+    for words in REPORTS {
+        let (before, after) = (figures(place, trace, words), figures(place, copy, words));
+        assert_eq!(before, after, "{words:?} of {}", trace.display());
+    }
+}
+
+#[test]
+fn reports_of_the_kept_traces_have_the_same_figures() {
+    let place = Place::new();
+    for name in ["xset", "xclock", "xterm", "gtk3-widget-factory"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+        let trace = folder.join(name).with_extension("mcap");
+        let copy = scrub(&place, &trace);
+        assert_equal_reports(&place, &trace, &copy);
+    }
+}
+
+#[test]
+fn the_trace_itself_is_not_replaced() {
+    let place = Place::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let bytes = std::fs::read(folder.join("xset.mcap")).expect("a trace");
+    let trace = place.write("x11prof.mcap", &bytes);
+    let ran = place.run(["scrub", "-o", "x11prof.mcap"]);
+    assert!(
+        ran.failed_with_one_line(2)
+            .contains("this file is read here")
+    );
+    assert_eq!(std::fs::read(trace).expect("a trace"), bytes);
+}
+
+/// What is typed; the last word has a letter twice in a row.
+const TYPED: [&str; 3] = ["quixotic", "walnuts", "zeppelin"];
+const TITLE: &str = "Ledger of Münchhausen";
+
+/// The path that the terminal shows.
+const PATH: &str = "/srv/marzipan/accounts.txt";
+
+/// All that must not be found.
+fn words() -> impl Iterator<Item = &'static str> {
+    TYPED
+        .into_iter()
+        .chain([TITLE, "Münchhausen", PATH, "marzipan"])
+}
+
+/// Records a terminal with a title in which words are typed and a path is shown.
+fn type_into_a_terminal(place: &Place, server: &Server, trace: &Path, options: &[&str]) {
+    let display = ["--display", &server.display];
+    let mut recording = Recording::at(place, trace, &[&display, options].concat());
+    let script = "cat; printf 'shown: %s\\n' \"$0\"; sleep 1";
+    let mut xterm = recording
+        .client("xterm")
+        .env("LC_ALL", "C.UTF-8")
+        .args(["-u8", "-T", TITLE, "-e", "sh", "-c", script, PATH])
+        .spawn()
+        .expect("xterm starts");
+    let mut person = recording.client("xdotool");
+    person.args(["search", "--sync", "--onlyvisible", "--class", "xterm"]);
+    person.args(["windowfocus", "--sync", "type", "--delay", "30"]);
+    person.arg(format!("{}\n", TYPED.join(" ")));
+    Finished::of(&mut person).succeeded();
+    Finished::of(recording.client("xdotool").args(["key", "ctrl+d"])).succeeded();
+    wait(&mut xterm, "xterm");
+    assert!(recording.signal(Signal::INT).success());
+}
+
+#[test]
+fn nothing_of_what_was_typed_and_shown_is_left() {
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let trace = place.path("typed.mcap");
+    type_into_a_terminal(&place, &server, &trace, &[]);
+
+    let copy = scrub(&place, &trace);
+    let (before, after) = (Contents::of(&trace), Contents::of(&copy));
+    for word in words() {
+        // The search finds what is there.
+        assert_ne!(before.find(word), [""; 0], "{word} in the recording");
+        assert_eq!(after.find(word), [""; 0], "{word} in the copy");
+    }
+
+    assert!(before.presses.keys().any(|(_, name)| *name == "KeyPress"));
+    for (client, codes) in &before.presses {
+        let scrubbed = &after.presses[client];
+        assert_eq!(scrubbed.len(), codes.len(), "{client:?}");
+        let line: usize = TYPED.iter().map(|word| word.len() + 1).sum();
+        if codes.len() < line {
+            continue;
+        }
+        let mut rest = &codes[..];
+        for word in TYPED {
+            let (typed, more) = rest.split_at(word.len() + 1);
+            rest = more;
+            let keys = &typed[..word.len()];
+            let spells = scrubbed.windows(keys.len()).any(|codes| codes == keys);
+            assert!(!spells, "{word}: {keys:?} in {scrubbed:?}");
+        }
+        // No rule turns one into the other: each press has a code of its own.
+        let mut different = scrubbed.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), scrubbed.len(), "{scrubbed:?}");
+    }
+    assert_equal_reports(&place, &trace, &copy);
+}
+
+#[test]
+fn a_recording_that_is_scrubbed_at_once_never_has_what_was_typed_and_shown() {
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let trace = place.path("scrubbed-at-once.mcap");
+    type_into_a_terminal(&place, &server, &trace, &["--scrub"]);
+    let contents = Contents::of(&trace);
+    for word in words() {
+        assert_eq!(contents.find(word), [""; 0], "{word}");
+    }
+    assert!(
+        contents.controls.contains("scrubbed"),
+        "it says that it is one"
+    );
+    let typed: usize = TYPED.iter().map(|word| word.len() + 1).sum();
+    let presses = contents.presses.values().map(Vec::len).max();
+    assert!(presses >= Some(typed), "{presses:?} keys");
+    // It is whole, and its reports are those of any recording.
+    let report = place.json([
+        "report",
+        trace.to_str().expect("a name"),
+        "--params",
+        "xvfb-24",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(report["trace"]["complete"], true);
+    assert_eq!(report["trace"]["unpaired_replies"], 0);
+}

@@ -1,0 +1,81 @@
+//! `stats` on small recordings of real programs that are kept in `tests/data`.
+
+use std::path::Path;
+
+use crate::harness::Place;
+use serde_json::Value;
+
+fn stats(recording: &str, more: &[&str]) -> String {
+    let place = Place::new();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(recording);
+    std::fs::copy(&kept, place.path(recording)).expect("the recording is kept");
+    place.ok([&["stats", recording], more].concat())
+}
+
+#[test]
+fn tables_4_5_and_6() {
+    insta::assert_snapshot!(stats("xset.mcap", &[]));
+    insta::assert_snapshot!(stats(
+        "xclock.mcap",
+        &["--message", "CreatePixmap", "--message", "Expose"]
+    ));
+}
+
+#[test]
+fn histograms_in_the_terminal() {
+    insta::assert_snapshot!(stats(
+        "xterm.mcap",
+        &[
+            "--message",
+            "AllocColor",
+            "--histograms",
+            "--grain",
+            "Requests=256"
+        ]
+    ));
+}
+
+#[test]
+fn statistics_as_csv_and_json() {
+    insta::assert_snapshot!(stats(
+        "xset.mcap",
+        &["--message", "GetKeyboardControl", "--format", "csv"]
+    ));
+    let json = stats("xterm.mcap", &["--format", "json", "--histograms"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["format"], 1);
+    for of in json["categories"].as_array().expect("categories") {
+        let number = &of["bytes"]["number"];
+        assert_eq!(&of["inter_arrival_ms"]["number"], number, "{of:#}");
+        for quantity in ["bytes", "inter_arrival_ms"] {
+            let cells = of[quantity]["histogram"].as_array().expect("cells");
+            let counted: u64 = cells
+                .iter()
+                .map(|cell| cell["count"].as_u64().expect("n"))
+                .sum();
+            assert_eq!(Some(counted), number.as_u64(), "{of:#}");
+        }
+        let kinds = of["by_message"].as_array().expect("kinds");
+        let bytes: u64 = kinds
+            .iter()
+            .map(|kind| kind["total_bytes"].as_u64().expect("n"))
+            .sum();
+        assert_eq!(Some(bytes), of["total_bytes"].as_u64(), "{of:#}");
+    }
+}
+
+#[test]
+fn a_message_that_is_not_there_is_said_so() {
+    let place = Place::new();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/xset.mcap");
+    let ran = place.run(["stats", "--message", "PolyLime", &kept.to_string_lossy()]);
+    let line = ran.failed_with_one_line(2);
+    assert!(
+        line.contains("PolyLime") && line.contains("PolyLine"),
+        "{line}"
+    );
+    let ran = place.run(["stats", "--grain", "PutImage=0"]);
+    assert_eq!(ran.status(), Some(2), "{ran}");
+}

@@ -1,0 +1,317 @@
+//! `top`: who polls, grabs, leaks and redraws, by name.
+
+use std::process::{Child, Stdio};
+
+use crate::harness::examples::example;
+use crate::harness::terminal::Terminal;
+use crate::harness::{Place, Recording, Server, needs};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// What the four programs do that trouble a display.
+const TROUBLES: [&str; 4] = ["poll", "grab", "leak", "redraw"];
+
+/// A recording of the four programs through the proxy, of more than five seconds.
+fn recorded(place: &Place) -> Value {
+    let program = example("troubles");
+    let program = program.display();
+    let script = format!(
+        "for trouble in {}; do {program} $trouble & all=\"$all $!\"; done; sleep 5.5; kill $all",
+        TROUBLES.join(" ")
+    );
+    place.write("all.sh", script.as_bytes());
+    place.ok(["record", "--server", "xvfb", "--", "sh", "all.sh"]);
+    place.json([
+        "top",
+        "x11prof.mcap",
+        "--at",
+        "5",
+        "--json",
+        "--seconds",
+        "4",
+    ])
+}
+
+/// The client that makes this trouble.
+fn of<'a>(report: &'a Value, trouble: &str) -> &'a Value {
+    let clients = report["clients"].as_array().expect("clients");
+    let is = |client: &&Value| client["command"][1] == trouble;
+    let found = clients.iter().find(is);
+    found.unwrap_or_else(|| panic!("nobody is there to {trouble}: {report:#}"))
+}
+
+/// Each trouble is told of the program that makes it, and of no other.
+fn names_each(report: &Value) {
+    let [poll, grab, leak, redraw] = TROUBLES.map(|trouble| of(report, trouble));
+    let only = |what: &str, of: &Value, has: &dyn Fn(&Value) -> bool| {
+        for trouble in TROUBLES {
+            let client = self::of(report, trouble);
+            assert_eq!(has(client), client == of, "{what}: {trouble} in {report:#}");
+        }
+    };
+    only("polls", poll, &|one| {
+        one["polls"]["request"] == "QueryPointer"
+    });
+    only("grabs", grab, &|one| one["grabs"][0]["what"] == "server");
+    only("grows", leak, &|one| one["held"]["pixmap"]["grows"] == true);
+    only("costs most", redraw, &|one| *one == report["clients"][0]);
+    assert_eq!(redraw["mostly"]["request"], "PutImage", "{report:#}");
+    let per_s = poll["polls"]["per_s"].as_f64().expect("a rate");
+    assert!((10.0..70.0).contains(&per_s), "{report:#}");
+    assert!(leak["held"]["pixmap"]["bytes_per_s"].as_f64() > Some(100_000.0));
+    for client in [poll, grab, leak, redraw] {
+        assert_eq!(client["name"], "troubles");
+        assert!(client["pid"].is_u64(), "{report:#}");
+    }
+}
+
+#[test]
+fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
+    needs("Xvfb", "xvfb");
+    let place = Place::new();
+    let report = recorded(&place);
+    names_each(&report);
+    // Who waited for whom.
+    let grab = of(&report, "grab");
+    let stalls = report["stalls"].as_array().expect("stalls");
+    let by_grab = stalls
+        .iter()
+        .filter(|one| one["connection"] == grab["client"]);
+    assert!(by_grab.count() >= 2, "{report:#}");
+    let holder = format!("troubles (client {})", grab["client"]);
+    for waiter in ["poll", "leak", "redraw"] {
+        let waits = &of(&report, waiter)["waits_for"][0];
+        assert_eq!(waits["client"], holder, "{report:#}");
+    }
+    let text = place.ok(["top", "x11prof.mcap", "--at", "5"]);
+    for said in [
+        " grabbed the server ",
+        "; 3 clients waited ",
+        "'s pixmaps grow by ",
+        " polls: ",
+        " QueryPointer a second",
+        "pixmaps grow\n",
+    ] {
+        assert!(text.contains(said), "{said}:\n{text}");
+    }
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let by_window = place.ok(["top", "x11prof.mcap", "--at", "5", "--by", "window"]);
+    assert!(by_window.contains(" window 400x300"), "{by_window}");
+    let by_request = place.ok(["top", "x11prof.mcap", "--at", "5", "--by", "request"]);
+    assert!(by_request.contains("\nPutImage "), "{by_request}");
+    // A report and the list of stalls tell of it as well.
+    let report = place.ok(["report", "--all"]);
+    assert!(
+        report.contains(" held the server for over a frame "),
+        "{report}"
+    );
+    assert!(
+        report.contains(": grabbed by troubles (client "),
+        "{report}"
+    );
+    let late = place.run(["top", "x11prof.mcap", "--at", "100"]);
+    assert_eq!(late.status(), Some(2), "{late}");
+    assert!(late.stderr().contains(" s after its start"), "{late}");
+}
+
+#[test]
+fn a_slow_request_is_a_stall_and_who_waited_is_named() {
+    needs("Xvfb", "xvfb");
+    let place = Place::new();
+    let program = example("troubles");
+    let program = program.display();
+    let script =
+        format!("{program} hog & hog=$!; {program} poll & poll=$!; sleep 3; kill $hog $poll");
+    place.ok(["record", "--server", "xvfb", "--", "sh", "-c", &script]);
+    let report = place.json(["report", "--format", "json"]);
+    let connections = report["trace"]["connections"]
+        .as_array()
+        .expect("connections");
+    let number = |trouble: &str| {
+        let is = |one: &&Value| one["command"][1] == trouble;
+        connections.iter().find(is).expect("a connection")["id"].clone()
+    };
+    let (hog, poll) = (number("hog"), number("poll"));
+    let stalls = report["stalls"]["stalls"].as_array().expect("stalls");
+    let worst = stalls.iter().max_by(|a, b| {
+        let held = |one: &Value| one["held_ms"].as_f64().unwrap_or(0.0);
+        held(a).total_cmp(&held(b))
+    });
+    let worst = worst.expect("a stall");
+    let found = [&worst["how"], &worst["request"]];
+    assert_eq!(found, ["busy", "PolyArc"], "{worst:#}");
+    assert_eq!(
+        [&worst["connection"], &worst["waited"][0]["connection"]],
+        [&hog, &poll]
+    );
+    let said = place.ok(["report"]);
+    assert!(
+        said.contains("by\n  PolyArc; 1 other client") || said.contains("by PolyArc;"),
+        "{said}"
+    );
+    // The one that waited has episodes that name who held it up.
+    let episodes = place.json(["episodes", "--format", "json"]);
+    let episodes = episodes["episodes"].as_array().expect("episodes");
+    let by = format!("troubles (client {hog})");
+    let mut held_up = episodes
+        .iter()
+        .filter(|one| one["held_up"]["by"] == by.as_str());
+    assert!(held_up.any(|one| one["client"] == poll), "{episodes:#?}");
+}
+
+/// The four programs on a display, until it is dropped.
+struct Running(Vec<Child>);
+
+impl Running {
+    fn on(server: &Server) -> Running {
+        let program = example("troubles");
+        let start = |trouble| {
+            let mut command = server.client(program.to_str().expect("a plain path"));
+            command
+                .arg(trouble)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null());
+            command.spawn().expect("it starts")
+        };
+        let mut running = Running(TROUBLES.map(start).into());
+        for child in &mut running.0 {
+            let mut ready = String::new();
+            let stdout = child.stdout.as_mut().expect("a pipe");
+            let read =
+                std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut ready);
+            assert!(read.is_ok() && ready == "ready\n", "{ready:?}");
+        }
+        running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// `top` of a display on which the programs run already.
+fn attached(server: &Server) -> Value {
+    let place = Place::new();
+    let _running = Running::on(server);
+    let words = ["--json", "--seconds", "5"];
+    let report = place.json(
+        ["top", "--display", &server.display]
+            .into_iter()
+            .chain(words),
+    );
+    let seconds = report["seconds"].as_f64().expect("seconds");
+    assert!((4.0..7.0).contains(&seconds), "{report:#}");
+    names_each(&report);
+    report
+}
+
+#[test]
+fn who_runs_already_is_named_on_xvfb() {
+    let report = attached(&Server::xvfb(&[]));
+    // A server of one's own tells how long it ran.
+    let basis = report["basis"].as_str().expect("a basis");
+    assert!(["measured", "modelled"].contains(&basis), "{basis}");
+}
+
+#[test]
+fn who_runs_already_is_named_on_xvnc() {
+    attached(&Server::xvnc());
+}
+
+#[test]
+fn who_runs_already_is_named_on_xorg() {
+    let place = Place::new();
+    attached(&Server::xorg(&place));
+}
+
+#[test]
+fn the_screen_of_a_display_that_runs() {
+    needs("tmux", "tmux");
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let _running = Running::on(&server);
+    let terminal = Terminal::start(&place);
+    terminal.types(&format!(
+        "cd {} && {} top --display {} --params sun4-ipc; echo status $?\n",
+        place.path(".").display(),
+        env!("CARGO_BIN_EXE_x11prof"),
+        server.display,
+    ));
+    let screen = terminal.shows("all four", |screen| {
+        [
+            "pixmaps grow",
+            "polls QueryP",
+            "grabs server",
+            " grabbed the server ",
+        ]
+        .iter()
+        .all(|what| screen.contains(what))
+    });
+    let lines: Vec<&str> = screen.trim_end().lines().collect();
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 80),
+        "{screen}"
+    );
+    assert!(screen.contains("▾ms/s"), "{screen}");
+    terminal.types("w");
+    terminal.shows("windows", |screen| screen.contains("window 400x300"));
+    terminal.types("rn");
+    terminal.shows("requests", |screen| {
+        screen.contains("▾Req/s") && screen.contains("\nPutImage ")
+    });
+    terminal.types("/query\n");
+    terminal.shows("the filter", |screen| {
+        screen.contains("\nQueryPointer ") && !screen.contains("\nPutImage ")
+    });
+    terminal.types(" ");
+    let frozen = |screen: &str| {
+        let first = screen.lines().find(|line| line.contains("(frozen)"));
+        first.map(str::to_owned)
+    };
+    let before = terminal.shows("frozen", |screen| frozen(screen).is_some());
+    terminal.types("c");
+    let after = terminal.shows("clients", |screen| screen.contains("\nClient "));
+    assert_eq!(frozen(&before), frozen(&after));
+    terminal.types("q");
+    terminal.shows("the end", |screen| screen.contains("\nstatus 0"));
+}
+
+#[test]
+fn the_screen_of_a_recording_that_grows() {
+    needs("tmux", "tmux");
+    needs("xsetroot", "x11-xserver-utils");
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    let asks = |recording: &Recording| {
+        crate::harness::Finished::of(recording.client("xset").arg("q")).succeeded();
+    };
+    asks(&recording);
+    let terminal = Terminal::start(&place);
+    let trace = recording.trace.display().to_string();
+    crate::harness::until("the trace", || recording.trace.exists().then_some(()));
+    terminal.types(&format!(
+        "{} top {trace} --by request --params sun4-ipc; echo status $?\n",
+        env!("CARGO_BIN_EXE_x11prof"),
+    ));
+    terminal.shows("the first", |screen| {
+        screen.contains("\nGetKeyboardControl ")
+    });
+    // The rows do not all fit.
+    terminal.types("/clear\n");
+    let mut root = recording.client("xsetroot");
+    crate::harness::Finished::of(root.args(["-solid", "red"])).succeeded();
+    terminal.shows("the next", |screen| screen.contains("\nClearArea "));
+    recording.signal(Signal::INT);
+    // What was recorded can be looked at when it is over.
+    terminal.types("/\nc");
+    terminal.shows("the clients", |screen| screen.contains("\nxsetroot "));
+    terminal.types("q");
+    terminal.shows("the end", |screen| screen.contains("\nstatus 0"));
+}
