@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use crate::run::run;
 
 /// A program and where it comes from.
-pub(crate) struct Needed {
+pub struct Needed {
     /// What is looked for: a program's name on the PATH, or a file's full path.
-    pub(crate) program: &'static str,
+    pub program: &'static str,
     /// Debian's (and Ubuntu's) package.
-    pub(crate) package: &'static str,
+    pub package: &'static str,
 }
 
 const fn needed(program: &'static str, package: &'static str) -> Needed {
@@ -18,7 +18,7 @@ const fn needed(program: &'static str, package: &'static str) -> Needed {
 }
 
 /// What the demo runs.
-pub(crate) const DEMO: &[Needed] = &[
+pub const DEMO: &[Needed] = &[
     needed("Xvfb", "xvfb"),
     needed("xterm", "xterm"),
     needed(
@@ -28,7 +28,7 @@ pub(crate) const DEMO: &[Needed] = &[
 ];
 
 /// What the tests run beside it.
-pub(crate) const TEST: &[Needed] = &[
+pub const TEST: &[Needed] = &[
     needed("x11perf", "x11-apps"),
     needed("xdpyinfo", "x11-utils"),
     needed("xset", "x11-xserver-utils"),
@@ -70,13 +70,13 @@ pub(crate) const TEST: &[Needed] = &[
 ];
 
 /// What the tests of decoding run beside it: a judge, and programs of many kinds.
-pub(crate) const COVERAGE: &[Needed] = &[
+pub const COVERAGE: &[Needed] = &[
     needed("tshark", "tshark"),
     needed("gtk3-widget-factory", "gtk-3-examples"),
 ];
 
 /// What the validation of decoding runs beside it.
-pub(crate) const MORE_PROGRAMS: &[Needed] = &[
+pub const MORE_PROGRAMS: &[Needed] = &[
     needed("mousepad", "mousepad"),
     needed("mupdf", "mupdf"),
     needed("featherpad", "featherpad"),
@@ -87,7 +87,7 @@ pub(crate) const MORE_PROGRAMS: &[Needed] = &[
 ];
 
 /// Programs of more toolkits, for the validation of episodes.
-pub(crate) const TOOLKITS: &[Needed] = &[
+pub const TOOLKITS: &[Needed] = &[
     needed("nedit", "nedit"),
     needed("xpdf", "xpdf"),
     needed("xfig", "xfig"),
@@ -108,7 +108,7 @@ pub(crate) const TOOLKITS: &[Needed] = &[
 ];
 
 /// Readers of exports, for their validation.
-pub(crate) const EXPORTS: &[Needed] = &[
+pub const EXPORTS: &[Needed] = &[
     needed("go", "golang-go"),
     needed("npm", "npm"),
     needed("/usr/share/doc/python3-venv/copyright", "python3-venv"),
@@ -116,7 +116,7 @@ pub(crate) const EXPORTS: &[Needed] = &[
 
 /// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names
 /// what to install.
-pub(crate) fn ensure(all: &[&[Needed]]) -> Result<(), String> {
+pub fn ensure(all: &[&[Needed]]) -> Result<(), String> {
     let missing: Vec<&Needed> = all
         .iter()
         .copied()
@@ -182,16 +182,16 @@ fn present(needed: &Needed) -> bool {
 }
 
 /// True where `program` is on the PATH.
-pub(crate) fn on_path(program: &str) -> bool {
+pub fn on_path(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
 
 /// What `cargo xtask validate nesting` needs besides: programs that make others act.
-pub(crate) const NESTING: &[Needed] = &[
+pub const NESTING: &[Needed] = &[
     needed("ibus-daemon", "ibus"),
     needed("dbus-run-session", "dbus-daemon"),
 ];
 
 /// What `pictures` needs.
-pub(crate) const PICTURES: &[Needed] = &[needed("chromium", "chromium"), needed("tmux", "tmux")];
+pub const PICTURES: &[Needed] = &[needed("chromium", "chromium"), needed("tmux", "tmux")];

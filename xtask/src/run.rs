@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The workspace's root.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
 /// The folder that cargo builds into.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Runs `command` in the workspace's root, showing what it runs; its failure is an error.
-pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+pub fn run(command: &mut Command) -> Result<(), String> {
     eprintln!("$ {}", shown(command));
     let status = command
         .current_dir(root())
@@ -30,7 +30,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
 }
 
 /// The cargo that runs this task.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 

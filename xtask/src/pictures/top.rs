@@ -43,7 +43,11 @@ impl Drop for Processes {
 /// Writes the picture to `path`.
 pub(super) fn picture(path: &Path) -> Result<(), String> {
     run(cargo().args(["build", "--locked", "--example", "troubles"]))?;
-    let folder = tempfile::tempdir().map_err(|error| format!("a scratch folder: {error}"))?;
+    // Names of an earlier run may be there.
+    let folder = target().join("pictures");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let mut server = Command::new("Xvfb")
         .args(["-displayfd", "1", "-ac", "-nolisten", "tcp"])
         .stdout(Stdio::piped())
@@ -58,7 +62,7 @@ pub(super) fn picture(path: &Path) -> Result<(), String> {
     let mut processes = Processes(vec![server]);
     let display = format!(":{}", number.trim());
     for (name, does) in PROGRAMS {
-        let program = folder.path().join(name);
+        let program = folder.join(name);
         symlink(target().join("debug/examples/troubles"), &program)
             .map_err(|error| format!("{}: {error}", program.display()))?;
         let started = Command::new(&program)
@@ -70,7 +74,7 @@ pub(super) fn picture(path: &Path) -> Result<(), String> {
             .0
             .push(started.map_err(|error| format!("cannot run {name}: {error}"))?);
     }
-    let socket = folder.path().join("tmux");
+    let socket = folder.join("tmux");
     let tmux = |words: &[&str]| -> Result<String, String> {
         let mut tmux = Command::new("tmux");
         let done = tmux.arg("-S").arg(&socket).args(words).output();

@@ -14,8 +14,9 @@ use std::path::Path;
 
 use sources::Crate;
 
-/// The crates of the product, with their layers: a crate imports those of lower layers.
-const CRATES: [(&str, &str, u8); 11] = [
+/// The crates, with their layers: a crate imports those of lower layers; what starts tasks imports none of the product.
+const CRATES: [(&str, &str, u8); 13] = [
+    ("xtask", "xtask", 0),
     ("protocol", "x11prof_protocol", 1),
     ("trace", "x11prof_trace", 1),
     ("session", "x11prof_session", 2),
@@ -27,6 +28,7 @@ const CRATES: [(&str, &str, u8); 11] = [
     ("collection", "x11prof_collection", 6),
     ("views", "x11prof_views", 7),
     (".", "x11prof", 8),
+    ("validation", "x11prof_validation", 9),
 ];
 
 fn read(folder: &str) -> Crate {

@@ -1,0 +1,311 @@
+//! `cargo xtask bench analyze`: how many requests a second each stage of the analysis takes, on a
+//! recording of x11perf and on one of gtk3-widget-factory, beside tshark and xtrace on the same
+//! traffic where they are installed; and how much memory a long trace takes.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use super::x_server::XServer;
+use xtask::packages::{COVERAGE, DEMO, TEST, ensure, on_path};
+use xtask::run::{cargo, run, target};
+
+/// One processor does the work, as far as the system lets us say so.
+const CPU: &str = "1";
+const SERVER_CPU: &str = "0";
+/// What we mean to reach on x11perf, through to the price.
+const GOAL: f64 = 5_000_000.0;
+/// The most memory that a report may take, however long the trace.
+const MEMORY_GOAL: u64 = 200 << 20;
+/// How often the long trace repeats the short one's tests.
+const LONG: &str = "4";
+/// Rounds of each test for the slower programs.
+const SHORT: &str = "5000";
+
+/// Tests of x11perf, a second of each. Not -noop: it would be most of the requests.
+const X11PERF: &[&str] = &[
+    "-rect10",
+    "-line100",
+    "-ftext",
+    "-copywinwin100",
+    "-putimage10",
+    "-create",
+    "-gc",
+    "-prop",
+];
+
+/// Runs the bench.
+pub(crate) fn bench() -> Result<(), String> {
+    ensure(&[DEMO, TEST, COVERAGE])?;
+    run(cargo().args([
+        "build",
+        "--release",
+        "--locked",
+        "-p",
+        "x11prof",
+        "-p",
+        "x11prof-analyzer",
+        "--bin",
+        "x11prof",
+        "--example",
+        "stages",
+    ]))?;
+    let folder = target().join("bench");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let parameters = folder.join("xvfb.toml");
+    run(x11prof()
+        .args(["measure", "--quick", "--server", "xvfb", "-o"])
+        .arg(&parameters))?;
+
+    let perf = folder.join("x11perf.mcap");
+    let mut command = vec!["x11perf", "-repeat", "1", "-time", "1"];
+    command.extend(X11PERF);
+    record(&perf, &command)?;
+    measure("x11perf", &perf, &parameters, Some(GOAL))?;
+    // The others take too long, and too much memory, for all of it: fewer rounds of the same tests.
+    let short = folder.join("x11perf-short.mcap");
+    let mut command = vec!["x11perf", "-repeat", "1", "-reps", SHORT];
+    command.extend(X11PERF);
+    record(&short, &command)?;
+    tshark(&short, &parameters)?;
+    xtrace(&folder, &command)?;
+
+    let gtk = folder.join("gtk.mcap");
+    record(&gtk, &["timeout", "5", "gtk3-widget-factory"])?;
+    measure("gtk3-widget-factory", &gtk, &parameters, None)?;
+    tshark(&gtk, &parameters)?;
+    memory(&folder, &perf, &parameters)
+}
+
+fn x11prof() -> Command {
+    Command::new(target().join("release/x11prof"))
+}
+
+/// Records `command` at a private Xvfb. What it exits with does not matter: `timeout` ends it.
+fn record(trace: &Path, command: &[&str]) -> Result<(), String> {
+    eprintln!("recording {}", command.join(" "));
+    let mut recorder = x11prof();
+    recorder
+        .args(["record", "--server", "xvfb", "-o"])
+        .arg(trace);
+    recorder.arg("--").args(command);
+    let output = recorder
+        .output()
+        .map_err(|error| format!("cannot run x11prof: {error}"))?;
+    match std::fs::metadata(trace) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!(
+            "no trace of {}: {}",
+            command.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        )),
+    }
+}
+
+/// Prints a line for each stage.
+fn measure(name: &str, trace: &Path, parameters: &Path, goal: Option<f64>) -> Result<(), String> {
+    println!("{name}");
+    for stage in stages(trace, "memory", parameters)?.stages {
+        let rate = stage.requests / stage.seconds;
+        let goal = match goal {
+            Some(goal) if stage.name == "prices" && rate >= goal => "  (goal met)",
+            Some(_) if stage.name == "prices" => "  (goal: 5 million)",
+            _ => "",
+        };
+        print_rate(
+            &format!("x11prof, {}", stage.name),
+            stage.requests,
+            stage.seconds,
+            goal,
+        );
+    }
+    Ok(())
+}
+
+/// tshark on a recording exported as a capture.
+fn tshark(trace: &Path, parameters: &Path) -> Result<(), String> {
+    if !on_path("tshark") {
+        return Ok(());
+    }
+    let capture = trace.with_extension("pcapng");
+    run(x11prof()
+        .arg("export")
+        .arg(trace)
+        .args(["--to", "pcapng", "-o"])
+        .arg(&capture))?;
+    let requests = stages(trace, "file", parameters)?.stages;
+    let requests = requests.first().map_or(0.0, |stage| stage.requests);
+    let seconds = processor_seconds(
+        Command::new("taskset")
+            .args(["-c", CPU, "tshark", "-r"])
+            .arg(&capture)
+            .args(["-T", "fields", "-e", "x11.opcode"]),
+    )?;
+    print_rate("tshark, decoding", requests, seconds, "");
+    std::fs::remove_file(&capture).map_err(|error| error.to_string())
+}
+
+/// Runs `command` to its end, and gives the processor time that it took.
+fn processor_seconds(command: &mut Command) -> Result<f64, String> {
+    let before = children_seconds()?;
+    let status = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|error| format!("cannot run {command:?}: {error}"))?;
+    if status.success() {
+        Ok(children_seconds()? - before)
+    } else {
+        Err(format!("{command:?} failed: {status}"))
+    }
+}
+
+/// Processor time of all children that have ended (proc(5), stat: cutime and cstime, in ticks of
+/// which Linux has 100 a second).
+fn children_seconds() -> Result<f64, String> {
+    let stat = std::fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
+    // The second field is a name in brackets, which may hold anything.
+    let fields = stat.rsplit(") ").next().unwrap_or_default();
+    let ticks = |at| fields.split(' ').nth(at)?.parse::<f64>().ok();
+    let (user, system) = ticks(13)
+        .zip(ticks(14))
+        .ok_or("no times in /proc/self/stat")?;
+    Ok((user + system) / 100.0)
+}
+
+fn print_rate(what: &str, requests: f64, seconds: f64, note: &str) {
+    println!(
+        "  {what:<32} {requests:>12.0} requests {seconds:>9.3} s {:>14.0} /s{note}",
+        requests / seconds
+    );
+}
+
+/// What the `stages` example printed.
+struct Stages {
+    stages: Vec<Stage>,
+    /// Peak of resident memory, in bytes.
+    peak: u64,
+}
+
+struct Stage {
+    name: String,
+    requests: f64,
+    seconds: f64,
+}
+
+fn stages(trace: &Path, what: &str, parameters: &Path) -> Result<Stages, String> {
+    let output = Command::new("taskset")
+        .args(["-c", CPU])
+        .arg(target().join("release/examples/stages"))
+        .arg(trace)
+        .arg(what)
+        .arg(parameters)
+        .output()
+        .map_err(|error| format!("cannot run stages: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut read = Stages {
+        stages: Vec::new(),
+        peak: 0,
+    };
+    for line in text.lines() {
+        let mut words = line.split('\t');
+        let (Some(name), Some(first)) = (words.next(), words.next()) else {
+            continue;
+        };
+        match words.next() {
+            Some(seconds) => read.stages.push(Stage {
+                name: name.to_owned(),
+                requests: first.parse().unwrap_or(0.0),
+                seconds: seconds.parse().unwrap_or(f64::INFINITY),
+            }),
+            None => read.peak = first.parse().unwrap_or(0),
+        }
+    }
+    if output.status.success() && !read.stages.is_empty() {
+        Ok(read)
+    } else {
+        Err(format!(
+            "stages failed: {text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        ))
+    }
+}
+
+/// xtrace relays and prints as it goes: what counts is its own processor time.
+fn xtrace(folder: &Path, command: &[&str]) -> Result<(), String> {
+    if !on_path("xtrace") {
+        return Ok(());
+    }
+    let server = XServer::start(SERVER_CPU)?;
+    let text = folder.join("xtrace.txt");
+    let mut xtrace = Command::new("taskset")
+        .args(["-c", CPU, "xtrace", "-n", "-d", &server.display()])
+        .args(["-D", &format!(":{DISPLAY}"), "-k", "-o"])
+        .arg(&text)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("cannot start xtrace: {error}"))?;
+    let socket = PathBuf::from(format!("/tmp/.X11-unix/X{DISPLAY}"));
+    let start = Instant::now();
+    while !socket.exists() && start.elapsed().as_secs() < 10 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let client = Command::new(command[0])
+        .args(["-display", &format!(":{DISPLAY}")])
+        .args(&command[1..])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    let ran = std::fs::read_to_string(format!("/proc/{}/schedstat", xtrace.id()))
+        .map_err(|error| error.to_string());
+    let _ = xtrace.kill();
+    let _ = xtrace.wait();
+    let _ = std::fs::remove_file(&socket);
+    client.map_err(|error| format!("cannot run {}: {error}", command[0]))?;
+    let nanos: f64 = ran?
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse().ok())
+        .ok_or("no schedstat of xtrace")?;
+    let lines = std::fs::read(&text)
+        .map_err(|error| error.to_string())?
+        .split(|byte| *byte == b'\n')
+        .filter(|line| line.windows(9).any(|window| window == b": Request"))
+        .count();
+    print_rate("xtrace, relaying as text", lines as f64, nanos / 1e9, "");
+    Ok(())
+}
+
+/// The display number that xtrace serves.
+const DISPLAY: u32 = 490;
+
+/// The peak of memory on a short trace and on one of over a gigabyte of protocol.
+fn memory(folder: &Path, short: &Path, parameters: &Path) -> Result<(), String> {
+    let long = folder.join("long.mcap");
+    let mut command = vec!["x11perf", "-repeat", LONG, "-time", "1"];
+    command.extend(X11PERF);
+    record(&long, &command)?;
+    println!("peak of resident memory of a profile from the file");
+    let mut largest = 0;
+    for trace in [short, &long] {
+        let peak = stages(trace, "file", parameters)?.peak;
+        let bytes = std::fs::metadata(trace).map_or(0, |meta| meta.len());
+        println!(
+            "  {:<28} {:>8} MB of trace {:>8} MB of memory",
+            trace.file_name().unwrap_or_default().to_string_lossy(),
+            bytes >> 20,
+            peak >> 20
+        );
+        largest = largest.max(peak);
+    }
+    let _ = std::fs::remove_file(&long);
+    if largest <= MEMORY_GOAL {
+        Ok(())
+    } else {
+        Err(format!(
+            "the peak of {} MB is over the goal of 200 MB",
+            largest >> 20
+        ))
+    }
+}

@@ -1,0 +1,21 @@
+//! `cargo xtask bench …`: measurements that take too long for a test.
+
+mod analyze;
+mod plain_relay;
+mod proxy;
+mod start_up;
+mod trace_size;
+mod way;
+pub(crate) mod x11perf;
+pub(crate) mod x_server;
+
+/// Runs the bench that `arguments` names.
+pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
+    match arguments.first().map(String::as_str) {
+        Some("analyze") => analyze::bench(),
+        Some("proxy") => proxy::bench(&arguments[1..]),
+        // Not for people: the relay that `bench proxy` compares with, as a process of its own.
+        Some("plain-relay") => plain_relay::serve(&arguments[1..]),
+        _ => Err("usage: cargo xtask bench analyze | proxy [ROUNDS [TEST…]]".to_owned()),
+    }
+}

@@ -1,0 +1,303 @@
+//! `cargo xtask validate ablate`: what each term of the model is worth.
+//!
+//! Over the recordings of the last `validate division`, with all terms and with one left out: how far
+//! prices alone are from the kernel's clock, once the machine's factor is taken out, and how far shares of
+//! the measured time are from those of timed handlers. A term that does not lower an error by more than
+//! its spread goes.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use x11prof_analyzer::{BasisOption, Blocking, Profile, profile_trace};
+use x11prof_cost_model::{Deferred, ServerParameters, Substitutions, built_in};
+use x11prof_proxy::ServerKind;
+use x11prof_trace::Reader;
+
+use super::division::{self, Recorded, SHOWN};
+use super::programs::PROGRAMS;
+use super::{median, told};
+use xtask::run::target;
+
+/// The servers that may have been recorded, and their parameters.
+const KINDS: [(ServerKind, &str); 3] = [
+    (ServerKind::Xvfb, "xvfb-24"),
+    (ServerKind::Xephyr, "xephyr"),
+    (ServerKind::XvncViewed, "xvnc-viewed"),
+];
+
+/// A term: what it is called, and what leaves it out.
+type Term = (&'static str, fn(&mut ServerParameters));
+
+fn deferred(parameters: &mut ServerParameters, change: fn(&mut Deferred)) {
+    let transport = parameters.transport.as_mut();
+    if let Some(costs) = transport.and_then(|transport| transport.deferred.as_mut()) {
+        change(costs);
+    }
+}
+
+const TERMS: &[Term] = &[
+    ("(nothing left out)", |_| {}),
+    ("wakeup: by how long the server slept", |params| {
+        params.each_sleep(|points| {
+            let first = points.first().map(|point| point.wakeup_us);
+            points
+                .iter_mut()
+                .for_each(|point| point.wakeup_us = first.unwrap_or_default());
+        });
+    }),
+    ("wakeup: others' work on its processor", |params| {
+        params.each_transport(|transport| transport.after_work.clear());
+    }),
+    ("cache: first uses of code", |params| {
+        params.each_sleep(|points| {
+            points
+                .iter_mut()
+                .for_each(|point| point.first_us = Default::default())
+        });
+        params.each_transport(|transport| {
+            transport
+                .after_work
+                .iter_mut()
+                .for_each(|point| point.first_us = Default::default());
+        });
+    }),
+    ("cache: first uses by request", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.first_uses = None);
+    }),
+    ("cache: cold pixels", |params| {
+        params.each_sleep(|points| {
+            points
+                .iter_mut()
+                .for_each(|point| point.megapixel_us = None);
+        });
+    }),
+    ("message: writes apart from replies and events", |params| {
+        params.each_transport(|transport| transport.flush = None);
+    }),
+    ("message: replies by their bytes", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.reply_kilobyte = None);
+    }),
+    ("operation: letters without ink", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.blank = None);
+    }),
+    ("operation: rows of trapezoids", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.row = None);
+    }),
+    ("operation: windows' surroundings", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.surroundings = None);
+    }),
+    ("update: all of it", |params| {
+        params.each_transport(|transport| transport.deferred = None)
+    }),
+    ("update: boxes joined to those before", |params| {
+        deferred(params, |update| {
+            (update.join_us, update.join_box_us) = (None, None)
+        });
+    }),
+    ("update: copies within the screen", |params| {
+        deferred(params, |update| {
+            (update.copied_us, update.copied_box_us) = (None, None)
+        });
+    }),
+    ("update: boxes", |params| {
+        deferred(params, |update| update.box_us = None)
+    }),
+    ("update: waits for the host", |params| {
+        deferred(params, |update| update.wait_us = None)
+    }),
+    ("update: chill", |params| {
+        deferred(params, |update| update.chill = None)
+    }),
+    ("update: slices at work", |params| {
+        deferred(params, |update| update.busy_us = None)
+    }),
+];
+
+/// How far a program's figures are from the truth.
+struct Errors {
+    /// Prices over the kernel's clock.
+    ratio: f64,
+    /// The largest difference of the most expensive requests' shares, in per cent.
+    share: f64,
+}
+
+/// Prints the table.
+pub(crate) fn validate() -> Result<(), String> {
+    let folder = target().join("validate/division");
+    let mut none = true;
+    for (kind, parameters) in KINDS {
+        let recorded: Vec<Recorded<'_>> = PROGRAMS
+            .iter()
+            .map(|program| (program, kind))
+            .filter(|program| division::times(*program, &folder).exists())
+            .collect();
+        if !recorded.is_empty() {
+            none = false;
+            println!("\n{} programs on {kind}\n", recorded.len());
+            table(&recorded, &folder, parameters)?;
+        }
+    }
+    match none {
+        true => {
+            Err("there are no recordings: `cargo xtask validate division` makes them".to_owned())
+        }
+        false => Ok(()),
+    }
+}
+
+fn table(recorded: &[Recorded<'_>], folder: &Path, parameters: &str) -> Result<(), String> {
+    let known = built_in().iter().find(|known| known.name == parameters);
+    let known = known.ok_or_else(|| format!("no parameters {parameters}"))?;
+    let all = known.parameters().map_err(told)?;
+    println!(
+        "| left out | prices: median error, % | new programs | shares: median of the largest difference, % | new programs |"
+    );
+    println!("|---|---:|---:|---:|---:|");
+    let mut whole: Option<Vec<Errors>> = None;
+    for (name, leave_out) in TERMS {
+        let mut parameters = all.clone();
+        leave_out(&mut parameters);
+        if whole.is_some() && parameters == all {
+            continue;
+        }
+        let errors: Result<Vec<Errors>, String> = recorded
+            .iter()
+            .map(|program| errors(*program, folder, &parameters))
+            .collect();
+        let errors = errors?;
+        let row = |of: &dyn Fn(&[Errors]) -> Vec<f64>| {
+            let now = of(&errors);
+            let before = whole.as_deref().map(of);
+            let is_new = |at: &usize| recorded[*at].0.new;
+            [
+                cell(&now, before.as_deref(), &|_| true),
+                cell(&now, before.as_deref(), &is_new),
+            ]
+            .join(" | ")
+        };
+        println!("| {name} | {} | {} |", row(&spread), row(&shares));
+        whole = whole.or(Some(errors));
+    }
+    Ok(())
+}
+
+/// How far each program's ratio is from the middle one, in per cent: that one is the machine's.
+fn spread(errors: &[Errors]) -> Vec<f64> {
+    let middle = median(errors.iter().map(|error| error.ratio.ln()));
+    let far = |error: &Errors| 100.0 * ((error.ratio.ln() - middle).abs().exp() - 1.0);
+    errors.iter().map(far).collect()
+}
+
+fn shares(errors: &[Errors]) -> Vec<f64> {
+    errors.iter().map(|error| error.share).collect()
+}
+
+/// The median of the chosen, and by how much it is more than `before`, with how far that is by chance: the
+/// half of its middle two thirds when programs are drawn again.
+fn cell(now: &[f64], before: Option<&[f64]>, chosen: &dyn Fn(&usize) -> bool) -> String {
+    let at: Vec<usize> = (0..now.len()).filter(chosen).collect();
+    let of = |values: &[f64], at: &[usize]| median(at.iter().map(|at| values[*at]));
+    let Some(before) = before else {
+        return format!("{:.1}", of(now, &at));
+    };
+    let mut state = 1_u64;
+    let mut drawn = || -> Vec<usize> {
+        let mut one = || {
+            // Knuth's generator: the table is the same each time.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            at[(state >> 33) as usize % at.len()]
+        };
+        (0..at.len()).map(|_| one()).collect()
+    };
+    let differences: Vec<f64> = (0..1000)
+        .map(|_| {
+            let at = drawn();
+            of(now, &at) - of(before, &at)
+        })
+        .collect();
+    let by_chance =
+        (super::quantile(&differences, 0.84) - super::quantile(&differences, 0.16)) / 2.0;
+    let more = of(now, &at) - of(before, &at);
+    format!("{:.1} ({more:+.1} ± {by_chance:.1})", of(now, &at))
+}
+
+fn errors(
+    program: Recorded<'_>,
+    folder: &Path,
+    parameters: &ServerParameters,
+) -> Result<Errors, String> {
+    let trace = division::trace(program, folder);
+    let truth = division::truth(&trace, &division::times(program, folder))?;
+    let rules = Substitutions::default();
+    let new = || Profile::new(parameters, &rules, Blocking::default());
+    let mut profiles = [
+        new().on(BasisOption::Model),
+        new().on(BasisOption::Measured),
+    ];
+    let file = File::open(&trace).map_err(|error| format!("{}: {error}", trace.display()))?;
+    let mut reader = Reader::new(BufReader::new(file)).map_err(told)?;
+    let summary = profile_trace(&mut reader, &mut profiles).map_err(told)?;
+    let network = x11prof_cost_model::Network::NONE;
+    let report =
+        |profile: &Profile| x11prof_analyzer::ProfileReport::new("", &summary, profile, &network);
+    let [model, measured] = [report(&profiles[0]), report(&profiles[1])];
+    let kernel = model.total.server_cpu_ms.unwrap_or(f64::NAN);
+    let all: f64 = measured
+        .requests
+        .iter()
+        .map(|request| request.server_ms)
+        .sum();
+    let of = |name: &str| {
+        let line = measured
+            .requests
+            .iter()
+            .find(|request| request.name == name);
+        line.map_or(0.0, |request| 100.0 * request.server_ms / all)
+    };
+    let mut most: Vec<(&String, &f64)> = truth.iter().collect();
+    most.sort_by(|a, b| b.1.total_cmp(a.1));
+    let differences = most
+        .iter()
+        .take(SHOWN)
+        .map(|(name, share)| (of(name) - **share).abs());
+    Ok(Errors {
+        ratio: model.total.server_ms / kernel,
+        share: differences.fold(0.0, f64::max),
+    })
+}
+
+/// Changes of parts of a parameter file.
+trait Parts {
+    fn each_transport(&mut self, change: impl FnOnce(&mut x11prof_cost_model::TransportCosts));
+    fn each_sleep(&mut self, change: impl FnOnce(&mut Vec<x11prof_cost_model::AfterSleep>));
+}
+
+impl Parts for ServerParameters {
+    fn each_transport(&mut self, change: impl FnOnce(&mut x11prof_cost_model::TransportCosts)) {
+        if let Some(transport) = &mut self.transport {
+            change(transport);
+        }
+    }
+
+    fn each_sleep(&mut self, change: impl FnOnce(&mut Vec<x11prof_cost_model::AfterSleep>)) {
+        self.each_transport(|transport| change(&mut transport.after_sleep));
+    }
+}

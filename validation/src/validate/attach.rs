@@ -1,0 +1,294 @@
+//! `cargo xtask validate attach`: what attaching costs the server's processor, with and without in turn, and whether
+//! an ordinary user can attach beside a server that another user runs.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{median, quantile, told};
+use crate::bench::x_server::XServer;
+use xtask::packages::{DEMO, TEST, ensure};
+use xtask::run::{cargo, run, target};
+
+/// Runs with and without in turn.
+const PAIRS: usize = 7;
+/// What attaching may cost programs that people use.
+const GOAL: f64 = 0.05;
+/// How long the recorder may take to attach and to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a server does.
+struct Load {
+    name: &'static str,
+    /// Whether the goal is for it.
+    usual: bool,
+    shell: &'static str,
+}
+
+const LOADS: [Load; 3] = [
+    Load {
+        name: "GTK 3 program",
+        usual: true,
+        shell: "gtk3-widget-factory & sleep 2
+            for x in 80 160 240 320 400 480 560 640; do
+              xdotool mousemove $x 150 sleep 0.05 click 1 sleep 0.1 click 5 key Tab sleep 0.1 click 4
+              xdotool mousemove $x 300 sleep 0.05 key space sleep 0.1
+            done; sleep 0.3; kill $!; wait",
+    },
+    Load {
+        name: "xterm that scrolls",
+        usual: true,
+        shell: "xterm -fn fixed -j -e 'for i in $(seq 60); do seq 300; sleep 0.03; done'",
+    },
+    Load {
+        name: "x11perf flood",
+        usual: false,
+        shell: "x11perf -repeat 1 -time 1 -reps 40000 -rect10 -line10 -noop >/dev/null 2>&1",
+    },
+];
+
+/// Measures all loads whose names hold one of `arguments`, or all; `user` is the other check alone.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    ensure(&[DEMO, TEST])?;
+    run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
+    let folder = target().join("validate/attach");
+    fs::create_dir_all(&folder).map_err(told)?;
+    let wanted = |name: &str| {
+        arguments.is_empty() || arguments.iter().any(|word| name.contains(word.as_str()))
+    };
+    let mut failed = Vec::new();
+    println!(
+        "{:<20} {:>10} {:>10} {:>8}   quarters of the pairs",
+        "load", "without", "attached", "more"
+    );
+    for load in LOADS.iter().filter(|load| wanted(load.name)) {
+        let more = measured(load, &folder)?;
+        if load.usual && more > GOAL {
+            failed.push(load.name);
+        }
+    }
+    if wanted("user") {
+        as_another_user()?;
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "attaching costs more than {:.0} %: {}",
+            GOAL * 100.0,
+            failed.join(", ")
+        )),
+    }
+}
+
+/// The server's processor time, in milliseconds.
+struct Took {
+    load: f64,
+    /// What was asked at the start.
+    attaching: f64,
+}
+
+/// What part more the server's processor is needed for a load.
+fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
+    let (mut without, mut with, mut more) = (Vec::new(), Vec::new(), Vec::new());
+    let mut asked = Vec::new();
+    // The first is for caches.
+    once(load, None)?;
+    for pair in 0..PAIRS {
+        let trace = folder.join("trace.mcap");
+        let mut took = [0.0; 2];
+        let mut attaching = 0.0_f64;
+        // Which of both comes first alternates too.
+        for attached in [pair % 2 == 0, pair % 2 != 0] {
+            let one = once(load, attached.then_some(trace.as_path()))?;
+            took[usize::from(attached)] = one.load;
+            attaching = attaching.max(one.attaching);
+        }
+        without.push(took[0]);
+        with.push(took[1]);
+        more.push(took[1] / took[0] - 1.0);
+        asked.push(attaching);
+    }
+    let part = median(more.iter().copied());
+    println!(
+        "{:<20} {:>7.1} ms {:>7.1} ms {:>6.1} %   {:.1} to {:.1} %, {:.1} ms to attach",
+        load.name,
+        median(without.iter().copied()),
+        median(with.iter().copied()),
+        part * 100.0,
+        quantile(&more, 0.25) * 100.0,
+        quantile(&more, 0.75) * 100.0,
+        median(asked.iter().copied()),
+    );
+    Ok(part)
+}
+
+/// Runs a load on a server of its own: the processor time that the server took.
+fn once(load: &Load, trace: Option<&Path>) -> Result<Took, String> {
+    let cpus = std::thread::available_parallelism().map_err(told)?;
+    let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
+    let asleep = ran(server.pid())?;
+    let recorder = trace
+        .map(|trace| Recorder::attach(&server, trace))
+        .transpose()?;
+    let before = ran(server.pid())?;
+    // How a program that is ended ends says nothing.
+    Command::new("sh")
+        .args(["-c", load.shell])
+        .env("DISPLAY", server.display())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(told)?;
+    let after = ran(server.pid())?;
+    if let Some(recorder) = recorder {
+        recorder.end()?;
+    }
+    Ok(Took {
+        load: (after - before) as f64 / 1e6,
+        attaching: (before - asleep) as f64 / 1e6,
+    })
+}
+
+/// A recorder that is attached.
+struct Recorder(Ended);
+
+impl Recorder {
+    fn attach(server: &XServer, trace: &Path) -> Result<Recorder, String> {
+        let mut command = Command::new(target().join("release/x11prof"));
+        command
+            .args(["record", "--attach", "--display", &server.display(), "-o"])
+            .arg(trace);
+        Recorder::start(&mut command)
+    }
+
+    /// Starts it, and waits until it says that it records.
+    fn start(command: &mut Command) -> Result<Recorder, String> {
+        let mut child = command.stderr(Stdio::piped()).spawn().map_err(told)?;
+        let pipe = child.stderr.take().ok_or("no pipe")?;
+        let mut lines = BufReader::new(pipe).lines();
+        let said = lines.next().and_then(Result::ok).unwrap_or_default();
+        if !said.contains("recording the ") {
+            return Err(said);
+        }
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        Ok(Recorder(Ended(child)))
+    }
+
+    fn end(mut self) -> Result<(), String> {
+        let ended = Command::new("kill")
+            .args(["-INT", &self.0.0.id().to_string()])
+            .status();
+        ended.map_err(told)?;
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if let Some(status) = self.0.0.try_wait().map_err(told)? {
+                return match status.success() {
+                    true => Ok(()),
+                    false => Err(format!("the recorder ended with {status}")),
+                };
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Err("the recorder does not end".to_owned())
+    }
+}
+
+/// Nanoseconds that a process has run (proc(5), schedstat).
+fn ran(pid: u32) -> Result<u64, String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).map_err(told)?;
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.parse().map_err(told)
+}
+
+/// The user nobody attaches to a server of root's, with a copy of the cookie.
+fn as_another_user() -> Result<(), String> {
+    if !is_root() {
+        println!("another user: left out, it needs root");
+        return Ok(());
+    }
+    let place = PathBuf::from(format!("/tmp/x11prof-attach-{}", std::process::id()));
+    fs::create_dir_all(&place).map_err(told)?;
+    let checked = attach_as_nobody(&place);
+    let _ = fs::remove_dir_all(&place);
+    checked
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0)
+}
+
+fn attach_as_nobody(place: &Path) -> Result<(), String> {
+    const NOBODY: &str = "65534";
+    const COOKIE: &str = "00112233445566778899aabbccddeeff";
+    let done = |command: &mut Command| match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?}: {status}")),
+        Err(error) => Err(format!("{command:?}: {error}")),
+    };
+    let (servers, copy) = (place.join("servers"), place.join("copy"));
+    let cookie = |file: &Path, display: &str| {
+        let mut xauth = Command::new("xauth");
+        done(
+            xauth
+                .arg("-qf")
+                .arg(file)
+                .args(["add", display, ".", COOKIE]),
+        )
+    };
+    // A server takes a cookie of any display.
+    cookie(&servers, ":99")?;
+    let mut child = Command::new("Xvfb")
+        .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-auth"])
+        .arg(&servers)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(told)?;
+    let mut number = String::new();
+    let pipe = child.stdout.take().ok_or("no pipe")?;
+    let _server = Ended(child);
+    BufReader::new(pipe).read_line(&mut number).map_err(told)?;
+    let display = format!(":{}", number.trim());
+    cookie(&copy, &display)?;
+    let binary = place.join("x11prof");
+    fs::copy(target().join("release/x11prof"), &binary).map_err(told)?;
+    done(Command::new("chown").args(["-R", NOBODY]).arg(place))?;
+    let trace = place.join("trace.mcap");
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
+        .arg(&binary)
+        .args(["record", "--attach", "--display", &display, "-o"])
+        .arg(&trace)
+        .env("XAUTHORITY", &copy)
+        .env("HOME", place)
+        .current_dir(place);
+    let recorder = Recorder::start(&mut command)?;
+    let mut client = Command::new("xset");
+    client
+        .args(["q", "-display", &display])
+        .env("XAUTHORITY", &copy);
+    done(client.stdout(Stdio::null()))?;
+    recorder.end()?;
+    let report = super::report(&trace, None)?;
+    let count = report["total"]["count"].as_u64().unwrap_or(0);
+    println!("another user: {count} requests of a client of root's, recorded by user {NOBODY}");
+    match count {
+        0 => Err("nothing was recorded".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// A process that is ended when it is dropped.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

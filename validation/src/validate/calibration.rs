@@ -1,0 +1,24 @@
+//! Calibrations of a server that runs, for comparisons with them.
+
+use x11prof_cost_model::ServerParameters;
+use x11prof_session::{Operation, Value};
+use x11prof_xmeasure::{Plan, Target, measure};
+
+use crate::bench::x_server::XServer;
+
+/// The prices of a server, measured as `plan` says.
+pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameters, String> {
+    eprintln!("measuring {}", server.display());
+    let target = Target::display(server.display());
+    measure(&target, plan, &mut || Ok(()), &mut |_| true).map_err(|error| error.to_string())
+}
+
+/// The operation that `PolyText8 fontname=6x13` names.
+pub(super) fn operation(text: &str) -> Operation {
+    let mut words = text.split_whitespace();
+    let mut operation = Operation::new(words.next().unwrap_or_default().into());
+    for (name, value) in words.filter_map(|word| word.split_once('=')) {
+        operation.attributes.set(name.into(), Value::parse(value));
+    }
+    operation
+}

@@ -1,0 +1,228 @@
+//! `cargo xtask validate carried`: recorded on Xvfb, what would a program cost on other servers?
+//!
+//! The forecast of `report --params SERVER` is held against what the kernel charges such a server for the
+//! program when nobody records it, beside the naive forecast that all servers cost the same. Nothing is
+//! pinned, parameters are the default ones.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use x11prof_proxy::{PrivateServer, ServerKind};
+
+use super::programs::{PROGRAMS, Program, packages};
+use super::{median, quantile, told};
+use xtask::packages::{DEMO, TEST, ensure};
+use xtask::run::{cargo, run, target};
+
+/// The servers that are forecast, and the parameters that come with x11prof for each.
+const SERVERS: [(ServerKind, &str); 4] = [
+    (ServerKind::Xvnc, "xvnc"),
+    (ServerKind::Xephyr, "xephyr"),
+    (ServerKind::XorgDummy, "xorg-dummy"),
+    (ServerKind::Xwayland, "xwayland"),
+];
+/// How often a program is run for its truth on a server.
+const TRUTHS: usize = 2;
+/// How long a server that has nothing left to do is given to clear up after its clients.
+const SETTLE: Duration = Duration::from_millis(200);
+/// Two truths that differ by this are to be forecast in their order.
+const DIFFER: f64 = 1.15;
+
+/// A forecast beside what came.
+struct Row {
+    new: bool,
+    program: &'static str,
+    forecast: f64,
+    naive: f64,
+    truths: Vec<f64>,
+}
+
+impl Row {
+    fn truth(&self) -> f64 {
+        median(self.truths.iter().copied())
+    }
+
+    /// How far `forecast` is from the truth, as a part of it.
+    fn error(&self, forecast: f64) -> f64 {
+        (forecast / self.truth() - 1.0).abs()
+    }
+
+    /// Half of the truths' range, as a part of their middle.
+    fn spread(&self) -> f64 {
+        let (least, most) = (quantile(&self.truths, 0.0), quantile(&self.truths, 1.0));
+        (most - least) / 2.0 / self.truth()
+    }
+}
+
+/// Runs the programs whose names hold one of `arguments`, or all; every second one after `half`.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    ensure(&[DEMO, TEST, &packages()])?;
+    run(cargo().args(["build", "--release", "--locked"]))?;
+    let folder = target().join("validate/carried");
+    fs::create_dir_all(&folder).map_err(told)?;
+    let half = arguments.first().is_some_and(|argument| argument == "half");
+    let names = &arguments[usize::from(half)..];
+    println!(
+        "| program | new | server | forecast, ms | truth, ms | its spread, % | forecast / truth | naive / truth |"
+    );
+    println!("|---|---|---|---:|---:|---:|---:|---:|");
+    let mut rows = Vec::new();
+    for (at, program) in PROGRAMS.iter().enumerate() {
+        let named = names.is_empty()
+            || names
+                .iter()
+                .any(|name| program.name.contains(name.as_str()));
+        if named && !(half && at % 2 == 1) {
+            match program_rows(program, &folder) {
+                Ok(new) => rows.extend(new),
+                Err(error) => eprintln!("{}: {error}", program.name),
+            }
+        }
+    }
+    summary("all", rows.iter());
+    summary("new programs", rows.iter().filter(|row| row.new));
+    orders(&rows);
+    Ok(())
+}
+
+fn program_rows(program: &Program, folder: &Path) -> Result<Vec<Row>, String> {
+    let name = program.name.replace([' ', '(', ')', '/'], "-");
+    let trace = folder.join(format!("{name}.mcap"));
+    record(program, &trace)?;
+    let naive = forecast(&trace, None)?;
+    let mut rows = Vec::new();
+    for (kind, parameters) in SERVERS {
+        let truths: Result<Vec<f64>, String> = (0..TRUTHS).map(|_| truth(program, kind)).collect();
+        let row = Row {
+            new: program.new,
+            program: program.name,
+            forecast: forecast(&trace, Some(parameters))?,
+            naive,
+            truths: truths?,
+        };
+        println!(
+            "| {} | {} | {kind} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} |",
+            row.program,
+            if row.new { "yes" } else { "" },
+            row.forecast,
+            row.truth(),
+            100.0 * row.spread(),
+            row.forecast / row.truth(),
+            row.naive / row.truth(),
+        );
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+fn summary<'a>(what: &str, rows: impl Iterator<Item = &'a Row> + Clone) {
+    let of = |forecast: fn(&Row) -> f64| -> (f64, f64) {
+        let errors: Vec<f64> = rows.clone().map(|row| row.error(forecast(row))).collect();
+        let beyond: Vec<f64> = rows
+            .clone()
+            .map(|row| (row.error(forecast(row)) - row.spread()).max(0.0))
+            .collect();
+        (
+            100.0 * median(errors.iter().copied()),
+            100.0 * quantile(&beyond, 0.95),
+        )
+    };
+    let (ours, naive) = (of(|row| row.forecast), of(|row| row.naive));
+    println!(
+        "\n{what}, {} rows: median error {:.1} % (naive {:.1}), 95th percentile beyond the truth's spread {:.0} % (naive {:.0})",
+        rows.clone().count(),
+        ours.0,
+        naive.0,
+        ours.1,
+        naive.1,
+    );
+}
+
+/// How many pairs of servers that differ for a program are forecast in their order.
+fn orders(rows: &[Row]) {
+    let (mut right, mut all) = (0, 0);
+    for (at, one) in rows.iter().enumerate() {
+        for other in rows[at + 1..]
+            .iter()
+            .filter(|row| row.program == one.program)
+        {
+            let ratio = one.truth() / other.truth();
+            if ratio.max(1.0 / ratio) > DIFFER {
+                all += 1;
+                right += usize::from((one.forecast > other.forecast) == (ratio > 1.0));
+            }
+        }
+    }
+    println!("\nOrder of servers that differ by 15 % or more: {right} of {all} right");
+}
+
+/// A command with a home that nobody has used.
+fn housed(command: &mut Command, home: &Path) -> Result<(), String> {
+    command
+        .env("HOME", home)
+        .env("XDG_RUNTIME_DIR", home)
+        .current_dir(home)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map(|_| ())
+        .map_err(told)
+}
+
+/// Records a program on a private Xvfb.
+pub(super) fn record(program: &Program, trace: &Path) -> Result<(), String> {
+    let home = tempfile::tempdir().map_err(told)?;
+    let mut command = Command::new(target().join("release/x11prof"));
+    command
+        .args(["record", "--server", "xvfb", "-o"])
+        .arg(trace)
+        .args(["--", "timeout", "-k", "5", "60", "sh", "-c", program.shell]);
+    housed(&mut command, home.path())
+}
+
+/// What the kernel charges a server of this kind for a program that nobody records, in milliseconds.
+fn truth(program: &Program, kind: ServerKind) -> Result<f64, String> {
+    let server = PrivateServer::start(kind).map_err(told)?;
+    std::thread::sleep(SETTLE);
+    let before = processor_time(server.pid())?;
+    let home = tempfile::tempdir().map_err(told)?;
+    let mut command = Command::new("timeout");
+    command
+        .args(["-k", "5", "60", "sh", "-c", program.shell])
+        .env("DISPLAY", server.display().to_string())
+        .env("XAUTHORITY", server.authority_file());
+    housed(&mut command, home.path())?;
+    std::thread::sleep(SETTLE);
+    let used = processor_time(server.pid())?.saturating_sub(before);
+    Ok(used as f64 / 1e6)
+}
+
+/// Processor time of all threads of a process, in nanoseconds. It is exact while they sleep.
+fn processor_time(pid: u32) -> Result<u64, String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .map_err(|error| format!("the server is gone: {error}"))?;
+    let of = |task: fs::DirEntry| -> Option<u64> {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    Ok(tasks.filter_map(|task| of(task.ok()?)).sum())
+}
+
+/// The server's time by a report, in milliseconds: of the recorded server, or of the one with these parameters.
+fn forecast(trace: &Path, parameters: Option<&str>) -> Result<f64, String> {
+    let report = super::report(trace, parameters)?;
+    let basis = report["server"]["basis"].as_str().unwrap_or_default();
+    let wanted = if parameters.is_some() {
+        "carried"
+    } else {
+        "measured"
+    };
+    if basis != wanted {
+        return Err(format!("{}: {basis}, not {wanted}", trace.display()));
+    }
+    let total: &Value = &report["total"]["server_ms"];
+    total.as_f64().ok_or_else(|| "no total".to_owned())
+}

@@ -1,0 +1,212 @@
+//! `cargo xtask validate division`: is the division of the recorded server's time right?
+//!
+//! A library that is preloaded into the server times each of its handlers (`dispatch_times.c`). The shares
+//! of requests in a report of the same run are held against it. Nothing is pinned, parameters are the
+//! default ones, and each program is recorded once.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use x11prof_protocol::{Extension, Extensions, Symbol, request_name};
+use x11prof_proxy::ServerKind;
+use x11prof_trace::{Control, Reader, Record};
+
+use super::programs::{PROGRAMS, Program, packages};
+use super::told;
+use xtask::packages::{DEMO, ensure};
+use xtask::run::{cargo, root, run, target};
+
+/// A program on a private server of that kind.
+pub(super) type Recorded<'a> = (&'a Program, ServerKind);
+
+/// This many of the most expensive requests are compared.
+pub(super) const SHOWN: usize = 5;
+
+/// Runs the programs whose names hold one of `arguments`, or all. After `again` it takes the last recordings;
+/// a parameter file among them takes the place of the default one, a kind of server that of Xvfb.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    ensure(&[DEMO, &packages()])?;
+    run(cargo().args(["build", "--release", "--locked"]))?;
+    let folder = target().join("validate/division");
+    fs::create_dir_all(&folder).map_err(told)?;
+    let library = folder.join("dispatch_times.so");
+    let source = root().join("validation/src/validate/dispatch_times.c");
+    run(Command::new("cc")
+        .args(["-O2", "-Wall", "-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .arg("-ldl"))?;
+    let again = arguments
+        .first()
+        .is_some_and(|argument| argument == "again");
+    let arguments = &arguments[usize::from(again)..];
+    let is_file = |name: &&String| name.ends_with(".toml");
+    let parameters = arguments.iter().find(is_file);
+    let kind = arguments
+        .iter()
+        .find_map(|name| ServerKind::from_name(name));
+    let kind = kind.unwrap_or(ServerKind::Xvfb);
+    let is_name = |name: &&String| !is_file(name) && ServerKind::from_name(name).is_none();
+    let names: Vec<&String> = arguments.iter().filter(is_name).collect();
+    println!(
+        "| program | new | measured / kernel | own work, % | most expensive requests: measured %, true % of all requests | largest difference |"
+    );
+    println!("|---|---|---:|---:|---|---:|");
+    let chosen = |program: &&Program| {
+        names.is_empty()
+            || names
+                .iter()
+                .any(|name| program.name.contains(name.as_str()))
+    };
+    for program in PROGRAMS.iter().filter(chosen) {
+        match row((program, kind), &folder, &library, (again, parameters)) {
+            Ok(row) => println!("{row}"),
+            Err(error) => eprintln!("{}: {error}", program.name),
+        }
+    }
+    Ok(())
+}
+
+/// A line of the table.
+fn row(
+    (program, kind): (&Program, ServerKind),
+    folder: &Path,
+    library: &Path,
+    (again, parameters): (bool, Option<&String>),
+) -> Result<String, String> {
+    let (trace, times) = (
+        trace((program, kind), folder),
+        times((program, kind), folder),
+    );
+    if !again {
+        record((program, kind), library, &trace, &times)?;
+    }
+    let truth = truth(&trace, &times)?;
+    let report = super::report(&trace, parameters.map(String::as_str))?;
+    let total = &report["total"];
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let requests = report["requests"].as_array().ok_or("no requests")?;
+    let all: f64 = requests
+        .iter()
+        .map(|request| number(&request["server_ms"]))
+        .sum();
+    let ours: HashMap<&str, f64> = requests
+        .iter()
+        .filter_map(|request| {
+            Some((
+                request["name"].as_str()?,
+                100.0 * number(&request["server_ms"]) / all,
+            ))
+        })
+        .collect();
+    let mut shares: Vec<(&str, f64)> = truth
+        .iter()
+        .map(|(name, share)| (name.as_str(), *share))
+        .collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares.truncate(SHOWN);
+    let of = |name: &str| ours.get(name).copied().unwrap_or_default();
+    let worst = shares
+        .iter()
+        .map(|(name, share)| (of(name) - share).abs())
+        .fold(0.0, f64::max);
+    let most = ours.iter().max_by(|a, b| a.1.total_cmp(b.1));
+    let same = most.map(|(name, _)| *name) == shares.first().map(|(name, _)| *name);
+    let shares: Vec<String> = shares
+        .iter()
+        .map(|(name, share)| format!("{name} {:.1} {share:.1}", of(name)))
+        .collect();
+    let server = number(&total["server_ms"]);
+    Ok(format!(
+        "| {} | {} | {:.3} | {:.1} | {} | {worst:.1}{} |",
+        program.name,
+        if program.new { "yes" } else { "" },
+        server / number(&total["server_cpu_ms"]),
+        100.0 * number(&report["transport"]["own"]["ms"]) / server,
+        shares.join(", "),
+        if same { "" } else { ", another first" },
+    ))
+}
+
+fn name((program, kind): Recorded<'_>) -> String {
+    let name = format!("{} {kind}", program.name);
+    name.replace([' ', '(', ')', '/'], "-")
+}
+
+/// Where the recording of a program is kept.
+pub(super) fn trace(program: Recorded<'_>, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.mcap", name(program)))
+}
+
+/// Where the watcher's times of the same run are.
+pub(super) fn times(program: Recorded<'_>, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.times", name(program)))
+}
+
+/// Records a program on a server that is watched.
+fn record(
+    (program, kind): Recorded<'_>,
+    library: &Path,
+    trace: &Path,
+    times: &Path,
+) -> Result<(), String> {
+    let _ = fs::remove_file(times);
+    let home = tempfile::tempdir().map_err(told)?;
+    Command::new(target().join("release/x11prof"))
+        .args(["record", "--server", kind.name(), "-o"])
+        .arg(trace)
+        .args(["--", "timeout", "-k", "5", "60", "sh", "-c", program.shell])
+        .env("LD_PRELOAD", library)
+        .env("DISPATCH_TIMES", times)
+        .env("HOME", home.path())
+        .env("XDG_RUNTIME_DIR", home.path())
+        .current_dir(home.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map(|_| ())
+        .map_err(told)
+}
+
+/// The share of each request in the time of all, in per cent, by the watcher.
+pub(super) fn truth(trace: &Path, times: &Path) -> Result<HashMap<String, f64>, String> {
+    let extensions = extensions(trace)?;
+    let bytes = fs::read(times).map_err(|error| format!("{}: {error}", times.display()))?;
+    let mut nanos: HashMap<String, f64> = HashMap::new();
+    for (cell, bytes) in bytes.chunks_exact(16).enumerate() {
+        let word = |at: usize| bytes[at..at + 8].try_into().map_or(0, u64::from_ne_bytes);
+        if word(0) > 0 {
+            let (major, minor) = ((cell >> 8) as u8, (cell & 0xFF) as u8);
+            let name = request_name(major, minor, &extensions).to_string();
+            *nanos.entry(name).or_default() += word(8) as f64;
+        }
+    }
+    let all: f64 = nanos.values().sum();
+    Ok(nanos
+        .into_iter()
+        .map(|(name, time)| (name, 100.0 * time / all))
+        .collect())
+}
+
+/// The server's extensions, which the recorder has asked for.
+fn extensions(trace: &Path) -> Result<Extensions, String> {
+    let file = fs::File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
+    let mut reader = Reader::new(std::io::BufReader::new(file)).map_err(told)?;
+    let mut known = Extensions::new();
+    while let Some(record) = reader.next().map_err(told)? {
+        if let Record::Control(_, Control::Extensions { extensions }) = record {
+            for extension in extensions {
+                known.insert(Extension {
+                    name: Symbol::new(&extension.name),
+                    major: extension.major,
+                    first_event: extension.first_event,
+                    first_error: extension.first_error,
+                });
+            }
+            break;
+        }
+    }
+    Ok(known)
+}

@@ -1,0 +1,37 @@
+//! `cargo xtask validate episodes`: latencies of episodes against what programs measure of
+//! themselves, and against what another client sees on the screen.
+
+use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
+use xtask::run::{cargo, run, target};
+
+/// Runs the long tests of episodes; the first of `arguments` chooses one, those after it the benchmarks,
+/// toolkits or programs.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    let test = match arguments.first().map(String::as_str) {
+        None => "episodes::",
+        Some("truth") => "table::every_benchmark",
+        Some("toolkits") => "table_toolkits::every_benchmark",
+        Some("programs") => "programs::no_episode",
+        Some("idle") => "idle::a_minute",
+        Some("screen") => "table::what_is_seen",
+        Some(other) => {
+            return Err(format!(
+                "{other} is none of truth, toolkits, programs, idle and screen"
+            ));
+        }
+    };
+    ensure(&[DEMO, TEST, MORE_PROGRAMS, TOOLKITS])?;
+    let folder = target().join("validate");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let file = folder.join("episodes.json");
+    run(cargo()
+        .args(["test", "--release", "--locked", "--test", "e2e"])
+        .args(["--", "--ignored", "--nocapture", "--test-threads=1", test])
+        .env("X11PROF_VALIDATE_EPISODES", &file)
+        .env(
+            "X11PROF_EPISODES_BENCHMARKS",
+            arguments.get(1..).unwrap_or_default().join(" "),
+        ))?;
+    eprintln!("written: {}", file.display());
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! `cargo xtask validate …`: checks of the results against truths that we did not make, too long
+//! for a test.
+
+mod ablate;
+mod attach;
+mod calibration;
+mod carried;
+mod coverage;
+mod diff;
+mod division;
+mod episodes;
+mod exports;
+mod issues;
+mod killed;
+mod long_trace;
+mod measure;
+mod memory;
+mod nesting;
+mod page;
+mod programs;
+mod rates;
+mod resources;
+mod ring;
+mod roundtrips;
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use xtask::run::target;
+
+/// Runs the validation that `arguments` names.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    match arguments.first().map(String::as_str) {
+        Some("ablate") => ablate::validate(),
+        Some("attach") => attach::validate(&arguments[1..]),
+        Some("carried") => carried::validate(&arguments[1..]),
+        Some("coverage") => coverage::validate(),
+        Some("diff") => diff::validate(&arguments[1..]),
+        Some("division") => division::validate(&arguments[1..]),
+        Some("episodes") => episodes::validate(&arguments[1..]),
+        Some("exports") => exports::validate(),
+        Some("issues") => issues::validate(&arguments[1..]),
+        Some("killed") => killed::validate(),
+        Some("measure") => measure::validate(&arguments[1..]),
+        Some("memory") => memory::validate(&arguments[1..]),
+        Some("page") => page::validate(&arguments[1..]),
+        Some("nesting") => nesting::validate(),
+        Some("resources") => resources::validate(),
+        Some("ring") => ring::validate(&arguments[1..]),
+        Some("roundtrips") => roundtrips::validate(&arguments[1..]),
+        _ => Err("usage: cargo xtask validate ablate\n       \
+             cargo xtask validate attach [LOAD…|user]\n       \
+             cargo xtask validate carried [half] [PROGRAM…]\n       \
+             cargo xtask validate coverage\n       \
+             cargo xtask validate diff [N]\n       \
+             cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
+             cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle|screen]\n       \
+             cargo xtask validate exports\n       \
+             cargo xtask validate killed\n       \
+             cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
+             cargo xtask validate memory [MB [WORD…]]\n       \
+             cargo xtask validate page [MB]\n       \
+             cargo xtask validate nesting\n       \
+             cargo xtask validate resources\n       \
+             cargo xtask validate ring [SECONDS]\n       \
+             cargo xtask validate roundtrips [PROGRAM…]"
+            .to_owned()),
+    }
+}
+
+/// The report of a trace, with the default parameters or these.
+fn report(trace: &Path, parameters: Option<&str>) -> Result<Value, String> {
+    let output = Command::new(target().join("release/x11prof"))
+        .args(["report", "--format", "json"])
+        .args(parameters.into_iter().flat_map(|name| ["--params", name]))
+        .arg(trace)
+        .output()
+        .map_err(told)?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    quantile(&values.collect::<Vec<_>>(), 0.5)
+}
+
+/// The value below which this part of `values` lies; not a number where there are none.
+fn quantile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = part * sorted.len().saturating_sub(1) as f64;
+    let at = |place: f64| sorted.get(place as usize).copied().unwrap_or(f64::NAN);
+    let (low, high) = (at(place.floor()), at(place.ceil()));
+    low + (high - low) * place.fract()
+}

@@ -1,0 +1,143 @@
+//! Programs to try x11prof with, as a user would run them: with what a person does, done by xdotool, and
+//! pauses. Half of them had no part in making the model: no price, factor or rule was looked at with them.
+
+use xtask::packages::Needed;
+
+/// A program that ends by itself, at the display in its environment.
+pub(crate) struct Program {
+    /// What it is called in tables.
+    pub(crate) name: &'static str,
+    /// What is run, by sh, in a folder of its own.
+    pub(crate) shell: &'static str,
+    /// Whether it had no part in making the model.
+    pub(crate) new: bool,
+    needed: Needed,
+}
+
+const fn program(
+    name: &'static str,
+    program: &'static str,
+    package: &'static str,
+    shell: &'static str,
+) -> Program {
+    Program {
+        name,
+        shell,
+        new: true,
+        needed: Needed { program, package },
+    }
+}
+
+impl Program {
+    const fn known(self) -> Program {
+        Program { new: false, ..self }
+    }
+}
+
+/// What all of them need.
+pub(crate) fn packages() -> Vec<Needed> {
+    let own = PROGRAMS.iter().map(|program| Needed { ..program.needed });
+    let xdotool = Needed {
+        program: "xdotool",
+        package: "xdotool",
+    };
+    own.chain([xdotool]).collect()
+}
+
+/// A text to edit, of some pages.
+macro_rules! text {
+    () => {
+        "seq -f 'Line %g: the quick brown fox jumps over the lazy dog' 5000 >text\n"
+    };
+}
+
+/// Opens a text, pages through it, types, and ends.
+macro_rules! edited {
+    ($command:literal, $class:literal) => {
+        concat!(
+            text!(),
+            "timeout -k 1 12 ",
+            $command,
+            " text & sleep 1.5
+             w=$(timeout 5 xdotool search --sync --onlyvisible --class ",
+            $class,
+            " | tail -n 1)
+             xdotool windowsize $w 900 700 mousemove 300 300 click 1 sleep 0.3
+             xdotool key --delay 30 --repeat 60 Next
+             xdotool type --delay 40 'The quick brown fox jumps over the lazy dog. '
+             sleep 0.5; kill $!; wait"
+        )
+    };
+}
+
+/// Shows something while the pointer goes over it and the wheel turns.
+macro_rules! pointed {
+    ($before:literal, $command:literal) => {
+        concat!(
+            $before,
+            "\n timeout -k 1 12 ",
+            $command,
+            " & sleep 2
+             for x in 80 160 240 320 400 480; do
+               xdotool mousemove $x 150 sleep 0.1 click 1 sleep 0.1 click 5 key Tab sleep 0.1 click 4
+               xdotool mousemove $x 300 sleep 0.1 key space sleep 0.1
+             done
+             sleep 0.5; kill $!; wait"
+        )
+    };
+}
+
+/// A picture of 640x480 pixels.
+macro_rules! picture {
+    () => {
+        "python3 -c 'import sys; sys.stdout.buffer.write(b\"P6 640 480 255\\n\" + bytes((x * y >> s) & 255 for y in range(480) for x in range(640) for s in (0, 4, 8)))' >picture.ppm"
+    };
+}
+
+/// All of them.
+pub(crate) const PROGRAMS: &[Program] = &[
+    program("xterm", "xterm", "xterm", "timeout -k 1 8 xterm -e 'ls -laR /usr/share/doc | head -20000'").known(),
+    program("gtk3-widget-factory (GTK 3)", "gtk3-widget-factory", "gtk-3-examples",
+        pointed!("", "gtk3-widget-factory")).known(),
+    program("mousepad (GTK 3)", "mousepad", "mousepad", edited!("mousepad", "mousepad")).known(),
+    program("featherpad (Qt 5)", "featherpad", "featherpad", edited!("featherpad", "featherpad")).known(),
+    program("emacs", "emacs", "emacs-gtk", edited!("emacs -Q", "emacs")).known(),
+    program("scite (GTK 3)", "scite", "scite", edited!("scite", "scite")).known(),
+    program("xclock (Xaw)", "xclock", "x11-apps",
+        "for i in 1 2 3; do timeout -k 1 4 xclock -update 0.02 & done; wait").known(),
+    program("wish (Tk)", "wish", "tk", "cat >t.tcl <<'END'
+text .t; button .b -text Go -command {.t insert 1.0 \"line\\n\"}; canvas .c -width 300 -height 200
+pack .b .t .c; focus .t
+proc tick {n} { .c delete all; for {set i 0} {$i<40} {incr i} {.c create line [expr $i*7] 0 [expr $n%300] 200 -fill blue}
+  if {$n<120} {after 25 tick [expr $n+1]} else {exit} }
+after 1500 tick 0
+END
+timeout -k 1 12 wish t.tcl & sleep 1; xdotool mousemove 200 200 click 1
+xdotool type --delay 40 'The quick brown fox jumps over the lazy dog.'; wait").known(),
+    program("urxvt", "urxvt", "rxvt-unicode", "timeout -k 1 8 urxvt -e sh -c 'ls -laR /usr/share/doc | head -20000'"),
+    program("geany (GTK 3)", "geany", "geany", edited!("geany -c cfg", "geany")),
+    program("xfig (Xaw)", "xfig", "xfig", pointed!("", "xfig")),
+    program("feh (imlib2)", "feh", "feh", concat!(picture!(), "\n timeout -k 1 8 feh -. picture.ppm & sleep 1
+for k in Up Up Up Down Down Left Right Up Down Up; do xdotool key $k sleep 0.15; done; sleep 0.5; kill $!; wait")),
+    program("gnuplot (Qt or x11)", "gnuplot", "gnuplot-x11", "cat >p.gp <<'END'
+set term x11
+do for [i=1:25] { plot sin(x*i/5.0) with lines, cos(x*i/7.0) with points; pause 0.05 }
+END
+timeout -k 1 12 gnuplot p.gp"),
+    program("zathura (GTK 3)", "zathura", "zathura", pointed!("printf '%%!PS\\n' >f.ps", "zathura")),
+    program("xcalc (Xaw)", "xcalc", "x11-apps", "timeout -k 1 8 xcalc & sleep 1; xdotool mousemove 60 200
+for i in 1 2 3; do xdotool type --delay 30 '123+456='; done; sleep 0.5; kill $!; wait"),
+    program("xzgv (GTK 2)", "xzgv", "xzgv", concat!(picture!(), "\n timeout -k 1 8 xzgv picture.ppm & sleep 1.5
+for k in z z d d s s; do xdotool key $k sleep 0.2; done; sleep 0.5; kill $!; wait")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::PROGRAMS;
+
+    #[test]
+    fn half_of_them_are_new() {
+        let new = PROGRAMS.iter().filter(|program| program.new).count();
+        assert_eq!(new * 2, PROGRAMS.len());
+    }
+}

@@ -1,0 +1,68 @@
+//! Prices beside x11perf's rates on the same server.
+//!
+//! Both are had in turns, for the machine drifts, and in the same places: what a price is on the
+//! wall was measured with the sender on another processor than the server, and its processor time
+//! with both on one, where the two neither wait for nor slow each other. So x11perf runs in each
+//! place, and its rate is held against the price on the wall in the first, the server's
+//! processor time against the price on that clock in the second. Where the server empties its socket
+//! and sleeps, it did so for the calibration's sender as well, so no wakeups are added.
+
+mod repetitions;
+mod report;
+mod test;
+
+use std::time::Duration;
+
+use x11prof_cost_model::ServerParameters;
+use x11prof_xmeasure::Plan;
+
+use self::repetitions::Taken;
+use self::report::{Prices, Turn};
+use self::test::{Sent, TESTS, Test};
+use super::calibration::calibrate;
+use crate::bench::x_server::XServer;
+
+/// How long the calibration of a turn takes.
+const FRESH: Duration = Duration::from_secs(14);
+/// How often calibration and x11perf take turns.
+const TURNS: usize = 3;
+
+/// Compares the prices of `parameters` and of fresh calibrations as `plan` says with x11perf's rates
+/// at `server`, x11perf on the server's processor and on another one.
+pub(super) fn compare(
+    server: &XServer,
+    parameters: &ServerParameters,
+    plan: &Plan,
+    [same, other]: [&str; 2],
+) -> Result<(), String> {
+    let plan = Plan {
+        needed: TESTS
+            .iter()
+            .flat_map(|test| test.sends)
+            .map(Sent::operation)
+            .collect(),
+        time_limit: Some(FRESH),
+        ..plan.clone()
+    };
+    let names = TESTS.map(|test| test.name);
+    let mut turns: Vec<Vec<Turn>> = TESTS.iter().map(|_| Vec::new()).collect();
+    for _ in 0..TURNS {
+        let fresh = calibrate(server, &plan)?;
+        let apart = repetitions::run(server, &names, other)?;
+        let together = repetitions::run(server, &names, same)?;
+        for (at, (test, turns)) in TESTS.iter().zip(&mut turns).enumerate() {
+            let middle = |all: &[Vec<Taken>]| all.get(at).map(|taken| test.middle(taken));
+            let (Some(apart), Some(together)) = (middle(&apart), middle(&together)) else {
+                continue;
+            };
+            turns.push(Turn {
+                apart,
+                together,
+                fresh: Prices::new(test, &fresh),
+            });
+        }
+    }
+    let tests: Vec<(&Test, Vec<Turn>)> = TESTS.iter().zip(turns).collect();
+    report::print(&tests, parameters);
+    Ok(())
+}

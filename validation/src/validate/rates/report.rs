@@ -1,0 +1,144 @@
+//! The comparison in words: x11perf's figures, and the prices beside them.
+
+use x11prof_cost_model::{Clock, ServerParameters};
+
+use super::repetitions::Taken;
+use super::test::{Test, median, wakeups};
+
+/// The server sets the rate where it is at work for this part of the time.
+const BUSY: f64 = 0.95;
+
+/// The prices of what a test sends, in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prices {
+    /// On the wall, and the least part of that time in which the server was at work.
+    pub(super) wall: f64,
+    pub(super) busy: Option<f64>,
+    /// The server's processor time.
+    pub(super) processor: f64,
+    /// That of one wakeup, by a sender on the same processor and on another one.
+    pub(super) wakeup: f64,
+    pub(super) wakeup_other: f64,
+}
+
+impl Prices {
+    pub(super) fn new(test: &Test, parameters: &ServerParameters) -> Prices {
+        let [wakeup, wakeup_other] = wakeups(parameters);
+        let busy = test.sends.iter().filter_map(|send| send.busy(parameters));
+        Prices {
+            wall: test.price(parameters, Clock::Wall),
+            busy: busy.reduce(f64::min),
+            processor: test.price(parameters, Clock::Cpu),
+            wakeup,
+            wakeup_other,
+        }
+    }
+
+    /// The processor time with that many wakeups.
+    fn awakened(&self, taken: &Taken) -> f64 {
+        self.processor + taken.wakeups * self.wakeup
+    }
+
+    /// The time on the wall with that many wakeups.
+    fn awakened_apart(&self, taken: &Taken) -> f64 {
+        self.wall + taken.wakeups * self.wakeup_other
+    }
+}
+
+/// What one turn found of a test: what x11perf took in either place, and the prices of a
+/// calibration of that moment.
+pub(super) struct Turn {
+    pub(super) apart: Taken,
+    pub(super) together: Taken,
+    pub(super) fresh: Prices,
+}
+
+/// What the columns with the sender on another processor than the server hold.
+const APART: &str = "\
+x11perf, µs for one of what it counts, medians of the turns; prices beside it (goal 10 %)
+
+x11perf on another processor than the server; prices on the wall, over
+  (a) the time by x11perf's own rate   (b) the part of it in which the server ran
+  (c) the same, with the wakeups that the kernel counted, at the price of one's processor time
+ours: the part of the time in which the server ran for the calibration's sender
+                 (a) busy      (b) wakeups   fresh(a)    (b)     (c)    ours   file(a)    (b)     (c)    ours";
+
+/// The same with both on one.
+const TOGETHER: &str = "
+x11perf on the server's processor; the server's processor time, over the kernel's figure
+  (d) the operations and their bytes   (e) with the wakeups that the kernel counted
+               kernel wakeups   fresh(d)     (e)   file(d)     (e)";
+
+/// Prints both comparisons of all tests.
+pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
+    println!("{APART}");
+    for (test, turns) in tests {
+        apart(test, turns, &Prices::new(test, file));
+    }
+    println!("{TOGETHER}");
+    for (test, turns) in tests {
+        together(test, turns, &Prices::new(test, file));
+    }
+    println!();
+    println!("by turns, fresh price/x11perf: on the wall (a), on the processor (d)");
+    for (test, turns) in tests {
+        let each = turns.iter().map(|turn| {
+            let (wall, processor) = (turn.fresh.wall, turn.fresh.processor);
+            let (apart, together) = (turn.apart.wall, turn.together.processor);
+            format!("{wall:.4}/{apart:.4} {processor:.4}/{together:.4}")
+        });
+        let each: Vec<String> = each.collect();
+        println!("{:12}{}", test.name, each.join(", "));
+    }
+}
+
+fn apart(test: &Test, turns: &[Turn], file: &Prices) {
+    let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
+    let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
+    // What was kept from the server by others is time in which it would have worked.
+    let busy = |turn: &Turn| turn.apart.busy + turn.apart.kept;
+    let ran = |turn: &Turn| turn.apart.processor;
+    let percent =
+        |busy: Option<f64>| busy.map_or("?".into(), |busy| format!("{:.0} %", 100.0 * busy));
+    let fresh = turns.iter().filter_map(|turn| turn.fresh.busy);
+    let columns = |prices: &dyn Fn(&Turn) -> Prices| {
+        let [rate, part, awakened] = [
+            off(&|turn| prices(turn).wall / turn.apart.wall),
+            off(&|turn| prices(turn).wall / ran(turn)),
+            off(&|turn| prices(turn).awakened_apart(&turn.apart) / ran(turn)),
+        ];
+        format!("{rate:+6.1} % {part:+5.1} % {awakened:+5.1} %")
+    };
+    println!(
+        "{:12}{:8.4} {:3.0} % {:8.4} {:7.4}   {} {:>6}  {} {:>6}{}",
+        test.name,
+        over(&|turn| turn.apart.wall),
+        100.0 * over(&busy),
+        over(&ran),
+        over(&|turn| turn.apart.wakeups),
+        columns(&|turn| turn.fresh),
+        percent(Some(median(fresh)).filter(|busy| busy.is_finite())),
+        columns(&|_| *file),
+        percent(file.busy),
+        if over(&busy) < BUSY {
+            "   x11perf is the bottleneck"
+        } else {
+            ""
+        }
+    );
+}
+
+fn together(test: &Test, turns: &[Turn], file: &Prices) {
+    let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
+    let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
+    println!(
+        "{:12}{:9.4} {:7.4}   {:+6.1} % {:+6.1} %  {:+6.1} % {:+6.1} %",
+        test.name,
+        over(&|turn| turn.together.processor),
+        over(&|turn| turn.together.wakeups),
+        off(&|turn| turn.fresh.processor / turn.together.processor),
+        off(&|turn| turn.fresh.awakened(&turn.together) / turn.together.processor),
+        off(&|turn| file.processor / turn.together.processor),
+        off(&|turn| file.awakened(&turn.together) / turn.together.processor),
+    );
+}

@@ -1,0 +1,145 @@
+//! A test of x11perf, and the prices of the requests that it sends.
+
+use x11prof_cost_model::{
+    Clock, CostTable, PriorSleep, ServerParameters, Substitutions, TransportPrices,
+};
+use x11prof_session::Operation;
+
+use super::repetitions::Taken;
+use crate::validate::calibration::operation;
+
+const SOLID: &str = "PolyFillRectangle fillstyle=FillSolid gxmode=GXcopy";
+const IMAGE: &str = "PutImage depth=24 format=ZPixmap gxmode=GXcopy";
+
+/// A test of x11perf, and the requests that it sends for one of what it counts in a line.
+pub(super) struct Test {
+    pub(super) name: &'static str,
+    pub(super) sends: &'static [Sent],
+    /// What it counts in that: rectangles, characters of lines of 80.
+    pub(super) counted: f64,
+}
+
+/// A request, and how many of it are sent.
+pub(super) struct Sent {
+    times: f64,
+    request: &'static str,
+    size: f64,
+    items: usize,
+    bytes: f64,
+}
+
+impl Sent {
+    const fn one(request: &'static str, size: f64, items: usize, bytes: f64) -> Sent {
+        Sent {
+            times: 1.0,
+            request,
+            size,
+            items,
+            bytes,
+        }
+    }
+}
+
+pub(super) const TESTS: [Test; 5] = [
+    Test {
+        name: "noop",
+        sends: &[Sent::one("NoOperation", 0.0, 1, 4.0)],
+        counted: 1.0,
+    },
+    Test {
+        name: "rect10",
+        sends: &[Sent::one(SOLID, 100.0, 100, 812.0)],
+        counted: 100.0,
+    },
+    Test {
+        name: "rect500",
+        sends: &[Sent::one(SOLID, 250_000.0, 1, 20.0)],
+        counted: 1.0,
+    },
+    // Xlib puts an image of over 256 KiB by several requests (XPutImage, PutSubImage): as many whole
+    // lines as fit into 262,120 bytes in each.
+    Test {
+        name: "putimage500",
+        sends: &[
+            Sent {
+                times: 3.0,
+                ..Sent::one(IMAGE, 131.0 * 500.0, 1, 262_024.0)
+            },
+            Sent::one(IMAGE, 107.0 * 500.0, 1, 214_024.0),
+        ],
+        counted: 1.0,
+    },
+    Test {
+        name: "fitext",
+        sends: &[Sent::one("ImageText8 fontname=6x13", 80.0, 1, 96.0)],
+        counted: 80.0,
+    },
+];
+
+impl Test {
+    /// Of several repetitions, what a request took in the one with the median rate.
+    pub(super) fn middle(&self, taken: &[Taken]) -> Taken {
+        let each = |of: fn(&Taken) -> f64| median(taken.iter().map(of));
+        Taken {
+            wall: each(|turn| turn.wall) * self.counted,
+            processor: each(|turn| turn.processor) * self.counted,
+            wakeups: each(|turn| turn.wakeups) * self.counted,
+            busy: each(|turn| turn.busy),
+            kept: each(|turn| turn.kept),
+        }
+    }
+
+    /// The price of what it sends.
+    pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
+        self.sends
+            .iter()
+            .map(|send| send.times * send.price(parameters, clock))
+            .sum()
+    }
+}
+
+impl Sent {
+    /// The request as an operation.
+    pub(super) fn operation(&self) -> Operation {
+        let mut operation = operation(self.request);
+        operation.items = vec![self.size; self.items];
+        operation.op_size = self.size * self.items as f64;
+        operation
+    }
+
+    /// The price of one, its bytes read.
+    pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
+        let operation = self.operation();
+        let mut prices = CostTable::with_clock(parameters, &Substitutions::default(), clock);
+        let bytes = TransportPrices::with_clock(parameters, clock).byte_read();
+        prices.price(&operation).server.time.0 + bytes.time.0 * self.bytes
+    }
+
+    /// How busy the server was while `parameters` got this request's point on the wall; of several
+    /// points, at the nearest size.
+    pub(super) fn busy(&self, parameters: &ServerParameters) -> Option<f64> {
+        let operation = self.operation();
+        let mut entries = parameters.requests.iter();
+        let entry = entries.find(|entry| {
+            entry.name == operation.request.as_str()
+                && entry.attribute_set() == operation.attributes
+        })?;
+        let off = |size: f64| (size - self.size).abs();
+        let points = entry.points.iter();
+        let nearest = points.min_by(|a, b| off(a.size).total_cmp(&off(b.size)))?;
+        nearest.busy
+    }
+}
+
+/// The processor time of a wakeup by a sender on the server's processor, and by one on another.
+pub(super) fn wakeups(parameters: &ServerParameters) -> [f64; 2] {
+    let prices = TransportPrices::with_clock(parameters, Clock::Cpu);
+    let one = prices.wakeup(PriorSleep::default());
+    [one, prices.wakeup_other_cpu().unwrap_or(one)].map(|cost| cost.time.0)
+}
+
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,209 @@
+//! `cargo xtask validate ring`: a ring over a busy desktop, with how much memory and disk it takes. Time runs faster than a
+//! user's: the desktop does in minutes what people do in an hour.
+//!
+//! Arguments: for how many seconds.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::told;
+use crate::bench::x_server::XServer;
+use xtask::packages::{DEMO, Needed, TEST, ensure};
+use xtask::run::{cargo, run, target};
+
+/// How long the desktop is busy by default.
+const LENGTH: Duration = Duration::from_secs(300);
+/// What the ring keeps.
+const RING: &str = "60";
+/// The most that it may take.
+const MEMORY_KB: u64 = 100 << 10;
+const DISK: u64 = 300_000_000;
+
+/// What is done on the desktop, over and over.
+const DESKTOP: &str = "
+    seq -f 'Line %g: the quick brown fox jumps over the lazy dog' 3000 >text
+    printf '%%!PS\\n' >f.ps
+    openbox & sleep 1
+    gtk3-widget-factory & mousepad text & xterm -e 'while true; do ls -laR /usr/share/doc | head -3000; sleep 0.5; done' &
+    [ -e page.pdf ] && mupdf page.pdf &
+    sleep 3
+    while true; do
+      for w in $(xdotool search --onlyvisible --name .); do
+        xdotool windowactivate $w 2>/dev/null; xdotool windowsize $w 700 500 2>/dev/null
+        for x in 80 240 400 560; do xdotool mousemove $x 200 click 1 sleep 0.02 click 5 click 4 key Tab; done
+        xdotool key --delay 10 Next Next Prior Prior; xdotool type --delay 10 'The quick brown fox.'
+        xdotool windowmove $w $((RANDOM % 400)) $((RANDOM % 300)) 2>/dev/null
+      done
+    done";
+
+/// A group of processes that ends when it is dropped.
+struct Desktop(Child);
+
+impl Drop for Desktop {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-TERM", "--", &group]).status();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs the ring beside a busy desktop.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    const PROGRAMS: &[Needed] = &[
+        Needed {
+            program: "openbox",
+            package: "openbox",
+        },
+        Needed {
+            program: "mousepad",
+            package: "mousepad",
+        },
+        Needed {
+            program: "mupdf",
+            package: "mupdf",
+        },
+        Needed {
+            program: "xdotool",
+            package: "xdotool",
+        },
+        Needed {
+            program: "gs",
+            package: "ghostscript",
+        },
+    ];
+    ensure(&[DEMO, TEST, PROGRAMS])?;
+    run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
+    let length = match arguments.first() {
+        Some(seconds) => Duration::from_secs(seconds.parse().map_err(told)?),
+        None => LENGTH,
+    };
+    let folder = target().join("validate/ring");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).map_err(told)?;
+    let cpus = std::thread::available_parallelism().map_err(told)?;
+    let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
+    let desktop = desktop(&server, &folder)?;
+    let mut recorder = Command::new(target().join("release/x11prof"))
+        .args([
+            "record",
+            "--attach",
+            "--display",
+            &server.display(),
+            "-o",
+            "busy.mcap",
+        ])
+        .args([
+            "--ring",
+            RING,
+            "--when",
+            "episode > 1000ms",
+            "--when",
+            "signal",
+        ])
+        .current_dir(&folder)
+        .spawn()
+        .map_err(told)?;
+    let (memory, disk) = watch(&mut recorder, length)?;
+    let signal = |name: &str| {
+        Command::new("kill")
+            .args([name, &recorder.id().to_string()])
+            .status()
+    };
+    signal("-USR1").map_err(told)?;
+    std::thread::sleep(Duration::from_secs(3));
+    signal("-INT").map_err(told)?;
+    let status = recorder.wait().map_err(told)?;
+    drop(desktop);
+    let files = fs::read_dir(&folder).map_err(told)?.flatten();
+    let files: Vec<_> = files
+        .filter(|file| file.file_name().to_string_lossy().ends_with(".mcap"))
+        .collect();
+    let written: u64 = files
+        .iter()
+        .flat_map(|file| file.metadata())
+        .map(|one| one.len())
+        .sum();
+    let last = folder.join(format!("busy-{}.mcap", files.len()));
+    let report = super::report(&last, None)?;
+    println!(
+        "{} s of a busy desktop, a ring of {RING} s: {:.1} MB of memory, {:.1} MB of disk without a name at most, \
+         {} files of {:.1} MB; the last has {} requests in {:.0} s",
+        length.as_secs(),
+        memory as f64 / 1024.0,
+        disk as f64 / 1e6,
+        files.len(),
+        written as f64 / 1e6,
+        report["total"]["count"],
+        report["trace"]["duration_ms"].as_f64().unwrap_or(0.0) / 1e3,
+    );
+    for warning in report["warnings"].as_array().into_iter().flatten() {
+        let kind = warning["kind"].as_str().unwrap_or_default();
+        if ["malformed", "lost-bytes", "missing-request", "trouble"].contains(&kind) {
+            return Err(format!("{}: {warning}", last.display()));
+        }
+    }
+    match status.success() && memory <= MEMORY_KB && disk + written <= DISK {
+        true => Ok(()),
+        false => Err(format!("it took too much, or it failed: {status}")),
+    }
+}
+
+fn desktop(server: &XServer, folder: &Path) -> Result<Desktop, String> {
+    use std::os::unix::process::CommandExt;
+    let page = folder.join("page.pdf");
+    // A page to show; without it mupdf is left out.
+    let _ = Command::new("gs")
+        .args(["-q", "-dNOPAUSE", "-dBATCH", "-sDEVICE=pdfwrite"])
+        .arg(format!("-sOutputFile={}", page.display()))
+        .args(["-c", "/Helvetica findfont 30 scalefont setfont 1 1 20 { 72 700 moveto 20 string cvs show showpage } for"])
+        .status();
+    Command::new("bash")
+        .args(["-c", DESKTOP])
+        .env("DISPLAY", server.display())
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map(Desktop)
+        .map_err(told)
+}
+
+/// The most memory in kB and disk in bytes that a process takes until `length` has passed.
+fn watch(recorder: &mut Child, length: Duration) -> Result<(u64, u64), String> {
+    let (mut memory, mut disk) = (0, 0);
+    let began = Instant::now();
+    while began.elapsed() < length {
+        if let Some(status) = recorder.try_wait().map_err(told)? {
+            return Err(format!("the recorder ended: {status}"));
+        }
+        let pid = recorder.id();
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(told)?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        memory = memory.max(peak.unwrap_or(0));
+        disk = disk.max(unnamed(pid));
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    Ok((memory, disk))
+}
+
+/// Bytes of a process's open files that have no name, each once.
+fn unnamed(pid: u32) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return 0;
+    };
+    let mut files: Vec<(u64, u64)> = open
+        .flatten()
+        .filter_map(|one| fs::metadata(one.path()).ok())
+        .filter(|file| file.is_file() && file.nlink() == 0)
+        .map(|file| (file.ino(), file.blocks() * 512))
+        .collect();
+    files.sort_unstable();
+    files.dedup_by_key(|file| file.0);
+    files.iter().map(|file| file.1).sum()
+}
