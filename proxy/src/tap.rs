@@ -56,7 +56,9 @@ fn held_by(control: &Control) -> usize {
     match control {
         Control::Opened(opened) => words(&opened.command),
         Control::Closed { why: Some(why), .. } => why.len(),
-        Control::Trouble { what: text } | Control::Mark { text } => text.len(),
+        Control::Trouble { what: text }
+        | Control::Mark { text }
+        | Control::Hole { why: text, .. } => text.len(),
         Control::Existing(existing) => {
             size_of::<ExistingWindow>() * existing.windows.len()
                 + size_of::<ExistingDrawable>() * existing.pixmaps.len()

@@ -160,6 +160,14 @@ pub enum Control {
     },
     /// The bytes are what the server's RECORD extension tells of clients that already run.
     Attached {},
+    /// An attached recorder was away from the server until this record's time. What clients and server said meanwhile
+    /// is not in the trace; `existing` and `joined` records follow.
+    Hole {
+        /// Since when messages may be missing, monotonic nanoseconds.
+        since_ns: u64,
+        /// Why, in words.
+        why: String,
+    },
     /// What was there before the trace begins.
     Existing(Existing),
     /// The trace has a connection from here on, not from its beginning.

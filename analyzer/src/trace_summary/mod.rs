@@ -133,6 +133,11 @@ impl TraceSummary {
             Control::Trouble { what } if self.troubles.len() < MAX_TROUBLES => {
                 self.troubles.push(what.clone());
             }
+            Control::Hole { since_ns, why } if self.troubles.len() < MAX_TROUBLES => {
+                let missing = time.since(Timestamp::from_nanos(*since_ns)).as_secs_f64();
+                self.troubles
+                    .push(format!("{missing:.1} s are missing: {why}"));
+            }
             Control::Tried { fix, requests } if self.tried.len() < MAX_TROUBLES => {
                 let count = self.tried.entry(fix.clone()).or_default();
                 *count = count.saturating_add(requests.unwrap_or(0));

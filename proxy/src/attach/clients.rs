@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use x11prof_protocol::ByteOrder;
-use x11prof_trace::{ConnectionId, Control, Direction, Endian, Joined, Opened, Timestamp};
+use x11prof_trace::{
+    ConnectionId, Control, Direction, Endian, Existing, ExistingClient, Joined, Opened, Timestamp,
+};
 
+use super::attachment::Beginning;
 use super::elements::{self, Category, Head};
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
@@ -23,8 +26,10 @@ pub(super) struct Clients<'a> {
     known: HashMap<u32, Client<'a>>,
     /// How many there have been.
     pub(super) count: u32,
-    /// Our own connections, and those of other recorders.
-    apart: Vec<u32>,
+    /// Our own connections.
+    ours: Vec<u32>,
+    /// Connections of other recorders, until the server gives their ids to another client.
+    others: Vec<u32>,
     /// Bytes that clients and server said.
     pub(super) bytes: u64,
     to: Recording<'a>,
@@ -49,21 +54,58 @@ struct Client<'a> {
 }
 
 impl<'a> Clients<'a> {
-    /// None yet; `apart` are not recorded: our own connections, and those of other recorders.
-    pub(super) fn new(to: Recording<'a>, apart: Vec<u32>) -> Clients<'a> {
+    /// None yet.
+    pub(super) fn new(to: Recording<'a>) -> Clients<'a> {
         Clients {
             known: HashMap::new(),
             count: 0,
-            apart,
+            ours: Vec::new(),
+            others: Vec::new(),
             bytes: 0,
             to,
             room: Vec::new(),
         }
     }
 
-    /// Whether a connection is not recorded.
-    pub(super) fn is_apart(&self, client: u32) -> bool {
-        self.apart.contains(&client)
+    /// Takes what there is when the server begins to tell, for the first time or after a hole: clients that are gone are
+    /// closed, clients that have come are opened. Gives what exists, with whose ids are whose.
+    pub(super) fn begin(&mut self, beginning: Beginning, mask: u32) -> Existing {
+        let Beginning {
+            ours,
+            others,
+            found,
+            resources: mut existing,
+        } = beginning;
+        (self.ours, self.others) = (ours, others);
+        let now = clock::now();
+        let mut gone: Vec<u32> = self.known.keys().copied().collect();
+        gone.retain(|client| found.iter().all(|one| one.first != *client));
+        gone.into_iter().for_each(|client| self.close(now, client));
+        for client in found {
+            if self.is_apart(client.first) {
+                continue;
+            }
+            let known = self.known.get(&client.first);
+            let connection = match known.filter(|known| known.pid == client.pid) {
+                Some(known) => known.tap.connection(),
+                None => self.open(now, client.first, client.pid),
+            };
+            existing.clients.push(ExistingClient {
+                connection,
+                first: client.first,
+                mask,
+            });
+        }
+        existing
+    }
+
+    /// A connection of our own that was opened since.
+    pub(super) fn leave_out(&mut self, client: u32) {
+        self.ours.push(client);
+    }
+
+    fn is_apart(&self, client: u32) -> bool {
+        self.ours.contains(&client) || self.others.contains(&client)
     }
 
     /// A client with this first resource id, whose process is `pid`. Its number.
@@ -138,10 +180,14 @@ impl<'a> Clients<'a> {
         process_of: impl FnOnce(u32) -> Option<u32>,
     ) {
         let client = head.client;
+        let starts = head.category == Category::Started;
+        if starts {
+            // Another recorder has ended, and the server gives its ids to this client.
+            self.others.retain(|other| *other != client);
+        }
         if client == 0 || self.is_apart(client) {
             return;
         }
-        let starts = head.category == Category::Started;
         match head.category {
             Category::Died => return self.close(time, client),
             Category::Begins | Category::Ends => return,

@@ -1,6 +1,7 @@
 //! Recording clients that already run: the server's RECORD extension tells what they and it say to each
 //! other, as an ordinary user and without a restart (docs/FORMAT.md, "Attached").
 
+mod attachment;
 mod clients;
 mod context;
 mod conversation;
@@ -9,6 +10,7 @@ mod existing;
 mod guard;
 mod others;
 mod reader;
+mod watchdog;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use x11prof_trace::{Control, Existing, ExistingClient};
+use x11prof_trace::{Control, Existing, Timestamp};
 
 use crate::clock;
 use crate::images::ImageRequests;
@@ -30,14 +32,14 @@ use crate::record_error::RecordError;
 use crate::record_filter::MakeFilter;
 use crate::scheduling::Scheduling;
 use crate::server_info::{self, DisplayError};
-use crate::tap::tap;
+use crate::tap::{Tap, tap};
 use crate::watch::Watch;
+use attachment::{Attachment, Hole};
 use clients::{Clients, Recording};
 use conversation::Conversation;
 use elements::{Category, HEADER};
-use existing::FoundClient;
-use guard::Guard;
-use reader::{Next, Reader};
+use reader::Next;
+pub use watchdog::{WATCHDOG, attach_watchdog};
 
 /// How long the server may take for all that is asked at the start.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -49,6 +51,8 @@ const BEAT: Duration = Duration::from_millis(50);
 const END_PATIENCE: Duration = Duration::from_secs(1);
 /// How long it may tell what it had not told yet.
 const END_LIMIT: Duration = Duration::from_secs(10);
+/// Said where it had more to tell than that.
+const UNFINISHED: &str = "the server did not tell in time what it still held for the recorder: the last messages are not in the trace";
 
 /// What to attach to, and where what comes goes.
 #[derive(Debug, Clone)]
@@ -102,23 +106,9 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         let what = "a directory for marks";
         RecordError::System { what, source }
     })?;
-    let conversation = Conversation::begin(&link, PATIENCE, extensions.clone());
-    let mut conversation = conversation.map_err(failed)?;
-    let id = conversation.setup().resource_id_base;
-    let mask = conversation.setup().resource_id_mask;
-    let begin = || Conversation::begin(&link, PATIENCE, extensions.clone());
-    let guards = guard::stand(begin, &mut conversation).map_err(failed)?;
-    let mut ours = vec![id];
-    ours.extend(guards.iter().map(Guard::first));
-    let enabled = context::enable(&mut conversation, &link, id, &ours);
-    let (socket, mut apart) = enabled.map_err(failed)?;
-    // From here on the server tells. What exists is asked for afterwards, so that nothing is missed.
-    let reader = Reader::start(socket, config.queue_bytes).map_err(|source| {
-        let what = "a thread";
-        RecordError::System { what, source }
-    })?;
-    let found = existing::clients(&mut conversation).map_err(failed)?;
-    let resources = existing::resources(&mut conversation, &found).map_err(failed)?;
+    let begun = Attachment::begin(link.clone(), about.pid, &extensions, config.queue_bytes);
+    let (mut attachment, there) = begun.map_err(failed)?;
+    let mask = attachment.conversation.setup().resource_id_mask;
 
     let (tap, drain) = tap(config.queue_bytes, config.full);
     let beginning = Beginning {
@@ -169,42 +159,57 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         images,
         scheduling: &scheduling,
     };
-    apart.extend(marks.connection());
-    let mut clients = Clients::new(recording, apart);
-    let existing = open(&mut clients, &found, mask, resources);
-    for part in existing.split() {
-        tap.control(clock::now(), Control::Existing(part));
-    }
+    let mut clients = Clients::new(recording);
+    let existing = clients.begin(there, mask);
+    marks
+        .connection()
+        .into_iter()
+        .for_each(|one| clients.leave_out(one));
+    tell_existing(&tap, existing);
     on(Notice::Attached {
         display: display.clone(),
         clients: clients.count,
     });
 
-    conversation.set_patience(CLIENT_PATIENCE);
     let ending = Ending::new(config);
     let mut said_behind = false;
     let ended = loop {
-        let behind = reader.left_out() > 0;
+        let behind = attachment.left_out() > 0;
         if behind && !std::mem::replace(&mut said_behind, true) {
-            on(Notice::Trouble(fell_behind(reader.left_out())));
+            on(Notice::Trouble(fell_behind(attachment.left_out())));
         }
         trouble
             .try_iter()
             .for_each(|what| on(Notice::Trouble(what)));
-        match reader.next(BEAT) {
-            Next::Heard(heard) => {
-                take(&heard, &mut clients, &mut conversation);
-            }
-            Next::Nothing => {}
-            Next::End => break Some(format!("display {display} closed the connection")),
-        }
+        let goes_on = match attachment.next(BEAT) {
+            Next::Heard(heard) => take(&heard, &mut clients, &mut attachment.conversation),
+            Next::Nothing => true,
+            Next::End => false,
+        };
         if ending.has_come() {
             break None;
         }
+        if goes_on {
+            continue;
+        }
+        let Ok((hole, there)) = attachment.again() else {
+            break Some(format!("display {display} closed the connection"));
+        };
+        let (now, why) = (clock::now(), hole.why.to_owned());
+        on(Notice::Trouble(hole_in_words(&hole, now)));
+        let since_ns = hole.since.as_nanos();
+        tap.control(now, Control::Hole { since_ns, why });
+        let existing = clients.begin(there, mask);
+        marks
+            .connection()
+            .into_iter()
+            .for_each(|one| clients.leave_out(one));
+        tell_existing(&tap, existing);
     };
-    if ended.is_none() {
-        finish(&reader, &mut clients, &mut conversation, id);
-    }
+    let unfinished = match ended {
+        None => finish(&mut attachment, &mut clients),
+        Some(_) => None,
+    };
     drop(marks);
     clients.end();
     if let Some(pid) = server_pid {
@@ -212,13 +217,13 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     }
     scheduling.end();
     // That is the server's doing, and no failure of the recording.
-    if reader.garbled() > 0 {
-        let what = lost_by_server(reader.garbled());
+    if attachment.garbled() > 0 {
+        let what = lost_by_server(attachment.garbled());
         tap.control(clock::now(), Control::Trouble { what: what.clone() });
         on(Notice::Trouble(what));
     }
-    let behind = Some(reader.left_out()).filter(|bytes| *bytes > 0);
-    let toll = [ended, behind.map(fell_behind), tap.toll()];
+    let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);
+    let toll = [ended, unfinished, behind.map(fell_behind), tap.toll()];
     let toll: Vec<String> = toll.into_iter().flatten().collect();
     for what in &toll {
         tap.control(clock::now(), Control::Trouble { what: what.clone() });
@@ -242,24 +247,20 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     })
 }
 
-/// Opens the connections that were found; what exists, with whose ids are whose.
-fn open(
-    clients: &mut Clients<'_>,
-    found: &[FoundClient],
-    mask: u32,
-    mut existing: Existing,
-) -> Existing {
-    for client in found {
-        if !clients.is_apart(client.first) {
-            let connection = clients.open(clock::now(), client.first, client.pid);
-            existing.clients.push(ExistingClient {
-                connection,
-                first: client.first,
-                mask,
-            });
-        }
+/// Writes down what exists.
+fn tell_existing(tap: &Tap, existing: Existing) {
+    for part in existing.split() {
+        tap.control(clock::now(), Control::Existing(part));
     }
-    existing
+}
+
+/// The hole as the user is told of it.
+fn hole_in_words(hole: &Hole, until: Timestamp) -> String {
+    format!(
+        "{}: {:.1} s of what clients said are not in the recording",
+        hole.why,
+        until.since(hole.since).as_secs_f64()
+    )
 }
 
 /// Takes what was read. False where the server says that it tells no more.
@@ -286,21 +287,23 @@ fn take(heard: &reader::Heard, clients: &mut Clients<'_>, conversation: &mut Con
     true
 }
 
-/// Has the server tell no more, and takes what it has told by then.
-fn finish(
-    reader: &Reader,
-    clients: &mut Clients<'_>,
-    conversation: &mut Conversation,
-    context: u32,
-) {
-    conversation.set_patience(END_PATIENCE);
-    // Without it, the end of our connections ends the context.
-    let _ = context::disable(conversation, context);
+/// Has the server tell no more, and takes what it has told by then. Says what is missing, where the server had more
+/// to tell.
+fn finish(attachment: &mut Attachment, clients: &mut Clients<'_>) -> Option<String> {
+    attachment.disable(END_PATIENCE);
     let until = Instant::now() + END_LIMIT;
-    while Instant::now() < until {
-        match reader.next(END_PATIENCE) {
-            Next::Heard(heard) if take(&heard, clients, conversation) => {}
-            _ => return,
+    loop {
+        if Instant::now() > until {
+            // What has been read is still taken.
+            attachment.stop();
+        }
+        match attachment.next(END_PATIENCE) {
+            Next::Heard(heard) => {
+                if !take(&heard, clients, &mut attachment.conversation) {
+                    return None;
+                }
+            }
+            Next::Nothing | Next::End => return Some(UNFINISHED.to_owned()),
         }
     }
 }

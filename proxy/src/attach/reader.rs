@@ -11,6 +11,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use x11prof_trace::Timestamp;
 
 use super::elements;
+use super::watchdog::Pulse;
 use crate::clock;
 use crate::socket::{Socket, Wait};
 
@@ -60,14 +61,19 @@ pub(super) enum Next {
 
 impl Reader {
     /// Reads from `socket`, of which `limit` bytes may wait to be taken.
-    pub(super) fn start(socket: Socket, limit: usize) -> std::io::Result<Reader> {
+    /// The watchdog, where there is one, is told of each read by `pulse`.
+    pub(super) fn start(
+        socket: Socket,
+        limit: usize,
+        pulse: Option<Pulse>,
+    ) -> std::io::Result<Reader> {
         let (sender, heard) = mpsc::channel();
         let shared = Arc::new(Shared::default());
         let socket = Arc::new(socket);
         let (same, counts) = (Arc::clone(&socket), Arc::clone(&shared));
         let thread = Builder::new()
             .name("x11prof-attach".to_owned())
-            .spawn(move || read(&same, &sender, &counts, limit))?;
+            .spawn(move || read(&same, &sender, &counts, limit, pulse))?;
         Ok(Reader {
             heard,
             shared,
@@ -100,6 +106,13 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// Ends the connection to the server. What has been read can still be taken.
+    pub(super) fn stop(&self) {
+        self.socket.shut_down();
+    }
+}
+
 impl Drop for Reader {
     fn drop(&mut self) {
         self.socket.shut_down();
@@ -110,7 +123,13 @@ impl Drop for Reader {
     }
 }
 
-fn read(socket: &Socket, sender: &Sender<Heard>, shared: &Shared, limit: usize) {
+fn read(
+    socket: &Socket,
+    sender: &Sender<Heard>,
+    shared: &Shared,
+    limit: usize,
+    mut pulse: Option<Pulse>,
+) {
     let mut room = vec![0; ROOM];
     let mut came = BytesMut::new();
     let mut answers = Answers::default();
@@ -122,6 +141,9 @@ fn read(socket: &Socket, sender: &Sender<Heard>, shared: &Shared, limit: usize) 
             Ok((read, _)) => read,
         };
         let time = clock::now();
+        if let Some(pulse) = &mut pulse {
+            pulse.beat(time);
+        }
         let is_full = read == room.len();
         came.extend_from_slice(room.get(..read).unwrap_or_default());
         loop {
@@ -268,7 +290,7 @@ mod tests {
     #[test]
     fn whole_answers_are_handed_on_and_what_is_too_much_is_counted() {
         let (mut server, ours) = UnixStream::pair().unwrap();
-        let reader = Reader::start(Socket::new(ours).unwrap(), 40).unwrap();
+        let reader = Reader::start(Socket::new(ours).unwrap(), 40, None).unwrap();
         let mut answer = [0; 40];
         answer[0] = 1;
         answer[4..8].copy_from_slice(&2_u32.to_ne_bytes());

@@ -1,0 +1,177 @@
+//! The recorder's connections to the server that it attaches to, and the way back to a server that tells no more.
+
+use std::time::Duration;
+
+use x11prof_trace::{Existing, ExtensionOpcodes, Timestamp};
+
+use super::conversation::Conversation;
+use super::existing::{self, FoundClient};
+use super::guard::{self, Guard};
+use super::reader::{Next, Reader};
+use super::watchdog::{Reason, Watchdog};
+use super::{PATIENCE, context};
+use crate::clock;
+use crate::server_link::ServerLink;
+use crate::socket::Socket;
+
+/// The least time between two attachments: a server that is flooded again is not asked for all its windows at once.
+const REST: Duration = Duration::from_secs(1);
+
+/// All connections to one server.
+pub(super) struct Attachment {
+    link: ServerLink,
+    server: Option<u32>,
+    queue_bytes: usize,
+    pub(super) conversation: Conversation,
+    guards: Vec<Guard>,
+    /// The reader's thread ends before the watchdog does, which waits for the end of the thread's pulse.
+    reader: Reader,
+    watchdog: Option<Watchdog>,
+    since: Timestamp,
+    last_heard: Timestamp,
+    /// Losses of the readers before this one.
+    left_out: u64,
+    garbled: u64,
+}
+
+/// What there is when the server begins to tell.
+pub(super) struct Beginning {
+    /// Clients that are not recorded, by their first resource ids: our own.
+    pub(super) ours: Vec<u32>,
+    /// The same of other recorders.
+    pub(super) others: Vec<u32>,
+    pub(super) found: Vec<FoundClient>,
+    pub(super) resources: Existing,
+}
+
+/// The messages from `since` on may be missing.
+pub(super) struct Hole {
+    pub(super) since: Timestamp,
+    pub(super) why: &'static str,
+}
+
+impl Attachment {
+    /// Connects, and has the server tell. `server` is its process.
+    pub(super) fn begin(
+        link: ServerLink,
+        server: Option<u32>,
+        extensions: &[ExtensionOpcodes],
+        queue_bytes: usize,
+    ) -> Result<(Attachment, Beginning), String> {
+        let begin = || Conversation::begin(&link, PATIENCE, extensions.to_vec());
+        let mut conversation = begin()?;
+        let guards = guard::stand(begin, &mut conversation)?;
+        let ours = ours(&conversation, &guards);
+        let context = conversation.setup().resource_id_base;
+        let (socket, apart) = context::enable(&mut conversation, &link, context, &ours)?;
+        // From here on the server tells. What exists is asked for afterwards, so that nothing is missed.
+        let (reader, watchdog) = listen(socket, queue_bytes, server)?;
+        let now = clock::now();
+        let mut attachment = Attachment {
+            link,
+            server,
+            queue_bytes,
+            conversation,
+            guards,
+            reader,
+            watchdog,
+            since: now,
+            last_heard: now,
+            left_out: 0,
+            garbled: 0,
+        };
+        let beginning = attachment.look(ours, apart)?;
+        Ok((attachment, beginning))
+    }
+
+    /// Has the server tell once more, after it has ended. Says what may be missing.
+    pub(super) fn again(&mut self) -> Result<(Hole, Beginning), String> {
+        let verdict = self.watchdog.as_mut().and_then(Watchdog::verdict);
+        let hole = Hole {
+            since: verdict.map_or(self.last_heard, |(since, _)| since),
+            why: verdict.map_or("another client ended RECORD's context", |(_, why)| {
+                Reason::text(why)
+            }),
+        };
+        std::thread::sleep(REST.saturating_sub(clock::now().since(self.since)));
+        self.left_out += self.reader.left_out();
+        self.garbled += self.reader.garbled();
+        self.conversation.set_patience(PATIENCE);
+        let context = self.conversation.setup().resource_id_base;
+        let ours = ours(&self.conversation, &self.guards);
+        // The context may have gone with another client's doing.
+        context::disable(&mut self.conversation, context)?;
+        self.conversation.settle()?;
+        let enabled = context::enable(&mut self.conversation, &self.link, context, &ours);
+        let (socket, apart) = enabled?;
+        (self.reader, self.watchdog) = listen(socket, self.queue_bytes, self.server)?;
+        self.since = clock::now();
+        let beginning = self.look(ours, apart)?;
+        Ok((hole, beginning))
+    }
+
+    fn look(&mut self, ours: Vec<u32>, apart: Vec<u32>) -> Result<Beginning, String> {
+        let found = existing::clients(&mut self.conversation)?;
+        let resources = existing::resources(&mut self.conversation, &found)?;
+        let is_other = |client: &u32| !ours.contains(client);
+        let others = apart.into_iter().filter(is_other).collect();
+        Ok(Beginning {
+            ours,
+            others,
+            found,
+            resources,
+        })
+    }
+
+    /// What came, for which it waits at most `patience`.
+    pub(super) fn next(&mut self, patience: Duration) -> Next {
+        let next = self.reader.next(patience);
+        if let Next::Heard(heard) = &next {
+            self.last_heard = heard.time;
+        }
+        next
+    }
+
+    /// Has the server tell no more; what it has told can still be taken.
+    pub(super) fn disable(&mut self, patience: Duration) {
+        self.conversation.set_patience(patience);
+        let context = self.conversation.setup().resource_id_base;
+        // Without it, the end of our connections ends the context.
+        let _ = context::disable(&mut self.conversation, context);
+    }
+
+    /// Ends the connection on which the server tells.
+    pub(super) fn stop(&self) {
+        self.reader.stop();
+    }
+
+    /// Bytes of answers that were left out, for they were not taken in time.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out + self.reader.left_out()
+    }
+
+    /// Bytes in which no answer could be told from the next.
+    pub(super) fn garbled(&self) -> u64 {
+        self.garbled + self.reader.garbled()
+    }
+}
+
+/// The first resource ids of our connections but for the one on which the server tells.
+fn ours(conversation: &Conversation, guards: &[Guard]) -> Vec<u32> {
+    let first = conversation.setup().resource_id_base;
+    std::iter::once(first)
+        .chain(guards.iter().map(Guard::first))
+        .collect()
+}
+
+/// Reads what the server tells, under a watchdog where one can be started.
+fn listen(
+    socket: Socket,
+    queue_bytes: usize,
+    server: Option<u32>,
+) -> Result<(Reader, Option<Watchdog>), String> {
+    let (watchdog, pulse) = Watchdog::start(&socket, server).ok().unzip();
+    let reader = Reader::start(socket, queue_bytes, pulse);
+    let reader = reader.map_err(|error| format!("a thread: {error}"))?;
+    Ok((reader, watchdog))
+}

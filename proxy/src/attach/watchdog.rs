@@ -1,0 +1,248 @@
+//! A process of its own that cuts a recorder off which no longer reads.
+//!
+//! X.Org's server keeps in memory all that RECORD tells and the recorder does not read, and moves the whole of that memory
+//! at each write: a recorder that was stopped for three seconds had a server of 1.8 GB, whose clients waited 0.4 to
+//! 1.7 s for an answer, for minutes. A stopped process cannot close its connection. The watchdog shares the connection's
+//! socket and shuts the socket down; the server then frees the memory at once.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::io::ioctl_fionread;
+use rustix::net::{Shutdown, shutdown};
+use x11prof_trace::Timestamp;
+
+use crate::clock;
+use crate::socket::Socket;
+
+/// The first argument of the program when the program is to be a watchdog.
+pub const WATCHDOG: &str = "attach-watchdog";
+/// The time for which bytes may wait while the recorder reads nothing.
+const SILENCE: Duration = Duration::from_millis(250);
+/// The bytes by which the server's memory may grow while bytes wait for the recorder.
+const GROWTH: u64 = 32 << 20;
+/// The time between two looks.
+const BEAT: Duration = Duration::from_millis(25);
+/// The least time between two pulses of the recorder.
+const PULSE: Duration = Duration::from_millis(20);
+
+/// The reason why a recorder was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// The recorder did not read.
+    Silent,
+    /// The server's memory grew.
+    Grown,
+}
+
+impl Reason {
+    /// The reason in words.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Reason::Silent => "the recorder was stopped, or had no processor",
+            Reason::Grown => "the recorder was slower than the server",
+        }
+    }
+}
+
+/// The running watchdog of one connection.
+#[derive(Debug)]
+pub(super) struct Watchdog {
+    child: Child,
+    verdicts: UnixStream,
+}
+
+/// The recorder's end of the line to its watchdog.
+#[derive(Debug)]
+pub(super) struct Pulse {
+    line: UnixStream,
+    last: Timestamp,
+}
+
+impl Pulse {
+    /// Tells the watchdog that the recorder has read, at `now`.
+    pub(super) fn beat(&mut self, now: Timestamp) {
+        if now.since(self.last) >= PULSE {
+            self.last = now;
+            // A full line has pulses enough; a watchdog that is gone needs none.
+            let _ = self.line.write(&[0]);
+        }
+    }
+}
+
+impl Watchdog {
+    /// Starts a watchdog over the connection to the server, whose process is `server` where that is known.
+    pub(super) fn start(
+        socket: &Socket,
+        server: Option<u32>,
+    ) -> std::io::Result<(Watchdog, Pulse)> {
+        let (ours, its) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let line = ours.try_clone()?;
+        let socket = socket.as_fd().try_clone_to_owned()?;
+        let child = Command::new("/proc/self/exe")
+            .arg(WATCHDOG)
+            .args(server.map(|pid| pid.to_string()))
+            // The terminal's Ctrl-Z and Ctrl-C go to a process group: not to this one.
+            .process_group(0)
+            .stdin(Stdio::from(OwnedFd::from(its)))
+            .stdout(Stdio::from(socket))
+            .stderr(Stdio::null())
+            .spawn()?;
+        let last = Timestamp::from_nanos(0);
+        Ok((
+            Watchdog {
+                child,
+                verdicts: ours,
+            },
+            Pulse { line, last },
+        ))
+    }
+
+    /// Since when messages may be missing, and why, where the watchdog has cut the recorder off.
+    pub(super) fn verdict(&mut self) -> Option<(Timestamp, Reason)> {
+        let mut verdict = [0; 9];
+        self.verdicts.read_exact(&mut verdict).ok()?;
+        let [reason, since @ ..] = verdict;
+        let reason = match reason {
+            0 => Reason::Silent,
+            _ => Reason::Grown,
+        };
+        Some((Timestamp::from_nanos(u64::from_ne_bytes(since)), reason))
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        // The watchdog ends when the line ends.
+        let _ = self.verdicts.shutdown(std::net::Shutdown::Both);
+        let _ = self.child.wait();
+    }
+}
+
+/// Is the watchdog: standard input is the line to the recorder, standard output the socket on which the server
+/// writes. Ends when the recorder ends, or has been cut off. `server` is the server's process.
+pub fn attach_watchdog(server: Option<u32>) {
+    let (line, socket) = (std::io::stdin(), std::io::stdout());
+    let Ok(mut line) = line.as_fd().try_clone_to_owned().map(UnixStream::from) else {
+        return;
+    };
+    let mut look = Look::default();
+    let mut pulses = [0; 64];
+    loop {
+        std::thread::sleep(BEAT);
+        if line.set_nonblocking(true).is_err() {
+            return;
+        }
+        let has_read = match line.read(&mut pulses) {
+            Ok(0) => return,
+            Ok(_) => true,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => false,
+            Err(_) => return,
+        };
+        let Ok(waiting) = ioctl_fionread(&socket) else {
+            return;
+        };
+        let held = server.and_then(resident);
+        if let Some(reason) = look.at(clock::now(), has_read, waiting, held) {
+            let mut verdict = vec![u8::from(reason == Reason::Grown)];
+            verdict.extend(look.last_read.as_nanos().to_ne_bytes());
+            // First, so that the recorder finds the verdict when the connection ends.
+            let _ = line.write_all(&verdict);
+            let _ = shutdown(&socket, Shutdown::Both);
+            return;
+        }
+    }
+}
+
+/// The bytes of a process that are in memory (proc(5), `statm`).
+fn resident(pid: u32) -> Option<u64> {
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+/// The state of a watch from one look to the next.
+#[derive(Debug, Default)]
+struct Look {
+    last_read: Timestamp,
+    /// The server's memory when nothing waited for the recorder.
+    base: Option<u64>,
+}
+
+impl Look {
+    /// A look at a moment: whether the recorder has read since the last look, how many bytes wait for the recorder,
+    /// and the server's memory. Gives the reason to cut the recorder off.
+    fn at(
+        &mut self,
+        now: Timestamp,
+        has_read: bool,
+        waiting: u64,
+        held: Option<u64>,
+    ) -> Option<Reason> {
+        if has_read || waiting == 0 {
+            self.last_read = now;
+        }
+        if waiting == 0 {
+            self.base = held;
+            return None;
+        }
+        if now.since(self.last_read) > SILENCE {
+            return Some(Reason::Silent);
+        }
+        self.base = self.base.or(held);
+        let grown = held
+            .zip(self.base)
+            .is_some_and(|(held, base)| held.saturating_sub(base) > GROWTH);
+        grown.then_some(Reason::Grown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::Timestamp;
+
+    use super::{GROWTH, Look, Reason};
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn who_reads_nothing_while_bytes_wait_is_cut_off() {
+        let mut look = Look::default();
+        assert_eq!(look.at(at(1000), false, 0, None), None);
+        assert_eq!(look.at(at(1250), false, 9, None), None);
+        assert_eq!(look.at(at(1251), false, 9, None), Some(Reason::Silent));
+        assert_eq!(look.last_read, at(1000));
+    }
+
+    #[test]
+    fn who_reads_or_has_nothing_to_read_is_left_alone() {
+        let mut look = Look::default();
+        for millis in (0..5000).step_by(200) {
+            assert_eq!(look.at(at(millis), true, 9, Some(1)), None);
+        }
+        for millis in (5000..9000).step_by(500) {
+            assert_eq!(look.at(at(millis), false, 0, Some(1)), None);
+        }
+    }
+
+    #[test]
+    fn a_server_that_grows_while_bytes_wait_is_relieved() {
+        let mut look = Look::default();
+        assert_eq!(look.at(at(0), true, 0, Some(1 << 20)), None);
+        // A client's pixmaps, while nothing waits for the recorder.
+        let base = 1 << 30;
+        assert_eq!(look.at(at(25), true, 0, Some(base)), None);
+        assert_eq!(look.at(at(50), true, 9, Some(base + GROWTH)), None);
+        assert_eq!(
+            look.at(at(75), true, 9, Some(base + GROWTH + 1)),
+            Some(Reason::Grown)
+        );
+    }
+}
