@@ -114,6 +114,7 @@ fn a_recorder_that_cannot_read_for_a_while_harms_nobody_and_misses_nothing() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let attached = Attached::start(&place, &server.display, None);
     let recorder = Pid::from_child(&attached.child);
+    without_watchdog(recorder);
     let mut client = client(&server, Order::Little);
     kill_process(recorder, Signal::STOP).expect("a signal is sent");
     // More than the server's socket holds.
@@ -139,6 +140,19 @@ fn a_recorder_that_cannot_read_for_a_while_harms_nobody_and_misses_nothing() {
     };
     assert_eq!(told["request NoOperation"], 10 + 2 * 3 * BURSTS);
     assert_eq!(told["request GetInputFocus"], 2);
+}
+
+/// Ends the watchdog of a recorder, which would cut the recorder off: the server's guards are tested without.
+fn without_watchdog(recorder: Pid) {
+    let recorder = recorder.as_raw_nonzero();
+    let children = format!("/proc/{recorder}/task/{recorder}/children");
+    let children = std::fs::read_to_string(children).expect("a process");
+    let watchdogs: Vec<i32> = children.split_whitespace().flat_map(str::parse).collect();
+    let [watchdog] = watchdogs.as_slice() else {
+        panic!("one watchdog: {children:?}");
+    };
+    let watchdog = Pid::from_raw(*watchdog).expect("a process");
+    kill_process(watchdog, Signal::KILL).expect("a signal is sent");
 }
 
 #[test]
@@ -257,7 +271,7 @@ fn what_ran_before_is_known_by_name_window_and_size() {
 }
 
 /// A client that waits for answers for so long, and not for ever.
-fn client(server: &Server, order: Order) -> Client {
+pub(crate) fn client(server: &Server, order: Order) -> Client {
     let number = server.display.trim_start_matches(':');
     let socket = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).expect("the display");
     let limit = Some(Duration::from_secs(60));

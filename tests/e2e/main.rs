@@ -7,6 +7,7 @@
 )]
 
 mod attach;
+mod attach_watchdog;
 mod coverage;
 mod difference;
 mod episode_report;

@@ -198,7 +198,7 @@ impl Look {
         let grown = held
             .zip(self.base)
             .is_some_and(|(held, base)| held.saturating_sub(base) > GROWTH);
-        grown.then_some(Reason::Grown)
+        grown.then_some(reason)
     }
 }
 

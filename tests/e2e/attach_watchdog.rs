@@ -1,0 +1,197 @@
+//! An attached recorder that is stopped, or told no more: the server stays as it was, and the hole is in the recording.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use x11prof_trace::{Control, Reader, Record};
+
+use crate::harness::{Finished, Place, Server, needs, until, wait};
+
+/// The bound of docs/RELIABILITY.md: the memory that a server holds on the recorder's account.
+const BOUND: u64 = 64 << 20;
+/// The time after which a line that a recorder must say counts as missing.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An attached recorder, and the lines that it says.
+struct Recorder {
+    child: Child,
+    trace: PathBuf,
+    lines: Receiver<String>,
+}
+
+impl Recorder {
+    fn attach(place: &Place, server: &Server, name: &str) -> Recorder {
+        let trace = place.path(name);
+        let mut command = place.x11prof(["record", "--attach", "--display", &server.display, "-o"]);
+        let command = command.arg(&trace).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("x11prof starts");
+        let lines = lines(child.stderr.take().expect("a pipe"));
+        let recorder = Recorder {
+            child,
+            trace,
+            lines,
+        };
+        recorder.says("recording the ");
+        recorder
+    }
+
+    /// Waits until a line with these words is said.
+    fn says(&self, words: &str) {
+        let line = loop {
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|_| panic!("it says {words:?}"));
+            if line.contains(words) {
+                break line;
+            }
+        };
+        assert!(!line.is_empty());
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a signal is sent");
+    }
+
+    /// Ends the recorder; gives the records of its trace.
+    fn end(mut self) -> Vec<Record> {
+        self.signal(Signal::INT);
+        assert!(wait(&mut self.child, "x11prof record --attach").success());
+        let mut reader = Reader::new(File::open(&self.trace).expect("a trace")).expect("a trace");
+        let mut records = Vec::new();
+        while let Some(record) = reader.next().expect("records") {
+            records.push(record);
+        }
+        records
+    }
+}
+
+fn lines(from: ChildStderr) -> Receiver<String> {
+    let (say, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            if say.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// The reasons of the holes in a recording, and how many connections were opened after the first hole.
+fn holes(records: &[Record]) -> (Vec<&str>, usize) {
+    let (mut why, mut opened) = (Vec::new(), 0);
+    for record in records {
+        match record {
+            Record::Control(time, Control::Hole { since_ns, why: one }) => {
+                assert!(*since_ns < time.as_nanos());
+                why.push(one.as_str());
+            }
+            Record::Control(_, Control::Opened(_)) => opened += usize::from(!why.is_empty()),
+            _ => {}
+        }
+    }
+    (why, opened)
+}
+
+/// A process's memory, in bytes.
+fn resident(pid: u32) -> u64 {
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).expect("a process");
+    let pages = statm
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok());
+    pages.expect("a number") * rustix::param::page_size() as u64
+}
+
+fn asks(server: &Server) {
+    let mut xset = Command::new("xset");
+    Finished::of(xset.args(["q", "-display", &server.display])).succeeded();
+}
+
+#[test]
+fn a_stopped_recorder_does_not_fill_the_servers_memory() {
+    needs("x11perf", "x11-apps");
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let recorder = Recorder::attach(&place, &server, "stopped.mcap");
+    recorder.signal(Signal::STOP);
+    let before = resident(server.pid());
+    let mut perf = Command::new("x11perf");
+    perf.args(["-display", &server.display, "-repeat", "1", "-reps", "2000"]);
+    let perf = perf
+        .arg("-putimage500")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut perf = perf.spawn().expect("x11perf starts");
+    let mut most = 0;
+    while perf.try_wait().expect("a process").is_none() {
+        most = most.max(resident(server.pid()).saturating_sub(before));
+        std::thread::yield_now();
+    }
+    // 2000 images of 1 MB were drawn.
+    assert!(most < BOUND, "{} MB", most >> 20);
+    recorder.signal(Signal::CONT);
+    recorder.says("the recorder was stopped, or had no processor");
+    asks(&server);
+    let records = recorder.end();
+    let (why, opened) = holes(&records);
+    assert_eq!(why, ["the recorder was stopped, or had no processor"]);
+    assert!(opened >= 1);
+    let report = place.ok([
+        "report",
+        "--all",
+        place.path("stopped.mcap").to_str().expect("a path"),
+    ]);
+    assert!(report.contains("the recorder was stopped"), "{report}");
+}
+
+#[test]
+fn a_recording_that_another_client_ends_goes_on() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let recorder = Recorder::attach(&place, &server, "ended.mcap");
+    let mut other = crate::attach::client(&server, crate::harness::raw::Order::Little);
+    let record = other.extension("RECORD");
+    // RECORD DisableContext of each client's first id: one is the recorder's.
+    let base = other.id(0);
+    let step = base & base.wrapping_neg();
+    for first in (step..=base).step_by(step as usize) {
+        other.request(record, 6, &[first]);
+    }
+    recorder.says("another client ended RECORD's context");
+    asks(&server);
+    let records = recorder.end();
+    let (why, opened) = holes(&records);
+    assert_eq!(why, ["another client ended RECORD's context"]);
+    assert!(opened >= 1);
+}
+
+#[test]
+fn clients_with_the_ids_of_a_recorder_that_ended_are_recorded() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let first = Recorder::attach(&place, &server, "first.mcap");
+    let second = Recorder::attach(&place, &server, "second.mcap");
+    first.end();
+    let clients: Vec<_> = (0..6)
+        .map(|_| {
+            let mut client = crate::attach::client(&server, crate::harness::raw::Order::Little);
+            client.sync();
+            client
+        })
+        .collect();
+    drop(clients);
+    let opened = |path: &Path| {
+        let mut reader = Reader::new(File::open(path).expect("a trace")).expect("a trace");
+        let mut opened = 0;
+        while let Ok(Some(record)) = reader.next() {
+            opened += usize::from(matches!(record, Record::Control(_, Control::Opened(_))));
+        }
+        opened
+    };
+    until("six clients are recorded", || {
+        (opened(&second.trace) >= 6).then_some(())
+    });
+    second.end();
+}
