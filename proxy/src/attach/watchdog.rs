@@ -195,6 +195,11 @@ impl Look {
             return Some(Reason::Silent);
         }
         self.base = self.base.or(held);
+        // The server grows within milliseconds: who has not read since some looks is no slow reader.
+        let reason = match now.since(self.last_read) > 4 * BEAT {
+            true => Reason::Silent,
+            false => Reason::Grown,
+        };
         let grown = held
             .zip(self.base)
             .is_some_and(|(held, base)| held.saturating_sub(base) > GROWTH);
