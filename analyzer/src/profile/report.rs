@@ -171,6 +171,9 @@ pub struct RequestReport {
     /// All that they caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
     #[serde(default)]
     pub charged_ms: f64,
+    /// The same as a share of all time.
+    #[serde(default)]
+    pub percent_charged: f64,
     /// Priced as measured.
     pub exact: u64,
     /// Priced between or beyond measured sizes.

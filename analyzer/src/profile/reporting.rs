@@ -102,14 +102,15 @@ impl ServerReport {
     }
 }
 
-/// The lines with their shares of the total, the most time first.
+/// The lines with their shares of the total, those that caused the most time first.
 fn shares(mut lines: Vec<RequestReport>, total: &TotalReport) -> Vec<RequestReport> {
     for line in &mut lines {
         line.percent_of_time = percent(line.time_ms, total.time_ms);
+        line.percent_charged = percent(line.charged_ms, total.time_ms);
         line.percent_of_count = percent(line.count as f64, total.count as f64);
     }
     lines.sort_by(|a, b| {
-        let by_time = b.time_ms.total_cmp(&a.time_ms);
+        let by_time = b.charged_ms.total_cmp(&a.charged_ms);
         by_time
             .then(b.count.cmp(&a.count))
             .then_with(|| a.name.cmp(&b.name))
@@ -218,6 +219,7 @@ fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
         transport_ms: ms(line.transport.time),
         returned_bytes: line.returned,
         charged_ms: ms(time + line.transport.time + network.time(line.returned, 0)),
+        percent_charged: 0.0,
         exact: line.exact,
         interpolated: line.interpolated,
         substituted: line.substituted,

@@ -127,6 +127,8 @@ fn every_amount_is_exact_and_the_totals_add_up() {
     assert!((total.server_ms - sum(|line| line.server_ms) - transport.server_ms).abs() < 1e-9);
     assert!((total.network_ms - sum(|line| line.network_ms) - transport.network_ms).abs() < 1e-9);
     assert!((total.server_ms + total.network_ms - total.time_ms).abs() < 1e-9);
+    let caused: Vec<f64> = report.requests.iter().map(|line| line.charged_ms).collect();
+    assert!(caused.is_sorted_by(|a, b| a >= b), "{caused:?}");
     let shares = sum(|line| line.percent_of_time) + transport.percent_of_time;
     assert!((shares - 100.0).abs() < 1e-9);
 

@@ -3,21 +3,22 @@
 function requests() {
   const { report } = DATA;
   const rows = report.requests;
-  const most = Math.max(...rows.map((row) => row.time_ms), 0);
+  const most = Math.max(...rows.map((row) => row.charged_ms), 0);
   const networked = rows.some((row) => row.network_ms > 0);
   table(byId("request-table"), {
-    caption: "Time of each request: the server's, and the network's where one was asked for",
+    caption: "Time of each request with all that it caused: its handler, its part of the transport, the network where one was asked for",
     search: "Find a request ( / )",
     rows, sort: 1,
     pick: detail,
     columns: [
       { name: "Request", of: (row) => row.name, number: false },
-      { name: "Time", of: (row) => row.time_ms, show: (row) => time(row.time_ms) },
-      { name: "Share", of: (row) => row.percent_of_time, show: (row) => percent(row.percent_of_time) },
-      { name: "Parts", of: (row) => row.time_ms, number: false, title: "Server and network, beside the request with the most time",
-        show: (row) => bar([["server", row.server_ms, "server"], ["network", row.network_ms, "network"]], most) },
+      { name: "Time", of: (row) => row.charged_ms, show: (row) => time(row.charged_ms) },
+      { name: "Share", of: (row) => row.percent_charged, show: (row) => percent(row.percent_charged) },
+      { name: "Parts", of: (row) => row.charged_ms, number: false, title: "Handler, transport and network, beside the request with the most time",
+        show: (row) => bar([["server", row.server_ms, "handler"], ["waiting", row.transport_ms, "transport"], ["network", row.network_ms, "network"]], most) },
+      { name: "Handler", of: (row) => row.time_ms, show: (row) => time(row.time_ms), title: "Without the transport that it caused" },
       { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
-      { name: "Each", of: (row) => row.ms_per_call, show: (row) => time(row.ms_per_call), title: "Time of one call, on average" },
+      { name: "Each", of: (row) => row.ms_per_call, show: (row) => time(row.ms_per_call), title: "Time of one call without its transport, on average" },
       { name: "Bytes", of: (row) => row.bytes, show: (row) => bytes(row.bytes) },
       { name: "Waited for", of: (row) => row.blocking, show: (row) => whole(row.blocking), title: "Round trips: the client waited for the reply" },
       ...(networked ? [{ name: "Network", of: (row) => row.network_ms, show: (row) => time(row.network_ms) }] : []),

@@ -15,7 +15,7 @@ function roundtrips() {
       ],
     });
   table(byId("roundtrip-table"), {
-    caption: "Requests whose reply the client waited for", rows: roundtrips.blocking, sort: 2, search: "Find a request",
+    caption: "Requests whose reply the client waited for", rows: roundtrips.blocking, sort: 1, search: "Find a request",
     columns: [
       { name: "Request", of: (row) => row.request, number: false },
       { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
