@@ -4,9 +4,9 @@ use x11prof_analyzer::{Blamed, Episode, Parts, Thresholds};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 /// How many parts a latency has.
-pub(crate) const PARTS: usize = 14;
+pub(crate) const PARTS: usize = Parts::OWNERS.len();
 
-/// The parts of an episode's latency, as columns: in the order of [`Parts::OWNERS`], then that of other clients.
+/// The parts of an episode's latency, as columns, in the order of [`Parts::OWNERS`].
 pub const PART_NAMES: [&str; PARTS] = [
     "waiting_ns",
     "client_ns",
@@ -69,12 +69,11 @@ impl EpisodeRow {
         thresholds: &Thresholds,
     ) -> EpisodeRow {
         let threshold = thresholds.of(episode.trigger, episode.landmark.as_str());
-        let latency = episode.inclusive();
+        let latency = episode.latency();
         let mut parts = [0; PARTS];
         for (part, owner) in parts.iter_mut().zip(Parts::OWNERS) {
             *part = episode.parts.of(owner);
         }
-        parts[PARTS - 1] = latency.saturating_sub(episode.latency());
         EpisodeRow {
             program: program.map(str::to_owned),
             client: episode.client.0,

@@ -139,8 +139,6 @@ pub struct Episode {
     pub children: Vec<Child>,
     /// Nanoseconds of its latency that are its children's.
     pub(crate) of_children: u64,
-    /// Nanoseconds from its beginning to the end of all that it led to; 0 where that is not known yet.
-    pub(crate) inclusive: u64,
     /// The request of another client that led to it.
     pub(crate) link: Option<Link>,
     /// Events of other clients that came while it was handled.
@@ -168,9 +166,14 @@ pub struct Episode {
 }
 
 impl Episode {
-    /// Its latency in nanoseconds.
+    /// Nanoseconds from its beginning to the end of all that it led to, in other clients as well: what a user waits for.
     pub fn latency(&self) -> u64 {
         self.parts.total()
+    }
+
+    /// What of its latency passed until its own client was done.
+    pub(crate) fn of_client(&self) -> u64 {
+        self.latency().saturating_sub(self.parts.of(Owner::Others))
     }
 
     /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
@@ -195,14 +198,9 @@ impl Episode {
         Some(awaited.next().unwrap_or(link).request)
     }
 
-    /// Whether a request of another client led to it.
+    /// Whether an episode of another client led to it, whose latency has its time.
     pub fn is_led_to(&self) -> bool {
         self.link.is_some()
-    }
-
-    /// From its beginning to the end of all that it led to, in nanoseconds.
-    pub fn inclusive(&self) -> u64 {
-        self.inclusive.max(self.latency())
     }
 
     /// What it did, without times: what patterns are told by.
@@ -220,7 +218,6 @@ impl Episode {
         if nanos == 0 {
             return episode;
         }
-        episode.inclusive = episode.inclusive().saturating_add(nanos);
         episode.parts.add(Owner::Network, nanos);
         let end = self.end().as_nanos();
         episode
@@ -229,8 +226,8 @@ impl Episode {
         episode
     }
 
-    /// When its response was complete.
+    /// When its own client was done with it.
     pub fn end(&self) -> Timestamp {
-        Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.latency()))
+        Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.of_client()))
     }
 }

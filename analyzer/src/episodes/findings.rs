@@ -33,10 +33,6 @@ pub(crate) struct ByTrigger {
     pub(crate) latencies: Distribution,
     pub(crate) parts: Parts,
     pub(crate) perceptible_parts: Parts,
-    /// Nanoseconds from the clients' last doing until all was done that they had led to; of those over their
-    /// threshold.
-    pub(crate) others: u64,
-    pub(crate) perceptible_others: u64,
     /// Threads that could run, times nanoseconds.
     pub(crate) runnable: u64,
     /// Nanoseconds in which that was counted.
@@ -66,6 +62,8 @@ pub struct Findings {
     /// The longest with all that they led to, by latency and number.
     kept: BTreeMap<(u64, Reverse<u64>), Episode>,
     number: u64,
+    /// All that were kept at some time.
+    seen: u64,
     pub(crate) omitted: u64,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
@@ -116,6 +114,7 @@ impl Findings {
             first: None,
             kept: BTreeMap::new(),
             number: 0,
+            seen: 0,
             omitted: 0,
             latencies: Distribution::default(),
             total: 0,
@@ -273,7 +272,14 @@ impl Findings {
             .options
             .thresholds
             .of(episode.trigger, episode.landmark.as_str());
-        episode.inclusive() as f64 >= threshold * 1e6
+        self.counts(episode) && episode.latency() as f64 >= threshold * 1e6
+    }
+
+    /// Whether it counts: what led to an episode of another client has its time already. Where a client or a landmark is
+    /// asked for, what is led to is there without that.
+    pub(crate) fn counts(&self, episode: &Episode) -> bool {
+        let of = &self.options;
+        of.client.is_some() || of.landmark.is_some() || !episode.is_led_to()
     }
 
     pub(crate) fn add(&mut self, episode: &Episode) {
@@ -281,36 +287,38 @@ impl Findings {
             return;
         }
         self.user.add(episode);
-        let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
+        self.bursts.add(episode);
+        self.busy.merge(&episode.busy);
+        self.waited_idle = self.waited_idle.saturating_add(episode.waited_idle);
         let recorded = episode.latency();
         let mut episode = episode.over(&self.options.net);
-        let (latency, inclusive) = (episode.latency(), episode.inclusive());
-        let added = latency - recorded;
+        if !self.counts(&episode) {
+            if self.options.worst.is_none() {
+                episode.path = Vec::new();
+                self.keep(&without_shape(episode));
+            }
+            return;
+        }
+        let (start, latency) = (episode.start.as_nanos(), episode.latency());
+        let (end, added) = (start.saturating_add(recorded), latency - recorded);
         self.covered.add(start, end);
         self.added[0] = self.added[0].saturating_add(added);
         if episode.trigger == Trigger::Input {
-            // Until all is there that it led to.
-            let end = start.saturating_add(inclusive).saturating_sub(added);
             if let Some(stretch) = self.waits.add(start, end) {
                 let end = stretch.start + stretch.length;
                 self.series.waited(stretch.start, end);
             }
             self.added[1] = self.added[1].saturating_add(added);
         }
-        self.busy.merge(&episode.busy);
-        self.waited_idle = self.waited_idle.saturating_add(episode.waited_idle);
         let perceptible = self.is_perceptible(&episode);
         episode.pattern = self.patterns.add(&episode, perceptible);
-        // Its pattern has it; of thousands of episodes it would take much memory.
-        episode.tree = Tree::new(episode.group);
-        episode.tags = Default::default();
         if !perceptible {
             episode.path = Vec::new();
         }
-        let episode = &episode;
-        self.series.episode(start, inclusive);
+        let episode = &without_shape(episode);
+        self.series.episode(start, latency);
         self.number += 1;
-        self.latencies.add(inclusive);
+        self.latencies.add(latency);
         self.total = self.total.saturating_add(latency);
         self.under_3 += u64::from(latency < 3_000_000);
         self.perceptible += u64::from(perceptible);
@@ -318,35 +326,37 @@ impl Findings {
         let at = Trigger::ALL.iter().position(|one| *one == episode.trigger);
         if let Some(of) = at.and_then(|at| self.triggers.get_mut(at)) {
             of.count += 1;
-            of.latencies.add(inclusive);
+            of.latencies.add(latency);
             of.parts.merge(&episode.parts);
-            let others = inclusive.saturating_sub(latency);
-            of.others = of.others.saturating_add(others);
             if episode.scheduled {
                 of.runnable = of.runnable.saturating_add(episode.runnable);
-                let handled = episode.latency() - episode.parts.of(Owner::Waiting);
+                let handled = episode.of_client() - episode.parts.of(Owner::Waiting);
                 of.counted = of.counted.saturating_add(handled);
             }
             if perceptible {
                 of.perceptible += 1;
                 of.perceptible_parts.merge(&episode.parts);
-                of.perceptible_others = of.perceptible_others.saturating_add(others);
             }
         }
         self.landmarks.add(episode.landmark, episode, perceptible);
         self.groups.add(episode.group, episode, perceptible);
-        self.bursts.add(episode);
         let long = latency as f64 > self.options.thresholds.general * 1e6;
         self.long.add(start, latency, long, perceptible);
+        self.keep(episode);
+    }
+
+    fn keep(&mut self, episode: &Episode) {
+        self.seen += 1;
         self.kept
-            .insert((inclusive, Reverse(self.number)), episode.clone());
-        if self.kept.len() > self.options.worst.unwrap_or(MAX_EPISODES).min(MAX_EPISODES) {
-            self.kept.pop_first();
-            self.omitted += 1;
+            .insert((episode.latency(), Reverse(self.seen)), episode.clone());
+        if self.kept.len() > self.options.worst.unwrap_or(MAX_EPISODES).min(MAX_EPISODES)
+            && let Some((_, least)) = self.kept.pop_first()
+        {
+            self.omitted += u64::from(self.counts(&least));
         }
     }
 
-    /// How many episodes there were.
+    /// How many episodes count.
     pub fn count(&self) -> u64 {
         self.number
     }
@@ -378,4 +388,11 @@ impl Findings {
         }
         episodes
     }
+}
+
+/// Its pattern has its shape; of thousands of episodes it would take much memory.
+fn without_shape(mut episode: Episode) -> Episode {
+    episode.tree = Tree::new(episode.group);
+    episode.tags = Default::default();
+    episode
 }

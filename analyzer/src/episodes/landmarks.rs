@@ -33,7 +33,7 @@ pub(crate) struct Landmarks(HashMap<Symbol, Landmark>);
 pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
     let delay = episode.parts.of(Owner::Waiting);
     let presentation = episode.presentation;
-    let rest = episode.latency() - delay - presentation;
+    let rest = episode.of_client() - delay - presentation;
     [delay, rest, presentation]
 }
 
@@ -52,7 +52,7 @@ impl Landmarks {
             parts: Parts::default(),
             exclusive: (u64::MAX, 0, 0),
         });
-        let latency = episode.inclusive();
+        let latency = episode.latency();
         landmark.latencies.add(latency);
         landmark.total = landmark.total.saturating_add(latency);
         for (sum, phase) in landmark.phases.iter_mut().zip(phases(episode)) {

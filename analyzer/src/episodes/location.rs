@@ -72,6 +72,7 @@ impl Location {
             Location::Of(Owner::OffCpu(Cause::Poll)) => "poll",
             Location::Of(Owner::OffCpu(Cause::Elsewhere)) => "elsewhere",
             Location::Of(Owner::Network) => "network",
+            Location::Of(Owner::Others) => "other_clients",
         }
     }
 
@@ -105,6 +106,7 @@ impl fmt::Display for Location {
             "file" => "a file",
             "poll" => "frame or timer",
             "network" => "network",
+            "other_clients" => "other clients",
             _ => "elsewhere",
         })
     }

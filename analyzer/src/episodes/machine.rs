@@ -268,7 +268,7 @@ impl Machine {
         if let Some(mut open) = self.open.take()
             && open.counts()
         {
-            if open.scheduled && (open.never_waits() || open.is_animated()) {
+            if open.scheduled && open.never_waits() {
                 open.unsure.get_or_insert(Unsure::NeverWaits);
             }
             let (episode, end) = open.finish(id);

@@ -31,6 +31,15 @@ struct Tally {
 }
 
 impl Tally {
+    /// What is left without `first`, which it holds.
+    fn without(&self, first: &Tally) -> Tally {
+        Tally {
+            parts: self.parts.without(&first.parts),
+            runnable: self.runnable.saturating_sub(first.runnable),
+            states: self.states.without(&first.states),
+        }
+    }
+
     fn merge(&mut self, more: &Tally) {
         self.parts.merge(&more.parts);
         self.runnable = self.runnable.saturating_add(more.runnable);
@@ -46,6 +55,8 @@ struct Shown {
     round_trips: u64,
     requests: u64,
     bytes: u64,
+    /// When its client went on after that, and the time until then.
+    resumed: (u64, Tally),
 }
 
 /// An episode whose client has begun with it.
@@ -77,12 +88,12 @@ pub(crate) struct Open {
     /// How many frames it has drawn, and when the last one began.
     frames: u64,
     last_drawn: Option<u64>,
-    /// Its first picture, after which its client waited for a time of its own.
-    first_shown: Option<Shown>,
-    /// It has waited so since it last drew.
-    paused: bool,
-    /// How many frames it drew after such waits.
-    paced: u64,
+    /// Its pictures after which its client waited for a time of its own, and then drew the next.
+    shown: Vec<Shown>,
+    /// It has waited so since this picture.
+    paused: Option<Shown>,
+    /// It is a frame of an animation.
+    is_frame: bool,
     /// A frame that it had asked to be told of has come.
     pub(crate) ticked: bool,
     /// What its press pressed went up while it was quiet, before anything had shown.
@@ -136,9 +147,9 @@ impl Open {
             first_sent: None,
             frames: 0,
             last_drawn: None,
-            first_shown: None,
-            paused: false,
-            paced: 0,
+            shown: Vec::new(),
+            paused: None,
+            is_frame: false,
             ticked: false,
             released: false,
             round_trips: 0,
@@ -301,29 +312,86 @@ impl Open {
         {
             self.last_drawn = Some(time);
             self.frames += 1;
+            self.shown.extend(self.paused);
         }
-        self.paced += u64::from(std::mem::take(&mut self.paused));
+        self.paused = None;
     }
 
     /// Its client waits for a time of its own, or for another thread, since `since`.
     pub(crate) fn pauses(&mut self, since: u64) {
         self.not_quiet_since(since);
         if let Some(end) = self.last_sent.filter(|_| self.draws) {
-            self.paused = true;
-            self.first_shown.get_or_insert(Shown {
+            self.paused = Some(Shown {
                 end,
                 tally: self.until_sent,
                 round_trips: self.round_trips,
                 requests: self.requests,
                 bytes: self.bytes,
+                resumed: (end, self.until_sent),
             });
         }
     }
 
-    /// Whether it has drawn frame after frame, with pauses of its client's own: its response ends with the first, for
-    /// the rest is an animation.
-    pub(crate) fn is_animated(&self) -> bool {
-        self.paced >= MANY_FRAMES
+    /// Its client goes on after a pause.
+    pub(crate) fn resumes(&mut self, time: u64) {
+        if let Some(shown) = &mut self.paused {
+            let mut all = self.until_sent;
+            all.merge(&self.since_sent);
+            shown.resumed = (time, all);
+        }
+    }
+
+    /// Its client has waited since `since` for less than is known by name: right after drawing, it may be for its next frame.
+    pub(crate) fn pauses_briefly(&mut self, since: u64, brief: u64) {
+        let sent = self.last_sent.unwrap_or_default();
+        match since.saturating_sub(sent) < brief {
+            true => self.pauses(since),
+            false => self.not_quiet_since(since),
+        }
+    }
+
+    /// Where it has drawn frame after frame, with pauses of its client's own, it ends with the first: what is left is the
+    /// next frame of an animation, which is `about` this.
+    pub(crate) fn next_frame(&mut self, about: About) -> Option<Open> {
+        let enough = if self.is_frame {
+            1
+        } else {
+            MANY_FRAMES as usize
+        };
+        if self.shown.len() < enough {
+            return None;
+        }
+        if !self.is_frame {
+            self.unsure.get_or_insert(Unsure::NeverWaits);
+        }
+        let first = self.shown.remove(0);
+        let (start, before) = first.resumed;
+        let mut next = Open::new(None, about, start, start);
+        let left = |shown: &Shown| Shown {
+            end: shown.end,
+            tally: shown.tally.without(&before),
+            round_trips: shown.round_trips - first.round_trips,
+            requests: shown.requests - first.requests,
+            bytes: shown.bytes - first.bytes,
+            resumed: (shown.resumed.0, shown.resumed.1.without(&before)),
+        };
+        next.shown = self.shown.drain(..).map(|shown| left(&shown)).collect();
+        next.until_sent = self.until_sent.without(&before);
+        next.since_sent = std::mem::take(&mut self.since_sent);
+        (next.since, next.last_sent) = (self.since, self.last_sent);
+        (next.first_sent, next.last_drawn) = (self.last_sent, self.last_drawn);
+        next.round_trips = self.round_trips - first.round_trips;
+        next.requests = self.requests - first.requests;
+        next.bytes = self.bytes - first.bytes;
+        next.outline.sent(self.outline.kinds(), None);
+        next.steps = self.steps.split_off(start);
+        (next.scheduled, next.drawn, next.draws) = (self.scheduled, self.drawn, true);
+        (next.trigger, next.is_frame) = (Trigger::Output, true);
+        self.until_sent = first.tally;
+        self.last_sent = Some(first.end);
+        (self.requests, self.bytes) = (first.requests, first.bytes);
+        (self.round_trips, self.frames) = (first.round_trips, 1);
+        Some(next)
     }
 
     /// Whether it has drawn frame after frame, and its client was not quiet after the last of them.
@@ -419,12 +487,6 @@ impl Open {
 
     /// The episode, as far as the client goes, and when it ended.
     pub(crate) fn finish(mut self, id: EpisodeId) -> (Episode, u64) {
-        if let Some(shown) = self.first_shown.filter(|_| self.is_animated()) {
-            self.last_sent = Some(shown.end);
-            self.until_sent = shown.tally;
-            (self.requests, self.bytes) = (shown.requests, shown.bytes);
-            self.round_trips = shown.round_trips;
-        }
         // Without a request there is no response but the client's falling quiet.
         let end = match (self.last_sent, self.at_quiet) {
             (Some(sent), _) => sent,
@@ -458,7 +520,6 @@ impl Open {
             waited_idle: self.waited_idle,
             unsure: self.unsure,
             of_children: latency.saturating_sub(without(latency, &done.children)),
-            inclusive: 0,
             link: self.link,
             fed: self.fed,
             steps: self.steps,

@@ -75,6 +75,11 @@ impl Outline {
         }
     }
 
+    /// The kinds of requests that it has sent itself.
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.nodes[0].tree.kinds
+    }
+
     fn now(&self) -> usize {
         self.nodes.len() - 1
     }

@@ -15,15 +15,17 @@ pub enum Owner {
     Server(ServerCause),
     /// It is on the way between them.
     Network,
+    /// Its client is done, and other clients do what it led to.
+    Others,
 }
 
 /// Nanoseconds by owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Parts([u64; 13]);
+pub struct Parts([u64; 14]);
 
 impl Parts {
     /// Every owner.
-    pub const OWNERS: [Owner; 13] = [
+    pub const OWNERS: [Owner; 14] = [
         Owner::Waiting,
         Owner::Client,
         Owner::OffCpu(Cause::Processor),
@@ -37,6 +39,7 @@ impl Parts {
         Owner::Server(ServerCause::Drawing),
         Owner::Server(ServerCause::Processor),
         Owner::Network,
+        Owner::Others,
     ];
 
     fn index(owner: Owner) -> usize {
@@ -64,6 +67,14 @@ impl Parts {
         for (part, more) in self.0.iter_mut().zip(more.0) {
             *part = part.saturating_add(more);
         }
+    }
+
+    /// What is left without `first`, which they hold.
+    pub(crate) fn without(mut self, first: &Parts) -> Parts {
+        for (part, first) in self.0.iter_mut().zip(first.0) {
+            *part = part.saturating_sub(first);
+        }
+        self
     }
 
     /// Nanoseconds of an owner.
@@ -99,6 +110,7 @@ impl Parts {
             ("off_cpu", self.off_cpu()),
             ("server", self.server()),
             ("network", self.of(Owner::Network)),
+            ("other_clients", self.of(Owner::Others)),
         ];
         let mut largest = parts[0];
         for part in parts {

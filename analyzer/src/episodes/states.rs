@@ -35,6 +35,14 @@ impl Busy {
         }
     }
 
+    /// What is left without `first`, which it holds.
+    pub(crate) fn without(mut self, first: &Busy) -> Busy {
+        for (time, first) in self.0.iter_mut().zip(first.0) {
+            *time = time.saturating_sub(first);
+        }
+        self
+    }
+
     /// All together.
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, time| sum.saturating_add(*time))

@@ -46,7 +46,7 @@ impl Causes {
 pub(crate) struct Tree {
     /// The kind of action or event, and the class of its window.
     pub(crate) about: Symbol,
-    kinds: Kinds,
+    pub(crate) kinds: Kinds,
     /// In the order of their names.
     asked: Vec<Symbol>,
     causes: Causes,

@@ -25,6 +25,7 @@ impl Marks {
             let is_around = |start: f64, length: f64| start <= to_ms && start + length >= from_ms;
             let near = episodes
                 .iter()
+                .filter(|one| one.led_to_by.is_none())
                 .filter(|one| is_around(one.start_ms, one.latency_ms));
             let near = longest(near, |one| (one.start_ms, one.latency_ms));
             let held = stalls

@@ -95,7 +95,7 @@ fn compared(report: &Report, delays: &[Vec<f64>]) -> Result<Vec<Seen>, String> {
 fn seen(key: &Value, round: &[f64]) -> Seen {
     let longest = round.iter().copied().fold(0.0, f64::max);
     let at = round.iter().position(|ms| *ms == longest).unwrap_or(0);
-    let (sum, inclusive) = (round.iter().sum::<f64>(), number(key, "inclusive_ms"));
+    let (sum, inclusive) = (round.iter().sum::<f64>(), number(key, "latency_ms"));
     let blame = &key["blame"];
     // The clients connect one after the other: the first is connection 1.
     let blamed = number(blame, "connection") - 1.0;

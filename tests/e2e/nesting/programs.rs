@@ -34,7 +34,7 @@ fn way<'a>(report: &'a Report, from: &str, links: &[(&str, &str)]) -> Option<Vec
 /// A parent begins before its child, and with all that it led to ends after it.
 fn in_order(way: &[&Value]) -> Result<(), String> {
     let end = |of: &Value| {
-        let length = of["inclusive_ms"].as_f64();
+        let length = of["latency_ms"].as_f64();
         number(of, "start_ms") + length.unwrap_or_else(|| number(of, "latency_ms"))
     };
     for pair in way.windows(2) {
@@ -298,7 +298,7 @@ fn an_input_method_that_is_slow_is_blamed() {
             .iter()
             .filter(|one| text(one, "landmark").starts_with("KeyPress"));
         let key = keys.next().ok_or("no key")?;
-        let (inclusive, blame) = (number(key, "inclusive_ms"), &key["blame"]);
+        let (inclusive, blame) = (number(key, "latency_ms"), &key["blame"]);
         println!("{inclusive:.1} ms: {}", text(blame, "sentence"));
         let blamed =
             text(blame, "kind") == "other_client" && text(blame, "client") == "input_method";

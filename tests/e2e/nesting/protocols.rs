@@ -126,7 +126,7 @@ fn resized(report: &Report) -> Result<(), String> {
     near(
         "resizing",
         root,
-        number(root, "inclusive_ms"),
+        number(root, "latency_ms"),
         RESIZES + RESIZED,
     )?;
     blamed(root, number(child, "client"), RESIZES)
@@ -148,7 +148,7 @@ fn themed(report: &Report) -> Result<(), String> {
             ms,
         )?;
     }
-    near("settings", root, number(root, "inclusive_ms"), THEMED[0])?;
+    near("settings", root, number(root, "latency_ms"), THEMED[0])?;
     blamed(root, number(children[0], "client"), THEMED[0])
 }
 
@@ -173,7 +173,7 @@ fn pasted(report: &Report) -> Result<(), String> {
     };
     // One for the size, and one for the end.
     let all = PIECE * (PIECES + 2.0);
-    near("pasting", root, number(root, "inclusive_ms"), all)?;
+    near("pasting", root, number(root, "latency_ms"), all)?;
     blamed(root, number(child, "client"), all)
 }
 

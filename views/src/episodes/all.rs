@@ -39,7 +39,8 @@ fn distribution(report: &EpisodesReport, page: &Page) -> String {
 fn characterisation(report: &EpisodesReport, page: &Page) -> String {
     let mut text = "\nWho had the time, % of it, by what began the episode:\n".to_owned();
     let mut table = Table::new([
-        "Trigger", "Episodes", "Waiting", "Client", "Off CPU", "Server", "Network", "Runnable",
+        "Trigger", "Episodes", "Waiting", "Client", "Off CPU", "Server", "Network", "Others",
+        "Runnable",
     ]);
     for of in &report.triggers {
         let mut cells = vec![of.trigger.to_owned(), of.count.to_string()];
@@ -129,6 +130,7 @@ fn shares(parts: &PartsReport) -> Vec<String> {
         parts.off_cpu_ms,
         parts.server_ms,
         parts.network_ms,
+        parts.other_clients_ms,
     ];
     of_sum(&all)
 }

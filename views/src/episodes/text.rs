@@ -97,17 +97,10 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
                 many => format!("{many} are over their threshold; {waited}."),
             });
             lines.push(match of.perceptible {
-                0 => format!(
-                    "Their time: {}.",
-                    causes(&of.parts, &of.causes, of.others_ms)
-                ),
+                0 => format!("Their time: {}.", causes(&of.parts, &of.causes)),
                 _ => format!(
                     "The time of those: {}.",
-                    causes(
-                        &of.perceptible_parts,
-                        &of.perceptible_causes,
-                        of.perceptible_others_ms
-                    )
+                    causes(&of.perceptible_parts, &of.perceptible_causes)
                 ),
             });
             lines.extend(worst_of_input(report, page));
@@ -144,7 +137,7 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
 
 fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     let input = report.episodes.iter().filter(|of| of.trigger == "input");
-    let worst: &EpisodeReport = input.max_by(|a, b| a.inclusive_ms.total_cmp(&b.inclusive_ms))?;
+    let worst: &EpisodeReport = input.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms))?;
     let blamed = worst.blame.as_ref();
     let others = blamed.filter(|blame| matches!(blame.kind, "other_client" | "grab"));
     let mostly = match others {

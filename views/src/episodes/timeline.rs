@@ -31,7 +31,9 @@ impl Timeline {
 
     /// For the `count` longest episodes of `report`, with `bytes` of messages of each at most.
     pub fn of_longest(report: &EpisodesReport, count: usize, bytes: usize) -> Timeline {
-        let mut places: Vec<usize> = (0..report.episodes.len()).collect();
+        let counted = report.episodes.iter().enumerate();
+        let counted = counted.filter(|(_, one)| one.led_to_by.is_none());
+        let mut places: Vec<usize> = counted.map(|(place, _)| place).collect();
         let latency = |place: usize| report.episodes.get(place).map_or(0.0, |one| one.latency_ms);
         places.sort_by(|&a, &b| latency(b).total_cmp(&latency(a)));
         Timeline::of(report, places.into_iter().take(count), bytes)

@@ -57,13 +57,13 @@ pub(super) fn left_out(more: usize, place: &str) -> String {
 pub(super) fn part(culprit: &str) -> &str {
     match culprit {
         "off_cpu" => "off CPU",
+        "other_clients" => "others",
         other => other,
     }
 }
 
 /// What took the time, the most first: `client code 61 %, drawing 30 %`.
-/// With what other clients took after that.
-pub(super) fn causes(parts: &PartsReport, causes: &CausesReport, others_ms: f64) -> String {
+pub(super) fn causes(parts: &PartsReport, causes: &CausesReport) -> String {
     let replies = causes.reply_ms + causes.grab_ms;
     shares(&[
         ("waiting to begin", parts.waiting_ms),
@@ -84,7 +84,7 @@ pub(super) fn causes(parts: &PartsReport, causes: &CausesReport, others_ms: f64)
             parts.server_ms - replies - causes.server_processor_ms,
         ),
         ("network", parts.network_ms),
-        ("other clients", others_ms),
+        ("other clients", parts.other_clients_ms),
     ])
 }
 

@@ -11,11 +11,13 @@ use crate::plain::plain;
 
 /// The worst, the longest first; on a page of all also what is nested in them and their messages.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
-    let mut longest: Vec<&EpisodeReport> = report.episodes.iter().collect();
-    longest.sort_by(|a, b| b.inclusive_ms.total_cmp(&a.inclusive_ms));
+    let counted = report.episodes.iter();
+    let counted = counted.filter(|one| one.led_to_by.is_none());
+    let mut longest: Vec<&EpisodeReport> = counted.collect();
+    longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
     let mut text = String::new();
     for of in longest {
-        let took = format!("{:>9} ms", brief(of.inclusive_ms));
+        let took = format!("{:>9} ms", brief(of.latency_ms));
         let at = format!("at {:.3} s", of.start_ms / 1000.0);
         let room = page.columns().saturating_sub(took.len() + at.len() + 4);
         let unsure = if of.unsure.is_some() { "?" } else { "" };
@@ -25,8 +27,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
         let mostly = mostly.map(|of| format!("; mostly {}", location(of)));
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
-        let others = of.inclusive_ms - of.latency_ms;
-        let shares = causes(&of.parts, &of.causes, others);
+        let shares = causes(&of.parts, &of.causes);
         let line = format!("{shares}{}", mostly.unwrap_or_default());
         let indent = " ".repeat(14);
         text.push_str(&format!(

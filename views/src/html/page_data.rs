@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 use x11prof_analyzer::{
-    BlockingRequest, ChildReport, ClientResources, EpisodeReport, EpisodesReport, HeldOverTime,
-    KindResources, MarkReport, NetworkReport, PartitionReport, PartsReport, PatternReport,
-    ProfileReport, RequestReport, RoundTripsReport, ServerReport, Suggestion, SummaryReport,
-    ThinkReport, TotalReport, Warning,
+    BlockingRequest, ChildReport, ClientResources, CumulativeReport, EpisodeReport, EpisodesReport,
+    HeldOverTime, KindResources, LandmarkReport, MarkReport, NetworkReport, PartitionReport,
+    PartsReport, PatternReport, ProfileReport, RequestReport, RoundTripsReport, ServerReport,
+    Suggestion, SummaryReport, ThinkReport, TotalReport, Warning,
 };
 
 /// The profile.
@@ -53,8 +53,21 @@ pub(super) struct Episodes<'a> {
     summary: &'a SummaryReport,
     think_and_wait: &'a ThinkReport,
     patterns: Vec<Pattern<'a>>,
+    distribution: &'a [CumulativeReport],
+    landmarks: Vec<Landmark<'a>>,
     episodes: Vec<Episode<'a>>,
     marks: &'a [MarkReport],
+}
+
+#[derive(Debug, Serialize)]
+struct Landmark<'a> {
+    landmark: &'a str,
+    count: u64,
+    perceptible: u64,
+    median_ms: f64,
+    max_ms: f64,
+    total_ms: f64,
+    exclusive_ms: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -79,13 +92,13 @@ struct Episode<'a> {
     pattern: Option<u64>,
     start_ms: f64,
     latency_ms: f64,
-    inclusive_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    led_to_by: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blame: Option<&'a str>,
     parts: &'a PartsReport,
     round_trips: u64,
     blocked_ms: f64,
-    culprit: &'a str,
     mostly: Option<&'a str>,
     requests: u64,
     bytes: u64,
@@ -163,8 +176,24 @@ impl<'a> Episodes<'a> {
             summary: &report.summary,
             think_and_wait: &report.think_and_wait,
             patterns: report.patterns.iter().map(Pattern::of).collect(),
+            distribution: &report.distribution,
+            landmarks: report.landmarks.iter().map(Landmark::of).collect(),
             episodes: report.episodes.iter().map(Episode::of).collect(),
             marks: &report.marks,
+        }
+    }
+}
+
+impl<'a> Landmark<'a> {
+    fn of(of: &'a LandmarkReport) -> Landmark<'a> {
+        Landmark {
+            landmark: &of.landmark,
+            count: of.count,
+            perceptible: of.perceptible,
+            median_ms: of.median_ms,
+            max_ms: of.max_ms,
+            total_ms: of.total_ms,
+            exclusive_ms: of.exclusive.total_ms,
         }
     }
 }
@@ -195,12 +224,11 @@ impl<'a> Episode<'a> {
             pattern: of.pattern,
             start_ms: of.start_ms,
             latency_ms: of.latency_ms,
-            inclusive_ms: of.inclusive_ms,
+            led_to_by: of.led_to_by.as_deref(),
             blame: of.blame.as_ref().map(|blame| blame.sentence.as_str()),
             parts: &of.parts,
             round_trips: of.round_trips,
             blocked_ms: of.blocked_ms,
-            culprit: of.culprit,
             mostly: of.mostly.as_ref().map(|at| at.location.as_str()),
             requests: of.requests,
             bytes: of.bytes,
@@ -240,7 +268,8 @@ pub(super) fn thinned(
     episodes: &EpisodesReport,
     with_messages: usize,
 ) -> Vec<String> {
-    let listed = episodes.episodes.len();
+    let listed = episodes.episodes.iter();
+    let listed = listed.filter(|one| one.led_to_by.is_none()).count();
     let mut said = Vec::new();
     if episodes.omitted > 0 {
         said.push(format!(

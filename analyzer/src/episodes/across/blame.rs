@@ -105,7 +105,9 @@ impl Blame {
             }
             (Owner::OffCpu(Cause::File), None) => own(BlameKind::Disk),
             (Owner::OffCpu(Cause::Sleeping | Cause::Poll), None) => own(BlameKind::Sleep),
-            (Owner::Waiting | Owner::Client | Owner::OffCpu(_), None) => own(BlameKind::Client),
+            (Owner::Waiting | Owner::Client | Owner::OffCpu(_) | Owner::Others, None) => {
+                own(BlameKind::Client)
+            }
         };
         Blame {
             kind,

@@ -6,7 +6,7 @@ use super::link::{EpisodeId, Link};
 use super::path::path;
 use crate::episodes::cause::Cause;
 use crate::episodes::covered::Covered;
-use crate::episodes::episode::{Child, Episode, Owner};
+use crate::episodes::episode::{Child, Episode, Owner, Trigger};
 
 /// Episodes held at most; where there are more, all trees are taken to be complete.
 const MAX_HELD: usize = 4096;
@@ -78,12 +78,24 @@ impl Nest {
 }
 
 /// The episodes of a tree, each with those of other clients that it led to.
-fn assembled(all: HashMap<EpisodeId, Episode>) -> Vec<Episode> {
+fn assembled(mut all: HashMap<EpisodeId, Episode>) -> Vec<Episode> {
+    // An action of the user is nobody's doing but the user's, also where a program has sent the event.
+    let by_user = |id: &EpisodeId| all.get(id).is_some_and(|one| one.trigger == Trigger::Input);
+    let alone = all.values().filter(|one| {
+        let link = one.link.as_ref();
+        link.is_some_and(|link| {
+            !all.contains_key(&link.from) || by_user(&one.id) && !by_user(&link.root)
+        })
+    });
+    let alone: Vec<EpisodeId> = alone.map(|one| one.id).collect();
+    for id in alone {
+        if let Some(episode) = all.get_mut(&id) {
+            episode.link = None;
+        }
+    }
     let mut below: HashMap<EpisodeId, Vec<EpisodeId>> = HashMap::new();
     for episode in all.values() {
-        if let Some(link) = &episode.link
-            && all.contains_key(&link.from)
-        {
+        if let Some(link) = &episode.link {
             below.entry(link.from).or_default().push(episode.id);
         }
     }
@@ -97,7 +109,8 @@ fn assembled(all: HashMap<EpisodeId, Episode>) -> Vec<Episode> {
     }
     let done = all.into_values().map(|mut episode| {
         if let Some((node, path)) = whole.remove(&episode.id) {
-            episode.inclusive = node.child.latency;
+            let others = node.child.latency.saturating_sub(episode.latency());
+            episode.parts.add(Owner::Others, others);
             episode.of_children = episode.latency().saturating_sub(node.child.exclusive);
             episode.children = node.child.children;
             episode.path = path;

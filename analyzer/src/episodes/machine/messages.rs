@@ -193,7 +193,6 @@ impl Machine {
             self.close(done);
             self.open = Some(next);
         }
-        let id = self.id();
         let open = self
             .open
             .get_or_insert_with(|| Open::new(None, self.names.timer, time, time));
@@ -228,7 +227,17 @@ impl Machine {
         }
         if sent.draws {
             open.drew(time, self.spans.frame);
+            while let Some(open) = &mut self.open
+                && let Some(next) = open.next_frame(self.names.frame)
+            {
+                self.close(done);
+                self.open = Some(next);
+            }
         }
+        let id = self.id();
+        let open = self
+            .open
+            .get_or_insert_with(|| Open::new(None, self.names.timer, time, time));
         if self.threads.is_elsewhere() || self.threads.is_gone() {
             open.unsure = Some(Unsure::AnotherProcess);
         }

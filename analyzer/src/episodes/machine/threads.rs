@@ -184,6 +184,9 @@ impl Machine {
             handed,
             ..
         } = *ended;
+        if let Some(open) = &mut self.open {
+            open.resumes(time);
+        }
         if !self.outstanding.is_empty() {
             return;
         }
@@ -196,9 +199,13 @@ impl Machine {
         let wait = wait.or(Some(Wait::Poll).filter(|_| turns));
         let brief = wait.is_none() && !fed && time.saturating_sub(since) < BRIEF;
         if let Some(open) = &mut self.open {
-            if brief || relieved || handed {
-                // A wait for a page or a lock, for room to write, or for another of the threads.
+            if relieved || handed {
+                // A wait for room to write, or for another of the threads.
                 open.not_quiet_since(since);
+            } else if brief {
+                // For a page or a lock, or a timer that is soon due.
+                open.pauses_briefly(since, BRIEF);
+                open.resumes(time);
             } else {
                 open.rested(time.saturating_sub(since), fed);
             }

@@ -27,7 +27,7 @@ pub struct BlameReport {
     pub ms: f64,
     /// The same for people, with what to do.
     pub sentence: String,
-    /// The chain, in the order of time; it adds up to the inclusive latency where nothing overlaps.
+    /// The chain, in the order of time; it adds up to the latency where nothing overlaps.
     pub path: Vec<PathReport>,
 }
 
@@ -129,7 +129,7 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         ms if ms >= 10.0 => format!("{ms:.0}"),
         ms => format!("{ms:.1}"),
     };
-    let part = format!("{} of {} ms", ms(blame.nanos), ms(episode.inclusive()));
+    let part = format!("{} of {} ms", ms(blame.nanos), ms(episode.latency()));
     // What it would not have taken alone on the machine.
     let ready = match blame.ready > blame.nanos / 10 && blame.kind != BlameKind::Processor {
         true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),

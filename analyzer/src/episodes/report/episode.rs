@@ -28,13 +28,13 @@ pub struct EpisodeReport {
     pub trigger: &'static str,
     /// Since the trace's first record.
     pub start_ms: f64,
-    /// Its latency.
+    /// From its beginning to the end of all that it led to, other clients' doing as well.
     pub latency_ms: f64,
     /// The same without its children.
     pub exclusive_ms: f64,
-    /// From its beginning to the end of all that it led to, other clients' doing as well.
-    pub inclusive_ms: f64,
-    /// That is over its threshold.
+    /// The request of another client whose episode led to it, and has its time; null of what counts itself.
+    pub led_to_by: Option<String>,
+    /// The latency is over its threshold; never of what another episode led to.
     pub perceptible: bool,
     /// Who has the most of it; null where it is not perceptible.
     pub blame: Option<BlameReport>,
@@ -119,7 +119,10 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         start_ms: duration_ms(of.start.since(first)),
         latency_ms: nanos_ms(of.latency()),
         exclusive_ms: nanos_ms(of.exclusive()),
-        inclusive_ms: nanos_ms(of.inclusive()),
+        led_to_by: of
+            .asked()
+            .filter(|_| !findings.counts(of))
+            .map(|request| request.to_string()),
         perceptible: findings.is_perceptible(of),
         blame: BlameReport::of(of, findings, first),
         pattern: of.pattern,

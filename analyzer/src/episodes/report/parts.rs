@@ -21,6 +21,8 @@ pub struct PartsReport {
     pub server_ms: f64,
     /// On the way.
     pub network_ms: f64,
+    /// Its client was done, and other clients did what it had led to.
+    pub other_clients_ms: f64,
 }
 
 /// Why it took time (thesis, section 4.3.4).
@@ -73,10 +75,6 @@ pub struct TriggerReport {
     pub perceptible_parts: PartsReport,
     /// The same of those over their threshold.
     pub perceptible_causes: CausesReport,
-    /// Beside their latencies: until all was done that they had made other clients do.
-    pub others_ms: f64,
-    /// The same of those over their threshold.
-    pub perceptible_others_ms: f64,
 }
 
 pub(super) fn parts(parts: &Parts) -> PartsReport {
@@ -86,6 +84,7 @@ pub(super) fn parts(parts: &Parts) -> PartsReport {
         off_cpu_ms: nanos_ms(parts.off_cpu()),
         server_ms: nanos_ms(parts.server()),
         network_ms: nanos_ms(parts.of(Owner::Network)),
+        other_clients_ms: nanos_ms(parts.of(Owner::Others)),
     }
 }
 
@@ -119,8 +118,6 @@ pub(super) fn triggers(findings: &Findings) -> Vec<TriggerReport> {
         runnable_threads: (of.counted > 0).then(|| of.runnable as f64 / of.counted as f64),
         perceptible_parts: parts(&of.perceptible_parts),
         perceptible_causes: causes(&of.perceptible_parts),
-        others_ms: nanos_ms(of.others),
-        perceptible_others_ms: nanos_ms(of.perceptible_others),
     })
     .collect()
 }

@@ -6,12 +6,14 @@ use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
 use crate::episodes::across::blame::{Blame, BlameKind};
 use crate::episodes::across::signs::{Act, Happening, Sign};
 use crate::episodes::episode::Trigger;
+use crate::episodes::findings::Findings;
 use crate::episodes::follower::Follower;
 use crate::episodes::machine::Spans;
 use crate::episodes::occurrence::{About, Arrival, Delivery, Occurrence, Sent};
 use crate::episodes::stimulus::{Detail, Shape, Stimulus};
 use crate::episodes::user::tag::Tags;
-use crate::episodes::{Episode, Owner, ServerCause};
+use crate::episodes::{Episode, EpisodeOptions, EpisodesReport, Owner, ServerCause};
+use crate::trace_summary::TraceSummary;
 
 const MS: u64 = 1_000_000;
 const A: ConnectionId = ConnectionId(1);
@@ -124,10 +126,48 @@ fn chain() -> Vec<Episode> {
 }
 
 #[test]
+fn what_an_action_led_to_counts_once_with_it_in_every_view() {
+    let report = |options: EpisodeOptions| {
+        let mut findings = Findings::new(&options);
+        chain().iter().for_each(|one| findings.add(one));
+        EpisodesReport::new("trace.mcap", &TraceSummary::default(), &findings)
+    };
+    let all = report(EpisodeOptions::default());
+    // 152 ms with B and C; what A did later took no time.
+    assert_eq!((all.summary.count, all.summary.perceptible), (2, 1));
+    let hundred = all.distribution.iter().find(|of| of.at_least_ms == 100.0);
+    assert_eq!(hundred.map(|of| of.count), Some(1));
+    let sums = [
+        all.summary.latency_ms,
+        all.landmarks.iter().map(|of| of.total_ms).sum(),
+        all.groups.iter().map(|of| of.total_ms).sum(),
+        all.patterns.iter().map(|of| of.total_ms).sum(),
+        all.durations.iter().map(|of| of.total_ms).sum(),
+    ];
+    assert_eq!(sums, [152.0; 5]);
+    assert_eq!(all.patterns[0].max_ms, 152.0);
+    let own = all.episodes.iter().filter(|of| of.led_to_by.is_none());
+    assert_eq!(own.count(), 2);
+    for of in &all.episodes {
+        let parts = &of.parts;
+        let client = parts.waiting_ms + parts.client_ms + parts.off_cpu_ms + parts.server_ms;
+        let sum = client + parts.network_ms + parts.other_clients_ms;
+        assert!((sum - of.latency_ms).abs() < 1e-9, "{of:?}");
+        assert_eq!(of.perceptible, of.client == A.0 && of.latency_ms > 100.0);
+    }
+    // Who asks for B sees what B did.
+    let of_b = report(EpisodeOptions {
+        client: Some(B.0.to_string()),
+        ..EpisodeOptions::default()
+    });
+    assert_eq!((of_b.summary.count, of_b.summary.perceptible), (1, 1));
+}
+
+#[test]
 fn what_a_client_makes_others_do_is_below_it() {
     let all = chain();
     let root = of(&all, A);
-    assert_eq!((root.latency() / MS, root.inclusive() / MS), (20, 152));
+    assert_eq!((root.of_client() / MS, root.latency() / MS), (20, 152));
     let [b] = root.children.as_slice() else {
         panic!("{:?}", root.children)
     };
@@ -148,7 +188,7 @@ fn what_a_client_makes_others_do_is_below_it() {
     );
     // Each is an episode of its own as well.
     assert_eq!(
-        (of(&all, B).latency() / MS, of(&all, C).latency() / MS),
+        (of(&all, B).of_client() / MS, of(&all, C).of_client() / MS),
         (100, 30)
     );
 }
@@ -165,7 +205,7 @@ fn the_chain_of_waits_adds_up_and_the_longest_is_blamed() {
     // The server's way from each to the next takes a millisecond.
     assert_eq!(path, [(1, 20), (2, 1), (2, 100), (3, 1), (3, 30)]);
     let sum: u64 = root.path.iter().map(|one| one.nanos).sum();
-    assert_eq!(sum, root.inclusive());
+    assert_eq!(sum, root.latency());
     let blame = Blame::most(&root.path, A).unwrap();
     assert_eq!((blame.kind, blame.client), (BlameKind::OtherClient, B));
     assert_eq!(blame.request, Some(Symbol::new("MapWindow")));

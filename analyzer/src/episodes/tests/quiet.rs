@@ -258,6 +258,37 @@ fn a_program_that_waits_for_a_thread_from_frame_to_frame_takes_no_longer_than_a_
 }
 
 #[test]
+fn an_animation_with_a_millisecond_between_its_frames_is_a_burst() {
+    let mut all = Scheduled::new();
+    all.at(90 * MS).server_sends(&[event(PRESS, O)]);
+    for frame in 0..30 {
+        let at = (91 + 31 * frame) * MS;
+        all.client(at, In);
+        // ClearArea.
+        all.at(at + 29 * MS)
+            .client_sends(&[request(61, 0, &[ROOT, 0, 0])]);
+        all.client(at + 30 * MS, Blocked);
+    }
+    all.at(3000 * MS).end();
+    let mut episodes = Episodes::new(&EpisodeOptions::default());
+    let mut pipeline = Pipeline::new();
+    for record in &all.trace.records {
+        pipeline.feed(record, |observation| episodes.observe(observation));
+    }
+    let findings = episodes.finish();
+    let frames: Vec<u64> = findings
+        .bursts
+        .list()
+        .iter()
+        .map(|one| one.frames)
+        .collect();
+    assert_eq!(frames, [29], "{:?}", findings.episodes());
+    let longest = findings.episodes().iter().map(|one| one.latency()).max();
+    assert!(longest <= Some(32 * MS * 1000), "{longest:?}");
+    assert!(inputs(&all).len() == 1, "{:?}", inputs(&all));
+}
+
+#[test]
 fn a_loop_that_sleeps_a_millisecond_between_its_turns_handles_a_key_in_one() {
     let mut all = Scheduled::new();
     // The recorder sees some of its sleeps.

@@ -14,11 +14,13 @@ const passes = (episode) => episode.latency_ms >= chosen.threshold
   && (chosen.pattern === null || episode.pattern === chosen.pattern);
 
 const PARTS = [["waiting", "waiting_ms", "waiting to begin"], ["client", "client_ms", "client"], ["off", "off_cpu_ms", "off the processor"],
-  ["server", "server_ms", "server"], ["network", "network_ms", "network"]];
+  ["server", "server_ms", "server"], ["network", "network_ms", "network"],
+  ["others", "other_clients_ms", "other clients"]];
 
 function episodes() {
-  const all = DATA.episodes.episodes;
   const { summary } = DATA.episodes;
+  // What an episode of another client led to is in that one.
+  const all = DATA.episodes.episodes.filter((episode) => !episode.led_to_by);
   const longest = all.reduce((most, episode) => Math.max(most, episode.latency_ms), 0);
   chosen.threshold = longest >= 100 ? 100 : 0;
   byId("episodes-about").textContent = `${whole(summary.count)} episodes, ${whole(summary.perceptible)} of them perceptible; `
@@ -26,21 +28,17 @@ function episodes() {
     + (summary.count > all.length ? ` The ${whole(all.length)} longest are here; ${whole(summary.count - all.length)} more are counted only.` : "");
   marks();
   if (!all.length) return;
-  cumulative(all, longest);
+  cumulative();
   scatter(all);
-  timeline(all);
-  landmarks(all);
+  timeline(DATA.episodes.episodes);
+  landmarks();
   list(all);
   patterns();
 }
 
 /** How many episodes took at least x; a click or drag sets the threshold. */
-function cumulative(all, longest) {
-  const sorted = all.map((episode) => Math.max(episode.latency_ms, 0.01)).sort((a, b) => a - b);
-  // A thousand points are more than the eye tells apart.
-  const step = Math.max(1, Math.floor(sorted.length / 1000));
-  const kept = sorted.filter((_, index) => index % step === 0 || index === sorted.length - 1);
-  const counts = kept.map((_, index) => sorted.length - Math.min(index * step, sorted.length - 1));
+function cumulative() {
+  const steps = DATA.episodes.distribution.filter((step) => step.at_least_ms > 0);
   const mark = (plot) => {
     if (!(chosen.threshold > 0)) return;
     const x = plot.valToPos(chosen.threshold, "x", true);
@@ -53,60 +51,51 @@ function cumulative(all, longest) {
     plot.ctx.stroke();
     plot.ctx.restore();
   };
+  /** The last step that is not beyond. */
+  const at = (ms) => steps.reduce((found, step, index) => (step.at_least_ms <= ms ? index + 1 : found), 0);
+  const pick = (index) => choose({ threshold: index > 0 ? steps[index - 1].at_least_ms : 0 });
   const set = (plot, event) => {
     const box = plot.over.getBoundingClientRect();
-    choose({ threshold: Math.max(0, +plot.posToVal(event.clientX - box.left, "x").toPrecision(3)) });
+    pick(at(plot.posToVal(event.clientX - box.left, "x") * 1.2));
   };
   const ready = (plot) => {
     plot.over.addEventListener("pointerdown", (event) => { plot.over.setPointerCapture(event.pointerId); set(plot, event); });
     plot.over.addEventListener("pointermove", (event) => { if (event.buttons & 1) set(plot, event); });
   };
-  const plot = chart(byId("cumulative"), "", [kept, counts],
+  const some = steps.filter((step) => step.count > 0);
+  const plot = chart(byId("cumulative"), "", [some.map((step) => step.at_least_ms), some.map((step) => step.count)],
     [{ label: "At least", value: (_, value) => time(value) },
-      { label: "Episodes", stroke: "client", points: { show: false }, value: (_, value) => whole(value), axis: whole }],
+      { label: "Episodes", stroke: "client", value: (_, value) => whole(value), axis: whole }],
     { x: "log", y: "log", height: 200, hooks: { draw: [mark], ready: [ready] }, cursor: { drag: { x: false, y: false } } });
   const slider = byId("threshold");
-  // The slider is logarithmic: from 1 ms to the longest.
-  const most = Math.log10(Math.max(10, longest));
-  slider.addEventListener("input", () => {
-    const ms = slider.value === "0" ? 0 : 10 ** ((slider.value / 1000) * most);
-    choose({ threshold: +ms.toPrecision(3) });
-  });
+  slider.max = steps.length;
+  slider.addEventListener("input", () => pick(+slider.value));
   const show = () => {
-    slider.value = chosen.threshold > 1 ? Math.round((Math.log10(chosen.threshold) / most) * 1000) : 0;
+    const index = at(chosen.threshold);
+    slider.value = index;
     slider.setAttribute("aria-valuetext", time(chosen.threshold));
-    byId("threshold-ms").textContent = `${time(chosen.threshold)}: ${whole(all.filter((episode) => episode.latency_ms >= chosen.threshold).length)} episodes`;
+    byId("threshold-ms").textContent = `${time(chosen.threshold)}: ${whole(index > 0 ? steps[index - 1].count : DATA.episodes.summary.count)} episodes`;
     plot()?.redraw();
   };
   chosen.listeners.push(show);
   show();
 }
 
-function landmarks(all) {
-  const rows = () => {
-    const groups = new Map();
-    for (const episode of all) {
-      if (episode.latency_ms < chosen.threshold) continue;
-      const group = groups.get(episode.landmark) ?? { landmark: episode.landmark, count: 0, total: 0, max: 0 };
-      group.count += 1;
-      group.total += episode.latency_ms;
-      group.max = Math.max(group.max, episode.latency_ms);
-      groups.set(episode.landmark, group);
-    }
-    return [...groups.values()];
-  };
-  const view = table(byId("landmark-table"), {
+function landmarks() {
+  table(byId("landmark-table"), {
     caption: "What was being done (choose one to see its episodes alone; again for all)",
-    search: "Find a landmark", rows: rows(), sort: 3,
+    search: "Find a landmark", rows: DATA.episodes.landmarks, sort: 5, limit: 100,
     pick: (row) => choose({ landmark: chosen.landmark === row.landmark ? null : row.landmark }),
     columns: [
       { name: "Landmark", of: (row) => row.landmark, number: false },
       { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
-      { name: "Longest", of: (row) => row.max, show: (row) => time(row.max) },
-      { name: "Total", of: (row) => row.total, show: (row) => time(row.total) },
+      { name: "Too long", of: (row) => row.perceptible, show: (row) => whole(row.perceptible), title: "Over their threshold" },
+      { name: "Median", of: (row) => row.median_ms, show: (row) => time(row.median_ms) },
+      { name: "Longest", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
+      { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
+      { name: "Own", of: (row) => row.exclusive_ms, show: (row) => time(row.exclusive_ms), title: "Without what they led to" },
     ],
   });
-  chosen.listeners.push((change) => { if ("threshold" in change) view.show(rows()); });
 }
 
 function list(all) {
@@ -118,9 +107,9 @@ function list(all) {
       { name: "At", of: (row) => row.start_ms, show: (row) => (row.start_ms / 1000).toFixed(3) + " s" },
       { name: "Landmark", of: (row) => row.landmark, number: false },
       { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
-      { name: "Parts", of: (row) => row.culprit, number: false, title: "Waiting to begin, client, off the processor, server, network",
+      { name: "Parts", of: (row) => row.mostly ?? "", number: false, title: "Waiting to begin, client, off the processor, server, network, other clients",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
-      { name: "Culprit", of: (row) => row.culprit, number: false },
+      { name: "Mostly", of: (row) => row.mostly ?? "", number: false },
     ],
   });
   chosen.listeners.push((change) => {
@@ -178,7 +167,7 @@ function patterns() {
 function one(episode) {
   const parts = PARTS.map(([kind, key, name]) => [kind, episode.parts[key], name]);
   const facts = [`${whole(episode.requests)} requests`, bytes(episode.bytes), `${whole(episode.round_trips)} round trips (${time(episode.blocked_ms)} waited)`,
-    `most of it: ${episode.mostly ?? episode.culprit}`];
+    episode.mostly ? `most of it: ${episode.mostly}` : null];
   const nested = (children) => make("ul", {}, children.map((child) =>
     make("li", {}, `${time(child.latency_ms)} ${child.client_name ? `${child.client_name}: ` : ""}${child.landmark}, after ${time(child.start_ms - episode.start_ms)}`,
       child.children ? nested(child.children) : null)));
@@ -186,8 +175,7 @@ function one(episode) {
     make("h3", {}, `${episode.landmark}: ${time(episode.latency_ms)} at ${(episode.start_ms / 1000).toFixed(3)} s (${episode.client_name})`),
     bar(parts, episode.latency_ms, true), legend(parts.filter(([, amount]) => amount > 0)),
     episode.blame ? make("p", {}, episode.blame) : null,
-    episode.inclusive_ms > episode.latency_ms ? make("p", {}, `With all that it made other clients do: ${time(episode.inclusive_ms)}.`) : null,
-    make("p", {}, facts.join(", ") + "."),
+    make("p", {}, facts.filter(Boolean).join(", ") + "."),
     episode.unsure ? make("p", { class: "quiet" }, `Unsure: ${episode.unsure}.`) : null,
     episode.children ? nested(episode.children) : null,
     episode.messages ? make("pre", { tabindex: "0", "aria-label": "Messages of the episode" }, episode.messages.join("\n"))
