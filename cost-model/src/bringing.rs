@@ -50,18 +50,8 @@ impl ServerParameters {
     pub fn brought(mut self, by: Brought, host: Host) -> ServerParameters {
         let (requests, wakeups) = (by.requests, by.wakeups);
         for costs in &mut self.requests {
-            let single = [&mut costs.fixed, &mut costs.reply_kilobyte];
-            let around = costs.surroundings.as_mut().map(|around| {
-                [
-                    &mut around.sibling,
-                    &mut around.rectangle,
-                    &mut around.overlapped,
-                    &mut around.kilopixel,
-                ]
-            });
-            let measured = single.into_iter().chain(around.into_iter().flatten());
-            for time in measured.flatten() {
-                measured_times(time, &requests);
+            if let Some(fixed) = &mut costs.fixed {
+                measured_times(fixed, &requests);
             }
             for point in &mut costs.points {
                 times(&mut point.cpu_us, &requests);
@@ -123,10 +113,6 @@ fn transport_times(transport: &mut TransportCosts, requests: &Factor, wakeups: &
             &mut update.same_us,
             &mut update.smooth_us,
             &mut update.box_us,
-            &mut update.join_us,
-            &mut update.join_box_us,
-            &mut update.copied_us,
-            &mut update.copied_box_us,
         ];
         optional.into_iter().flatten().for_each(by_requests);
         wider(&mut update.spread, requests);

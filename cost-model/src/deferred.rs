@@ -28,31 +28,10 @@ pub struct Deferred {
     /// Each box of the changed region beyond the first; nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub box_us: Option<Micros>,
-    /// How long the server waits for its host at each box; not at all where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait_us: Option<Micros>,
-    /// What a request costs more that changes something where more than one box has changed already: their
-    /// region is made anew. Nothing where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub join_us: Option<Micros>,
-    /// The same for each of those boxes that is not below the change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub join_box_us: Option<Micros>,
-    /// What a copy of what the screen shows elsewhere costs beyond that: a server that tells its viewers of
-    /// copies keeps account of where they came from. Nothing where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copied_us: Option<Micros>,
-    /// The same for each of those boxes that is not below the copy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copied_box_us: Option<Micros>,
     /// What an update costs more for each microsecond that the wakeup before it costs more than one
     /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chill: Option<f64>,
-    /// How far apart, on the wall, are the updates of a server that updates at each rest while it has
-    /// requests; without end where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busy_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
@@ -85,28 +64,8 @@ impl Deferred {
         self.update_us + more + cold * self.chill.unwrap_or(0.0)
     }
 
-    /// What a change costs beside its request where the changed region has `boxes` boxes already, `above` of
-    /// them in bands above the change and in those that it meets: pixman goes through these one by one,
-    /// and copies all that is below at once (pixman-region.c, pixman_op). One box is no such region.
-    pub fn join(&self, boxes: u64, above: f64) -> Micros {
-        among(boxes, above, [self.join_us, self.join_box_us])
-    }
-
-    /// What a copy of what the screen shows elsewhere costs beyond that.
-    pub fn copied(&self, boxes: u64, above: f64) -> Micros {
-        among(boxes, above, [self.copied_us, self.copied_box_us])
-    }
-
     /// How long the first change after a pause waits for its update.
     pub fn first(&self) -> Micros {
         self.first_us.unwrap_or(self.interval_us * 0.5)
-    }
-}
-
-/// A time where a region has more than one box, and one for each that is `above`.
-fn among(boxes: u64, above: f64, [once, each]: [Option<Micros>; 2]) -> Micros {
-    match boxes {
-        0 | 1 => Micros::ZERO,
-        _ => once.unwrap_or_default() + each.unwrap_or_default() * above,
     }
 }

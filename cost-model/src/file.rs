@@ -62,8 +62,9 @@ impl ServerParameters {
             Some(found) => return Err(ParameterError::Version { found }),
             None => return Err(ParameterError::Foreign),
         }
-        let parameters: ServerParameters =
-            toml::from_str(text).map_err(|error| syntax(text, &error))?;
+        let parameters: ServerParameters = toml::from_str(text)
+            .or_else(|error| without_retired(text).ok_or(error)?)
+            .map_err(|error| syntax(text, &error))?;
         match validate(&parameters) {
             Ok(()) => Ok(parameters),
             Err(flaw) => Err(ParameterError::Invalid {
@@ -73,6 +74,43 @@ impl ServerParameters {
             }),
         }
     }
+}
+
+/// Keys of terms that the model had once, in a request's table and in `deferred`: measuring showed no worth.
+const RETIRED: [&str; 11] = [
+    "lettering",
+    "blank",
+    "row",
+    "surroundings",
+    "reply_kilobyte",
+    "join_us",
+    "join_box_us",
+    "copied_us",
+    "copied_box_us",
+    "wait_us",
+    "busy_us",
+];
+
+/// The parameters of a file of an earlier version, without retired keys; `None` of a file that has none of these.
+fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Error>> {
+    let mut file: toml::Table = toml::from_str(text).ok()?;
+    let mut found = false;
+    let mut retire = |table: Option<&mut toml::Table>| {
+        if let Some(table) = table {
+            for key in RETIRED {
+                found |= table.remove(key).is_some();
+            }
+        }
+    };
+    if let Some(transport) = file.get_mut("transport") {
+        let deferred = transport.get_mut("deferred");
+        retire(deferred.and_then(toml::Value::as_table_mut));
+    }
+    let requests = file.get_mut("request").and_then(toml::Value::as_array_mut);
+    for request in requests.into_iter().flatten() {
+        retire(request.as_table_mut());
+    }
+    found.then(|| file.try_into())
 }
 
 /// One line of what the TOML reader says, and where.
@@ -155,6 +193,25 @@ mod tests {
         assert!(error("\u{0}\u{1}binary").starts_with("line 1: "));
         assert!(error("format = 1\n[server\nname = 1").starts_with("line 2: "));
         assert!(error("format = 1\n").contains("server"));
+    }
+
+    #[test]
+    fn a_file_with_terms_that_the_model_had_once_is_read() {
+        let text = |retired: &str, update: &str| {
+            let part = "{ cpu_us = 1 }";
+            format!(
+                "{HEAD}[transport]\nwakeup = {part}\nbyte_read = {part}\nreply = {part}\nevent = {part}\n\
+                 deferred = {{ interval_us = 0, update_us = 2, {update}pixel_us = 0 }}\n\
+                 [[request]]\nname = \"PolyText8\"\n{retired}points = [{{ size = 1, cpu_us = 1 }}]\n"
+            )
+        };
+        let read = |text: &str| ServerParameters::from_toml(text);
+        let old = text("blank = { share = 0.5 }\n", "wait_us = 9, ");
+        let new = text("", "");
+        assert!(read(&new).is_ok());
+        assert_eq!(read(&old), read(&new));
+        let both = text("row = { pixels = 2 }\nprice = 3\n", "");
+        assert!(read(&both).unwrap_err().to_string().contains("`price`"));
     }
 
     #[test]

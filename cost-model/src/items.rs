@@ -1,23 +1,16 @@
 //! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
-//! A measured point is a request of one item: fixed part + g(size). Blank characters make
-//! an item of text smaller than its length; a shape that is higher or wider than a square is one of the square that takes as long. What a
-//! window stands among adds to what its change costs by itself.
+//! A measured point is a request of one item: fixed part + g(size).
 
-use x11prof_session::{Operation, WindowSurroundings};
+use x11prof_session::Operation;
 
 use crate::interpolate::{Curve, Estimate};
-use crate::{Blank, Clock, Cost, Micros, RequestCosts, Row};
+use crate::{Clock, Cost, Micros, RequestCosts};
 
 /// The costs of a request with one set of attributes, on one clock.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ItemCosts {
     pub(crate) clock: Clock,
     fixed: Option<Cost>,
-    blank: Option<Blank>,
-    row: Option<Row>,
-    /// For each sibling, each rectangle that is left of their parent, each window covered
-    /// or uncovered, and 1000 pixels.
-    surroundings: [Option<Cost>; 4],
     curve: Curve,
 }
 
@@ -39,103 +32,12 @@ impl ItemCosts {
         Some(ItemCosts {
             clock,
             fixed,
-            blank: entry.blank,
-            row: entry.row,
-            surroundings: entry.surroundings.map_or([None; 4], |surroundings| {
-                surroundings.parts().map(|(_, part)| part?.cost(clock))
-            }),
             curve: Curve::new(points)?,
         })
     }
 
     /// What `operation` costs; its fixed part only where it does no `work`.
     pub(crate) fn of(&self, operation: &Operation, work: bool) -> Estimate {
-        let alone = self.alone(operation, work);
-        let Some(surroundings) = operation.surroundings.filter(|_| work) else {
-            return alone;
-        };
-        let WindowSurroundings {
-            siblings,
-            rectangles,
-            overlapped,
-            pixels,
-        } = surroundings;
-        let amounts = [siblings, rectangles, overlapped, pixels / 1000.0];
-        let parts = self.surroundings.iter().zip(amounts);
-        let mut whole = alone;
-        for (part, amount) in parts.filter(|(_, amount)| *amount > 0.0) {
-            if let Some(part) = part {
-                whole.cost += part.times(amount);
-                // Whether it lies among the measured sizes is a matter of the windows.
-                whole.exact = false;
-            }
-        }
-        whole
-    }
-
-    /// What it costs but for its surroundings.
-    fn alone(&self, operation: &Operation, work: bool) -> Estimate {
-        if let Some(row) = self.row.filter(|_| work && !operation.rows.is_empty()) {
-            return self.of_rows(operation, row);
-        }
-        let whole = self.scaled(operation, work, 1.0);
-        let blanks = f64::from(operation.blanks);
-        let Some(Blank { share, spread }) = self.blank.filter(|_| work && blanks > 0.0) else {
-            return whole;
-        };
-        let part = (blanks / operation.op_size).min(1.0);
-        let part = if part.is_nan() { 0.0 } else { part };
-        let cost = |share: f64| {
-            let scale = 1.0 - part * (1.0 - share.clamp(0.0, 1.0));
-            self.scaled(operation, work, scale).cost
-        };
-        let off = share * spread.unwrap_or(0.0);
-        let mut price = cost(share);
-        let (least, most) = (cost(share - off), cost(share + off));
-        price.low = Micros(price.low.0.min(least.low.0));
-        price.high = Micros(price.high.0.max(most.high.0));
-        // Whether it lies among the measured sizes is a matter of its length.
-        Estimate {
-            cost: price,
-            exact: false,
-            ..whole
-        }
-    }
-
-    /// What shapes cost that reach over rows.
-    fn of_rows(&self, operation: &Operation, row: Row) -> Estimate {
-        let rows = |item: usize| operation.rows.get(item).copied().unwrap_or(0.0);
-        let at = |pixels: f64| {
-            self.sized(operation, true, |item, area| {
-                square(area, rows(item), pixels)
-            })
-        };
-        let mut whole = at(row.pixels);
-        if let Some(spread) = row.spread {
-            let [one, other] =
-                [(1.0 - spread).max(0.0), 1.0 + spread].map(|by| at(row.pixels * by));
-            let Cost { low, high, .. } = whole.cost;
-            whole.cost.low = Micros(low.0.min(one.cost.low.0).min(other.cost.low.0));
-            whole.cost.high = Micros(high.0.max(one.cost.high.0).max(other.cost.high.0));
-        }
-        Estimate {
-            exact: false,
-            ..whole
-        }
-    }
-
-    /// The same with each size multiplied by `scale`.
-    fn scaled(&self, operation: &Operation, work: bool, scale: f64) -> Estimate {
-        self.sized(operation, work, |_, size| size * scale)
-    }
-
-    /// The same with other sizes, each by which item it is and its own.
-    fn sized(
-        &self,
-        operation: &Operation,
-        work: bool,
-        other: impl Fn(usize, f64) -> f64,
-    ) -> Estimate {
         let items = if work {
             operation.items.as_slice()
         } else {
@@ -144,12 +46,12 @@ impl ItemCosts {
         match (self.fixed, items) {
             (Some(fixed), []) => Estimate::measured(fixed),
             (None, []) => self.curve.idle(),
-            (Some(_), [size]) => self.curve.at(other(0, *size)),
-            (Some(fixed), sizes) => self.sum(fixed, sizes, other),
+            (Some(_), [size]) => self.curve.at(*size),
+            (Some(fixed), sizes) => self.sum(fixed, sizes),
             // Without a fixed part a request is one item of the whole op-size, as in the paper.
-            (None, [_]) => self.curve.at(other(0, operation.op_size)),
+            (None, [_]) => self.curve.at(operation.op_size),
             (None, _) => {
-                let whole = self.curve.at(other(0, operation.op_size));
+                let whole = self.curve.at(operation.op_size);
                 Estimate {
                     exact: false,
                     one_item: true,
@@ -159,12 +61,11 @@ impl ItemCosts {
         }
     }
 
-    fn sum(&self, fixed: Cost, sizes: &[f64], other: impl Fn(usize, f64) -> f64) -> Estimate {
+    fn sum(&self, fixed: Cost, sizes: &[f64]) -> Estimate {
         let mut total = Estimate::measured(fixed);
         // Neighbouring items often have one size: rectangles of a grid, cells of a terminal.
         let mut last: Option<(f64, Estimate)> = None;
-        for (item, &size) in sizes.iter().enumerate() {
-            let size = other(item, size);
+        for &size in sizes {
             let item = match last {
                 Some((known, item)) if known == size => item,
                 _ => {
@@ -182,14 +83,6 @@ impl ItemCosts {
     }
 }
 
-/// The area of the square that counts as much as a shape of this area and N rows, where a
-/// row counts as `pixels`.
-fn square(area: f64, rows: f64, pixels: f64) -> f64 {
-    let half = pixels / 2.0;
-    let side = (half * half + area + pixels * rows).sqrt() - half;
-    side * side
-}
-
 /// g(size): the cost of one item without the fixed part, never below zero.
 fn beside(one: Cost, fixed: Cost) -> Cost {
     let less = |one: Micros, fixed: Micros| Micros((one - fixed).0.max(0.0));
@@ -202,12 +95,10 @@ fn beside(one: Cost, fixed: Cost) -> Cost {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_session::{Operation, WindowSurroundings};
+    use x11prof_session::Operation;
 
-    use super::{ItemCosts, square};
-    use crate::{
-        Blank, Clock, Cost, Measured, Micros, Point, RequestCosts, Row, WindowSurroundingCosts,
-    };
+    use super::ItemCosts;
+    use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts};
 
     fn costs(fixed: Option<f64>, points: &[(f64, f64)]) -> ItemCosts {
         let point = |&(size, time)| Point {
@@ -255,67 +146,6 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_counts_as_the_square_that_takes_as_long() {
-        assert_eq!(square(100.0, 10.0, 50.0), 100.0);
-        assert_eq!(square(100.0, 10.0, 0.0), 100.0);
-        // 9 + 3 · 7 = 2 + 4 · 7
-        assert_eq!(square(2.0, 4.0, 7.0), 9.0);
-        let mut costs = costs(Some(1.0), &[(9.0, 3.0), (100.0, 4.0)]);
-        let mut slender = operation(&[2.0, 2.0]);
-        slender.rows = vec![4.0, 4.0];
-        // Between the fixed part and the smallest point.
-        assert!(!costs.of(&slender, true).below);
-        costs.row = Some(Row {
-            pixels: 7.0,
-            spread: None,
-        });
-        let price = costs.of(&slender, true);
-        assert_eq!(price.cost, Cost::exact(Micros(1.0 + 2.0 + 2.0)));
-        assert!(!price.exact && !price.beyond && !price.below);
-    }
-
-    #[test]
-    fn surroundings_add_up() {
-        let each = |time| {
-            Some(Measured {
-                cpu_us: Some(Micros(time)),
-                ..Measured::default()
-            })
-        };
-        let mut entry = RequestCosts {
-            points: vec![Point {
-                size: 1.0,
-                cpu_us: Some(Micros(1.0)),
-                ..Point::default()
-            }],
-            ..RequestCosts::default()
-        };
-        let mut change = operation(&[1.0]);
-        change.surroundings = Some(WindowSurroundings {
-            siblings: 10.0,
-            rectangles: 20.0,
-            overlapped: 2.0,
-            pixels: 4000.0,
-        });
-        let price = |entry: &RequestCosts, work| {
-            let costs = ItemCosts::new(entry, Clock::Cpu).unwrap();
-            costs.of(&change, work)
-        };
-        assert_eq!(price(&entry, true).cost, Cost::exact(Micros(1.0)));
-        entry.surroundings = Some(WindowSurroundingCosts {
-            sibling: each(0.25),
-            rectangle: each(0.5),
-            overlapped: None,
-            kilopixel: each(2.0),
-        });
-        let among = price(&entry, true);
-        assert_eq!(among.cost, Cost::exact(Micros(1.0 + 2.5 + 10.0 + 8.0)));
-        assert!(!among.exact && !among.beyond);
-        entry.fixed = each(0.5);
-        assert_eq!(price(&entry, false).cost, Cost::exact(Micros(0.5)));
-    }
-
-    #[test]
     fn without_work_only_the_fixed_part_is_left() {
         let costs = costs(Some(2.0), &[(10.0, 4.5)]);
         for idle in [
@@ -350,43 +180,6 @@ mod tests {
         assert!(two.one_item && !two.exact);
         let one = costs.of(&operation(&[20.0]), true);
         assert!(!one.one_item && one.exact);
-    }
-
-    #[test]
-    fn characters_without_ink_count_in_part() {
-        let mut costs = costs(Some(1.0), &[(0.0, 1.0), (10.0, 11.0)]);
-        let mut text = operation(&[4.0, 6.0]);
-        text.blanks = 5;
-        assert_eq!(costs.of(&text, true).cost.time, Micros(11.0));
-        costs.blank = Some(Blank {
-            share: 0.5,
-            spread: Some(0.4),
-        });
-        let price = costs.of(&text, true);
-        // 5 with ink and 5 of a half each; of 0.3 to 0.7.
-        let expected = Cost {
-            time: Micros(8.5),
-            low: Micros(7.5),
-            high: Micros(9.5),
-        };
-        let is_near = |one: Micros, other: Micros| (one.0 - other.0).abs() < 1e-9;
-        assert_eq!((price.cost.time, price.exact), (expected.time, false));
-        assert!(is_near(price.cost.low, expected.low) && is_near(price.cost.high, expected.high));
-        assert!(!price.below && !price.beyond);
-        text.blanks = 0;
-        assert_eq!(costs.of(&text, true).cost.time, Micros(11.0));
-        assert_eq!(costs.of(&text, false).cost.time, Micros(1.0));
-    }
-
-    #[test]
-    fn a_blank_that_costs_nothing_is_not_below_the_measured_sizes() {
-        let mut costs = costs(None, &[(1.0, 1.5), (3.0, 2.5)]);
-        costs.blank = Some(Blank::default());
-        let mut text = operation(&[1.0]);
-        text.blanks = 1;
-        let price = costs.of(&text, true);
-        assert_eq!(price.cost, Cost::exact(Micros(1.0)));
-        assert!(!price.below);
     }
 
     #[test]

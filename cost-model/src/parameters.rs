@@ -216,79 +216,12 @@ pub struct RequestCosts {
     /// request is priced as one item of the whole op-size, as the paper does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Measured>,
-    /// What a blank character counts as; as any other where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blank: Option<Blank>,
-    /// What a row of pixels of a shape counts as; nothing where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub row: Option<Row>,
-    /// What the surroundings of a window that changes add; nothing where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub surroundings: Option<WindowSurroundingCosts>,
-    /// What each 1000 bytes of its replies add to what they take as bytes, where a request does not
-    /// tell how much it asks for; nothing where that was not measured. The points are without.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply_kilobyte: Option<Measured>,
     /// How many times `first_us` it costs beyond its price, with all that the server does after it, where
     /// none of its name and attributes has run for a while; once where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_uses: Option<f64>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
-}
-
-/// What a blank character counts as, beside any other.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Blank {
-    /// The part of any other character: 0 where it costs nothing, 1 where it costs the same.
-    pub share: f64,
-    /// Half the width of the 95 % confidence interval, relative to the share.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<f64>,
-}
-
-/// What a row that a shape reaches over counts as beside the shape's area: its edges are found
-/// anew in each. The measured sizes are those of squares.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Row {
-    /// As many pixels of area; a square of side a counts as a² + a · pixels.
-    pub pixels: f64,
-    /// Half the width of the 95 % confidence interval, relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<f64>,
-}
-
-/// What the surroundings of a window that changes add to what it costs by itself
-/// ([`x11prof_session::WindowSurroundings`]). The points are without.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WindowSurroundingCosts {
-    /// For each mapped sibling.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sibling: Option<Measured>,
-    /// For each rectangle that what is seen of the parent is kept in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rectangle: Option<Measured>,
-    /// For each window that is covered or uncovered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overlapped: Option<Measured>,
-    /// For each 1000 pixels that are painted or copied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kilopixel: Option<Measured>,
-}
-
-impl WindowSurroundingCosts {
-    /// Its parts, with their names in a file.
-    pub(crate) fn parts(&self) -> [(&'static str, Option<&Measured>); 4] {
-        [
-            ("sibling", self.sibling.as_ref()),
-            ("rectangle", self.rectangle.as_ref()),
-            ("overlapped", self.overlapped.as_ref()),
-            ("kilopixel", self.kilopixel.as_ref()),
-        ]
-    }
 }
 
 /// The value of an attribute in a file: a name or a number.

@@ -25,8 +25,6 @@ pub struct CostTable {
 struct RequestTable {
     /// In the order of their attributes, so that ties are always decided alike.
     entries: Vec<Entry>,
-    /// What each 1000 bytes of a reply add, by the first entry that says.
-    reply_kilobyte: Option<Cost>,
     /// Whether an entry says how many usual first uses its own is.
     has_first_uses: bool,
     found: FastMap<Attributes, usize>,
@@ -58,10 +56,6 @@ impl CostTable {
         for costs in &parameters.requests {
             if let Some(items) = ItemCosts::new(costs, clock) {
                 let table = requests.entry(Symbol::new(&costs.name)).or_default();
-                if table.reply_kilobyte.is_none() {
-                    let answer = costs.reply_kilobyte.as_ref();
-                    table.reply_kilobyte = answer.and_then(|answer| answer.cost(items.clock));
-                }
                 table.has_first_uses |= costs.first_uses.is_some();
                 table.entries.push(Entry {
                     attributes: costs.attribute_set(),
@@ -110,13 +104,6 @@ impl CostTable {
             Some((fixed, _)) if work => fixed.cost,
             _ => price.server,
         }
-    }
-
-    /// What a reply of `bytes` to a request of that name adds to the request's price.
-    pub fn answered(&self, request: Symbol, bytes: u64) -> Cost {
-        let table = self.requests.get(&request);
-        let each = table.and_then(|table| table.reply_kilobyte);
-        each.map_or_else(Cost::default, |cost| cost.times(bytes as f64 / 1000.0))
     }
 
     /// How many usual first uses the first use of `operation` is: 1 where that was not measured.

@@ -130,36 +130,6 @@ impl Lines {
             "fixed",
             entry.fixed.as_ref().map(|fixed| inline(&measured(fixed))),
         );
-        self.optional(
-            "blank",
-            entry.blank.as_ref().map(|blank| {
-                inline(&numbers(&[
-                    ("share", Some(blank.share)),
-                    ("spread", blank.spread),
-                ]))
-            }),
-        );
-        self.optional(
-            "row",
-            entry.row.as_ref().map(|row| {
-                inline(&numbers(&[
-                    ("pixels", Some(row.pixels)),
-                    ("spread", row.spread),
-                ]))
-            }),
-        );
-        self.optional(
-            "surroundings",
-            entry.surroundings.as_ref().map(|surroundings| {
-                let parts = surroundings.parts().into_iter();
-                let written = |(name, part): (&str, Option<&Measured>)| {
-                    Some((name.to_owned(), inline(&measured(part?))))
-                };
-                inline(&parts.filter_map(written).collect::<Vec<_>>())
-            }),
-        );
-        let answer = entry.reply_kilobyte.as_ref();
-        self.optional("reply_kilobyte", answer.map(|time| inline(&measured(time))));
         self.optional("first_uses", entry.first_uses.map(number));
         self.0.push_str("points = [\n");
         for one in &entry.points {
@@ -274,13 +244,7 @@ fn deferred(update: &Deferred) -> Vec<Field> {
         ("smooth_us", update.smooth_us.map(|time| time.0)),
         ("first_us", update.first_us.map(|time| time.0)),
         ("box_us", update.box_us.map(|time| time.0)),
-        ("wait_us", update.wait_us.map(|time| time.0)),
-        ("join_us", update.join_us.map(|time| time.0)),
-        ("join_box_us", update.join_box_us.map(|time| time.0)),
-        ("copied_us", update.copied_us.map(|time| time.0)),
-        ("copied_box_us", update.copied_box_us.map(|time| time.0)),
         ("chill", update.chill),
-        ("busy_us", update.busy_us.map(|time| time.0)),
         ("spread", update.spread),
     ];
     numbers(&parts)
@@ -365,7 +329,7 @@ after_work = [
     { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
     { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, spread = 0.2 },
 ]
-deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, wait_us = 40, join_us = 0.1, join_box_us = 0.0005, copied_us = 0.2, copied_box_us = 0.001, chill = 1.5, busy_us = 5000, spread = 0.1 }
+deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, chill = 1.5, spread = 0.1 }
 
 [[request]]
 name = "PolyLine"
@@ -379,7 +343,6 @@ points = [
 
 [[request]]
 name = "PolyText8"
-blank = { share = 0.53, spread = 0.02 }
 points = [
     { size = 80, cpu_us = 2 },
 ]

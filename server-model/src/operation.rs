@@ -5,7 +5,7 @@ pub(crate) mod across_network;
 use x11prof_cost_model::{
     Cost, CostTable, Price, ServerParameters, Substitutions, TransportPrices,
 };
-use x11prof_protocol::{Request, Symbol};
+use x11prof_protocol::Request;
 use x11prof_session::{NetworkSubstitute, Operation};
 
 use across_network::Crossing;
@@ -28,11 +28,6 @@ impl Operations {
     /// Looks up the price of `operation`, which then is `price`; its fixed part is given.
     pub(crate) fn look_up(&mut self, operation: &Operation) -> Cost {
         self.costs.price_into(operation, &mut self.price)
-    }
-
-    /// What the length of its answer adds to a request's price.
-    pub(crate) fn answered(&self, request: Symbol, bytes: u64) -> Cost {
-        self.costs.answered(request, bytes)
     }
 
     /// How many usual first uses that of `operation` is.

@@ -3,13 +3,11 @@
 //! whatever was drawn there and how often.
 
 mod changed_region;
-mod smart_scheduler;
 
 use x11prof_cost_model::{Cost, Deferred, Micros};
-use x11prof_session::{Change, Changed, ClientId};
+use x11prof_session::{Change, Changed};
 
 use changed_region::ChangedRegion;
-use smart_scheduler::SmartScheduler;
 
 /// What has changed since the last update.
 #[derive(Debug, Default)]
@@ -49,8 +47,6 @@ pub(crate) struct ScreenUpdates {
     due: Option<Micros>,
     /// When the last one was.
     last: Option<Micros>,
-    /// When a busy server looks whether an update is due.
-    scheduler: SmartScheduler,
 }
 
 impl ScreenUpdates {
@@ -60,24 +56,13 @@ impl ScreenUpdates {
             changes: Changes::default(),
             due: None,
             last: None,
-            scheduler: SmartScheduler::new(costs.busy_us),
         }
     }
 
-    /// A `change` is made at `now`. Gives what that costs beside its request. The first change after a pause of an
-    /// interval may wait for those that come with it.
-    pub(crate) fn change(&mut self, change: &Change, now: Micros) -> Micros {
-        let mut cost = Micros::ZERO;
-        if self.due.is_none() && self.scheduler.is_over(now) {
-            self.scheduler.next(now);
-        }
+    /// A `change` is made at `now`. The first change after a pause of an interval may wait for those that come with
+    /// the first.
+    pub(crate) fn change(&mut self, change: &Change, now: Micros) {
         for area in change.boxes() {
-            let region = &self.changes.region;
-            let (boxes, above) = (region.boxes(), region.above(area.bottom) as f64);
-            cost += self.costs.join(boxes, above) * f64::from(change.parts);
-            if change.copied {
-                cost += self.costs.copied(boxes, above);
-            }
             self.changes.add(area);
         }
         let interval = self.costs.interval_us;
@@ -85,7 +70,6 @@ impl ScreenUpdates {
         let soon = now + self.costs.first();
         let due = next.filter(|next| now.0 < next.0).unwrap_or(soon);
         self.due.get_or_insert(due);
-        cost
     }
 
     /// Whether the server updates when it has nothing else to do, and not at an interval.
@@ -93,39 +77,16 @@ impl ScreenUpdates {
         self.costs.interval_us.0 == 0.0
     }
 
-    /// Whether the server, busy until `now`, looks now whether an update is due.
-    pub(crate) fn pauses(&self, now: Micros) -> bool {
-        self.waits_for_idle() && self.scheduler.is_over(now)
-    }
-
-    /// A client has requests at `now`. The server was busy until `busy`.
-    pub(crate) fn serves(&mut self, client: ClientId, now: Micros, busy: Micros) {
-        self.scheduler.client_comes(client, now < busy);
-        if now >= busy {
-            self.scheduler.idle(busy, now);
-        }
-    }
-
     /// The update that the server makes by `now`, if it makes one. The wakeup before cost `cold` more than one in a
-    /// warm cache. A server without an interval updates when it has nothing else to do (`idle`), or has been busy
-    /// for long.
+    /// warm cache. A server without an interval updates when it has nothing else to do (`idle`).
     pub(crate) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Update> {
-        let over = self.pauses(now);
-        let may = idle || !self.waits_for_idle() || over;
-        let due = self.due.take_if(|due| *due <= now && may);
-        let made = due.map(|due| {
-            self.last = Some(due);
-            let cold = if idle { cold } else { Micros::ZERO };
-            let (boxes, pixels) = self.changes.take();
-            let wait = self.costs.wait_us.unwrap_or_default() * boxes as f64;
-            let cost = self.costs.cost(pixels, boxes, cold);
-            Update { due, cost, wait }
-        });
-        if over && !idle {
-            let took = made.map_or(Micros::ZERO, |made| made.cost.time + made.wait);
-            self.scheduler.next(now + took);
-        }
-        made
+        let may = idle || !self.waits_for_idle();
+        let due = self.due.take_if(|due| *due <= now && may)?;
+        self.last = Some(due);
+        let cold = if idle { cold } else { Micros::ZERO };
+        let (boxes, pixels) = self.changes.take();
+        let cost = self.costs.cost(pixels, boxes, cold);
+        Some(Update { due, cost })
     }
 }
 
@@ -135,14 +96,12 @@ pub(crate) struct Update {
     /// When it was due.
     pub(crate) due: Micros,
     pub(crate) cost: Cost,
-    /// How long the server waited for its host.
-    pub(crate) wait: Micros,
 }
 
 #[cfg(test)]
 mod tests {
     use x11prof_cost_model::{Deferred, Micros};
-    use x11prof_session::{Change, Changed, ClientId};
+    use x11prof_session::Changed;
 
     use super::{Changes, ScreenUpdates};
 
@@ -193,71 +152,11 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_joined_to_those_before() {
-        let mut updates = ScreenUpdates::new(Deferred {
-            join_us: Some(Micros(2.0)),
-            join_box_us: Some(Micros(0.25)),
-            copied_us: Some(Micros(1.0)),
-            copied_box_us: Some(Micros(0.5)),
-            box_us: Some(Micros(3.0)),
-            ..costs(100.0)
-        });
-        let joins = [0, 4, 8].map(|left| {
-            let area = area(left, 0, left + 2, 1);
-            updates.change(&area.into(), Micros(10.0))
-        });
-        // One box is no region that has to be gone through.
-        assert_eq!(joins, [0.0, 0.0, 2.5].map(Micros));
-        // Two parts where three boxes are there, one of them a copy.
-        let moved = Change {
-            parts: 2,
-            copied: true,
-            ..area(4, 0, 6, 1).into()
-        };
-        let join = updates.change(&moved, Micros(10.0));
-        assert_eq!(join, Micros(2.0 * 2.75 + 2.5));
-        let made = updates.made(Micros(60.0), true, Micros::ZERO).unwrap();
-        // Of the pixels half have changed, as far as is known.
-        assert_eq!(made.cost.time, Micros(5.0 + 2.0 * 3.0 + 3.0 * 0.5));
-        assert_eq!(
-            updates.change(&area(0, 0, 1, 1).into(), Micros(200.0)),
-            Micros::ZERO
-        );
-    }
-
-    #[test]
     fn without_an_interval_they_wait_until_the_server_is_idle() {
         let mut updates = ScreenUpdates::new(costs(0.0));
         updates.change(&area(0, 0, 2, 1).into(), Micros(10.0));
         assert_eq!(updates.made(Micros(20.0), false, Micros::ZERO), None);
         let made = updates.made(Micros(20.0), true, Micros::ZERO).unwrap();
         assert_eq!(made.cost.time, Micros(5.5));
-    }
-
-    #[test]
-    fn of_a_busy_server_they_wait_for_the_end_of_a_time_slice() {
-        let mut updates = ScreenUpdates::new(Deferred {
-            busy_us: Some(Micros(50.0)),
-            box_us: Some(Micros(2.0)),
-            wait_us: Some(Micros(20.0)),
-            chill: Some(3.0),
-            ..costs(0.0)
-        });
-        updates.serves(ClientId(1), Micros(10.0), Micros::ZERO);
-        updates.change(&area(0, 0, 2, 1).into(), Micros(20.0));
-        updates.change(&area(4, 0, 6, 1).into(), Micros(30.0));
-        assert!(!updates.pauses(Micros(59.0)));
-        assert_eq!(updates.made(Micros(59.0), false, Micros::ZERO), None);
-        assert!(updates.pauses(Micros(60.0)));
-        // Two boxes.
-        let made = updates.made(Micros(60.0), false, Micros(1.0)).unwrap();
-        assert_eq!(made.cost.time, Micros(5.0 + 2.0 + 2.0 * 0.5));
-        assert_eq!(made.wait, Micros(2.0 * 20.0));
-        // It took until 108. The next slice begins at the tick before, at 60.
-        updates.change(&area(0, 0, 2, 1).into(), Micros(109.0));
-        assert!(!updates.pauses(Micros(109.0)));
-        assert!(updates.pauses(Micros(110.0)));
-        let made = updates.made(Micros(109.5), true, Micros(1.0)).unwrap();
-        assert_eq!(made.cost.time, Micros(5.0 + 0.5 + 3.0));
     }
 }

@@ -168,11 +168,7 @@ impl ServerModel {
             Message::Reply(reply) => {
                 let bytes = reply.wire_len;
                 let first = self.first_of_write(seen.client);
-                let written = message::answer(&self.transport, bytes, first);
-                let work = reply
-                    .request
-                    .map(|request| self.operations.answered(request, bytes));
-                let cost = written + work.unwrap_or_default();
+                let cost = message::answer(&self.transport, bytes, first);
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let client = self.clients.entry(seen.client).or_default();
                 client.answered(reply.sequence);
@@ -240,15 +236,7 @@ impl ServerModel {
         let fixed = self.operations.look_up(operation);
         self.clock.serve(self.operations.price.server.time);
         if let (Some(updates), Some(changed)) = (&mut self.updates, seen.changed) {
-            let busy = self.clock.busy_until().unwrap_or_default();
-            let more = updates.change(changed, busy);
-            self.operations.price.server += Cost::exact(more);
-            let busy = busy + more;
-            let pauses = updates.pauses(busy);
-            self.clock.serve(more);
-            if pauses {
-                self.update(seen.client, seen.time, (busy, false), on);
-            }
+            updates.change(changed, self.clock.busy_until().unwrap_or_default());
         }
 
         let across = seen.session.across(request, operation, seen.extensions);
@@ -320,10 +308,6 @@ impl ServerModel {
         let ready = self.ready(client, time, busy);
         let now = Micros(at.0.max(busy.0));
         self.update(client, time, (now, at >= busy && !ready), on);
-        let busy = self.clock.busy_until().unwrap_or(at);
-        if let Some(updates) = &mut self.updates {
-            updates.serves(client, at, busy);
-        }
     }
 
     /// Whether the client has its batch ready before the server, busy until `busy`, looks for more.
@@ -354,8 +338,8 @@ impl ServerModel {
             return;
         };
         let cold = self.transport.cold(self.wakeups.prior_sleep());
-        if let Some(Update { due, cost, wait }) = updates.made(now, idle, cold) {
-            self.clock.serve_at(due, cost.time + wait);
+        if let Some(Update { due, cost }) = updates.made(now, idle, cold) {
+            self.clock.serve_at(due, cost.time);
             let there = (client, self.clock.time_of(due).min(time));
             on(&Charge::beside(there, TransportPart::Update, cost, None));
         }

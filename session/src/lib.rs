@@ -49,4 +49,3 @@ pub use session::{Observed, Session};
 pub use setup::PixmapFormat;
 pub use windows::drawables::{Drawable, DrawableKind, ExistingDrawable};
 pub use windows::names::WindowNames;
-pub use windows::window_change::WindowSurroundings;

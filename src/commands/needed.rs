@@ -39,9 +39,7 @@ pub(crate) fn operations(
         }
         let key = (operation.request.as_str(), operation.attributes.clone());
         let sizes = needed.entry(key).or_default();
-        // A slender shape is priced as the square of as many rows, or less.
-        let rows = operation.rows.iter().map(|rows| rows * rows);
-        for size in operation.items.iter().copied().chain(rows) {
+        for size in operation.items.iter().copied() {
             if sizes.len() < REMEMBERED
                 && let Err(at) = sizes.binary_search_by(|known| known.total_cmp(&size))
             {

@@ -1,10 +1,5 @@
 //! From readings to the costs of a file.
 
-mod blanks;
 pub(crate) mod entries;
-mod reply_length;
-mod rows;
 pub(crate) mod samples;
-mod size_of_time;
 pub(crate) mod transport;
-mod window_surroundings;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
-use x11prof_cost_model::{RequestCosts, WindowSurroundingCosts};
+use x11prof_cost_model::RequestCosts;
 use x11prof_session::Operation;
 
 /// Half the width of the confidence interval, relative to the middle, that is aimed at.
@@ -165,33 +165,10 @@ impl Plan {
                 && entry.attribute_set() == operation.attributes
         });
         entries.any(|entry| {
-            if is_slender(operation) {
-                return entry.row.is_some_and(|row| is_narrow(row.spread));
-            }
-            let surroundings = |costs: WindowSurroundingCosts| {
-                let parts = [
-                    costs.sibling,
-                    costs.rectangle,
-                    costs.overlapped,
-                    costs.kilopixel,
-                ];
-                parts.iter().flatten().all(|part| is_narrow(part.spread))
-            };
-            if operation.surroundings.is_some() && !entry.surroundings.is_some_and(surroundings) {
-                return false;
-            }
-            if operation.blanks > 0 {
-                return entry.blank.is_some_and(|blank| is_narrow(blank.spread));
-            }
             let mut points = entry.points.iter();
             points.any(|point| point.size == size && is_narrow(point.spread))
         })
     }
-}
-
-/// True of one shape that is much higher than it is wide.
-pub(crate) fn is_slender(operation: &Operation) -> bool {
-    matches!(operation.rows.as_slice(), [rows] if rows * rows > 4.0 * operation.op_size)
 }
 
 #[cfg(test)]

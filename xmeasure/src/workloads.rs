@@ -19,7 +19,6 @@ mod shapes;
 mod styles;
 mod text;
 mod window_requests;
-mod window_surroundings;
 mod windows;
 
 use x11rb_protocol::x11_utils::Request;
@@ -54,7 +53,6 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     images::add(client, plan, &mut loads)?;
     resources::add(client, &mut loads)?;
     windows::add(client, &mut loads)?;
-    window_surroundings::add(client, &mut loads)?;
     window_requests::add(client, &mut loads);
     properties::add(client, plan, &mut loads)?;
     queries::add(client, &mut loads)?;

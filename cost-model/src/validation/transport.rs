@@ -24,21 +24,9 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
             update.same_us,
             update.smooth_us,
             update.first_us,
-            update.busy_us,
-        ];
-        let boxes = [
             update.box_us,
-            update.wait_us,
-            update.join_us,
-            update.join_box_us,
         ];
-        let times = times
-            .into_iter()
-            .chain(more)
-            .chain(boxes)
-            .chain([update.copied_us, update.copied_box_us])
-            .flatten()
-            .map(|time| time.0);
+        let times = times.into_iter().chain(more).flatten().map(|time| time.0);
         if !times
             .chain(update.chill)
             .chain(update.spread)

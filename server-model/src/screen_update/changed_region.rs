@@ -57,18 +57,6 @@ pub(crate) struct ChangedRegion {
 }
 
 impl ChangedRegion {
-    /// How many boxes the region has.
-    pub(crate) fn boxes(&self) -> u64 {
-        self.counted.0 + self.boxes as u64
-    }
-
-    /// How many of them are in bands that begin above `row`.
-    pub(crate) fn above(&self, row: u16) -> u64 {
-        let bands = self.bands.iter().take_while(|band| band.top < row);
-        let boxes: usize = bands.map(|band| band.columns.len()).sum();
-        self.counted.0 + boxes as u64
-    }
-
     pub(crate) fn add(&mut self, area: Changed) {
         if area.left >= area.right || area.top >= area.bottom {
             return;
@@ -177,24 +165,6 @@ mod tests {
     }
 
     #[test]
-    fn boxes_above_a_row() {
-        let mut bands = ChangedRegion::default();
-        let rows = [(0, 2), (4, 2), (8, 1)];
-        for (top, boxes) in rows {
-            for at in 0..boxes {
-                bands.add(Changed {
-                    left: 4 * at,
-                    top,
-                    right: 4 * at + 2,
-                    bottom: top + 2,
-                });
-            }
-        }
-        let above = [0, 1, 4, 5, 9].map(|row| bands.above(row));
-        assert_eq!(above, [0, 2, 2, 4, 5]);
-    }
-
-    #[test]
     fn random_boxes_give_the_same_as_counting_pixels() {
         let (mut bands, mut pixels) = (ChangedRegion::default(), HashSet::new());
         let mut lot = 1_u32;
@@ -236,6 +206,6 @@ mod tests {
             bands.add(apart(at));
         }
         let all = 2 * BOXES_LIMIT as u64;
-        assert_eq!((bands.boxes(), bands.take()), (all, (all, all)));
+        assert_eq!(bands.take(), (all, all));
     }
 }

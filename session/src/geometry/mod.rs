@@ -1,6 +1,5 @@
 //! Rectangles, regions and shapes on drawables, and what is left of them after clipping.
 
-pub(crate) mod bands;
 pub(crate) mod clip;
 pub(crate) mod directions;
 pub(crate) mod placement;

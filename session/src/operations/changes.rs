@@ -10,7 +10,6 @@ use x11rb_protocol::protocol::{render, xproto};
 
 use crate::extension_kind::ExtensionKind;
 use crate::geometry::clip::Area;
-use crate::geometry::placement::Geometry;
 use crate::geometry::target::{Effect, Target};
 use crate::ids::ClientId;
 use crate::operations::compositing;
@@ -41,11 +40,6 @@ pub struct Change {
     pub first: Changed,
     /// Others that do not overlap, where it draws through a clip of several rectangles.
     pub more: Vec<Changed>,
-    /// How many parts a server takes each box for: what a window that is resized has of its own, and what it
-    /// leaves of its parent, are two.
-    pub parts: u8,
-    /// Whether one of them is a copy of what the screen shows elsewhere.
-    pub copied: bool,
 }
 
 impl From<Changed> for Change {
@@ -53,8 +47,6 @@ impl From<Changed> for Change {
         Change {
             first,
             more: Vec::new(),
-            parts: 1,
-            copied: false,
         }
     }
 }
@@ -77,14 +69,8 @@ pub(crate) fn changed(
     let body = Body::of(request);
     if (xproto::DESTROY_WINDOW_REQUEST..=xproto::CONFIGURE_WINDOW_REQUEST).contains(&request.major)
     {
-        let (parent, area, how) = window(&state.drawables.windows, client, request, &body)?;
-        let area = state.on_screen(parent, area)?;
-        let Reshaped { parts, copied } = how;
-        return Some(Change {
-            parts,
-            copied,
-            ..area.into()
-        });
+        let (parent, area) = window(&state.drawables.windows, client, request, &body)?;
+        return state.on_screen(parent, area).map(Change::from);
     }
     let (window, target, area) = match request.major {
         xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST => drawn(state, request, &body)?,
@@ -101,37 +87,7 @@ pub(crate) fn changed(
             let mut boxes = left.filter_map(|area| state.on_screen(window, area));
             let first = boxes.next()?;
             let more = boxes.collect();
-            let copied = request.major == xproto::COPY_AREA_REQUEST
-                && state.shows(body.u32(0)?, images::source(&body)?);
-            Some(Change {
-                more,
-                copied,
-                ..first.into()
-            })
-        }
-    }
-}
-/// How a window changes what is seen of its parent and itself.
-struct Reshaped {
-    parts: u8,
-    copied: bool,
-}
-
-impl Reshaped {
-    /// From one geometry to another. A window that moves is copied, and leaves a part of its parent; one
-    /// whose size changes loses what is in it (protocol, bit-gravity Forget). Each of both may paint its
-    /// background.
-    fn between(now: Geometry, then: Geometry, paints: bool, parent_paints: bool) -> Reshaped {
-        let (from, to) = (now.outer(), then.outer());
-        let moves = from.origin() != to.origin();
-        let sizes = |area: Area| (area.width(), area.height());
-        let (before, after) = (sizes(from), sizes(to));
-        let leaves = moves || after.0 < before.0 || after.1 < before.1;
-        let copied = moves && before == after;
-        let parts = u8::from(leaves && parent_paints) + u8::from(copied || paints);
-        Reshaped {
-            parts: parts.max(1),
-            copied,
+            Some(Change { first, more })
         }
     }
 }
@@ -142,7 +98,7 @@ fn window(
     client: ClientId,
     request: &Request<'_>,
     body: &Body<'_>,
-) -> Option<(u32, Area, Reshaped)> {
+) -> Option<(u32, Area)> {
     let id = body.u32(0)?;
     let window = windows.get(id).filter(|window| !window.input_only)?;
     let (parent, now) = (window.parent?, window.geometry);
@@ -150,10 +106,6 @@ fn window(
     if maps == window.mapped || maps && !windows.paints(id) {
         return None;
     }
-    let mut how = Reshaped {
-        parts: 1,
-        copied: false,
-    };
     let area = match request.major {
         xproto::MAP_WINDOW_REQUEST | xproto::CONFIGURE_WINDOW_REQUEST
             if windows.is_redirected(id, client) =>
@@ -166,12 +118,11 @@ fn window(
         xproto::CONFIGURE_WINDOW_REQUEST => {
             let mut then = now;
             reshape(&mut then, body, u32::from(body.u16(4)?));
-            how = Reshaped::between(now, then, windows.paints(id), windows.paints(parent));
             (then != now).then(|| now.outer().hull(then.outer()))?
         }
         _ => return None,
     };
-    Some((parent, area, how))
+    Some((parent, area))
 }
 
 /// Where a request draws: on which drawable, what it is clipped to, and a box around its shapes.
@@ -253,11 +204,6 @@ fn composited<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> O
 }
 
 impl State {
-    /// Whether anything of `area` of a drawable is on the screen.
-    fn shows(&self, drawable: u32, area: Area) -> bool {
-        self.on_screen(drawable, area).is_some()
-    }
-
     /// `area` of a window that is seen, on the screen; `None` where nothing of it is there.
     fn on_screen(&self, window: u32, area: Area) -> Option<Changed> {
         let seen = self.drawables.windows.on_screen(window, area)?;

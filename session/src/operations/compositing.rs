@@ -173,8 +173,6 @@ fn shapes(
         render::TRAPEZOIDS_REQUEST => {
             for trapezoid in body.list(20, 40) {
                 drawn |= polygon(items, area, &corners(&trapezoid));
-                let rows = fixed(&trapezoid, 4) - fixed(&trapezoid, 0);
-                operation.rows.push(rows.max(0.0));
             }
         }
         render::TRIANGLES_REQUEST => {

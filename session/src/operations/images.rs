@@ -95,16 +95,6 @@ pub(crate) fn changed<'a>(
     Some((body.u32(drawable)?, extent.target, extent.area))
 }
 
-/// The rectangle that CopyArea reads.
-pub(crate) fn source(body: &Body<'_>) -> Option<Area> {
-    Some(Area::new(
-        body.i16(12)?,
-        body.i16(14)?,
-        body.u16(20)?,
-        body.u16(22)?,
-    ))
-}
-
 fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>) {
     let Some(extent) = extent else {
         // Cut off before its size: nothing is known of it.

@@ -8,7 +8,6 @@ use std::fmt;
 use x11prof_protocol::Symbol;
 
 use crate::geometry::target::Effect;
-use crate::windows::window_change::WindowSurroundings;
 
 /// The name of an attribute, spelled as in the paper: `gxmode`, `linestyle`, `fontname`.
 pub type Attribute = Symbol;
@@ -117,13 +116,6 @@ pub struct Operation {
     pub items: Vec<f64>,
     /// The paper's op-size of the whole request (Table 1): area, line length, string length.
     pub op_size: f64,
-    /// How many of the characters of a text request have no ink, as a space; 0 for all else.
-    pub blanks: u32,
-    /// How many rows of pixels each item of RENDER:Trapezoids reaches over; empty for all else.
-    pub rows: Vec<f64>,
-    /// What the window that a request changes stands among; `None` for all else, and where nothing
-    /// of it is seen.
-    pub surroundings: Option<WindowSurroundings>,
     /// Whether it does its work.
     pub effect: Effect,
 }
@@ -136,9 +128,6 @@ impl Operation {
             attributes: Attributes::new(),
             items: vec![0.0],
             op_size: 0.0,
-            blanks: 0,
-            rows: Vec::new(),
-            surroundings: None,
             effect: Effect::Full,
         }
     }

@@ -8,10 +8,9 @@ use crate::ids::ClientId;
 use crate::operations::names::Names;
 use crate::operations::operation::{Operation, Value};
 use crate::state::State;
-use crate::windows::requests::{lowers, reshape, restacked};
+use crate::windows::requests::{lowers, restacked};
 use crate::windows::tree::Windows;
 use crate::windows::window::Window;
-use crate::windows::window_change::WindowSurroundings;
 
 /// What a request does to windows: to how many, and whether they show.
 type WindowEffect = (u32, Effect);
@@ -63,23 +62,6 @@ pub(crate) fn operation(
     operation.effect = effect;
     operation.op_size = f64::from(count);
     operation.items.push(operation.op_size);
-    if effect == Effect::Full {
-        operation.surroundings = body.u32(0).and_then(|id| match request.major {
-            xproto::MAP_WINDOW_REQUEST => WindowSurroundings::appearing(windows, id),
-            xproto::UNMAP_WINDOW_REQUEST => WindowSurroundings::vanishing(windows, id),
-            xproto::DESTROY_WINDOW_REQUEST if windows.is_viewable(id)? => {
-                WindowSurroundings::vanishing(windows, id)
-            }
-            xproto::CONFIGURE_WINDOW_REQUEST => {
-                let mask = u32::from(body.u16(4)?);
-                let mut geometry = windows.get(id)?.geometry;
-                reshape(&mut geometry, body, mask);
-                let place = restacked(windows, id, body, mask);
-                WindowSurroundings::configured(windows, id, geometry, place)
-            }
-            _ => None,
-        });
-    }
 }
 
 /// CirculateWindow: at most one of the children changes its place in the stack.
@@ -93,16 +75,12 @@ fn circulate(
     operation.items.push(0.0);
     let parent = body.u32(0).filter(|parent| windows.get(*parent).is_some());
     operation.effect = parent.map_or(Effect::Unknown, |parent| {
-        let Some((child, place)) = windows.circulated(parent, lowers) else {
+        let Some((child, _)) = windows.circulated(parent, lowers) else {
             return Effect::Nothing;
         };
         if windows.is_redirected(child, client) {
             return Effect::Nothing;
         }
-        let geometry = windows.get(child).map(|child| child.geometry);
-        operation.surroundings = geometry.and_then(|geometry| {
-            WindowSurroundings::configured(windows, child, geometry, Some(place))
-        });
         shown(windows, child)
     });
 }

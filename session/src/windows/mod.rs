@@ -9,4 +9,3 @@ pub(crate) mod stacking;
 pub(crate) mod tree;
 mod viewability;
 pub(crate) mod window;
-pub(crate) mod window_change;

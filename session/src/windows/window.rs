@@ -99,9 +99,4 @@ impl Window {
     pub(crate) fn children(&self) -> &[u32] {
         &self.children
     }
-
-    /// Whether it is seen where its parent is.
-    pub(crate) fn shows(&self) -> bool {
-        self.mapped && !self.input_only
-    }
 }

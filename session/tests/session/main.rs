@@ -11,7 +11,7 @@ mod render;
 mod replies;
 mod resources;
 mod sharing;
-mod surroundings;
 mod text;
+mod window_changes;
 mod window_counts;
 mod windows;

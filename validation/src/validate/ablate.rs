@@ -78,54 +78,14 @@ const TERMS: &[Term] = &[
     ("message: writes apart from replies and events", |params| {
         params.each_transport(|transport| transport.flush = None);
     }),
-    ("message: replies by their bytes", |params| {
-        params
-            .requests
-            .iter_mut()
-            .for_each(|request| request.reply_kilobyte = None);
-    }),
-    ("operation: letters without ink", |params| {
-        params
-            .requests
-            .iter_mut()
-            .for_each(|request| request.blank = None);
-    }),
-    ("operation: rows of trapezoids", |params| {
-        params
-            .requests
-            .iter_mut()
-            .for_each(|request| request.row = None);
-    }),
-    ("operation: windows' surroundings", |params| {
-        params
-            .requests
-            .iter_mut()
-            .for_each(|request| request.surroundings = None);
-    }),
     ("update: all of it", |params| {
         params.each_transport(|transport| transport.deferred = None)
-    }),
-    ("update: boxes joined to those before", |params| {
-        deferred(params, |update| {
-            (update.join_us, update.join_box_us) = (None, None)
-        });
-    }),
-    ("update: copies within the screen", |params| {
-        deferred(params, |update| {
-            (update.copied_us, update.copied_box_us) = (None, None)
-        });
     }),
     ("update: boxes", |params| {
         deferred(params, |update| update.box_us = None)
     }),
-    ("update: waits for the host", |params| {
-        deferred(params, |update| update.wait_us = None)
-    }),
     ("update: chill", |params| {
         deferred(params, |update| update.chill = None)
-    }),
-    ("update: slices at work", |params| {
-        deferred(params, |update| update.busy_us = None)
     }),
 ];
 

@@ -6,8 +6,6 @@ use x11prof_cost_model::{AttributeValue, Measured, Micros, Point, RequestCosts};
 use x11prof_session::{Effect, Operation, Value};
 
 use crate::fit::samples::Sample;
-use crate::fit::{blanks, reply_length, rows, window_surroundings};
-use crate::plan::is_slender;
 use crate::sampling::rounding::measured;
 use crate::sampling::statistics::Estimate;
 
@@ -22,48 +20,21 @@ pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
         );
         tables.entry(key).or_default().push(sample);
     }
-    // What is destroyed is unmapped first (protocol, DestroyWindow).
-    let unmapped = tables.get(&("UnmapWindow", BTreeMap::new())).cloned();
     tables
         .into_iter()
         .filter_map(|((name, attributes), samples)| {
-            let (blank, samples): (Vec<_>, Vec<_>) =
-                samples.into_iter().partition(|sample| is_blank(sample));
-            let (slender, samples): (Vec<_>, Vec<_>) = samples
-                .into_iter()
-                .partition(|sample| is_slender(&sample.operation));
-            let like = unmapped.as_deref().filter(|_| name == "DestroyWindow");
-            let (surroundings, samples) = window_surroundings::apart(&samples, like);
-            let (reply_kilobyte, samples) = reply_length::apart(samples);
-            let samples: Vec<&Sample> = samples.iter().collect();
             let points = points(&samples);
-            let row = slender
-                .first()
-                .and_then(|sample| rows::row(sample, &points));
-            let blank = blank
-                .first()
-                .and_then(|sample| blanks::blank(sample, &points));
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
                 name: name.to_owned(),
                 attributes,
                 fixed,
-                blank,
-                row,
-                surroundings,
-                reply_kilobyte,
                 first_uses: None,
                 points,
             })
         })
         .collect()
-}
-
-/// True of text of which no character has ink.
-fn is_blank(sample: &Sample) -> bool {
-    let operation = &sample.operation;
-    operation.blanks > 0 && f64::from(operation.blanks) >= operation.op_size
 }
 
 /// An operation's attributes, as a file has them.
@@ -206,7 +177,6 @@ mod tests {
             }),
             wall: None,
             busy: None,
-            answer: 0.0,
         }
     }
 

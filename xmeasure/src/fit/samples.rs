@@ -19,8 +19,6 @@ pub(crate) struct Sample {
     pub(crate) wall: Option<Estimate>,
     /// The share of the wall time in which the server was at work.
     pub(crate) busy: Option<f64>,
-    /// Bytes of its replies.
-    pub(crate) answer: f64,
 }
 
 /// The samples of all phases that were measured and that an operation is known for.
@@ -54,7 +52,6 @@ fn samples_of(job: &Job, readings: &Readings, transport: &BothClocks) -> Vec<Sam
                 cpu,
                 wall,
                 busy,
-                answer: answers.reply_bytes as f64 / f64::from(phase.requests.max(1)),
             }));
         }
     }

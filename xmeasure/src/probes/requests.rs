@@ -133,7 +133,7 @@ impl Requests {
             let is_known = |operations: &Vec<Vec<Operation>>| {
                 jobs.iter().any(|job| job.operations == *operations)
             };
-            let twice = is_known(&operations) && !load.is_answer;
+            let twice = is_known(&operations);
             let known = all().all(|operation| plan.knows(operation));
             if !twice && !known && all().any(|operation| needs.include(operation)) {
                 jobs.push(Job::new(load, operations));

@@ -12,11 +12,10 @@ use std::io;
 use std::time::Duration;
 
 use x11prof_cost_model::{Deferred, Micros, ServerParameters};
-use x11rb_protocol::protocol::damage;
 use x11rb_protocol::protocol::xproto::CreateGCAux;
 
 use self::boxes::Boxes;
-use self::copies::{Copies, LARGE, SHOWN, SMALL, Seen, Source, TELLS, copies};
+use self::copies::{Copies, LARGE, SHOWN, SMALL, Seen, TELLS, copies};
 use self::interval::{interval, is_at_once};
 use self::nested::Nested;
 use super::{Probe, ProbeDuration, Run};
@@ -27,7 +26,6 @@ use crate::sampling::reading::Place;
 use crate::sampling::rounding::{micros, rounded};
 use crate::server::client::{Client, SIDE};
 use crate::server::tracker::Tracker;
-use crate::server::wire;
 
 /// How often each is measured.
 const TIMES: usize = 30;
@@ -46,10 +44,6 @@ pub(crate) struct ScreenUpdates {
     smooth: Copies,
     nested: Nested,
     boxes: Boxes,
-    /// Copies within the window and copies to it.
-    within: Boxes,
-    /// The same as `boxes` on what nobody sees, but whose changes are kept.
-    tracked: Option<Boxes>,
     times: usize,
     found: Option<Deferred>,
 }
@@ -101,19 +95,8 @@ impl ScreenUpdates {
             ..Deferred::default()
         };
         let deferred = match interval.is_zero() {
-            true => {
-                let deferred = self.nested.measure(server, times, deferred)?;
-                // Updates in a stream would hide what keeping account of the changes takes.
-                match (&self.tracked, deferred.box_us) {
-                    (Some(tracked), Some(_)) => tracked.joins(server, deferred)?,
-                    _ => deferred,
-                }
-            }
-            false => {
-                let deferred = self.boxes.joins(server, deferred)?;
-                let deferred = self.within.copied(server, deferred)?;
-                self.boxes.measure(server, times, deferred)?
-            }
+            true => self.nested.measure(server, times, deferred)?,
+            false => self.boxes.measure(server, times, deferred)?,
         };
         Ok(Some(deferred))
     }
@@ -132,27 +115,13 @@ impl Probe for ScreenUpdates {
         let white_on_black = text::picture(client, depth, [u32::MAX, 0])?;
         let smooth = text::smooth(client, depth)?;
         let two = [(black_on_white, 0), (white_on_black, 0)];
-        let copies_to = |seen: u32, side: u16, many: u16, from: [(u32, i16); 2]| {
-            let to = |to| from.map(|(from, x)| copies(side, many, &|_, _| (from, x, 0), to, gc));
+        let to_window = |side: u16, many: u16, from: [(u32, i16); 2]| {
+            let to = |to| from.map(|from| copies(side, many, from, to, gc));
             Copies {
-                seen: to(seen),
+                seen: to(window),
                 unseen: to(pixmap),
             }
         };
-        // Copies of what the window shows two places further in the row, and the same of a pixmap.
-        let within = |side: u16, many: u16| {
-            let width = (2 * side * many).cast_signed();
-            let further = |x: i16| (x + 4 * side.cast_signed()) % width.max(8 * side.cast_signed());
-            let to_window = |from: Source<'_>| copies(side, many, from, window, gc);
-            let seen = to_window(&|x, y| (window, further(x), y));
-            let unseen = to_window(&|_, _| (white_on_black, 0, 0));
-            Copies {
-                seen: [seen.clone(), seen],
-                unseen: [unseen.clone(), unseen],
-            }
-        };
-        let to_window = |side, many, from| copies_to(window, side, many, from);
-        let tracked = tracked(client, depth)?;
         Ok(ScreenUpdates {
             small: to_window(SMALL, 1, two),
             large: to_window(LARGE, 1, two),
@@ -161,8 +130,6 @@ impl Probe for ScreenUpdates {
             smooth: to_window(LARGE, 1, [(smooth, 0), (smooth, 1)]),
             nested: Nested::new(&|side, many| to_window(side, many, two)),
             boxes: Boxes::new(&|side, many| to_window(side, many, two)),
-            within: Boxes::new(&within),
-            tracked: tracked.map(|to| Boxes::new(&|side, many| copies_to(to, side, many, two))),
             times: if plan.quick { QUICK_TIMES } else { TIMES },
             found: None,
         })
@@ -187,27 +154,6 @@ impl Probe for ScreenUpdates {
             transport.deferred = self.found;
         }
     }
-}
-
-/// A pixmap of which DAMAGE keeps what has changed; `None` where the server has not got it.
-fn tracked(client: &mut Client, depth: u8) -> Result<Option<u32>, MeasureError> {
-    let Some(major) = client.extension("DAMAGE")? else {
-        return Ok(None);
-    };
-    let version = damage::QueryVersionRequest {
-        client_major_version: 1,
-        client_minor_version: 1,
-    };
-    client.ask_extension(version, major)?;
-    let drawable = client.pixmap(depth, SIDE)?;
-    let create = damage::CreateRequest {
-        damage: client.id(),
-        drawable,
-        // One event, at the first change.
-        level: damage::ReportLevel::NON_EMPTY,
-    };
-    client.send_bytes(&wire::extension(create, major))?;
-    Ok(Some(drawable))
 }
 
 #[cfg(test)]

@@ -65,16 +65,6 @@ pub(crate) trait Executor {
     /// it within `wait`. The wall is not read.
     fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading>;
 
-    /// The same; the wall is read until the server answers a question that follows the batch.
-    fn until_answered(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading>;
-
-    /// A batch without answers `times` times in one stream; the wall is not brought to any pace.
-    fn stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading>;
-
-    /// A batch without answers, during which another connection sends a NoOperation: both have
-    /// something for the server to take.
-    fn share(&mut self, batch: &Batch) -> io::Result<()>;
-
     /// Finds out for how long the server goes on with `drawing` after it has answered and fallen
     /// asleep; what it does then is read as well from now on. Zero of most servers.
     fn find_late_work(&mut self, drawing: &Batch) -> io::Result<Duration>;

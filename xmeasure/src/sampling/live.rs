@@ -54,8 +54,6 @@ pub(crate) struct LiveServer {
     /// Who works in the pauses.
     busy: BusyClient,
     target: Target,
-    /// A second connection, once one has been needed.
-    other: Option<RawConnection>,
     start: Instant,
 }
 
@@ -86,7 +84,6 @@ impl LiveServer {
             level: 1.0,
             busy: BusyClient::new(),
             target: target.clone(),
-            other: None,
             start: Instant::now(),
             raw,
             read_back,
@@ -314,18 +311,6 @@ impl Executor for LiveServer {
 
     fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
         self.and_what_follows(batch, wait)
-    }
-
-    fn until_answered(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
-        self.and_its_end(batch, wait)
-    }
-
-    fn stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
-        self.in_one_stream(batch, times)
-    }
-
-    fn share(&mut self, batch: &Batch) -> io::Result<()> {
-        self.with_another_client(batch)
     }
 
     fn find_late_work(&mut self, drawing: &Batch) -> io::Result<Duration> {

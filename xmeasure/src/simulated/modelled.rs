@@ -224,21 +224,6 @@ impl Executor for Modelled {
         Ok(self.reading(&served, batch.requests, 0))
     }
 
-    fn until_answered(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
-        let question = Batch::single(wire::input_focus(), true);
-        self.with_what_follows(&batch.then(&question), wait)
-    }
-
-    fn stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
-        let served = self.stream_of(&batch.bytes, times);
-        Ok(self.reading(&served, batch.requests * times, 1))
-    }
-
-    fn share(&mut self, batch: &Batch) -> io::Result<()> {
-        self.send(&batch.bytes);
-        Ok(())
-    }
-
     fn find_late_work(&mut self, _: &Batch) -> io::Result<Duration> {
         Ok(Duration::ZERO)
     }

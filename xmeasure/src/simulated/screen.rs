@@ -25,8 +25,7 @@ pub(crate) struct Shown {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Updates {
     pub(super) cpu: f64,
-    /// For how long it waits for its host, and how often it sleeps for that.
-    pub(super) waited: f64,
+    /// How often it sleeps for its host.
     pub(super) sleeps: u64,
 }
 
@@ -131,46 +130,14 @@ impl Simulated {
         let pixels = self.shown.pixels * deferred.pixel_us.0
             + self.shown.same * deferred.same_us.unwrap_or_default().0;
         let each = deferred.box_us.unwrap_or_default().0;
-        let joins = match interval.is_zero() || boxes == 0.0 {
-            true => 0.0,
-            false => {
-                let all = boxes + 1.0;
-                all * deferred.join(all as u64, all / 2.0).0
-            }
-        };
         self.shown.until(due);
         Updates {
-            cpu: deferred.update_us.0 + chill + pixels + each * boxes + joins,
-            waited: deferred.wait_us.unwrap_or_default().0 * boxes,
-            sleeps: match deferred.wait_us {
-                Some(_) => boxes as u64,
-                None => 0,
+            cpu: deferred.update_us.0 + chill + pixels + each * boxes,
+            // One that shows at each rest waits for its host at each box.
+            sleeps: match deferred.box_us {
+                Some(_) if interval.is_zero() => boxes as u64,
+                _ => 0,
             },
         }
-    }
-
-    /// What copies in a stream cost more for the region of what has changed: all of their places
-    /// have changed already.
-    pub(super) fn joins(&self, bytes: &[u8]) -> f64 {
-        let Some(deferred) = self.deferred() else {
-            return 0.0;
-        };
-        let all: Vec<Copy> = copies(bytes)
-            .filter(|copy| copy.to == self.shown.window)
-            .collect();
-        let boxes = all.len() as f64;
-        let above = (boxes + boxes.sqrt()) / 2.0;
-        let from_screen = all.iter().filter(|copy| copy.source == self.shown.window);
-        let copied = deferred.copied(all.len() as u64, above).0 * from_screen.count() as f64;
-        deferred.join(all.len() as u64, above).0 * boxes + copied
-    }
-
-    /// How many updates there are in a stream that takes so long.
-    pub(super) fn updates_in_a_stream(&self, bytes: &[u8], time: f64) -> u64 {
-        let mut copies = copies(bytes);
-        let seen = copies.any(|copy| copy.to == self.shown.window);
-        let busy = self.deferred().and_then(|deferred| deferred.busy_us);
-        busy.filter(|_| seen)
-            .map_or(0, |busy| (time / busy.0) as u64)
     }
 }

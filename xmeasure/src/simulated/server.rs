@@ -350,36 +350,6 @@ impl Executor for Simulated {
         })
     }
 
-    fn until_answered(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
-        let begun = self.now;
-        self.shown.change(&batch.bytes, begun);
-        let updates = self.updates(begun + wait, wait);
-        let content = self.content(&batch.bytes);
-        let reading = self.reading(content.time + updates.cpu, content.requests, 1);
-        self.now = begun + wait;
-        Ok(Reading {
-            sleeps: Some(1 + updates.sleeps),
-            wall: reading.wall + updates.waited,
-            ..reading
-        })
-    }
-
-    fn stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
-        let content = self.content(&batch.bytes);
-        let joins = self.joins(&batch.bytes);
-        let time = (content.time + joins) * times as f64;
-        let sleeps = self.updates_in_a_stream(&batch.bytes, time);
-        let reading = self.reading(time, content.requests * times, 1);
-        Ok(Reading {
-            sleeps: Some(1 + sleeps),
-            ..reading
-        })
-    }
-
-    fn share(&mut self, _: &Batch) -> io::Result<()> {
-        Ok(())
-    }
-
     fn find_late_work(&mut self, _: &Batch) -> io::Result<Duration> {
         Ok(Duration::ZERO)
     }

@@ -1,6 +1,6 @@
 //! What the requests of a load are as operations, by the code that looks prices up.
 
-use x11prof_session::{Operation, WindowSurroundings};
+use x11prof_session::Operation;
 
 use crate::server::tracker::Tracker;
 use crate::workloads::workload::{Phase, Workload};
@@ -44,16 +44,6 @@ fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Optio
     };
     typical.items = (0..items).map(size).collect();
     typical.op_size = mean(alike.iter().map(|operation| operation.op_size));
-    let of = |figure: fn(&WindowSurroundings) -> f64| {
-        let all = alike.iter();
-        mean(all.filter_map(move |operation| operation.surroundings.as_ref().map(figure)))
-    };
-    typical.surroundings = typical.surroundings.map(|_| WindowSurroundings {
-        siblings: of(|around| around.siblings),
-        rectangles: of(|around| around.rectangles),
-        overlapped: of(|around| around.overlapped),
-        pixels: of(|around| around.pixels),
-    });
     Some(typical)
 }
 

@@ -11,9 +11,7 @@ use x11rb_protocol::protocol::xproto::{
 use super::{costly, plain};
 use crate::error::MeasureError;
 use crate::server::client::Client;
-use crate::server::wire;
 use crate::workloads::loads::Loads;
-use crate::workloads::workload::Workload;
 
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
@@ -43,13 +41,12 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         },
     );
     costly(loads, keyboard_mapping(client));
-    // A few names, and all of them: the answer tells how many there are.
-    let list = |max_names| {
-        let pattern = b"*fixed*".into();
-        wire::core(ListFontsRequest { max_names, pattern })
+    let pattern = b"*fixed*".into();
+    let few = ListFontsRequest {
+        max_names: 10,
+        pattern,
     };
-    loads.push(Workload::costly(&list(10)));
-    loads.push(Workload::costly(&list(u16::MAX)).for_answer());
+    costly(loads, few);
     // A reply for the font, which is open, and one more; what reading one costs is in fonts.rs.
     let pattern = b"fixed";
     costly(

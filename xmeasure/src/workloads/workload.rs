@@ -102,8 +102,6 @@ pub(crate) struct Workload {
     /// A request that sets the scene for a batch of it and is not measured, if there is any.
     pub(crate) before: Vec<u8>,
     pub(crate) phases: Vec<Phase>,
-    /// It differs from another load of the same operation by how long its answer is.
-    pub(crate) is_answer: bool,
 }
 
 /// Bytes that a unit has about, so that the sender hands many requests over at once.
@@ -159,10 +157,7 @@ impl Workload {
         let words = u16::from_ne_bytes([*phase.unit.get(2)?, *phase.unit.get(3)?]);
         let first = phase.unit.get(..usize::from(words) * 4)?;
         let plain = plain && self.before.is_empty() && !first.is_empty();
-        plain.then(|| Workload {
-            is_answer: self.is_answer,
-            ..Workload::answered(first)
-        })
+        plain.then(|| Workload::answered(first))
     }
 
     /// A cycle of phases.
@@ -170,15 +165,6 @@ impl Workload {
         Workload {
             before: Vec::new(),
             phases: phases.into_iter().collect(),
-            is_answer: false,
-        }
-    }
-
-    /// The same, there for its answer, which is longer than another load's of the same operation.
-    pub(crate) fn for_answer(self) -> Workload {
-        Workload {
-            is_answer: true,
-            ..self
         }
     }
 

@@ -187,7 +187,6 @@ impl QuickReading {
             }),
             wall: None,
             busy: None,
-            answer: 0.0,
         }
     }
 }

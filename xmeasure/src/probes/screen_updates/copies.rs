@@ -7,7 +7,7 @@ use std::time::Duration;
 use x11rb_protocol::protocol::xproto::CopyAreaRequest;
 
 use crate::sampling::batch::Batch;
-use crate::sampling::executor::{Executor, Pause};
+use crate::sampling::executor::Executor;
 use crate::sampling::statistics::{Estimate, estimate};
 use crate::server::wire;
 
@@ -20,8 +20,6 @@ pub(super) const SHOWN: Duration = Duration::from_millis(20);
 /// A difference that is less than this share of the copy with its wakeup may come from where the
 /// two lie in memory.
 pub(super) const TELLS: f64 = 0.25;
-/// How many streams the middle counts.
-const STREAMS: usize = 5;
 
 /// Copies of one size to what is seen and to what is not, of two pictures in turn: what is the
 /// same as before is no change.
@@ -38,22 +36,24 @@ pub(super) struct Seen {
     pub(super) unseen: f64,
 }
 
-/// Where copies come from: the drawable, and the place for a copy to the place given.
-pub(super) type Source<'a> = &'a dyn Fn(i16, i16) -> (u32, i16, i16);
-
-/// Copies of squares of `side`, in `many` rows and columns with gaps between them.
-pub(super) fn copies(side: u16, many: u16, from: Source<'_>, to: u32, gc: u32) -> Batch {
+/// Copies of squares of `side`, in `many` rows and columns with gaps between them, from a drawable and its column.
+pub(super) fn copies(
+    side: u16,
+    many: u16,
+    (src_drawable, src_x): (u32, i16),
+    to: u32,
+    gc: u32,
+) -> Batch {
     let place = |at: u16| (2 * at * side).cast_signed();
     let places = (0..many).flat_map(|row| (0..many).map(move |column| (row, column)));
     let copies = places.map(|(row, column)| {
         let (dst_x, dst_y) = (place(column), place(row));
-        let (src_drawable, src_x, src_y) = from(dst_x, dst_y);
         wire::core(CopyAreaRequest {
             src_drawable,
             dst_drawable: to,
             gc,
             src_x,
-            src_y,
+            src_y: 0,
             dst_x,
             dst_y,
             width: side,
@@ -86,26 +86,5 @@ impl Copies {
         Ok(estimate(&beyond)
             .zip(unseen)
             .map(|(beyond, unseen)| Seen { beyond, unseen }))
-    }
-
-    /// What a copy of the same picture over and over costs more, in a stream of `count` copies,
-    /// where it is seen.
-    pub(super) fn in_a_stream(
-        &self,
-        server: &mut dyn Executor,
-        count: u64,
-    ) -> io::Result<Option<f64>> {
-        let mut all = Vec::new();
-        for _ in 0..STREAMS {
-            let mut one = |[picture, _]: &[Batch; 2]| -> io::Result<Option<f64>> {
-                // What has changed so far is shown by then.
-                server.pause(&[Pause::Sleep(SHOWN)]);
-                let times = count / picture.requests.max(1);
-                Ok(server.stream(picture, times)?.cpu)
-            };
-            let both = one(&self.seen)?.zip(one(&self.unseen)?);
-            all.extend(both.map(|(seen, unseen)| (seen - unseen) / count as f64));
-        }
-        Ok(estimate(&all).map(|estimate| estimate.centre))
     }
 }

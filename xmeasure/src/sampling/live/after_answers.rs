@@ -4,18 +4,14 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{LiveServer, PAUSE, gone, micros};
+use super::{LiveServer, PAUSE};
 use crate::plan::AIM;
 use crate::sampling::batch::Batch;
 use crate::sampling::reading::Reading;
 use crate::server::clock::ProcessClock;
-use crate::server::connection::RawConnection;
-use crate::server::exchange::{Load, Until};
-use crate::server::wire;
+use crate::server::exchange::Until;
 use crate::workloads::workload::Sync;
 
-/// In this time a server that was sent some requests has begun with what follows them.
-const BEGUN: Duration = Duration::from_micros(100);
 /// By then most of it is done, and the pace is read.
 const SOON: Duration = Duration::from_micros(500);
 
@@ -78,57 +74,5 @@ impl LiveServer {
         let pace = self.pace_now();
         thread::sleep(wait - soon);
         pace
-    }
-
-    /// The same, with a question that it takes once it has done what follows as far as that keeps it at work: on
-    /// the wall, until that is answered.
-    pub(super) fn and_its_end(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
-        let (before, start) = (self.processor_time(), Instant::now());
-        self.raw.exchange(&batch.load(), Until::Sent)?;
-        thread::sleep(BEGUN);
-        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
-        let wall = start.elapsed();
-        let pace = self.wait(wait);
-        let reading = self.since(before, Duration::ZERO);
-        // How long it waits for its host is not this processor's.
-        Ok(Reading {
-            wall: micros(wall),
-            ..self.brought(reading, pace)
-        })
-    }
-
-    /// A batch during which another connection sends a request: both have some for the server to
-    /// take.
-    pub(super) fn with_another_client(&mut self, batch: &Batch) -> io::Result<()> {
-        let mut other = match self.other.take() {
-            Some(other) => other,
-            None => RawConnection::open(&self.target).map_err(gone)?,
-        };
-        self.raw.exchange(&batch.load(), Until::Sent)?;
-        let nothing = wire::no_operation(1);
-        other.exchange(&Load::once(&nothing, 1), Until::Sent)?;
-        self.other = Some(other);
-        self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
-        Ok(())
-    }
-
-    /// A batch `times` times in one stream.
-    pub(super) fn in_one_stream(&mut self, batch: &Batch, times: u64) -> io::Result<Reading> {
-        let load = Load {
-            unit: &batch.bytes,
-            times,
-            requests: times * batch.requests,
-            ..Load::default()
-        };
-        self.begin_watch();
-        let mut wall = 0.0;
-        let reading = self.paced(|server| {
-            let (reading, _) = server.timed(load, Sync::RoundTrip, Until::Answered(1))?;
-            wall = reading.wall;
-            Ok(reading)
-        });
-        self.end_watch();
-        // How often it does what it does by the clock depends on the wall as it is.
-        Ok(Reading { wall, ..reading? })
     }
 }

@@ -1,4 +1,4 @@
-//! RENDER's antialiased shapes: trapezoids, as high as wide and slender, and triangles.
+//! RENDER's antialiased shapes: trapezoids and triangles.
 
 use std::f64::consts::PI;
 
@@ -20,8 +20,6 @@ use crate::workloads::workload::{Sync, Workload};
 const SIDES: [u16; 5] = [1, 2, 4, 20, 100];
 /// Steps of a pixel, in which trapezoids are measured: so all areas are alike to the last digit.
 pub(super) const STEPS: u16 = 64;
-/// Height of the slender trapezoid, which is a pixel wide.
-const SLENDER: u16 = 100 * STEPS;
 /// Width and height of the smallest: the ends of slanted lines, and round corners, are made of some
 /// that are less than a row high.
 const TINY: u16 = STEPS / 4;
@@ -69,7 +67,6 @@ fn trapezoids(plan: &Plan, loads: &mut Loads, layers: Layers) {
         bars(layers, (side * STEPS, side * STEPS), count)
     });
     loads.push(bars(layers, (TINY, TINY), 1));
-    loads.push(bars(layers, (STEPS, SLENDER), 1));
 }
 
 /// One of each size, and of the side `item` one and several.
