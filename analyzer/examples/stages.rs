@@ -49,7 +49,7 @@ fn main() -> Result<(), Failure> {
         stage("operations", || {
             let (mut pipeline, mut requests) = (Pipeline::new(), 0);
             let took = batches(&trace, |record| {
-                pipeline.feed(record, |observation| {
+                pipeline.feed(record.clone(), |observation| {
                     if let Observation::Message(seen) = observation {
                         requests += u64::from(seen.operation.is_some());
                     }
@@ -60,7 +60,7 @@ fn main() -> Result<(), Failure> {
         stage("prices", || {
             let (mut pipeline, mut profile) = (Pipeline::new(), profile(&parameters));
             let took = batches(&trace, |record| {
-                pipeline.feed(record, |observation| profile.observe(observation));
+                pipeline.feed(record.clone(), |observation| profile.observe(observation));
             })?;
             Ok((count(&profile), took))
         })?;

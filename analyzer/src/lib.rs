@@ -23,6 +23,7 @@ mod pattern;
 mod pipeline;
 mod profile;
 mod recorded_server;
+mod reorder;
 mod resources;
 mod roundtrips;
 mod scrub;
@@ -30,7 +31,6 @@ mod server_grab;
 mod stalls;
 mod start_up;
 mod statistics;
-mod switches_first;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -42,6 +42,7 @@ mod warnings;
 
 pub use activity::figures::ActivityFigures;
 pub use activity::run_times::ServerRuns;
+pub use activity::threads::Step;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
 pub use clients_now::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow};
 pub use clients_now::{ClientsNow, NowOptions};

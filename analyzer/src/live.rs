@@ -11,11 +11,9 @@ use crate::profile::report::ProfileReport;
 use crate::resources::report::ResourceReport;
 use crate::stalls::grabs::report::GrabReport;
 use crate::stalls::report::StallsReport;
-use crate::switches_first::SwitchesFirst;
 
 /// A profile that grows.
 pub struct LiveProfile {
-    order: SwitchesFirst,
     pipeline: Pipeline,
     clients: ClientsNow,
 }
@@ -31,41 +29,27 @@ impl LiveProfile {
         clients.begin();
         let mut pipeline = Pipeline::new();
         pipeline.follow_changes(clients.knows_updates());
-        LiveProfile {
-            order: SwitchesFirst::default(),
-            pipeline,
-            clients,
-        }
+        LiveProfile { pipeline, clients }
     }
 
-    /// Takes the next record. It counts once the context switches of its time are known.
+    /// Takes the next record. It counts once all of its time is known.
     pub fn feed(&mut self, record: Record) {
-        let LiveProfile {
-            order,
-            pipeline,
-            clients,
-        } = self;
-        order.put(record, &mut |record| {
-            pipeline.feed(record, |observation| clients.observe(observation));
-        });
+        let LiveProfile { pipeline, clients } = self;
+        pipeline.feed(record, |observation| clients.observe(observation));
     }
 
     /// There are no more records: all that came counts.
     pub fn end(&mut self) {
-        let LiveProfile {
-            order,
-            pipeline,
-            clients,
-        } = self;
-        order.end(&mut |record| {
-            pipeline.feed(record, |observation| clients.observe(observation));
-        });
+        let LiveProfile { pipeline, clients } = self;
+        pipeline.end(|observation| clients.observe(observation));
         clients.end();
     }
 
     /// Nothing more came until `time`.
     pub fn until(&mut self, time: Timestamp) {
-        self.clients.until(time);
+        let LiveProfile { pipeline, clients } = self;
+        pipeline.until(time, |observation| clients.observe(observation));
+        clients.until(time);
     }
 
     /// Starts all counts afresh, with `parameters` from now on. What the session is like, who is

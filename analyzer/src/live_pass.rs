@@ -1,10 +1,8 @@
-//! The pipeline over a recording while it goes on: with context switches ahead of what happened meanwhile, as over a
-//! trace.
+//! The pipeline over a recording while it goes on, for who follows it record by record.
 
 use x11prof_trace::Record;
 
 use crate::pipeline::{Observation, Pipeline};
-use crate::switches_first::SwitchesFirst;
 
 /// Who follows a recording.
 pub trait Follows {
@@ -18,7 +16,6 @@ pub trait Follows {
 /// A pass that goes on.
 #[derive(Default)]
 pub struct LivePass {
-    order: SwitchesFirst,
     pipeline: Pipeline,
 }
 
@@ -28,20 +25,21 @@ impl LivePass {
         &self.pipeline
     }
 
-    /// Takes the next record. It is followed once the context switches of its time are known.
+    /// Takes the next record. It is followed once all of its time is known.
     pub fn feed(&mut self, record: Record, who: &mut impl Follows) {
-        let LivePass { order, pipeline } = self;
-        order.put(record, &mut |record| follow(pipeline, record, who));
+        self.pipeline.put(record);
+        self.follow(who);
     }
 
     /// There are no more records: all that came is followed.
     pub fn end(&mut self, who: &mut impl Follows) {
-        let LivePass { order, pipeline } = self;
-        order.end(&mut |record| follow(pipeline, record, who));
+        self.pipeline.no_more();
+        self.follow(who);
     }
-}
 
-fn follow(pipeline: &mut Pipeline, record: &Record, who: &mut impl Follows) {
-    pipeline.feed(record, |observation| who.observe(observation));
-    who.took(record, pipeline);
+    fn follow(&mut self, who: &mut impl Follows) {
+        while let Some(record) = self.pipeline.next(|observation| who.observe(observation)) {
+            who.took(&record, &self.pipeline);
+        }
+    }
 }

@@ -6,17 +6,15 @@ use crate::testing::*;
 /// The words for all messages that a pass sees in records.
 fn seen(pipeline: &mut Pipeline, records: &[Record]) -> Vec<String> {
     let mut said = Vec::new();
-    for record in records {
-        pipeline.feed(record, |observation| match observation {
-            Observation::Message(seen) => said.push(format!(
-                "{:?} {:?}",
-                seen.message,
-                seen.operation.map(|operation| operation.request)
-            )),
-            Observation::Lost(_) => said.push("lost".to_owned()),
-            _ => {}
-        });
-    }
+    pipeline.run_records(records.iter().cloned(), |observation| match observation {
+        Observation::Message(seen) => said.push(format!(
+            "{:?} {:?}",
+            seen.message,
+            seen.operation.map(|operation| operation.request)
+        )),
+        Observation::Lost(_) => said.push("lost".to_owned()),
+        _ => {}
+    });
     said
 }
 

@@ -8,18 +8,19 @@ use x11prof_cost_model::FastMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
 use x11prof_session::{Change, ClientId, Observed, Operation, Session, Target};
 use x11prof_trace::{
-    Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Switch, Timestamp,
-    TraceError,
+    Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Timestamp, TraceError,
 };
 
+use crate::activity::threads::Step;
+use crate::activity::watched::WatchedThreads;
 use crate::middle;
-use crate::switches_first::switches_first;
+use crate::reorder::ReorderBuffer;
 
 /// Connections followed at once, at most. An X server takes 2048 clients at most
 /// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// What an analysis gets to see, in the order of the trace.
+/// What an analysis gets to see, in the order of time.
 #[derive(Debug, Clone, Copy)]
 pub enum Observation<'a> {
     /// Bytes were read off a socket; the messages that end in them follow.
@@ -37,8 +38,8 @@ pub enum Observation<'a> {
         /// The state of the display after that.
         session: &'a Session,
     },
-    /// Context switches.
-    Switches(&'a [Switch]),
+    /// What threads did since the message before.
+    Switches(&'a [Step]),
     /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or
     /// there are too many connections.
     Lost(&'a Block),
@@ -88,8 +89,11 @@ impl Client {
     }
 }
 
-/// The state of the pass: one framer for each connection, one session, one list of extensions.
+/// The state of the pass, one of each: the records that wait for their turn, the threads, a framer for each connection,
+/// the session, the list of extensions.
 pub struct Pipeline {
+    order: ReorderBuffer,
+    threads: WatchedThreads,
     clients: FastMap<ConnectionId, Client>,
     room: Room,
     extensions: Extensions,
@@ -112,6 +116,8 @@ impl Pipeline {
     /// A pass that has seen nothing, in which `session` makes the operations.
     pub fn with_session(session: Session) -> Pipeline {
         Pipeline {
+            order: ReorderBuffer::default(),
+            threads: WatchedThreads::default(),
             clients: FastMap::default(),
             room: Room::default(),
             extensions: Extensions::new(),
@@ -131,13 +137,49 @@ impl Pipeline {
         &self.session
     }
 
-    /// Takes the next record and hands what is in it to `on`.
-    pub fn feed(&mut self, record: &Record, mut on: impl FnMut(&Observation<'_>)) {
+    /// Takes the next record, and hands on what has its turn by now.
+    pub fn feed(&mut self, record: Record, mut on: impl FnMut(&Observation<'_>)) {
+        self.put(record);
+        while self.next(&mut on).is_some() {}
+    }
+
+    /// There are no more records: hands on all that waits for its turn.
+    pub fn end(&mut self, mut on: impl FnMut(&Observation<'_>)) {
+        self.no_more();
+        while self.next(&mut on).is_some() {}
+    }
+
+    /// Nothing more came until `time`: hands on what has its turn by then.
+    pub fn until(&mut self, time: Timestamp, mut on: impl FnMut(&Observation<'_>)) {
+        self.order.until(time);
+        while self.next(&mut on).is_some() {}
+    }
+
+    /// There are no more records.
+    pub(crate) fn no_more(&mut self) {
+        self.order.end();
+    }
+
+    /// Takes the next record. What has its turn is there to be asked for.
+    pub(crate) fn put(&mut self, record: Record) {
+        self.order.put(record);
+    }
+
+    /// Hands on the next record that has its turn, and gives it.
+    pub(crate) fn next(&mut self, on: impl FnMut(&Observation<'_>)) -> Option<Record> {
+        let record = self.order.next()?;
+        self.take(&record, on);
+        Some(record)
+    }
+
+    /// Hands on a record out of its turn, for who changes a trace record by record.
+    pub(crate) fn take(&mut self, record: &Record, mut on: impl FnMut(&Observation<'_>)) {
         match record {
             Record::Block(block) => self.block(block, &mut on),
             Record::Control(time, control) => {
                 self.control(control);
                 on(&Observation::Control(*time, control));
+                self.threads.control(*time, control, &mut on);
                 // Afterwards, so that an analysis can still tell what it ends.
                 if let Control::Closed { connection, .. } = control
                     && self.clients.remove(connection).is_some()
@@ -149,25 +191,12 @@ impl Pipeline {
                     });
                 }
             }
-            Record::Schedule(switches) => on(&Observation::Switches(switches)),
+            Record::Schedule(switches) => self.threads.switches(switches, &mut on),
         }
     }
 
-    /// Feeds all that `reader` has.
+    /// Hands on all that `reader` has. On an error, what came before it has been handed on.
     pub fn run<R: io::Read>(
-        &mut self,
-        reader: &mut Reader<R>,
-        mut on: impl FnMut(&Observation<'_>),
-    ) -> Result<(), TraceError> {
-        while let Some(record) = reader.next()? {
-            self.feed(&record, &mut on);
-        }
-        Ok(())
-    }
-
-    /// The same with context switches ahead of what happened meanwhile: prices depend on who ran
-    /// before a request. On an error, what came before it has been fed.
-    pub fn run_switches_first<R: io::Read>(
         &mut self,
         reader: &mut Reader<R>,
         mut on: impl FnMut(&Observation<'_>),
@@ -184,18 +213,45 @@ impl Pipeline {
     /// The same with all records that `next` gives, until `on` breaks off.
     pub fn run_until(
         &mut self,
-        next: impl FnMut() -> Result<Option<Record>, TraceError>,
+        mut next: impl FnMut() -> Result<Option<Record>, TraceError>,
         mut on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
     ) -> Result<(), TraceError> {
-        switches_first(next, |record| {
+        let (mut read, mut over) = (Ok(()), false);
+        loop {
             let mut goes_on = ControlFlow::Continue(());
-            self.feed(record, |observation| {
-                if goes_on.is_continue() {
-                    goes_on = on(observation);
+            while self
+                .next(|observation| {
+                    if goes_on.is_continue() {
+                        goes_on = on(observation);
+                    }
+                })
+                .is_some()
+                && goes_on.is_continue()
+            {}
+            if over || goes_on.is_break() {
+                return read;
+            }
+            match next() {
+                Ok(Some(record)) => self.put(record),
+                end => {
+                    read = end.map(|_| ());
+                    over = true;
+                    self.no_more();
                 }
-            });
-            goes_on
-        })
+            }
+        }
+    }
+
+    /// The same with `records`.
+    pub fn run_records(
+        &mut self,
+        records: impl IntoIterator<Item = Record>,
+        mut on: impl FnMut(&Observation<'_>),
+    ) {
+        for record in records {
+            self.feed(record, &mut on);
+        }
+        self.end(on);
     }
 
     fn control(&mut self, control: &Control) {

@@ -140,12 +140,10 @@ impl Synthetic {
     pub(crate) fn run(&self, profile: &mut Profile) -> TraceSummary {
         let mut summary = TraceSummary::default();
         let mut pipeline = Pipeline::new();
-        for record in &self.records {
-            pipeline.feed(record, |observation| {
-                summary.observe(observation);
-                profile.observe(observation);
-            });
-        }
+        pipeline.run_records(self.records.iter().cloned(), |observation| {
+            summary.observe(observation);
+            profile.observe(observation);
+        });
         summary
     }
 }

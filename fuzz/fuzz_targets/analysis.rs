@@ -109,12 +109,10 @@ fn observed(
     mut on: impl FnMut(&x11prof_analyzer::Observation<'_>),
 ) -> TraceSummary {
     let mut summary = TraceSummary::default();
-    for record in records {
-        pipeline.feed(record, |observation| {
-            summary.observe(observation);
-            on(observation);
-        });
-    }
+    pipeline.run_records(records.iter().cloned(), |observation| {
+        summary.observe(observation);
+        on(observation);
+    });
     summary
 }
 

@@ -55,7 +55,7 @@ impl Contents {
                 }
                 Record::Schedule(_) => {}
             }
-            pipeline.feed(&record, |observation| {
+            pipeline.run_records([record], |observation| {
                 let Observation::Message(seen) = observation else {
                     return;
                 };

@@ -149,9 +149,9 @@ fn table_3_network_part() {
 fn of_messages(only: &[&str]) -> StatisticsReport {
     let mut statistics = Statistics::new(only.iter().map(|name| (*name).to_owned()).collect());
     let mut pipeline = Pipeline::new();
-    for record in &xtex().records {
-        pipeline.feed(record, |observation| statistics.observe(observation));
-    }
+    pipeline.run_records(xtex().records, |observation| {
+        statistics.observe(observation)
+    });
     StatisticsReport::new("xtex.mcap", &statistics, &HistogramOptions::default())
 }
 

@@ -1,37 +1,18 @@
 //! When clients and server ran, from the context switches: how long at once, and how long clients
 //! ran for events alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use x11prof_protocol::Message;
-use x11prof_trace::{ConnectionId, Control, Direction, Switch, SwitchKind, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Direction};
 
 use crate::activity::since_reading::SinceReading;
-use crate::activity::threads::{Step, Threads};
+use crate::activity::threads::{State, Step};
 use crate::pipeline::Observation;
 
-/// Switches are told in batches, some milliseconds late, and those of another processor may
-/// come in the next batch: what is younger than this is put in order first.
-const SETTLING: u64 = 100_000_000;
-/// Entries that wait for that at most.
-const WAITING_LIMIT: usize = 1 << 17;
 /// Processes and connections followed at most.
 const PROCESSES_LIMIT: usize = 1 << 14;
-
-#[derive(Debug, Clone, Copy)]
-enum Entry {
-    Switch(Switch),
-    /// Bytes came for a process: events alone, or others too.
-    Delivery {
-        pid: u32,
-        events_alone: bool,
-    },
-    /// A process is not watched any more.
-    Gone(u32),
-    /// The kernel's clock of a process was read.
-    Read(u32),
-}
 
 /// What a process is to do with what was delivered to it while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,12 +59,8 @@ pub struct ActivityFigures {
 /// Follows who runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Activity {
-    waiting: BTreeMap<(u64, u64), Entry>,
-    number: u64,
-    newest: u64,
     server: Option<u32>,
     clients: HashMap<ConnectionId, u32>,
-    threads: Threads,
     processes: HashMap<u32, Process>,
     /// How many of them run for events.
     handling: u32,
@@ -91,7 +68,7 @@ pub(crate) struct Activity {
     clients_running: u32,
     since: u64,
     figures: ActivityFigures,
-    switches: u64,
+    switches: bool,
     /// The current block: events in it, other messages in it.
     block: (bool, bool),
 }
@@ -99,10 +76,11 @@ pub(crate) struct Activity {
 impl Activity {
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
-            Observation::Switches(switches) => {
-                for switch in *switches {
-                    self.switches += 1;
-                    self.put(switch.time, Entry::Switch(*switch));
+            Observation::Switches(steps) => {
+                self.switches = true;
+                for step in *steps {
+                    self.pass(step.time);
+                    self.step(step);
                 }
             }
             Observation::BlockStart(_) => self.block = (false, false),
@@ -113,13 +91,11 @@ impl Activity {
             Observation::BlockEnd(block) if block.direction == Direction::ToClient => {
                 if let Some(pid) = self.clients.get(&block.connection).copied() {
                     let events_alone = self.block.0 && !self.block.1;
-                    self.put(block.time, Entry::Delivery { pid, events_alone });
+                    self.pass(block.time.as_nanos());
+                    self.delivery(pid, events_alone);
                 }
             }
-            Observation::Control(time, Control::Server(server)) => {
-                self.server = server.pid;
-                self.newest = self.newest.max(time.as_nanos());
-            }
+            Observation::Control(_, Control::Server(server)) => self.server = server.pid,
             Observation::Control(_, Control::Opened(opened)) => {
                 if let Some(pid) = opened.pid
                     && self.clients.len() < PROCESSES_LIMIT
@@ -131,11 +107,14 @@ impl Activity {
                 if let Some(pid) = self.clients.remove(connection)
                     && !self.clients.values().any(|other| *other == pid)
                 {
-                    self.put(*time, Entry::Gone(pid));
+                    self.pass(time.as_nanos());
+                    if let Some(gone) = self.processes.remove(&pid) {
+                        self.handling -= u32::from(gone.is_handling());
+                    }
                 }
             }
             Observation::Control(time, Control::CpuTime(reading)) => {
-                self.put(*time, Entry::Read(reading.pid));
+                self.since_reading.read(reading.pid, time.as_nanos());
             }
             _ => {}
         }
@@ -143,64 +122,17 @@ impl Activity {
 
     /// What was told so far; `None` where no switches are in the trace.
     pub(crate) fn figures(&self) -> Option<ActivityFigures> {
-        Some(self.settled()?.figures)
+        self.switches.then_some(self.figures)
     }
 
     /// How long each process ran since its clock was last read; `None` where no switches are in the trace.
-    pub(crate) fn since_reading(&self) -> Option<SinceReading> {
-        Some(self.settled()?.since_reading)
-    }
-
-    fn settled(&self) -> Option<Activity> {
-        if self.switches == 0 {
-            return None;
-        }
-        let mut settled = self.clone();
-        settled.settle(u64::MAX);
-        Some(settled)
+    pub(crate) fn since_reading(&self) -> Option<&SinceReading> {
+        self.switches.then_some(&self.since_reading)
     }
 
     /// Forgets the figures, and knows still who runs.
     pub(crate) fn start_afresh(&mut self) {
-        self.settle(u64::MAX);
         self.figures = ActivityFigures::default();
-    }
-
-    fn put(&mut self, time: Timestamp, entry: Entry) {
-        let nanos = time.as_nanos();
-        self.number += 1;
-        self.waiting.insert((nanos, self.number), entry);
-        self.newest = self.newest.max(nanos);
-        if self.waiting.len() > WAITING_LIMIT {
-            self.settle(u64::MAX);
-        } else if self.number.is_multiple_of(1024) {
-            self.settle(self.newest.saturating_sub(SETTLING));
-        }
-    }
-
-    /// Deals with what happened before `until`.
-    fn settle(&mut self, until: u64) {
-        while let Some(first) = self.waiting.first_entry() {
-            let (time, _) = *first.key();
-            if time >= until {
-                return;
-            }
-            let entry = first.remove();
-            self.pass(time);
-            match entry {
-                Entry::Switch(switch) => self.switch(&switch),
-                Entry::Delivery { pid, events_alone } => self.delivery(pid, events_alone),
-                Entry::Read(pid) => self.since_reading.read(pid, time),
-                Entry::Gone(pid) => {
-                    for step in self.threads.end_process(pid, time) {
-                        self.step(&step);
-                    }
-                    if let Some(gone) = self.processes.remove(&pid) {
-                        self.handling -= u32::from(gone.is_handling());
-                    }
-                }
-            }
-        }
     }
 
     /// Time passes until `time` with those running that run.
@@ -238,26 +170,7 @@ impl Activity {
         changed
     }
 
-    fn switch(&mut self, switch: &Switch) {
-        for step in self.threads.switch(switch) {
-            self.step(&step);
-        }
-        if switch.kind == SwitchKind::In || !self.follows(switch.pid) {
-            return;
-        }
-        self.change(switch.pid, |process| {
-            process.preempted = switch.kind == SwitchKind::Preempted;
-            // Preempted, it goes on with what it did.
-            if switch.kind == SwitchKind::Blocked
-                && process.running == 0
-                && process.task == Task::Handling
-            {
-                process.task = Task::None;
-            }
-        });
-    }
-
-    /// A thread began to run, or stopped.
+    /// A thread changed its state.
     fn step(&mut self, step: &Step) {
         if let Some(stretch) = step.ran() {
             self.since_reading.add(step.pid, stretch);
@@ -272,6 +185,17 @@ impl Activity {
         } else if step.starts() && self.follows(step.pid) {
             self.start(step.pid);
         }
+        if !matches!(step.now, State::Ready | State::Waiting) || !self.follows(step.pid) {
+            return;
+        }
+        self.change(step.pid, |process| {
+            process.preempted = step.now == State::Ready;
+            // Preempted, it goes on with what it did.
+            if step.now == State::Waiting && process.running == 0 && process.task == Task::Handling
+            {
+                process.task = Task::None;
+            }
+        });
     }
 
     fn start(&mut self, pid: u32) {
@@ -350,9 +274,7 @@ mod tests {
             switch(CLIENT_PID, 200, Blocked),
         ]));
         let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
-        for record in &trace.records {
-            pipeline.feed(record, |observation| summary.observe(observation));
-        }
+        pipeline.run_records(trace.records, |observation| summary.observe(observation));
         let figures = summary.activity().unwrap();
         let micros = Duration::from_micros;
         assert_eq!(figures.clients, micros(30 + 40 + 30));
@@ -379,9 +301,7 @@ mod tests {
             switch(SERVER_PID, 90, Blocked),
         ]));
         let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
-        for record in &trace.records {
-            pipeline.feed(record, |observation| summary.observe(observation));
-        }
+        pipeline.run_records(trace.records, |observation| summary.observe(observation));
         let figures = summary.activity().unwrap();
         assert_eq!(figures.clients, Duration::from_micros(40));
         assert_eq!(figures.both, Duration::ZERO);

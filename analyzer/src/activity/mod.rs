@@ -1,5 +1,5 @@
 //! CPU activity: the one reader of the kernel's context switches. `threads` says what each thread
-//! does; the other files put that together for those who ask: how long clients and server ran, and
+//! does, of which the pipeline has one (`watched`); the other files put that together for those who ask: how long clients and server ran, and
 //! when both did (`figures`), the runs of the server (`server_runs`, and `run_times` for timelines), who else had its processor
 //! (`server_processor`), when it was ready and did not run (`server_ready`), how many threads could run (`runnable`), when a process last stopped or rested (`processes`), and
 //! what ran since a clock was read (`since_reading`). Episodes ask `threads` what the threads of each client do.
@@ -14,3 +14,4 @@ pub(crate) mod server_runs;
 pub(crate) mod share;
 pub(crate) mod since_reading;
 pub(crate) mod threads;
+pub(crate) mod watched;

@@ -1,14 +1,10 @@
 //! When a process was last off the processor, whether all its threads waited for long, and when the server fell
 //! asleep, as far as waiting for a reply is concerned.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
-use x11prof_trace::Switch;
+use crate::activity::threads::{State, Step};
 
-use crate::activity::threads::{State, Step, Threads};
-
-/// Switches that wait for the messages of their time, at most.
-const WAITING_LIMIT: usize = 1 << 16;
 /// Processes followed at most.
 const PROCESSES_LIMIT: usize = 1 << 13;
 /// Ends of the server's work that are remembered.
@@ -76,9 +72,6 @@ impl Process {
 /// Processes by their context switches.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
-    waiting: BTreeMap<(u64, u64), Switch>,
-    number: u64,
-    threads: Threads,
     known: HashMap<u32, Process>,
     server: Option<u32>,
     /// When the server last fell asleep.
@@ -90,32 +83,8 @@ impl Processes {
         self.server = pid;
     }
 
-    /// Takes switches, which wait until the messages of their time have come.
-    pub(crate) fn take(&mut self, switches: &[Switch]) {
-        for switch in switches {
-            self.number += 1;
-            self.waiting
-                .insert((switch.time.as_nanos(), self.number), *switch);
-        }
-        if self.waiting.len() > WAITING_LIMIT {
-            self.settle(u64::MAX);
-        }
-    }
-
-    /// What happened until `time` has happened.
-    pub(crate) fn settle(&mut self, time: u64) {
-        while let Some(first) = self.waiting.first_entry() {
-            if first.key().0 > time {
-                return;
-            }
-            let switch = first.remove();
-            for step in self.threads.switch(&switch) {
-                self.step(&step);
-            }
-        }
-    }
-
-    fn step(&mut self, step: &Step) {
+    /// A thread changed its state.
+    pub(crate) fn step(&mut self, step: &Step) {
         if Some(step.pid) == self.server && step.now == State::Waiting {
             if self.server_ends.len() >= SERVER_ENDS_LIMIT {
                 self.server_ends.pop_front();
@@ -170,6 +139,7 @@ mod tests {
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
     use super::{Processes, REST};
+    use crate::activity::threads::Threads;
 
     const PID: u32 = 7;
 
@@ -183,20 +153,25 @@ mod tests {
         }
     }
 
+    /// Switches after which the processes are asked.
+    fn take(threads: &mut Threads, processes: &mut Processes, switches: &[Switch]) {
+        let steps = switches.iter().flat_map(|one| threads.switch(one));
+        steps.for_each(|step| processes.step(&step));
+    }
+
     #[test]
     fn a_process_rests_while_all_its_threads_wait() {
         use SwitchKind::{Blocked, In};
-        let mut processes = Processes::default();
-        processes.take(&[
+        let (mut threads, mut processes) = (Threads::default(), Processes::default());
+        let switches = [
             switch(1, 10, 0, In),
             switch(2, 20, 1, In),
             switch(1, 30, 0, Blocked),
             switch(2, 40, 1, Blocked),
-            switch(1, 40 + REST, 0, In),
-        ]);
-        processes.settle(40);
+        ];
+        take(&mut threads, &mut processes, &switches);
         assert!(!processes.has_rested(Some(PID), 0, 39 + REST));
-        processes.settle(u64::MAX);
+        take(&mut threads, &mut processes, &[switch(1, 40 + REST, 0, In)]);
         assert!(processes.has_rested(Some(PID), 40, 40 + REST));
         assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(REST));
         // From 10 to 40, both threads together, and since it runs again.
@@ -207,14 +182,14 @@ mod tests {
     #[test]
     fn a_thread_that_ended_does_not_keep_its_process_from_resting() {
         use SwitchKind::{Blocked, In};
-        let mut processes = Processes::default();
-        processes.take(&[
+        let (mut threads, mut processes) = (Threads::default(), Processes::default());
+        let switches = [
             switch(2, 10, 0, In),
             // On the same processor: the other one has ended.
             switch(1, 20, 0, In),
             switch(1, 30, 0, Blocked),
-        ]);
-        processes.settle(30);
+        ];
+        take(&mut threads, &mut processes, &switches);
         assert!(processes.has_rested(Some(PID), 0, 30 + REST));
     }
 }

@@ -21,9 +21,9 @@ impl ServerRuns {
                     self.runs = server.pid.map(Runs::of);
                 }
             }
-            Observation::Switches(switches) => {
+            Observation::Switches(steps) => {
                 if let Some(runs) = &mut self.runs {
-                    switches.iter().for_each(|switch| runs.switch(switch));
+                    steps.iter().for_each(|step| runs.step(step));
                 }
                 self.hand_out(on);
             }

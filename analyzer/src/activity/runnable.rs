@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use x11prof_trace::Switch;
-
-use crate::activity::threads::{Step, Threads};
+use crate::activity::threads::Step;
 
 /// Processes followed at most.
 const PROCESSES_LIMIT: usize = 1 << 14;
@@ -12,29 +10,23 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 /// The threads that run or could, by process.
 #[derive(Debug, Default)]
 pub(crate) struct Runnable {
-    threads: Threads,
-    /// Of each process that has been seen to run.
-    counts: HashMap<u32, u64>,
+    /// Of each process that has been seen to run: how many could, and how many do.
+    counts: HashMap<u32, (u64, u64)>,
 }
 
 impl Runnable {
-    /// What a switch tells. It counts once [`Runnable::count`] has it: until then, as many could run as before.
-    pub(crate) fn switch(&mut self, switch: &Switch) -> impl Iterator<Item = Step> + use<> {
-        self.threads.switch(switch)
-    }
-
+    /// A thread changed its state.
     pub(crate) fn count(&mut self, step: &Step) {
-        match (step.before.could_run(), step.now.could_run()) {
-            (false, true) if (self.counts.len() < PROCESSES_LIMIT || self.knows(step.pid)) => {
-                *self.counts.entry(step.pid).or_default() += 1;
-            }
-            (true, false) => {
-                if let Some(count) = self.counts.get_mut(&step.pid) {
-                    *count = count.saturating_sub(1);
-                }
-            }
-            _ => {}
+        let (before, now) = (step.before, step.now);
+        if before.could_run() == now.could_run() && before.runs() == now.runs() {
+            return;
         }
+        if self.counts.len() >= PROCESSES_LIMIT && !self.knows(step.pid) {
+            return;
+        }
+        let (could, run) = self.counts.entry(step.pid).or_default();
+        change(could, before.could_run(), now.could_run());
+        change(run, before.runs(), now.runs());
     }
 
     /// Whether a thread of a process has been seen to run.
@@ -44,12 +36,20 @@ impl Runnable {
 
     /// Whether a thread of a process is on a processor.
     pub(crate) fn runs(&self, pid: u32) -> bool {
-        self.threads.runs(pid)
+        self.counts.get(&pid).is_some_and(|(_, run)| *run > 0)
     }
 
     /// How many threads of a process could run.
     pub(crate) fn of(&self, pid: Option<u32>) -> u64 {
         let count = pid.and_then(|pid| self.counts.get(&pid));
-        count.copied().unwrap_or(0)
+        count.map_or(0, |(could, _)| *could)
+    }
+}
+
+fn change(count: &mut u64, before: bool, now: bool) {
+    match (before, now) {
+        (false, true) => *count += 1,
+        (true, false) => *count = count.saturating_sub(1),
+        _ => {}
     }
 }

@@ -1,9 +1,10 @@
 //! Who else ran on the server's processor, from the context switches.
 
-use x11prof_server_model::{Stretch, Time};
-use x11prof_trace::{Switch, SwitchKind};
+use std::collections::HashMap;
 
-use crate::activity::threads::{State, Threads};
+use x11prof_server_model::{Stretch, Time};
+
+use crate::activity::threads::{State, Step};
 
 /// Tells the server's processor, and what runs there that is not the server.
 #[derive(Debug, Default)]
@@ -11,7 +12,8 @@ pub(crate) struct ServerProcessor {
     server: Option<u32>,
     /// The processor that the server ran on last.
     home: Option<u16>,
-    threads: Threads,
+    /// Who else runs on each processor, and since when that was not given.
+    others: HashMap<u16, u64>,
 }
 
 impl ServerProcessor {
@@ -20,28 +22,41 @@ impl ServerProcessor {
         self.server = pid;
     }
 
-    /// Takes context switches and gives the stretches that end with them.
-    pub(crate) fn observe(&mut self, switches: &[Switch], mut on: impl FnMut(Stretch)) {
-        let Some(server) = self.server else {
-            return;
-        };
-        for switch in switches {
-            if switch.pid == server && switch.kind == SwitchKind::In {
-                self.home = Some(switch.cpu);
-            }
-            for step in self.threads.switch(switch) {
-                if step.pid != server
-                    && let Some(ran) = step.ran()
-                    && self.home == Some(ran.cpu)
-                {
-                    on(Stretch {
-                        from: Time::from_nanos(ran.from),
-                        to: Time::from_nanos(ran.to),
-                        waits: step.now == State::Waiting,
-                    });
+    /// Takes what threads did, and gives the stretches that end with it.
+    pub(crate) fn observe(&mut self, steps: &[Step], mut on: impl FnMut(Stretch)) {
+        for step in steps {
+            if Some(step.pid) == self.server {
+                if let State::Running { cpu, .. } = step.now {
+                    self.home = Some(cpu);
                 }
+                continue;
+            }
+            if let Some(ran) = step.ran()
+                && let Some(since) = self.others.remove(&ran.cpu)
+                && self.home == Some(ran.cpu)
+            {
+                on(stretch(since, ran.to, step.now == State::Waiting));
+            }
+            if let State::Running { since, cpu } = step.now {
+                self.others.entry(cpu).or_insert(since);
             }
         }
+    }
+
+    /// Gives what of the stretch that goes on was before `time`.
+    pub(crate) fn passed(&mut self, time: u64, on: impl FnOnce(Stretch)) {
+        let home = self.home.and_then(|cpu| self.others.get_mut(&cpu));
+        if let Some(since) = home.filter(|since| **since < time) {
+            on(stretch(std::mem::replace(since, time), time, false));
+        }
+    }
+}
+
+fn stretch(from: u64, to: u64, waits: bool) -> Stretch {
+    Stretch {
+        from: Time::from_nanos(from),
+        to: Time::from_nanos(to),
+        waits,
     }
 }
 
@@ -50,6 +65,7 @@ mod tests {
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
     use super::ServerProcessor;
+    use crate::activity::threads::Threads;
 
     const SERVER: u32 = 7;
 
@@ -65,8 +81,10 @@ mod tests {
 
     /// From when to when others ran, in microseconds, and whether they waited then.
     fn stretches(processor: &mut ServerProcessor, switches: &[Switch]) -> Vec<(u64, u64, bool)> {
-        let mut all = Vec::new();
-        processor.observe(switches, |stretch| {
+        let (mut all, mut threads) = (Vec::new(), Threads::default());
+        let steps = switches.iter().flat_map(|one| threads.switch(one));
+        let steps: Vec<_> = steps.collect();
+        processor.observe(&steps, |stretch| {
             let [from, to] = [stretch.from, stretch.to].map(|time| time.as_nanos() / 1000);
             all.push((from, to, stretch.waits));
         });
@@ -98,6 +116,31 @@ mod tests {
             stretches(&mut processor, &switches),
             [(20, 50, false), (70, 90, false), (96, 99, true)]
         );
+    }
+
+    #[test]
+    fn one_that_goes_on_counts_until_now() {
+        use SwitchKind::{Blocked, In};
+        let (mut processor, mut threads) = (ServerProcessor::default(), Threads::default());
+        processor.server(Some(SERVER));
+        let mut all = Vec::new();
+        for one in [
+            switch(SERVER, 10, 1, In),
+            switch(SERVER, 20, 1, Blocked),
+            switch(8, 20, 1, In),
+            switch(8, 50, 1, Blocked),
+        ] {
+            processor.passed(one.time.as_nanos(), |stretch| all.push(stretch));
+            let steps: Vec<_> = threads.switch(&one).collect();
+            processor.observe(&steps, |stretch| all.push(stretch));
+            processor.passed(30_000, |stretch| all.push(stretch));
+        }
+        let micros = |time: x11prof_server_model::Time| time.as_nanos() / 1000;
+        let all: Vec<_> = all
+            .iter()
+            .map(|one| (micros(one.from), micros(one.to)))
+            .collect();
+        assert_eq!(all, [(20, 30), (30, 50), (50, 50)]);
     }
 
     #[test]

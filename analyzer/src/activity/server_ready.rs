@@ -5,9 +5,7 @@
 
 use std::collections::VecDeque;
 
-use x11prof_trace::Switch;
-
-use crate::activity::threads::{State, Threads};
+use crate::activity::threads::{State, Step};
 
 /// Stretches kept to look back at.
 const STRETCHES_LIMIT: usize = 1 << 12;
@@ -29,7 +27,6 @@ pub(crate) struct ServerReady {
     server: Option<u32>,
     /// When something is sent to it is not known.
     attached: bool,
-    threads: Threads,
     /// It waits since then, for what comes as far as is known.
     waits: Option<u64>,
     /// It can run since then, and does not.
@@ -49,29 +46,24 @@ impl ServerReady {
         self.attached = true;
     }
 
-    /// Takes a context switch.
-    pub(crate) fn switch(&mut self, switch: &Switch) {
-        let Some(server) = self.server.filter(|server| *server == switch.pid) else {
+    /// A thread changed its state.
+    pub(crate) fn step(&mut self, step: &Step) {
+        if Some(step.tid) != self.server || step.tid != step.pid {
             return;
-        };
-        let time = switch.time.as_nanos();
-        for step in self.threads.switch(switch) {
-            if step.tid != server {
-                continue;
-            }
-            self.waits = (step.now == State::Waiting).then_some(time);
-            let ready = self.ready.take();
-            match step.now {
-                State::Ready => self.ready = Some((time, Why::Preempted)),
-                State::Running { .. } => {
-                    if let Some((since, why)) = ready
-                        && counts(since, why, time)
-                    {
-                        self.keep(since, time);
-                    }
+        }
+        let time = step.time;
+        self.waits = (step.now == State::Waiting).then_some(time);
+        let ready = self.ready.take();
+        match step.now {
+            State::Ready => self.ready = Some((time, Why::Preempted)),
+            State::Running { .. } => {
+                if let Some((since, why)) = ready
+                    && counts(since, why, time)
+                {
+                    self.keep(since, time);
                 }
-                State::Waiting | State::Unknown => {}
             }
+            State::Waiting | State::Unknown => {}
         }
     }
 
@@ -120,22 +112,23 @@ fn counts(since: u64, why: Why, time: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_trace::{Switch, SwitchKind, Timestamp};
-
     use super::ServerReady;
+    use crate::activity::threads::{State, Step};
 
     const SERVER: u32 = 7;
     const MS: u64 = 1_000_000;
 
-    fn switch(tid: u32, micros: u64, kind: SwitchKind) -> Switch {
-        Switch {
-            time: Timestamp::from_nanos(micros * 1000),
+    fn step(tid: u32, micros: u64, now: State) -> Step {
+        Step {
             pid: SERVER,
             tid,
-            cpu: 0,
-            kind,
+            time: micros * 1000,
+            before: State::Unknown,
+            now,
         }
     }
+
+    const RUNS: State = State::Running { since: 0, cpu: 0 };
 
     fn server() -> ServerReady {
         let mut ready = ServerReady::default();
@@ -145,58 +138,60 @@ mod tests {
 
     #[test]
     fn one_whose_processor_is_taken_away_is_ready_until_it_runs() {
-        use SwitchKind::{Blocked, In, Preempted};
         let mut ready = server();
-        for (time, kind) in [(1000, In), (1300, Preempted), (1500, In), (2000, Preempted)] {
-            ready.switch(&switch(SERVER, time, kind));
+        for (time, kind) in [
+            (1000, RUNS),
+            (1300, State::Ready),
+            (1500, RUNS),
+            (2000, State::Ready),
+        ] {
+            ready.step(&step(SERVER, time, kind));
         }
         // Another of its threads.
-        ready.switch(&switch(8, 2100, Preempted));
+        ready.step(&step(8, 2100, State::Ready));
         let micros = |from: u64, to: u64| ready.between(from * 1000, to * 1000) / 1000;
         assert_eq!(micros(0, 1900), 200);
         assert_eq!(micros(1400, 1900), 100);
         assert_eq!(micros(1400, 2600), 700);
         assert_eq!(micros(2500, 2600), 100);
-        ready.switch(&switch(SERVER, 3000, In));
-        ready.switch(&switch(SERVER, 3100, Blocked));
+        ready.step(&step(SERVER, 3000, RUNS));
+        ready.step(&step(SERVER, 3100, State::Waiting));
         assert_eq!(ready.between(0, 9 * MS) / 1000, 1200);
     }
 
     #[test]
     fn one_that_waits_is_ready_from_when_something_is_sent_to_it() {
-        use SwitchKind::{Blocked, In};
         let mut ready = server();
-        ready.switch(&switch(SERVER, 1000, Blocked));
+        ready.step(&step(SERVER, 1000, State::Waiting));
         ready.sent(2 * MS);
         ready.sent(3 * MS);
         // So long it takes to wake.
         assert_eq!(ready.between(0, 2_900_000), 0);
         assert_eq!(ready.between(0, 4 * MS), 2 * MS);
-        ready.switch(&switch(SERVER, 42_000, In));
+        ready.step(&step(SERVER, 42_000, RUNS));
         // It runs: what comes now changes nothing.
         ready.sent(43 * MS);
-        ready.switch(&switch(SERVER, 44_000, Blocked));
+        ready.step(&step(SERVER, 44_000, State::Waiting));
         assert_eq!(ready.between(0, 60 * MS), 40 * MS);
         ready.sent(60 * MS);
-        ready.switch(&switch(SERVER, 60_300, In));
+        ready.step(&step(SERVER, 60_300, RUNS));
         assert_eq!(ready.between(0, 61 * MS), 40 * MS);
     }
 
     #[test]
     fn one_that_waits_for_something_else_or_tells_late_is_not_ready() {
-        use SwitchKind::Blocked;
         let mut ready = server();
-        ready.switch(&switch(SERVER, 1000, Blocked));
+        ready.step(&step(SERVER, 1000, State::Waiting));
         ready.waits(SERVER, MS, false);
         ready.sent(2 * MS);
         assert_eq!(ready.between(0, 9 * MS), 0);
-        ready.switch(&switch(SERVER, 10_000, Blocked));
+        ready.step(&step(SERVER, 10_000, State::Waiting));
         ready.waits(SERVER, 10 * MS, true);
         ready.sent(12 * MS);
         assert_eq!(ready.between(0, 19 * MS), 7 * MS);
         let mut ready = server();
         ready.attached();
-        ready.switch(&switch(SERVER, 1000, Blocked));
+        ready.step(&step(SERVER, 1000, State::Waiting));
         ready.sent(2 * MS);
         assert_eq!(ready.between(0, 9 * MS), 0);
         // Without switches nothing is known.

@@ -1,13 +1,12 @@
 //! When the recorded server ran, from the context switches: run by run, and held against the kernel's
 //! clock of its process.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use x11prof_cost_model::Micros;
-use x11prof_trace::Switch;
 
 use crate::activity::share::{Rate, Share};
-use crate::activity::threads::{State, Step, Threads};
+use crate::activity::threads::{State, Step};
 
 /// Runs kept until they are divided; with more, the oldest are joined.
 const RUNS_LIMIT: usize = 1 << 14;
@@ -56,7 +55,8 @@ pub(crate) struct Runs {
     server: u32,
     runs: VecDeque<Run>,
     waits_since: Option<u64>,
-    threads: Threads,
+    /// Its threads that run, and since when.
+    running: HashMap<u32, u64>,
     /// What threads but the first ran.
     others_ran: Share,
     told: SwitchTotals,
@@ -72,7 +72,7 @@ impl Runs {
             server,
             runs: VecDeque::new(),
             waits_since: None,
-            threads: Threads::default(),
+            running: HashMap::new(),
             others_ran: Share::default(),
             told: SwitchTotals::default(),
             stretches: VecDeque::new(),
@@ -100,17 +100,15 @@ impl Runs {
         self.others_ran
     }
 
-    /// Takes a context switch.
-    pub(crate) fn switch(&mut self, switch: &Switch) {
-        if switch.pid == self.server {
-            for step in self.threads.switch(switch) {
-                self.step(&step);
-            }
+    /// A thread changed its state.
+    pub(crate) fn step(&mut self, step: &Step) {
+        if step.pid != self.server {
+            return;
         }
-    }
-
-    /// A thread of the server began to run, or stopped.
-    fn step(&mut self, step: &Step) {
+        match step.now {
+            State::Running { since, .. } => self.running.insert(step.tid, since),
+            _ => self.running.remove(&step.tid),
+        };
         let is_first = step.tid == step.pid;
         if let Some(ran) = step.ran() {
             self.stretch(ran.from, ran.to);
@@ -200,15 +198,15 @@ impl Runs {
                 .saturating_sub(until - since.max(time).min(until));
             told.stretches = told.stretches.saturating_sub(1);
         }
-        for (_, since) in self.threads.running() {
-            told.nanos += time.saturating_sub(since);
+        for since in self.running.values() {
+            told.nanos += time.saturating_sub(*since);
         }
         told
     }
 
     /// How long its threads ran from one time to another, as far as that is remembered.
     pub(crate) fn ran_between(&self, from: u64, to: u64) -> u64 {
-        let running = self.threads.running().map(|(_, since)| (since, to));
+        let running = self.running.values().map(|since| (*since, to));
         let all = self.stretches.iter().copied().chain(running);
         all.map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
             .sum()
@@ -259,6 +257,7 @@ mod tests {
 
     use super::{RUNS_LIMIT, Runs};
     use crate::activity::share::Share;
+    use crate::activity::threads::Threads;
 
     const SERVER: u32 = 7;
 
@@ -274,10 +273,15 @@ mod tests {
 
     fn with(all: &[(u32, u64, SwitchKind)]) -> Runs {
         let mut runs = Runs::of(SERVER);
-        for &(tid, time, kind) in all {
-            runs.switch(&switch(tid, time, kind));
-        }
+        take(&mut Threads::default(), &mut runs, all);
         runs
+    }
+
+    fn take(threads: &mut Threads, runs: &mut Runs, all: &[(u32, u64, SwitchKind)]) {
+        for &(tid, time, kind) in all {
+            let steps = threads.switch(&switch(tid, time, kind));
+            steps.for_each(|step| runs.step(&step));
+        }
     }
 
     #[test]
@@ -303,11 +307,11 @@ mod tests {
     #[test]
     fn other_threads_are_told_apart_and_count_for_the_clock() {
         use SwitchKind::{Blocked, In};
-        let mut runs = with(&[(7, 10, In), (8, 12, In)]);
+        let (mut threads, mut runs) = (Threads::default(), Runs::of(SERVER));
+        take(&mut threads, &mut runs, &[(7, 10, In), (8, 12, In)]);
         runs.clock(9_000, 100_000);
-        for (tid, time, kind) in [(8, 18, Blocked), (7, 20, Blocked), (7, 30, In)] {
-            runs.switch(&switch(tid, time, kind));
-        }
+        let later = [(8, 18, Blocked), (7, 20, Blocked), (7, 30, In)];
+        take(&mut threads, &mut runs, &later);
         let ran = Share {
             time: Micros(6.0),
             stretches: 1.0,
@@ -323,11 +327,12 @@ mod tests {
 
     #[test]
     fn too_many_are_joined() {
-        let mut runs = Runs::of(SERVER);
-        for at in 0..=RUNS_LIMIT as u64 {
-            runs.switch(&switch(7, at * 10, SwitchKind::In));
-            runs.switch(&switch(7, at * 10 + 1, SwitchKind::Blocked));
-        }
+        let run = |at: u64| {
+            let (from, to) = (at * 10, at * 10 + 1);
+            [(7, from, SwitchKind::In), (7, to, SwitchKind::Blocked)]
+        };
+        let all: Vec<_> = (0..=RUNS_LIMIT as u64).flat_map(run).collect();
+        let runs = with(&all);
         let (run, next) = runs.front().unwrap();
         assert_eq!(run.share().time, Micros(2.0));
         assert_eq!(next, Some(20_000));

@@ -8,8 +8,8 @@
 //! - That a thread ended. Its last switch says that it runs. It is taken to have ended when
 //!   another thread runs on its processor.
 //!
-//! Switches of one processor come in the order of their times. Those of several may be out of
-//! order by some milliseconds, unless the caller put them in order.
+//! Switches come in the order of their times. One that comes too late to be put in order ends no run before its
+//! beginning.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,12 @@ pub(crate) enum State {
     /// Nothing is known of it, or it ended.
     Unknown,
     /// It runs on a processor.
-    Running { since: u64, cpu: u16 },
+    Running {
+        /// Since when.
+        since: u64,
+        /// On which.
+        cpu: u16,
+    },
     /// It was stopped while it could have run.
     Ready,
     /// It stopped by itself.
@@ -44,7 +49,7 @@ impl State {
 
 /// A thread changed its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
+pub struct Step {
     pub(crate) pid: u32,
     pub(crate) tid: u32,
     pub(crate) time: u64,
@@ -67,7 +72,7 @@ impl Step {
             (_, State::Running { .. }) => None,
             (State::Running { since, cpu }, _) => Some(Stretch {
                 from: since,
-                to: self.time,
+                to: self.time.max(since),
                 cpu,
             }),
             _ => None,
@@ -77,6 +82,28 @@ impl Step {
     /// Whether it began to run.
     pub(crate) fn starts(&self) -> bool {
         self.now.runs() && !self.before.runs()
+    }
+}
+
+#[cfg(test)]
+impl Step {
+    /// The first thread of a process runs from one time to another, and waits before and after.
+    pub(crate) fn run(pid: u32, from: u64, to: u64) -> [Step; 2] {
+        let runs = State::Running {
+            since: from,
+            cpu: 0,
+        };
+        let step = |time, before, now| Step {
+            pid,
+            tid: pid,
+            time,
+            before,
+            now,
+        };
+        [
+            step(from, State::Waiting, runs),
+            step(to, runs, State::Waiting),
+        ]
     }
 }
 
@@ -116,28 +143,45 @@ impl Threads {
         [ended, step].into_iter().flatten()
     }
 
-    /// The process ends, or is not watched any more: so do its threads.
-    pub(crate) fn end_process(&mut self, pid: u32, time: u64) -> Vec<Step> {
+    /// The threads of a process in the order of their numbers, and what each does.
+    fn of_process(&self, pid: u32) -> Vec<(u32, State)> {
         let threads = self.known.iter().filter(|(_, (of, _))| *of == pid);
-        let threads: Vec<u32> = threads.map(|(tid, _)| *tid).collect();
-        let ended = threads.into_iter();
-        ended
-            .filter_map(|tid| self.set(tid, None, time, State::Unknown))
-            .collect()
+        let mut threads: Vec<_> = threads.map(|(tid, (_, state))| (*tid, *state)).collect();
+        threads.sort_unstable_by_key(|(tid, _)| *tid);
+        threads
     }
 
-    /// The processes of the threads that run, and since when each does.
-    pub(crate) fn running(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.known.values().filter_map(|(pid, state)| match state {
-            State::Running { since, .. } => Some((*pid, *since)),
-            _ => None,
-        })
+    /// What the threads of a process do is of no interest from `time` on, but goes on.
+    pub(crate) fn leave_process(&self, pid: u32, time: u64) -> Vec<Step> {
+        let threads = self.of_process(pid).into_iter();
+        let left = threads.map(|(tid, before)| Step {
+            pid,
+            tid,
+            time,
+            before,
+            now: State::Unknown,
+        });
+        left.collect()
     }
 
-    /// Whether a thread of a process is on a processor.
-    pub(crate) fn runs(&self, pid: u32) -> bool {
-        let mut running = self.on_cpu.values().filter_map(|tid| self.known.get(tid));
-        running.any(|(of, state)| *of == pid && state.runs())
+    /// The same is of interest again. Who runs has begun at `time`, as far as that matters.
+    pub(crate) fn resume_process(&mut self, pid: u32, time: u64) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (tid, state) in self.of_process(pid) {
+            let now = match state {
+                State::Running { cpu, .. } => State::Running { since: time, cpu },
+                other => other,
+            };
+            self.known.insert(tid, (pid, now));
+            steps.push(Step {
+                pid,
+                tid,
+                time,
+                before: State::Unknown,
+                now,
+            });
+        }
+        steps
     }
 
     fn has_room(&mut self, tid: u32) -> bool {
@@ -194,7 +238,7 @@ impl Threads {
 mod tests {
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
-    use super::{State, Step, Threads};
+    use super::{Step, Threads};
 
     fn switch(tid: u32, time: u64, cpu: u16, kind: SwitchKind) -> Switch {
         Switch {
@@ -240,7 +284,14 @@ mod tests {
             switch(2, 40, 0, Blocked),
         ];
         assert_eq!(ran(&mut threads, &switches), [(1, 10, 30), (2, 30, 40)]);
-        assert_eq!(threads.running().count(), 0);
+    }
+
+    #[test]
+    fn a_switch_that_comes_too_late_ends_no_run_before_its_beginning() {
+        use SwitchKind::{Blocked, In};
+        let mut threads = Threads::default();
+        let switches = [switch(1, 10, 0, In), switch(1, 8, 1, Blocked)];
+        assert_eq!(ran(&mut threads, &switches), [(1, 10, 10)]);
     }
 
     #[test]
@@ -255,9 +306,17 @@ mod tests {
             switch(1, 50, 1, Blocked),
         ];
         assert_eq!(ran(&mut threads, &switches), [(1, 10, 15), (1, 20, 50)]);
-        let ended = threads.end_process(7, 60);
-        let ended: Vec<(u32, State)> = ended.iter().map(|step| (step.tid, step.now)).collect();
-        assert_eq!(ended.len(), 2);
-        assert!(ended.contains(&(2, State::Unknown)));
+    }
+
+    #[test]
+    fn a_process_that_is_left_and_comes_back_runs_from_then_on() {
+        use SwitchKind::{Blocked, In};
+        let mut threads = Threads::default();
+        threads.switch(&switch(1, 10, 0, In)).for_each(drop);
+        let left: Vec<_> = threads.leave_process(7, 30).iter().map(Step::ran).collect();
+        assert_eq!(left[0].map(|ran| (ran.from, ran.to)), Some((10, 30)));
+        assert!(threads.resume_process(7, 60)[0].starts());
+        let switches = [switch(1, 90, 0, Blocked)];
+        assert_eq!(ran(&mut threads, &switches), [(1, 60, 90)]);
     }
 }

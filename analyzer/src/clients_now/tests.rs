@@ -19,9 +19,9 @@ fn report(display: &Display, seconds: f64, filter: Option<&str>) -> NowReport {
     let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
     now.begin();
     let mut pipeline = Pipeline::new();
-    for record in &display.records {
-        pipeline.feed(record, |observation| now.observe(observation));
-    }
+    pipeline.run_records(display.records.iter().cloned(), |observation| {
+        now.observe(observation)
+    });
     now.end();
     now.report(filter)
 }
@@ -136,9 +136,9 @@ fn a_window_that_nothing_comes_in_has_no_rates() {
     let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
     now.begin();
     let mut pipeline = Pipeline::new();
-    for record in &display.records {
-        pipeline.feed(record, |observation| now.observe(observation));
-    }
+    pipeline.run_records(display.records.iter().cloned(), |observation| {
+        now.observe(observation)
+    });
     let later = |ms: u64| x11prof_trace::Timestamp::from_nanos(1_000_000_000 + ms * 1_000_000);
     (2..40).for_each(|n| now.until(later(n * 100)));
     let report = now.report(None);

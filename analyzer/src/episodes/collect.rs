@@ -1,9 +1,4 @@
-//! From the pipeline's observations to occurrences, in the order of time.
-//!
-//! Context switches are written in batches, up to a quarter of a second late (docs/FORMAT.md,
-//! "Order"): what is younger is held back until they have come.
-
-use std::collections::BTreeMap;
+//! From the pipeline's observations to occurrences.
 
 use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
@@ -22,16 +17,9 @@ use super::user::matching::Matcher;
 use super::windows;
 use crate::pipeline::{Observation, Seen};
 
-/// How late switches may be, in nanoseconds.
-const SETTLING: u64 = 250_000_000;
-/// Occurrences held back at most.
-const MAX_HELD: usize = 1 << 17;
-
 /// Turns observations into occurrences.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
-    held: BTreeMap<(u64, u64), Occurrence>,
-    number: u64,
     newest: u64,
     keyboard: Keyboard,
     watched: Watched,
@@ -52,7 +40,7 @@ impl Collector {
         }
     }
 
-    /// Takes the next observation, and hands out what is old enough to be in order.
+    /// Takes the next observation, and hands out what happened.
     pub(crate) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -77,27 +65,20 @@ impl Collector {
                         Occurrence::Delivered(client, std::mem::take(&mut self.delivery))
                     }
                 };
-                self.hold(block.time, occurrence);
+                on(self.passed(block.time.as_nanos()), occurrence);
             }
-            Observation::Control(time, control) => self.control(*time, control),
-            Observation::Switches(switches) => {
-                for switch in *switches {
-                    self.hold(switch.time, Occurrence::Switch(*switch));
+            Observation::Control(time, control) => {
+                if let Some((time, occurrence)) = self.control(*time, control) {
+                    on(self.passed(time), occurrence);
+                }
+            }
+            Observation::Switches(steps) => {
+                for step in *steps {
+                    on(self.passed(step.time), Occurrence::Step(*step));
                 }
             }
             Observation::Lost(_) | Observation::Closed { .. } => {}
         }
-        let until = if self.held.len() > MAX_HELD {
-            u64::MAX
-        } else {
-            self.newest.saturating_sub(SETTLING)
-        };
-        self.release(until, &mut on);
-    }
-
-    /// Hands out all that is held back.
-    pub(crate) fn finish(&mut self, mut on: impl FnMut(u64, Occurrence)) {
-        self.release(u64::MAX, &mut on);
     }
 
     /// The last time seen.
@@ -105,30 +86,17 @@ impl Collector {
         self.newest
     }
 
-    fn hold(&mut self, time: Timestamp, occurrence: Occurrence) {
-        self.put(time.as_nanos(), occurrence);
+    /// Time passes until `time`, and never goes back.
+    fn passed(&mut self, time: u64) -> u64 {
+        self.newest = self.newest.max(time);
+        self.newest
     }
 
-    fn put(&mut self, nanos: u64, occurrence: Occurrence) {
-        self.number += 1;
-        self.newest = self.newest.max(nanos);
-        self.held.insert((nanos, self.number), occurrence);
-    }
-
-    fn release(&mut self, until: u64, on: &mut impl FnMut(u64, Occurrence)) {
-        while let Some(first) = self.held.first_entry() {
-            let (time, _) = *first.key();
-            if time >= until {
-                return;
-            }
-            on(time, first.remove());
-        }
-    }
-
-    fn control(&mut self, time: Timestamp, control: &Control) {
-        match control {
-            Control::Opened(opened) => self.hold(
-                time,
+    fn control(&mut self, time: Timestamp, control: &Control) -> Option<(u64, Occurrence)> {
+        let now = time.as_nanos();
+        Some(match control {
+            Control::Opened(opened) => (
+                now,
                 Occurrence::Opened {
                     client: opened.connection,
                     pid: opened.pid,
@@ -136,17 +104,16 @@ impl Collector {
             ),
             Control::Closed { connection, .. } => {
                 self.crossings.closed(*connection);
-                self.hold(time, Occurrence::Closed(*connection));
+                (now, Occurrence::Closed(*connection))
             }
-            Control::Capture { pid, capture, .. } => self.hold(
-                time,
+            Control::Capture { pid, capture, .. } => (
+                now,
                 Occurrence::Captured {
                     pid: *pid,
                     switches: capture == "switches",
                 },
             ),
-            // It is told late: it belongs right after the switch that it is about, which came before.
-            Control::Waiting(waiting) => self.put(
+            Control::Waiting(waiting) => (
                 waiting.since_ns,
                 Occurrence::Waits {
                     pid: waiting.pid,
@@ -155,8 +122,8 @@ impl Collector {
                     place: Place::of(waiting),
                 },
             ),
-            _ => {}
-        }
+            _ => return None,
+        })
     }
 
     fn message(&mut self, seen: &Seen<'_>) {

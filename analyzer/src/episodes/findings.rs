@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use x11prof_protocol::Symbol;
-use x11prof_trace::{ConnectionId, Opened, Switch, Timestamp};
+use x11prof_trace::{ConnectionId, Opened, Timestamp};
 
 use super::EpisodeOptions;
 use super::bursts::Bursts;
@@ -18,6 +18,7 @@ use super::series::{Series, Whose};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::instances::Instances;
+use crate::activity::threads::Step;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
@@ -172,11 +173,11 @@ impl Findings {
         }
     }
 
-    /// A switch of a thread of a client or of the server.
-    pub(crate) fn switch(&mut self, switch: &Switch) {
+    /// A thread of a client or of the server changed its state.
+    pub(crate) fn step(&mut self, step: &Step) {
         let of = &self.processes;
         let whose = |pid: u32| of.get(&pid).copied().unwrap_or(Whose::Nobody);
-        self.series.switch(switch, whose);
+        self.series.switch(step, whose);
     }
 
     /// Utilisation and latency over time.

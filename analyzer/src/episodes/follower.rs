@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use x11prof_cost_model::FastMap;
-use x11prof_trace::{ConnectionId, Switch, Timestamp};
+use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::across::causes::Causes;
 use super::across::link::{EpisodeId, Link};
@@ -14,6 +14,7 @@ use super::machine::{Done, Machine, Spans};
 use super::occurrence::{Delivery, Occurrence, Sent, Wait};
 use super::server::ServerActivity;
 use crate::activity::runnable::Runnable;
+use crate::activity::threads::Step;
 use crate::server_grab::ServerGrab;
 
 /// Connections followed at once, at most.
@@ -191,7 +192,7 @@ impl Follower {
                     machine.waits(*tid, *since, *place);
                 });
             }
-            Occurrence::Switch(switch) => self.switch(time, switch),
+            Occurrence::Step(step) => self.step(time, step),
             Occurrence::Delivered(id, delivery) => {
                 let links = self.links(time, *id, delivery);
                 if let Some(client) = self.clients.get_mut(id) {
@@ -317,17 +318,15 @@ impl Follower {
         }
     }
 
-    fn switch(&mut self, time: u64, switch: &Switch) {
-        if Some(switch.pid) == self.around.server.pid() {
-            if self.around.server.switch(switch) {
+    fn step(&mut self, time: u64, step: &Step) {
+        if Some(step.pid) == self.around.server.pid() {
+            if self.around.server.step(step) {
                 self.causes.rests(time, self.around.grab.by());
             }
             return;
         }
-        for step in self.around.runnable.switch(switch) {
-            self.of_process(time, step.pid, |machine, done| machine.step(&step, done));
-            self.around.runnable.count(&step);
-        }
+        self.of_process(time, step.pid, |machine, done| machine.step(step, done));
+        self.around.runnable.count(step);
     }
 
     /// The clients of a process.

@@ -1,7 +1,7 @@
 //! Episodes: how long each action of a user took until its response was complete, and what took it.
 //!
 //! An episode is the handling of one stimulus by one client (LiLa; the thesis, chapter 4). This is
-//! the way of the data: [`collect`] puts what the pipeline sees into the order of time,
+//! the way of the data: [`collect`] makes occurrences of what the pipeline sees,
 //! [`follower`] hands it to a [`machine`] for each client, which opens and closes episodes;
 //! [`server`] adds the time of the last drawing; [`across`] puts those of several clients that led to each
 //! other together; [`findings`] adds finished ones up, in bounded memory.
@@ -181,8 +181,8 @@ impl Episodes {
                 _ => {}
             }
         }
-        if let Observation::Switches(switches) = observation {
-            switches.iter().for_each(|switch| findings.switch(switch));
+        if let Observation::Switches(steps) = observation {
+            steps.iter().for_each(|step| findings.step(step));
         }
         collector.observe(observation, |time, occurrence| {
             follower.happened(time, &occurrence, &mut early, &mut |episode| {
@@ -209,9 +209,6 @@ impl Episodes {
             on(&episode);
             findings.add(&episode);
         };
-        collector.finish(|time, occurrence| {
-            follower.happened(time, &occurrence, &mut |_| {}, &mut add);
-        });
         let end = collector.newest();
         follower.finish(end, &mut add);
         findings.ended(Timestamp::from_nanos(end));

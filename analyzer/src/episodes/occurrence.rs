@@ -1,12 +1,13 @@
 //! What the state machines of episodes live on: what happened, each with its time.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Switch, Waiting};
+use x11prof_trace::{ConnectionId, Waiting};
 
 use super::across::signs::{Act, Sign};
 use super::kinds::Kinds;
 use super::stimulus::Stimulus;
 use super::user::tag::Tags;
+use crate::activity::threads::Step;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -27,8 +28,8 @@ pub(crate) enum Occurrence {
     },
     /// Whether the switches of a process are recorded.
     Captured { pid: u32, switches: bool },
-    /// A context switch.
-    Switch(Switch),
+    /// A thread changed its state.
+    Step(Step),
     /// Bytes came for a client.
     Delivered(ConnectionId, Delivery),
     /// Bytes came from a client.

@@ -1,9 +1,9 @@
 //! Utilisation and latency over time (the latency-benchmark paper's Figure 3), in steps that grow with the
 //! session, so that memory is bounded.
 
-use x11prof_trace::Switch;
+use std::collections::HashMap;
 
-use crate::activity::threads::Threads;
+use crate::activity::threads;
 
 /// Steps at most: twice as long ones take their place when there are more.
 const MAX_STEPS: usize = 1000;
@@ -42,7 +42,8 @@ pub(crate) struct Series {
     origin: Option<u64>,
     length: u64,
     steps: Vec<Step>,
-    threads: Threads,
+    /// Whose threads run, and since when.
+    running: HashMap<u32, (u32, u64)>,
     /// Whether any switch was recorded.
     pub(crate) switches: bool,
 }
@@ -61,7 +62,7 @@ impl Default for Series {
             origin: None,
             length: FIRST_STEP,
             steps: Vec::new(),
-            threads: Threads::default(),
+            running: HashMap::new(),
             switches: false,
         }
     }
@@ -133,13 +134,19 @@ impl Series {
         }
     }
 
-    /// A switch of a thread; `whose` says whose a process is.
-    pub(crate) fn switch(&mut self, switch: &Switch, whose: impl Fn(u32) -> Whose) {
+    /// A thread changed its state; `whose` says whose a process is.
+    pub(crate) fn switch(&mut self, step: &threads::Step, whose: impl Fn(u32) -> Whose) {
         self.switches = true;
-        for step in self.threads.switch(switch) {
-            if let Some(stretch) = step.ran() {
-                self.ran(whose(step.pid), stretch.from, stretch.to);
+        match step.now {
+            threads::State::Running { since, .. } => {
+                self.running.insert(step.tid, (step.pid, since));
             }
+            _ => {
+                self.running.remove(&step.tid);
+            }
+        }
+        if let Some(stretch) = step.ran() {
+            self.ran(whose(step.pid), stretch.from, stretch.to);
         }
     }
 
@@ -153,7 +160,7 @@ impl Series {
 
     /// The session ends.
     pub(crate) fn end(&mut self, time: u64, whose: impl Fn(u32) -> Whose) {
-        for (pid, since) in std::mem::take(&mut self.threads).running() {
+        for (pid, since) in std::mem::take(&mut self.running).into_values() {
             self.ran(whose(pid), since, time);
         }
     }
@@ -162,6 +169,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::{FIRST_STEP, MAX_STEPS, Series, Whose};
+    use crate::activity::threads::Threads;
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
     #[test]
@@ -186,7 +194,7 @@ mod tests {
 
     #[test]
     fn who_runs_is_the_kernels() {
-        let mut series = Series::default();
+        let (mut series, mut threads) = (Series::default(), Threads::default());
         let of = |pid| [Whose::Nobody, Whose::Client, Whose::Server][pid as usize];
         let mut switch = |micros: u64, pid: u32, kind| {
             let time = Timestamp::from_nanos(micros * 1000);
@@ -197,7 +205,8 @@ mod tests {
                 cpu: 0,
                 kind,
             };
-            series.switch(&switch, of);
+            let steps = threads.switch(&switch);
+            steps.for_each(|step| series.switch(&step, of));
         };
         switch(0, 1, SwitchKind::In);
         switch(2500, 1, SwitchKind::Preempted);

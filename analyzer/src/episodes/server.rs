@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use x11prof_trace::{ConnectionId, Switch};
+use x11prof_trace::ConnectionId;
 
 use super::across::link::EpisodeId;
 use super::cause::ServerCause;
@@ -10,6 +10,7 @@ use super::episode::{Episode, Owner};
 use super::occurrence::Shown;
 use crate::activity::server_ready::ServerReady;
 use crate::activity::server_runs::Runs;
+use crate::activity::threads::Step;
 
 /// Runs, and pictures of a client, that are remembered.
 const REMEMBERED: usize = 256;
@@ -75,17 +76,17 @@ impl ServerActivity {
         self.runs.as_ref().map(Runs::server)
     }
 
-    /// A switch of the server; whether it waits now.
-    pub(crate) fn switch(&mut self, switch: &Switch) -> bool {
+    /// A thread of the server changed its state; whether the server waits now.
+    pub(crate) fn step(&mut self, step: &Step) -> bool {
         self.switches = true;
         let Some(runs) = &mut self.runs else {
             return false;
         };
         if runs.front().is_none() {
-            self.called = self.ready.since(switch.time.as_nanos());
+            self.called = self.ready.since(step.time);
         }
-        self.ready.switch(switch);
-        runs.switch(switch);
+        self.ready.step(step);
+        runs.step(step);
         let mut rests = false;
         while let Some((from, to)) = runs.front().and_then(|(run, _)| Some((run.from, run.to?))) {
             runs.pop();

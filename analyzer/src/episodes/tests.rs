@@ -28,9 +28,9 @@ const NANOSLEEP: i64 = 35;
 
 fn findings(trace: &Synthetic, options: &EpisodeOptions) -> Findings {
     let (mut episodes, mut pipeline) = (Episodes::new(options), Pipeline::new());
-    for record in &trace.records {
-        pipeline.feed(record, |observation| episodes.observe(observation));
-    }
+    pipeline.run_records(trace.records.iter().cloned(), |observation| {
+        episodes.observe(observation)
+    });
     episodes.finish()
 }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use x11prof_protocol::Message;
 use x11prof_trace::Control;
 
-use crate::activity::threads::Threads;
+use crate::activity::threads::Step;
 use crate::pipeline::Observation;
 
 /// How long before a mark counts as around it, in nanoseconds: a person feels a delay, wonders, and finds the key.
@@ -62,7 +62,6 @@ struct Slice {
 pub struct Marks {
     server: Option<u32>,
     switches: bool,
-    threads: Threads,
     recent: VecDeque<Slice>,
     marks: Vec<Mark>,
     more: u64,
@@ -81,19 +80,14 @@ impl Marks {
             .map(|mark| (mark.time, mark.text.as_str()))
     }
 
-    /// Takes the next observation of a pass, with context switches before what happened meanwhile.
+    /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(time, control) => self.control(time.as_nanos(), control),
-            Observation::Switches(switches) => {
-                for switch in switches.iter() {
-                    if Some(switch.pid) != self.server {
-                        continue;
-                    }
-                    let steps = self.threads.switch(switch);
-                    let ran: Vec<_> = steps.into_iter().filter_map(|step| step.ran()).collect();
-                    ran.iter().for_each(|ran| self.ran(ran.from, ran.to));
-                }
+            Observation::Switches(steps) => {
+                let of_server = steps.iter().filter(|step| Some(step.pid) == self.server);
+                let ran: Vec<_> = of_server.filter_map(Step::ran).collect();
+                ran.iter().for_each(|ran| self.ran(ran.from, ran.to));
             }
             Observation::Message(seen) if matches!(seen.message, Message::Request(_)) => {
                 let now = seen.time.as_nanos();
@@ -140,7 +134,10 @@ impl Marks {
         // What is older than the slices are is around no mark that is to come.
         let first = (from / SLICE).max((to / SLICE).saturating_sub(SLICES));
         for number in first..=to / SLICE {
-            let part = to.min((number + 1) * SLICE) - from.max(number * SLICE);
+            let end = number.saturating_add(1).saturating_mul(SLICE);
+            let part = to
+                .min(end)
+                .saturating_sub(from.max(number.saturating_mul(SLICE)));
             self.slice(number).server += part;
         }
         for mark in self.open(from) {

@@ -1,26 +1,17 @@
 //! Marks among the server's runs.
 
-use x11prof_trace::{Control, Server, Switch, SwitchKind, Timestamp};
+use x11prof_trace::{Control, Server, Timestamp};
 
 use super::{AFTER, BEFORE, MARKS_LIMIT, Marks};
+use crate::activity::threads::Step;
 use crate::pipeline::Observation;
 
 const SERVER: u32 = 9;
 
 /// The server's one thread runs from one time to the other, in milliseconds.
 fn ran(marks: &mut Marks, from: u64, to: u64) {
-    let switch = |ms: u64, kind| Switch {
-        time: Timestamp::from_nanos(ms * 1_000_000),
-        pid: SERVER,
-        tid: SERVER,
-        cpu: 0,
-        kind,
-    };
-    let switches = vec![
-        switch(from, SwitchKind::In),
-        switch(to, SwitchKind::Blocked),
-    ];
-    marks.observe(&Observation::Switches(&switches));
+    let steps = Step::run(SERVER, from * 1_000_000, to * 1_000_000);
+    marks.observe(&Observation::Switches(&steps));
 }
 
 fn mark(marks: &mut Marks, ms: u64, text: &str) {

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use x11prof_cost_model::{FastMap, Micros};
 use x11prof_protocol::SequenceNumber;
-use x11prof_trace::{ConnectionId, Switch};
+use x11prof_trace::ConnectionId;
 
 use super::fit::{Divided, Fit};
 use crate::activity::server_runs::{Run, Runs};
 use crate::activity::share::{Rate, Share};
+use crate::activity::threads::Step;
 
 /// What the recorder read off a client's socket less than this before a run ended may belong to the next run: the
 /// recorder takes that long to hand it to the server. In nanoseconds.
@@ -151,9 +152,9 @@ impl<K: Divided> Division<K> {
         self.runs.clock(at, clock);
     }
 
-    /// Takes context switches. All up to the time of the next `settle` are taken before it.
-    pub(crate) fn switches(&mut self, switches: &[Switch]) {
-        switches.iter().for_each(|switch| self.runs.switch(switch));
+    /// Takes what threads did. All up to the time of the next `settle` is taken before it.
+    pub(crate) fn steps(&mut self, steps: &[Step]) {
+        steps.iter().for_each(|step| self.runs.step(step));
     }
 
     /// The server has `work`.

@@ -158,9 +158,9 @@ impl Measuring {
     ) {
         match observation {
             Observation::Control(time, control) => self.control(time.as_nanos(), control, credit),
-            Observation::Switches(switches) => {
+            Observation::Switches(steps) => {
                 if let Some(division) = &mut self.division {
-                    division.switches(switches);
+                    division.steps(steps);
                 }
             }
             Observation::BlockStart(_) => self.charged = false,

@@ -41,6 +41,7 @@ impl Pricer {
         let Pricer { model, processor } = self;
         match observation {
             Observation::BlockStart(block) => {
+                processor.passed(block.time.as_nanos(), |stretch| model.another_ran(stretch));
                 let (client, time) = (client(block.connection), time(block.time));
                 match block.direction {
                     Direction::ToServer => model.batch(client, time, &mut on),
@@ -59,8 +60,8 @@ impl Pricer {
                 };
                 model.message(&traffic, &mut on);
             }
-            Observation::Switches(switches) => {
-                processor.observe(switches, |stretch| model.another_ran(stretch));
+            Observation::Switches(steps) => {
+                processor.observe(steps, |stretch| model.another_ran(stretch));
             }
             Observation::Control(_, Control::Server(server)) => processor.server(server.pid),
             Observation::Control(_, Control::Closed { connection, .. }) => {

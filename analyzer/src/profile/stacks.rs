@@ -261,12 +261,10 @@ mod tests {
             .end();
         let mut profile = Profile::new(&parameters, &rules, Blocking::default()).stacked();
         let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
-        for record in &trace.records {
-            pipeline.feed(record, |observation| {
-                summary.observe(observation);
-                profile.observe(observation);
-            });
-        }
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            summary.observe(observation);
+            profile.observe(observation);
+        });
         profile.end();
         let stacks = profile.stacks(&summary);
         let found = stacks.iter().find(|stack| stack.request == "NoOperation");

@@ -12,12 +12,10 @@ use crate::trace_summary::TraceSummary;
 fn run(trace: &Synthetic) -> ResourceReport {
     let (mut resources, mut summary) = (Resources::default(), TraceSummary::default());
     let mut pipeline = Pipeline::new();
-    for record in &trace.records {
-        pipeline.feed(record, |observation| {
-            summary.observe(observation);
-            resources.observe(observation);
-        });
-    }
+    pipeline.run_records(trace.records.iter().cloned(), |observation| {
+        summary.observe(observation);
+        resources.observe(observation);
+    });
     ResourceReport::new(&resources, &summary)
 }
 
@@ -95,9 +93,9 @@ fn counts_start_afresh_from_what_is_held() {
     trace.wait(100).client_sends(&[free_pixmap(BASE)]);
     let (mut resources, mut pipeline) = (Resources::default(), Pipeline::new());
     let mut feed = |resources: &mut Resources, records: &[Record]| {
-        for record in records {
-            pipeline.feed(record, |observation| resources.observe(observation));
-        }
+        pipeline.run_records(records.iter().cloned(), |observation| {
+            resources.observe(observation)
+        });
         ResourceReport::new(resources, &TraceSummary::default())
     };
     feed(&mut resources, &trace.records);

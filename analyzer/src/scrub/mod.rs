@@ -86,7 +86,7 @@ impl Scrubber {
     /// Takes the first record of a trace and gives it as it is to be; for who begins a file with it.
     pub fn begin(&mut self, time: Timestamp, started: Started) -> Started {
         let record = Record::Control(time, Control::Started(started.clone()));
-        self.pipeline.feed(&record, |_| {});
+        self.pipeline.take(&record, |_| {});
         self.held.push(Record::Control(time, Control::Scrubbed {}));
         control::started(started)
     }
@@ -102,7 +102,7 @@ impl Scrubber {
             Record::Block(block) => {
                 let stream = (block.connection, block.direction);
                 held.push(record.clone());
-                pipeline.feed(&record, |observation| match observation {
+                pipeline.take(&record, |observation| match observation {
                     Observation::Message(seen) => {
                         let wire_len = wire_len(seen.message);
                         let scrubbed = editor.message(seen, block.direction);
@@ -116,7 +116,7 @@ impl Scrubber {
                 });
             }
             Record::Control(time, control) => {
-                pipeline.feed(&record, |_| {});
+                pipeline.take(&record, |_| {});
                 if let Control::Opened(opened) = control {
                     editor.end(held, opened.connection);
                 }

@@ -112,7 +112,7 @@ impl Stalls {
         (grab.held() > self.frame).then_some(grab)
     }
 
-    /// Takes the next observation of a pass, with context switches before what happened meanwhile.
+    /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::BlockStart(block) if !self.attached => {
@@ -120,9 +120,9 @@ impl Stalls {
             }
             Observation::BlockEnd(block) if self.attached => self.told(block.time.as_nanos()),
             Observation::Message(seen) => self.message(seen),
-            Observation::Switches(switches) => {
+            Observation::Switches(steps) => {
                 if let Some(runs) = &mut self.runs {
-                    switches.iter().for_each(|switch| runs.switch(switch));
+                    steps.iter().for_each(|step| runs.step(step));
                 }
             }
             Observation::Control(time, control) => self.control(*time, control),

@@ -14,12 +14,10 @@ fn stalls(display: &Display) -> StallsReport {
     let rules = Substitutions::default();
     let mut stalls = Stalls::new(&prices(), &rules, FRAME_MS);
     let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
-    for record in &display.records {
-        pipeline.feed(record, |observation| {
-            summary.observe(observation);
-            stalls.observe(observation);
-        });
-    }
+    pipeline.run_records(display.records.iter().cloned(), |observation| {
+        summary.observe(observation);
+        stalls.observe(observation);
+    });
     StallsReport::new(&stalls, &summary)
 }
 

@@ -282,9 +282,9 @@ mod tests {
 
     fn start_ups(trace: &Synthetic) -> Vec<StartUpReport> {
         let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
-        for record in &trace.records {
-            pipeline.feed(record, |observation| start_ups.observe(observation));
-        }
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            start_ups.observe(observation)
+        });
         start_ups.finish()
     }
 
@@ -344,9 +344,9 @@ mod tests {
         display.sends(2, 7.0, fill());
         display.sends(1, 90.0, query_font());
         let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
-        for record in &display.records {
-            pipeline.feed(record, |observation| start_ups.observe(observation));
-        }
+        pipeline.run_records(display.records.iter().cloned(), |observation| {
+            start_ups.observe(observation)
+        });
         let found = start_ups.finish();
         let latencies: Vec<_> = found.iter().map(|one| one.latency_ms).collect();
         assert_eq!(latencies, [Some(7.0), None, None]);

@@ -95,10 +95,9 @@ impl TraceSummary {
                 self.record(*time);
                 self.control(*time, control);
             }
-            Observation::Switches(switches) => {
-                self.records += 1;
-                if let Some(switch) = switches.last() {
-                    self.last = self.last.max(switch.time);
+            Observation::Switches(steps) => {
+                if let Some(step) = steps.last() {
+                    self.last = self.last.max(Timestamp::from_nanos(step.time));
                 }
             }
             Observation::BlockEnd(_) | Observation::Closed { .. } => {}
@@ -249,7 +248,7 @@ impl TraceSummary {
             .map_or(Duration::ZERO, |first| self.last_activity.since(first))
     }
 
-    /// Records seen.
+    /// Records seen, but for those of context switches.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -294,7 +293,7 @@ impl TraceSummary {
     pub fn cpu(&self) -> CpuFigures {
         let server = self.server.as_ref().and_then(|server| server.pid);
         let since = self.activity.since_reading();
-        self.cpu_clocks.figures(server, since.as_ref())
+        self.cpu_clocks.figures(server, since)
     }
 
     /// What the recorder measured of the connection to the display; `None` without `record --link`.

@@ -136,10 +136,11 @@ impl Waits {
         on: impl FnMut(&Answer<'_>, &Processes),
     ) {
         match observation {
-            Observation::Switches(switches) => self.processes.take(switches),
+            Observation::Switches(steps) => {
+                steps.iter().for_each(|step| self.processes.step(step));
+            }
             Observation::Control(_, control) => self.control(control),
             Observation::BlockStart(block) => {
-                self.processes.settle(block.time.as_nanos());
                 let Some(client) = self.clients.get_mut(&block.connection) else {
                     return;
                 };
@@ -299,13 +300,11 @@ mod tests {
 
     fn answers(trace: &Synthetic) -> Vec<(How, u64)> {
         let (mut waits, mut pipeline, mut all) = (Waits::default(), Pipeline::new(), Vec::new());
-        for record in &trace.records {
-            pipeline.feed(record, |observation| {
-                waits.observe(observation, |answer, _| {
-                    all.push((answer.how, answer.waited() / 1000));
-                });
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            waits.observe(observation, |answer, _| {
+                all.push((answer.how, answer.waited() / 1000));
             });
-        }
+        });
         all
     }
 

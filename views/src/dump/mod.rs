@@ -301,11 +301,9 @@ mod tests {
     fn filtered(trace: &Synthetic, format: DumpFormat, filter: DumpFilter) -> String {
         let (mut pipeline, mut dump) = (Pipeline::new(), Dump::new(format, filter));
         let mut out = Vec::new();
-        for record in &trace.records {
-            pipeline.feed(record, |observation| {
-                dump.observe(observation, &mut out).unwrap()
-            });
-        }
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            dump.observe(observation, &mut out).unwrap()
+        });
         String::from_utf8(out).unwrap()
     }
 

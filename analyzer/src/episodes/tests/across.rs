@@ -1,8 +1,9 @@
 //! Episodes that led to each other, of clients whose switches are not known: times are those of the wire.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
+use x11prof_trace::{ConnectionId, SwitchKind};
 
+use crate::activity::threads::{State, Step};
 use crate::episodes::across::blame::{Blame, BlameKind};
 use crate::episodes::across::signs::{Act, Happening, Sign};
 use crate::episodes::episode::Trigger;
@@ -75,14 +76,22 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> Occurrence {
 
 /// The server's process stops or goes on.
 fn server(millis: u64, kind: SwitchKind) -> (u64, Occurrence) {
-    let switch = Switch {
-        time: Timestamp::from_nanos(millis * MS),
+    let time = millis * MS;
+    let now = match kind {
+        SwitchKind::In => State::Running {
+            since: time,
+            cpu: 0,
+        },
+        SwitchKind::Blocked | SwitchKind::Preempted => State::Waiting,
+    };
+    let step = Step {
         pid: SERVER,
         tid: SERVER,
-        cpu: 0,
-        kind,
+        time,
+        before: State::Unknown,
+        now,
     };
-    (millis, Occurrence::Switch(switch))
+    (millis, Occurrence::Step(step))
 }
 
 /// The episodes of these occurrences, at milliseconds, without start-up.

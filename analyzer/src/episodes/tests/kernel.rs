@@ -65,8 +65,9 @@ fn a_client_has_no_more_time_than_the_kernel_says() {
                 }
                 _ => {}
             }
-            pipeline.feed(&record, |observation| episodes.observe(observation));
+            pipeline.feed(record, |observation| episodes.observe(observation));
         }
+        pipeline.end(|observation| episodes.observe(observation));
         switches.sort_by_key(|switch| switch.time);
         for episode in episodes.finish().episodes() {
             let Some(Some(pid)) = processes.get(&episode.client).filter(|_| episode.scheduled)

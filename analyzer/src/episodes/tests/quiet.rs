@@ -272,9 +272,9 @@ fn an_animation_with_a_millisecond_between_its_frames_is_a_burst() {
     all.at(3000 * MS).end();
     let mut episodes = Episodes::new(&EpisodeOptions::default());
     let mut pipeline = Pipeline::new();
-    for record in &all.trace.records {
-        pipeline.feed(record, |observation| episodes.observe(observation));
-    }
+    pipeline.run_records(all.trace.records.iter().cloned(), |observation| {
+        episodes.observe(observation);
+    });
     let findings = episodes.finish();
     let frames: Vec<u64> = findings
         .bursts

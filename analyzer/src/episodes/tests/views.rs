@@ -12,12 +12,10 @@ const OTHERS: u32 = 4;
 fn report(trace: &Synthetic, options: &EpisodeOptions) -> EpisodesReport {
     let (mut episodes, mut pipeline) = (Episodes::new(options), Pipeline::new());
     let mut summary = TraceSummary::default();
-    for record in &trace.records {
-        pipeline.feed(record, |observation| {
-            summary.observe(observation);
-            episodes.observe(observation);
-        });
-    }
+    pipeline.run_records(trace.records.iter().cloned(), |observation| {
+        summary.observe(observation);
+        episodes.observe(observation);
+    });
     EpisodesReport::new("trace.mcap", &summary, &episodes.finish())
 }
 

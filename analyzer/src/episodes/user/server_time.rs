@@ -11,8 +11,6 @@ use crate::pipeline::Observation;
 
 /// Pieces of a client's time kept; the episode that they belong to is known within seconds.
 const PIECES_LIMIT: usize = 1 << 16;
-/// Switches are told ahead of messages of their time, which come within this, in nanoseconds (docs/FORMAT.md, "Order").
-const SETTLING: u64 = 250_000_000;
 
 /// Requests that came from a client together.
 #[derive(Debug, Clone, Copy)]
@@ -59,12 +57,12 @@ impl ServerTime {
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.came.retain(|came| came.client != *connection);
             }
-            Observation::Switches(switches) => {
+            Observation::Switches(steps) => {
                 if let Some(runs) = &mut self.runs {
-                    switches.iter().for_each(|switch| runs.switch(switch));
+                    steps.iter().for_each(|step| runs.step(step));
                 }
-                if let Some(last) = switches.last() {
-                    self.settle(last.time.as_nanos().saturating_sub(SETTLING));
+                if let Some(last) = steps.last() {
+                    self.settle(last.time);
                 }
             }
             Observation::BlockStart(_) => self.requests = 0,

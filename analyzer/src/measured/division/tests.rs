@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
-use x11prof_trace::{ConnectionId, Switch, SwitchKind, Timestamp};
+use x11prof_trace::ConnectionId;
 
 use super::{Divided, Division, Evidence, Source, Work};
 use crate::activity::share::Share;
+use crate::activity::threads::Step;
 
 const SERVER: u32 = 7;
 const WAKEUP: char = 'w';
@@ -23,18 +24,8 @@ impl Divided for char {
 fn with(runs: &[(u64, u64)]) -> Division<char> {
     let mut division = Division::of(SERVER);
     division.captured(true);
-    let switch = |micros: u64, kind| Switch {
-        time: Timestamp::from_nanos(micros * 1000),
-        pid: SERVER,
-        tid: SERVER,
-        cpu: 0,
-        kind,
-    };
     for &(from, to) in runs {
-        division.switches(&[
-            switch(from, SwitchKind::In),
-            switch(to, SwitchKind::Blocked),
-        ]);
+        division.steps(&Step::run(SERVER, from * 1000, to * 1000));
     }
     division
 }

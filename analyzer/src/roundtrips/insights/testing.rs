@@ -15,16 +15,14 @@ pub(super) fn findings(trace: &Synthetic, insight: impl Insight) -> Vec<Finding>
 /// What it finds in these records.
 pub(super) fn findings_in(records: &[Record], mut insight: impl Insight) -> Vec<Finding> {
     let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
-    for record in records {
-        pipeline.feed(record, |observation| {
-            insight.observe(observation);
-            start_ups.observe_with(observation, |answer, starting, _| {
-                if let Observation::Message(seen) = observation {
-                    let session = seen.session;
-                    insight.answered(answer, &Context { session, starting });
-                }
-            });
+    pipeline.run_records(records.iter().cloned(), |observation| {
+        insight.observe(observation);
+        start_ups.observe_with(observation, |answer, starting, _| {
+            if let Observation::Message(seen) = observation {
+                let session = seen.session;
+                insight.answered(answer, &Context { session, starting });
+            }
         });
-    }
+    });
     insight.findings()
 }

@@ -12,12 +12,10 @@ use crate::trace_summary::TraceSummary;
 fn run(records: &[Record]) -> GrabReport {
     let (mut grabs, mut summary) = (Grabs::default(), TraceSummary::default());
     let mut pipeline = Pipeline::new();
-    for record in records {
-        pipeline.feed(record, |observation| {
-            summary.observe(observation);
-            grabs.observe(observation);
-        });
-    }
+    pipeline.run_records(records.iter().cloned(), |observation| {
+        summary.observe(observation);
+        grabs.observe(observation);
+    });
     GrabReport::new(&grabs, &summary)
 }
 
@@ -115,9 +113,9 @@ fn a_fresh_start_keeps_the_grabs_that_last() {
         trace.wait(1000).client_sends(&[request(opcode, 0, &[])]);
     }
     let (mut grabs, mut pipeline) = (Grabs::default(), Pipeline::new());
-    for record in &trace.records {
-        pipeline.feed(record, |observation| grabs.observe(observation));
-    }
+    pipeline.run_records(trace.records.iter().cloned(), |observation| {
+        grabs.observe(observation)
+    });
     assert_eq!(GrabReport::new(&grabs, &TraceSummary::default()).count, 2);
     grabs.start_afresh();
     let report = GrabReport::new(&grabs, &TraceSummary::default());

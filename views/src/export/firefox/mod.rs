@@ -288,9 +288,9 @@ mod tests {
             .server_sends(&[reply(1), expose(2)])
             .end();
         let (mut firefox, mut pipeline) = (Firefox::new(), Pipeline::new());
-        for record in &trace.records {
-            pipeline.feed(record, |observation| firefox.observe(observation));
-        }
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            firefox.observe(observation)
+        });
         let mut file = Vec::new();
         assert_eq!(firefox.end(&[], &mut file).unwrap(), 0);
         let profile: Value = serde_json::from_slice(&file).unwrap();

@@ -9,11 +9,9 @@ use crate::testing::{Synthetic, expose, get_input_focus, no_operation, reply};
 
 fn export(trace: &Synthetic) -> Trace {
     let (mut perfetto, mut pipeline, mut file) = (Perfetto::new(), Pipeline::new(), Vec::new());
-    for record in &trace.records {
-        pipeline.feed(record, |observation| {
-            perfetto.observe(observation, &mut file).unwrap();
-        });
-    }
+    pipeline.run_records(trace.records.iter().cloned(), |observation| {
+        perfetto.observe(observation, &mut file).unwrap();
+    });
     perfetto.end(&[], &mut file).unwrap();
     Trace::decode(&file[..]).unwrap()
 }

@@ -256,11 +256,9 @@ mod tests {
             .end();
         let (mut timeline, mut pipeline) = (Timeline::default(), Pipeline::new());
         let mut entries = Vec::new();
-        for record in &trace.records {
-            pipeline.feed(record, |observation| {
-                timeline.observe(observation, &mut |entry| entries.push(entry));
-            });
-        }
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            timeline.observe(observation, &mut |entry| entries.push(entry));
+        });
         timeline.end(&mut |entry| entries.push(entry));
         let trips: Vec<_> = entries
             .iter()

@@ -1,0 +1,307 @@
+//! Records in the order of time: context switches, and what threads were seen to wait in, between the messages of their
+//! time.
+//!
+//! The recorder reads the kernel's switches every few milliseconds, so that they stand in a trace after the messages of
+//! that time. Messages of several connections may be out of order by some microseconds; those of one are not.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use x11prof_cost_model::FastMap;
+use x11prof_trace::{ConnectionId, Control, Record, Switch, Timestamp, Waiting};
+
+/// For how much of the trace's time records wait where no switches are recorded, or none has come yet.
+const LATE: u64 = 50_000_000;
+/// The same where switches are recorded. The recorder reads them every few milliseconds, but on a busy machine it waits
+/// for a processor itself, for 0.8 s where there was work for four times as many as it had. Nothing is known of what
+/// comes before its switches: a client that waited in poll was taken to wait for the server.
+const LATEST: u64 = 2_000_000_000;
+/// Batches of switches after which all is told of the first one's time. The recorder reads the rings of the processors one
+/// after the other, and asks what a thread waits in at its next reading: two batches later at most, and what it
+/// learns comes after a third.
+const BATCHES: usize = 4;
+/// Bytes, records and switches that wait at most.
+const MAX_BYTES: usize = 4 << 20;
+const MAX_RECORDS: usize = 1 << 14;
+const MAX_SWITCHES: usize = 1 << 16;
+
+/// What is told later than it happened.
+#[derive(Debug)]
+enum Told {
+    Switch(Switch),
+    /// What a thread waits in, right after the switch since which the thread waits.
+    Waiting(Waiting),
+}
+
+/// What waits for its turn.
+#[derive(Debug, Default)]
+pub(crate) struct ReorderBuffer {
+    /// In the order of their turns, then of their coming.
+    records: VecDeque<(u64, Record)>,
+    /// The last turn of each connection.
+    connections: FastMap<ConnectionId, u64>,
+    bytes: usize,
+    /// By time, then in the order of coming.
+    told: BTreeMap<(u64, u64), Told>,
+    number: u64,
+    /// The last switches of the latest batches, the oldest first.
+    batches: VecDeque<u64>,
+    /// Until when all is told, or too late.
+    until: u64,
+    /// Switches of a process are recorded.
+    captured: bool,
+}
+
+impl ReorderBuffer {
+    /// Takes the next record.
+    pub(crate) fn put(&mut self, record: Record) {
+        let time = match record {
+            Record::Schedule(switches) => return self.switches(&switches),
+            Record::Control(_, Control::Waiting(waiting)) => {
+                return self.tell(waiting.since_ns, Told::Waiting(waiting));
+            }
+            Record::Control(time, ref control) => {
+                self.captured |=
+                    matches!(control, Control::Capture { capture, .. } if capture == "switches");
+                time
+            }
+            Record::Block(ref block) => block.time,
+        };
+        let turn = self.turn(time.as_nanos(), &record);
+        self.bytes += size(&record);
+        let place = self.records.partition_point(|(other, _)| *other <= turn);
+        self.records.insert(place, (turn, record));
+        let late = if self.captured { LATEST } else { LATE };
+        self.known(time.as_nanos().saturating_sub(late));
+    }
+
+    /// When it is the turn of a record of that time: what concerns a connection keeps its order.
+    fn turn(&mut self, time: u64, record: &Record) -> u64 {
+        let connection = match record {
+            Record::Block(block) => block.connection,
+            Record::Control(_, Control::Opened(opened)) => opened.connection,
+            Record::Control(_, Control::Joined(joined)) => joined.connection,
+            Record::Control(_, Control::Closed { connection, .. }) => {
+                let last = self.connections.remove(connection);
+                return last.map_or(time, |last| last.max(time));
+            }
+            _ => return time,
+        };
+        let last = self.connections.entry(connection).or_default();
+        *last = time.max(*last);
+        *last
+    }
+
+    fn switches(&mut self, switches: &[Switch]) {
+        for switch in switches {
+            self.tell(switch.time.as_nanos(), Told::Switch(*switch));
+        }
+        let times = switches.iter().map(|switch| switch.time.as_nanos());
+        if let Some(last) = times.max() {
+            let last = last.max(self.batches.back().copied().unwrap_or_default());
+            self.batches.push_back(last);
+        }
+        if self.batches.len() >= BATCHES
+            && let Some(all_told) = self.batches.pop_front()
+        {
+            self.known(all_told);
+        }
+        self.captured = true;
+    }
+
+    fn tell(&mut self, time: u64, told: Told) {
+        self.number += 1;
+        self.told.insert((time, self.number), told);
+    }
+
+    fn known(&mut self, until: u64) {
+        self.until = self.until.max(until);
+    }
+
+    /// Nothing more came until `time`.
+    pub(crate) fn until(&mut self, time: Timestamp) {
+        self.known(time.as_nanos().saturating_sub(LATE));
+    }
+
+    /// There are no more records: all that waits has its turn.
+    pub(crate) fn end(&mut self) {
+        self.until = u64::MAX;
+    }
+
+    /// The next record whose turn has come. Switches come in batches up to the next record.
+    pub(crate) fn next(&mut self) -> Option<Record> {
+        let front = self.records.front().map(|(turn, _)| *turn);
+        let full = self.bytes > MAX_BYTES || self.records.len() > MAX_RECORDS;
+        let until = match front {
+            Some(front) if full => self.until.max(front),
+            _ => self.until,
+        };
+        // Who is woken runs after what woke it, and who waits has sent what it had to.
+        let before = front.map_or(until, |front| front.saturating_sub(1).min(until));
+        if let Some(record) = self.next_told(before) {
+            return Some(record);
+        }
+        if front.is_some_and(|front| front <= until) {
+            let (_, record) = self.records.pop_front()?;
+            self.bytes -= size(&record);
+            return Some(record);
+        }
+        None
+    }
+
+    /// What happened until then besides messages.
+    fn next_told(&mut self, until: u64) -> Option<Record> {
+        let mut switches = Vec::new();
+        loop {
+            let full = self.told.len() > MAX_SWITCHES;
+            let Some(first) = self.told.first_entry() else {
+                break;
+            };
+            let is_due = first.key().0 <= until || full;
+            match first.get() {
+                Told::Switch(switch) if is_due => {
+                    switches.push(*switch);
+                    first.remove();
+                }
+                Told::Waiting(waiting) if is_due && switches.is_empty() => {
+                    let since = Timestamp::from_nanos(waiting.since_ns);
+                    let record = Record::Control(since, Control::Waiting(waiting.clone()));
+                    first.remove();
+                    return Some(record);
+                }
+                _ => break,
+            }
+        }
+        (!switches.is_empty()).then_some(Record::Schedule(switches))
+    }
+}
+
+fn size(record: &Record) -> usize {
+    match record {
+        Record::Block(block) => block.bytes.len(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{
+        ConnectionId, Control, Joined, Record, Switch, SwitchKind, Timestamp, Waiting,
+    };
+
+    use super::{BATCHES, LATE, LATEST, MAX_RECORDS, ReorderBuffer};
+
+    fn at(millis: u64) -> Record {
+        let time = Timestamp::from_nanos(millis * 1_000_000);
+        Record::Control(time, Control::Extensions { extensions: vec![] })
+    }
+
+    fn switches(times: &[u64]) -> Record {
+        let switch = |millis: &u64| Switch {
+            time: Timestamp::from_nanos(millis * 1_000_000),
+            pid: 1,
+            tid: 1,
+            cpu: 0,
+            kind: SwitchKind::In,
+        };
+        Record::Schedule(times.iter().map(switch).collect())
+    }
+
+    fn waiting(since: u64) -> Record {
+        let time = Timestamp::from_nanos((since + 3) * 1_000_000);
+        let waiting = Waiting {
+            pid: 1,
+            tid: 1,
+            since_ns: since * 1_000_000,
+            syscall: 0,
+            wait_channel: None,
+            arguments: vec![],
+        };
+        Record::Control(time, Control::Waiting(waiting))
+    }
+
+    /// What has its turn: `m`essages, `s`witches, `w`aits, and their times.
+    fn order(records: Vec<Record>) -> String {
+        let (mut buffer, mut order) = (ReorderBuffer::default(), Vec::new());
+        for record in records {
+            buffer.put(record);
+            while let Some(record) = buffer.next() {
+                order.extend(match record {
+                    Record::Control(_, Control::Waiting(waiting)) => {
+                        vec![format!("w{}", waiting.since_ns / 1_000_000)]
+                    }
+                    Record::Control(time, _) => vec![format!("m{}", time.as_nanos() / 1_000_000)],
+                    Record::Schedule(switches) => {
+                        let each = switches.iter();
+                        each.map(|one| format!("s{}", one.time.as_nanos() / 1_000_000))
+                            .collect()
+                    }
+                    Record::Block(_) => vec![],
+                });
+            }
+        }
+        order.join(" ")
+    }
+
+    /// So many batches after which all before is told.
+    fn later(from: u64) -> impl Iterator<Item = Record> {
+        (0..BATCHES as u64 - 1).map(move |n| switches(&[from + n]))
+    }
+
+    #[test]
+    fn switches_come_between_the_messages_of_their_time() {
+        let mut records = vec![at(1), at(3), switches(&[4, 2]), at(5)];
+        assert_eq!(order(records.clone()), "");
+        records.extend(later(6));
+        assert_eq!(order(records), "m1 s2 m3 s4");
+    }
+
+    #[test]
+    fn a_wait_follows_its_switch() {
+        let mut records = vec![at(1), switches(&[2]), at(3), switches(&[6]), waiting(2)];
+        records.extend(later(7));
+        assert_eq!(order(records), "m1 s2 w2 m3 s6");
+    }
+
+    #[test]
+    fn switches_of_another_processor_may_come_in_the_next_batch() {
+        let mut records = vec![switches(&[5]), at(5), switches(&[3, 6])];
+        records.extend(later(7));
+        assert_eq!(order(records), "s3 m5 s5 s6");
+    }
+
+    #[test]
+    fn without_switches_messages_wait_a_while() {
+        let late = LATE / 1_000_000;
+        assert_eq!(order(vec![at(1), at(2), at(1 + late)]), "m1");
+        let many = order(vec![at(1); MAX_RECORDS + 3]);
+        assert_eq!(many, "m1 m1 m1");
+    }
+
+    #[test]
+    fn where_switches_are_recorded_messages_wait_until_they_come() {
+        let mut busy = vec![switches(&[1]), at(2), at(3), at(800)];
+        assert_eq!(order(busy.clone()), "");
+        busy.push(switches(&[2, 802]));
+        busy.extend(later(803));
+        assert_eq!(order(busy), "s1 m2 s2 m3 m800 s802");
+        // Of a process that does nothing more there may be none.
+        let latest = LATEST / 1_000_000;
+        assert_eq!(order(vec![switches(&[1]), at(2), at(2 + latest)]), "s1 m2");
+    }
+
+    #[test]
+    fn messages_of_a_connection_keep_their_order() {
+        let late = 4 + LATE / 1_000_000;
+        assert_eq!(order(vec![at(2), at(1), at(4), at(late)]), "m1 m2 m4");
+        let opened = |millis: u64, connection: u32| {
+            let time = Timestamp::from_nanos(millis * 1_000_000);
+            let joined = Joined {
+                connection: ConnectionId(connection),
+                ..Joined::default()
+            };
+            Record::Control(time, Control::Joined(joined))
+        };
+        let of_two = vec![opened(2, 1), opened(1, 1), opened(1, 2), at(late)];
+        assert_eq!(order(of_two), "m1 m2 m1");
+    }
+}
