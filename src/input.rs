@@ -124,8 +124,8 @@ pub(crate) fn recorded_prices(
     let server = server.as_ref().map(recorded_server).unwrap_or_default();
     let best = best_match(machine::known(), &server, &host).filter(|best| best.same_server);
     Ok(best.map(|best| match as_measured {
-        true => Prices::as_measured(best.parameters.clone(), &host),
-        false => Prices::on(best.parameters.clone(), &host, Probing::Allowed),
+        true => Prices::as_measured(machine::whole(best.parameters), &host),
+        false => Prices::on(machine::whole(best.parameters), &host, Probing::Allowed),
     }))
 }
 
@@ -136,7 +136,9 @@ pub(crate) fn likely_parameters(path: &Path) -> Result<ServerParameters, Command
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
     let server = server.as_ref().map(recorded_server).unwrap_or_default();
     let best = best_match(machine::known(), &server, &host);
-    Ok(best.map_or_else(ServerParameters::default, |best| best.parameters.clone()))
+    Ok(best.map_or_else(ServerParameters::default, |best| {
+        machine::whole(best.parameters)
+    }))
 }
 
 /// The parameters `name`, or those that fit, for a recording that goes on.
@@ -184,7 +186,7 @@ fn parameters_for(
             other_server = Some((executable.to_owned(), name.clone()));
         }
     }
-    Ok((best.parameters.clone(), other_server))
+    Ok((machine::whole(best.parameters), other_server))
 }
 
 /// The parameters that `name` means: a name from `params list`, or a file.

@@ -89,7 +89,7 @@ fn between(
     Err(failed)
 }
 
-/// What is kept and what comes with the program, in this order.
+/// What is kept, and the beginnings of what comes with the program, in this order.
 pub(crate) fn known() -> &'static [ServerParameters] {
     static KNOWN: OnceLock<Vec<ServerParameters>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -97,9 +97,17 @@ pub(crate) fn known() -> &'static [ServerParameters] {
             .into_iter()
             .map(|(_, parameters)| parameters);
         // Those that come with it are in order: a test reads each.
-        let shipped = built_in().iter().filter_map(|file| file.parameters().ok());
+        let shipped = built_in().iter().filter_map(|file| file.beginning().ok());
         kept.chain(shipped).collect()
     })
+}
+
+/// All of one of [`known`].
+pub(crate) fn whole(known: &ServerParameters) -> ServerParameters {
+    let mut shipped = built_in().iter();
+    let file = shipped.find(|file| file.beginning().as_ref() == Ok(known));
+    let whole = file.and_then(|file| file.parameters().ok());
+    whole.unwrap_or_else(|| known.clone())
 }
 
 /// A probe of that kind of server here: the one that is kept, or a new one.

@@ -16,6 +16,12 @@ impl BuiltIn {
     pub fn parameters(&self) -> Result<ServerParameters, ParameterError> {
         ServerParameters::from_toml(self.toml)
     }
+
+    /// The parameters without the requests: enough to choose a file by, and quickly read.
+    pub fn beginning(&self) -> Result<ServerParameters, ParameterError> {
+        let requests = self.toml.find("\n[[request]]").unwrap_or(self.toml.len());
+        ServerParameters::from_toml(&self.toml[..requests])
+    }
 }
 
 /// The files of these names in `server-params`.
@@ -56,6 +62,11 @@ mod tests {
                 .parameters()
                 .unwrap_or_else(|error| panic!("{}: {error}", file.name));
             assert_eq!(parameters.server.name, file.name);
+            let beginning = ServerParameters {
+                requests: Vec::new(),
+                ..parameters.clone()
+            };
+            assert_eq!(file.beginning(), Ok(beginning));
             assert_eq!(
                 ServerParameters::from_toml(&parameters.to_toml()),
                 Ok(parameters)
