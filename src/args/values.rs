@@ -26,10 +26,8 @@ pub(crate) enum ExportFormat {
     Firefox,
     /// The server's time and bytes by client, window and request, for `go tool pprof` and speedscope
     Pprof,
-    /// The server's time as stacks, a line each, in microseconds
+    /// The server's time as stacks, a line each, in microseconds, for speedscope and flame graphs
     Collapsed,
-    /// The server's time as a picture (SVG)
-    Flamegraph,
     /// Tables of one or many sessions for DuckDB, Spark and `issues` (docs/TABLES.md)
     Parquet,
 }

@@ -40,15 +40,6 @@ fn stacks_add_up_to_the_report_s_server_time() {
 }
 
 #[test]
-fn a_flame_graph_is_one_picture() {
-    let svg = text(&Place::new(), "xterm.mcap", "flamegraph");
-    assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"));
-    assert!(svg.contains("OpenFont") && svg.contains("X server time, measured"));
-    // It opens where there is no network.
-    assert!(!svg.contains("src=\"http") && !svg.contains("@import"));
-}
-
-#[test]
 fn protoc_reads_the_pprof_by_its_published_definition() {
     const DEFINITION: &str = "/usr/share/gocode/src/github.com/google/pprof/proto";
     needs("protoc", "protobuf-compiler");

@@ -13,7 +13,7 @@ use x11prof_trace::{
 const LIMIT_KB: u32 = 40_000;
 
 /// All that can be asked of a trace, with the default file for its name.
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 17] = [
     &["report", "--params", "sun4-ipc", "--resources"],
     &["report", "--params", "sun4-ipc", "--format", "json"],
     &["report", "--params", "sun4-ipc", "--format", "html"],
@@ -29,13 +29,12 @@ const COMMANDS: [&[&str]; 18] = [
     &["export", "--to", "firefox", "-o", "profile"],
     &["export", "--to", "pprof", "-o", "flames"],
     &["export", "--to", "collapsed", "-o", "stacks"],
-    &["export", "--to", "flamegraph", "-o", "picture"],
     &["export", "--to", "parquet", "-o", "tables"],
     &["scrub", "x11prof.mcap", "-o", "clean"],
 ];
 
 /// Commands with these words read a trace as others do: enough for traces that are long.
-const ALIKE: [&str; 3] = ["json", "collapsed", "flamegraph"];
+const ALIKE: [&str; 2] = ["json", "collapsed"];
 
 /// A client's setup without a cookie.
 const SETUP: [u8; 12] = *b"l\0\x0b\0\0\0\0\0\0\0\0\0";

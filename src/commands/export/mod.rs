@@ -19,9 +19,7 @@ pub(crate) fn run(arguments: &Export) -> Outcome {
         ExportFormat::Perfetto => timeline::perfetto(arguments),
         ExportFormat::Parquet => parquet::export(arguments),
         ExportFormat::Firefox => timeline::firefox(arguments),
-        ExportFormat::Pprof | ExportFormat::Collapsed | ExportFormat::Flamegraph => {
-            stacks::export(arguments)
-        }
+        ExportFormat::Pprof | ExportFormat::Collapsed => stacks::export(arguments),
     }
 }
 

@@ -3,7 +3,6 @@
 use x11prof_analyzer::{Basis, Blocking, Profile, Stack, TraceSummary};
 use x11prof_cost_model::Substitutions;
 use x11prof_views::export::collapsed::collapsed;
-use x11prof_views::export::flamegraph::flame_graph;
 use x11prof_views::export::pprof::pprof;
 
 use crate::args::{Export, ExportFormat};
@@ -46,10 +45,6 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     emit_as(Access::Private, Some(&arguments.output), |out| {
         match arguments.to {
             ExportFormat::Pprof => pprof(&stacks, &summary, out)?,
-            ExportFormat::Flamegraph => {
-                let title = format!("X server time, {basis}: {}", path.display());
-                flame_graph(&title, &stacks, out)?;
-            }
             _ => collapsed(&stacks, out)?,
         }
         Ok(())

@@ -2,7 +2,6 @@
 
 pub mod collapsed;
 pub mod firefox;
-pub mod flamegraph;
 pub mod pcapng;
 pub mod perfetto;
 pub mod pprof;
