@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::harness::raw::Order;
-use crate::harness::{Finished, Place, Recording, Server, needs, wait};
+use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use x11prof_trace::{Control, Direction, Reader, Record};
 
@@ -286,7 +286,17 @@ fn names_of_programs_and_windows_move_no_terminal() {
         .args(["-title", title, "-name", title])
         .spawn()
         .expect("xclock starts");
-    std::thread::sleep(Duration::from_millis(700));
+    // A title is told before a window is shown.
+    until("the clock's window", || {
+        let tree = recording
+            .client("xwininfo")
+            .args(["-root", "-tree"])
+            .output();
+        let tree = tree.expect("xwininfo runs").stdout;
+        String::from_utf8_lossy(&tree)
+            .contains("XClock")
+            .then_some(())
+    });
     let _ = clock.kill();
     let _ = clock.wait();
     assert!(recording.signal(Signal::INT).success());

@@ -24,46 +24,23 @@ const MEDIAN_MS: f64 = 1.0;
 /// The most that the middle one of the parts may be off.
 const PARTS_MS: f64 = 1.0;
 
-/// How often a run is tried: others on the machine, who come and go, may spoil one. What is wrong with
-/// the analysis spoils all.
-const TRIES: usize = 3;
-
-/// What the first try that is well gives.
-///
-/// # Panics
-/// With what was wrong with the last one, where none is.
-fn tried<T>(mut attempt: impl FnMut() -> Result<T, String>) -> T {
-    for _ in 1..TRIES {
-        match attempt() {
-            Ok(value) => return value,
-            Err(wrong) => println!("tried again: {wrong}"),
-        }
-    }
-    attempt().unwrap_or_else(|wrong| panic!("{TRIES} tries; the last: {wrong}"))
-}
-
-/// Fails with this unless it holds.
-fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(wrong()) }
-}
-
 /// Runs these benchmarks with handlers that sleep, compute and ask, a third of their time each: every
 /// time that was asked for has an episode of that latency, made of the right parts.
 fn agree(benchmarks: &[&str]) -> Vec<Run> {
     let server = Server::xvfb(&[]);
     let run_once = |benchmark: &&str| {
-        tried(|| {
-            let run = run(&server, benchmark, "mixed", &TIMES_MS);
-            let pairs = run.pairs()?;
-            assert_eq!(pairs.len(), TIMES_MS.len(), "{run:?}");
-            agrees(&run.benchmark, &pairs)?;
-            Ok(run)
-        })
+        let run = run(&server, benchmark, "mixed", &TIMES_MS);
+        assert_eq!(agreeing(&run).len(), TIMES_MS.len(), "{run:?}");
+        run
     };
     benchmarks.iter().map(run_once).collect()
 }
 
-fn agrees(name: &str, pairs: &[Pair]) -> Result<(), String> {
+/// The handlings with their episodes, which agree: to [`MEDIAN_MS`] where nobody else used the processors, and else
+/// to that and the time that the kernel kept ours waiting.
+fn agreeing(run: &Run) -> Vec<Pair> {
+    let (name, disturbed_ms) = (&run.benchmark, run.disturbed_ms);
+    let pairs = run.pairs().unwrap_or_else(|wrong| panic!("{wrong}"));
     let errors: Vec<f64> = pairs.iter().map(|pair| pair.error_ms().abs()).collect();
     // A switch takes longer while other programs share the processor: each handling by its own.
     let parts: Vec<f64> = pairs
@@ -71,25 +48,28 @@ fn agrees(name: &str, pairs: &[Pair]) -> Result<(), String> {
         .map(|pair| parts::part_error_ms(pair, parts::switch_ms(&[pair])))
         .collect();
     println!(
-        "{name}: latency off by {:.3} ms at the median, {:.3} ms at most; parts {:.3} ms",
+        "{name}: latency off by {:.3} ms at the median, {:.3} ms at most; parts {:.3} ms; disturbed for {disturbed_ms:.1} ms",
         median(&errors),
         quantile(&errors, 1.0),
         median(&parts),
     );
-    ensure(median(&errors) <= MEDIAN_MS, || {
-        format!("{name}: latency: {pairs:#?}")
-    })?;
-    ensure(median(&parts) <= PARTS_MS, || {
-        format!("{name}: parts: {pairs:#?}")
-    })?;
-    for Pair { episode, .. } in pairs {
+    assert!(
+        median(&errors) <= MEDIAN_MS + disturbed_ms,
+        "{name}: latency: {pairs:#?}"
+    );
+    assert!(
+        median(&parts) <= PARTS_MS + disturbed_ms,
+        "{name}: parts: {pairs:#?}"
+    );
+    for Pair { episode, .. } in &pairs {
         let sum = episode.parts_ms();
         assert!((sum - episode.latency_ms).abs() < 0.001, "{episode:?}");
     }
-    let missed: Vec<f64> = pairs.iter().map(parts::missed_round_trips).collect();
-    ensure(median(&missed) <= 1.0, || {
-        format!("{name}: round trips: {pairs:#?}")
-    })
+    if disturbed_ms == 0.0 {
+        let missed: Vec<f64> = pairs.iter().map(parts::missed_round_trips).collect();
+        assert!(median(&missed) <= 1.0, "{name}: round trips: {pairs:#?}");
+    }
+    pairs
 }
 
 /// All have this trigger.
@@ -162,13 +142,13 @@ fn each_kind_of_work_is_named_the_culprit() {
         ("read-back", &["server"]),
         ("round-trips", &["server", "network"]),
     ] {
-        tried(|| {
-            let run = run(&server, "keyboard", work, &[20, 60, 100]);
-            let pairs = run.pairs()?;
-            agrees(&run.benchmark, &pairs)?;
-            let named = |pair: &Pair| culprits.contains(&pair.episode.culprit.as_str());
-            ensure(pairs.iter().all(named), || format!("{work}: {pairs:#?}"))
-        });
+        let run = run(&server, "keyboard", work, &[20, 60, 100]);
+        for pair in agreeing(&run) {
+            let named = culprits.contains(&pair.episode.culprit.as_str());
+            // Where others had the processors for so long, they may be the culprit.
+            let others = run.disturbed_ms > pair.episode.latency_ms / 3.0;
+            assert!(named || others, "{work}: {pair:#?}");
+        }
     }
 }
 
@@ -176,16 +156,14 @@ fn each_kind_of_work_is_named_the_culprit() {
 #[test]
 fn drawing_ends_when_it_is_seen() {
     let server = Server::xvfb(&[]);
-    tried(|| {
-        let seen = screen::watch_microbench(&server, "draw", &[12, 30, 60, 90]);
-        let compared = screen::Compared::of(&seen, screen::Frames::OneResponse);
-        ensure(compared.same() == 4 && compared.median_ms() <= 3.0, || {
-            format!("{seen:#?}")
-        })?;
-        for one in seen.iter().filter(|one| one.event == "key:38") {
-            let episode = one.episode.as_ref().expect("an episode");
-            ensure(episode.culprit == "server", || format!("{one:?}"))?;
-        }
-        Ok(())
-    });
+    let (seen, disturbed_ms) = screen::watch_microbench(&server, "draw", &[12, 30, 60, 90]);
+    let compared = screen::Compared::of(&seen, screen::Frames::OneResponse);
+    println!("disturbed for {disturbed_ms:.1} ms: {seen:#?}");
+    assert!(compared.same() == 4 || disturbed_ms > 0.0);
+    assert!(compared.median_ms() <= 3.0 + disturbed_ms);
+    for one in seen.iter().filter(|one| one.event == "key:38") {
+        let episode = one.episode.as_ref().expect("an episode");
+        let others = disturbed_ms > episode.latency_ms / 3.0;
+        assert!(episode.culprit == "server" || others, "{one:?}");
+    }
 }

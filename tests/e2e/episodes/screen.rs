@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::benchmark::{Episode, beginning_ns, episodes};
 use super::figures::{median, quantile};
 use crate::harness::examples::example;
-use crate::harness::{Finished, Place, Recording, Server, alone, wait};
+use crate::harness::{Disturbance, Finished, Place, Recording, Server, alone, wait};
 
 /// An episode's beginning is the event's time in the server's whole milliseconds, or its delivery.
 const BEFORE_MS: f64 = 2.0;
@@ -73,13 +73,13 @@ const STILL: &str = "[Settings]\ngtk-enable-animations=0\ngtk-cursor-blink=0\n";
 const STILL_QT: &str = "[KDE]\nCursorBlinkRate=0\n";
 
 /// Runs `program` at `server`, recorded, while the watcher does `steps` and looks; with what a GTK
-/// program animates, or without.
+/// program animates, or without. The second is by how many milliseconds times may be off because of others.
 pub(crate) fn watch(
     server: &Server,
     program: &[&str],
     steps: &[String],
     frames: Frames,
-) -> Vec<Seen> {
+) -> (Vec<Seen>, f64) {
     let _alone = alone();
     let place = Place::new();
     if frames == Frames::OneResponse {
@@ -92,12 +92,16 @@ pub(crate) fn watch(
     let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
     let mut client = start(&mut recording, &place, program);
     let watcher = example("damage_watch");
+    let ours = [recording.child.id(), server.pid(), client.id()];
+    let disturbance = Disturbance::begin(&ours);
     let mut watcher = server.client(&watcher.to_string_lossy());
     let seen = Finished::of(watcher.args(steps)).succeeded();
+    let disturbed_ms = disturbance.end_ms(&ours);
     client.kill().expect("ending the program");
     wait(&mut client, program[0]);
     recording.signal(rustix::process::Signal::INT);
-    with_episodes(&seen, beginning_ns(&trace), &episodes(&place, &trace))
+    let seen = with_episodes(&seen, beginning_ns(&trace), &episodes(&place, &trace));
+    (seen, disturbed_ms)
 }
 
 /// The program at the recording's display, with a home of its own.
@@ -229,7 +233,7 @@ pub(crate) const HEAD: &str = "\
 |---|---:|---:|---:|---:|---:|---:|---:|---:|";
 
 /// Runs a micro-benchmark that draws and does not wait for it, while the watcher looks.
-pub(crate) fn watch_microbench(server: &Server, work: &str, times_ms: &[u64]) -> Vec<Seen> {
+pub(crate) fn watch_microbench(server: &Server, work: &str, times_ms: &[u64]) -> (Vec<Seen>, f64) {
     let microbench = example("microbench");
     let place = Place::new();
     let truth = place.path("truth");

@@ -196,7 +196,7 @@ fn what_is_seen_on_the_screen() {
     let drawing = [10, 20, 30, 50, 70, 100, 150, 200];
     let mut programs: Vec<(&str, Frames, Vec<Seen>)> = Vec::new();
     if is_named("micro-benchmark, drawing") {
-        let seen = watch_microbench(&server, "draw", &drawing);
+        let (seen, _) = watch_microbench(&server, "draw", &drawing);
         programs.push(("micro-benchmark, drawing", Frames::OneResponse, seen));
     }
     for (name, program, steps, frames) in [
@@ -247,7 +247,7 @@ fn what_is_seen_on_the_screen() {
         ),
     ] {
         if is_named(name) {
-            let seen = watch(&server, program, steps, frames);
+            let (seen, _) = watch(&server, program, steps, frames);
             programs.push((name, frames, seen));
         }
     }

@@ -3,7 +3,6 @@
 use super::benchmark::{Pair, run_in};
 use super::figures::{median, quantile};
 use super::toolkits::Toolkit;
-use super::{ensure, tried};
 use crate::harness::Server;
 
 /// How long handlers take here.
@@ -18,23 +17,30 @@ fn agree(toolkit: Toolkit, benchmarks: &[&str]) {
     let server = Server::xvfb(&[]);
     for benchmark in benchmarks {
         for (work, culprit) in [("sleep", "off_cpu"), ("compute", "client")] {
-            tried(|| {
-                let run = run_in(toolkit, &server, benchmark, work, &TIMES_MS);
-                run.kernel.is_not_exceeded(&run.episodes);
-                run.has_one_handling_each();
-                let pairs = run.pairs_in_toolkit()?;
-                ensure(pairs.len() + 1 == TIMES_MS.len(), || format!("{run:?}"))?;
-                let errors: Vec<f64> = pairs.iter().map(|pair| pair.error_ms().abs()).collect();
-                println!(
-                    "{} {benchmark} {work}: off by {:.2} ms at the median, {:.2} ms at most",
-                    toolkit.name(),
-                    median(&errors),
-                    quantile(&errors, 1.0)
-                );
-                ensure(median(&errors) <= MEDIAN_MS, || format!("{pairs:#?}"))?;
-                let right = |pair: &Pair| pair.episode.culprit() == culprit;
-                ensure(pairs.iter().all(right), || format!("{culprit}: {pairs:#?}"))
-            });
+            let run = run_in(toolkit, &server, benchmark, work, &TIMES_MS);
+            run.kernel.is_not_exceeded(&run.episodes);
+            run.has_one_handling_each();
+            let pairs = run
+                .pairs_in_toolkit()
+                .unwrap_or_else(|wrong| panic!("{wrong}"));
+            assert_eq!(pairs.len() + 1, TIMES_MS.len(), "{run:?}");
+            let errors: Vec<f64> = pairs.iter().map(|pair| pair.error_ms().abs()).collect();
+            println!(
+                "{} {benchmark} {work}: off by {:.2} ms at the median, {:.2} ms at most; disturbed for {:.1} ms",
+                toolkit.name(),
+                median(&errors),
+                quantile(&errors, 1.0),
+                run.disturbed_ms,
+            );
+            assert!(
+                median(&errors) <= MEDIAN_MS + run.disturbed_ms,
+                "{pairs:#?}"
+            );
+            let right = |pair: &Pair| {
+                pair.episode.culprit() == culprit
+                    || run.disturbed_ms > pair.episode.latency_ms / 3.0
+            };
+            assert!(pairs.iter().all(right), "{culprit}: {pairs:#?}");
         }
     }
 }

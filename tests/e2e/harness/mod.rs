@@ -1,6 +1,7 @@
 //! Runs x11prof and real clients; every wait is for a thing, with a limit.
 
 pub(crate) mod browser;
+mod disturbance;
 pub(crate) mod examples;
 mod place;
 mod programs;
@@ -14,6 +15,7 @@ mod turns;
 
 use std::time::{Duration, Instant};
 
+pub(crate) use disturbance::{Disturbance, kept_waiting_ms};
 pub(crate) use place::{Place, keep};
 use programs::LIMIT;
 pub(crate) use programs::{Finished, needs, wait};

@@ -10,28 +10,16 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 
 use crate::harness::examples::example;
-use crate::harness::{Finished, Place, Recording, Server, Turn, alone, needs, wait};
-
-/// How often a run is tried: others on the machine, who come and go, may spoil one.
-const TRIES: usize = 3;
-
-/// What the first try that is well gives.
-///
-/// # Panics
-/// With what was wrong with the last one, where none is.
-pub(crate) fn tried<T>(mut attempt: impl FnMut() -> Result<T, String>) -> T {
-    for _ in 1..TRIES {
-        match attempt() {
-            Ok(value) => return value,
-            Err(wrong) => println!("tried again: {wrong}"),
-        }
-    }
-    attempt().unwrap_or_else(|wrong| panic!("{TRIES} tries; the last: {wrong}"))
-}
+use crate::harness::{
+    Disturbance, Finished, Place, Recording, Server, Turn, alone, kept_waiting_ms, needs, wait,
+};
 
 /// A server, a recording of it, and its clients.
 pub(crate) struct Session {
     recording: Recording,
+    disturbance: Disturbance,
+    /// Clients that use a processor all the time; nobody waits for them.
+    busy: Vec<usize>,
     clients: Vec<Client>,
     server: Server,
     place: Place,
@@ -54,7 +42,9 @@ impl Session {
         let words = ["--display", &server.display];
         let recording = Recording::at(&place, &place.path("trace.mcap"), &words);
         Session {
+            disturbance: Disturbance::begin(&[recording.child.id(), server.pid()]),
             recording,
+            busy: Vec::new(),
             clients: Vec::new(),
             server,
             place,
@@ -126,7 +116,8 @@ impl Session {
     }
 
     /// Gives clients, and the server, the same processor: the first that the server may use.
-    pub(crate) fn pin_with_server(&self, clients: &[usize]) {
+    pub(crate) fn pin_with_server(&mut self, clients: &[usize]) {
+        self.busy = clients.to_vec();
         let server = i32::try_from(self.server.pid()).ok();
         let server = server.and_then(Pid::from_raw);
         let may = sched_getaffinity(server).expect("the server's processors");
@@ -142,13 +133,36 @@ impl Session {
         }
     }
 
-    /// Gives the clients time to do what the person asked for.
-    pub(crate) fn look(&self, ms: u64) {
-        std::thread::sleep(Duration::from_millis(ms));
+    /// Gives the clients time to do what the person asked for, and as much more as they were kept from the processors
+    /// meanwhile.
+    pub(crate) fn look(&mut self, ms: u64) {
+        let pids = self.pids();
+        let mut left_ms = ms as f64;
+        // A client with several threads that are kept from them all the time would have no end.
+        for _ in 0..10 {
+            let before = kept_waiting_ms(&pids);
+            std::thread::sleep(Duration::from_secs_f64(left_ms / 1e3));
+            left_ms = left_ms.min(kept_waiting_ms(&pids) - before);
+            if left_ms < 1.0 {
+                break;
+            }
+        }
+        self.disturbance.look(&pids);
+    }
+
+    /// The recorder, the server and the clients that rest now and then.
+    fn pids(&self) -> Vec<u32> {
+        let clients = self.clients.iter().enumerate();
+        let resting = clients.filter(|(index, _)| !self.busy.contains(index));
+        let clients = resting.map(|(_, client)| client.child.id());
+        let mut pids = vec![self.recording.child.id(), self.server.pid()];
+        pids.extend(clients);
+        pids
     }
 
     /// Ends the recording while the clients go on, and them after it; its episodes.
     pub(crate) fn end(mut self) -> Report {
+        self.disturbance.look(&self.pids());
         self.recording.signal(rustix::process::Signal::INT);
         for client in &mut self.clients {
             let _ = client.child.kill();
@@ -160,10 +174,13 @@ impl Session {
                 PathBuf::from(folder).join("last.mcap"),
             );
         }
+        let disturbed_ms = self.disturbance.end_ms(&[self.server.pid()]);
+        println!("disturbed for {disturbed_ms:.1} ms");
         let trace = self.recording.trace.to_string_lossy().into_owned();
         let json = self.place.json(["episodes", "--format", "json", &trace]);
         Report {
             json,
+            disturbed_ms,
             trace: self.recording.trace.clone(),
             place: self.place,
         }
@@ -173,6 +190,8 @@ impl Session {
 /// The episodes of a session.
 pub(crate) struct Report {
     pub(crate) json: Value,
+    /// By how much times may be off because of others on the machine.
+    pub(crate) disturbed_ms: f64,
     trace: PathBuf,
     place: Place,
 }

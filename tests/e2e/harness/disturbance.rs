@@ -1,0 +1,85 @@
+//! What others on the machine did to the programs of a test, by the kernel's own record: a time that a test compares
+//! may be off by as much.
+
+use std::fs;
+
+/// Counts of the kernel's come in steps of 10 ms, and a quiet machine has work of its own: so much is nothing.
+const NOTHING_MS: f64 = 40.0;
+/// A step of the kernel's counts, in milliseconds (USER_HZ).
+const STEP_MS: f64 = 10.0;
+
+/// The clocks of the kernel since a moment.
+pub(crate) struct Disturbance {
+    busy_ms: f64,
+    ours_ms: f64,
+    kept_ms: f64,
+    /// Of programs that may have ended, as it was last seen.
+    most_kept_ms: f64,
+}
+
+impl Disturbance {
+    /// From now on, of these processes.
+    pub(crate) fn begin(pids: &[u32]) -> Disturbance {
+        Disturbance {
+            busy_ms: busy_ms(),
+            ours_ms: ours_ms(pids),
+            kept_ms: kept_waiting_ms(pids),
+            most_kept_ms: 0.0,
+        }
+    }
+
+    /// Looks again, at these processes.
+    pub(crate) fn look(&mut self, pids: &[u32]) {
+        let kept = kept_waiting_ms(pids) - self.kept_ms;
+        self.most_kept_ms = self.most_kept_ms.max(kept);
+    }
+
+    /// By how much times may be off, in milliseconds: as long as our processes were kept from the processors, where
+    /// others used them. Our other processes have ended.
+    pub(crate) fn end_ms(mut self, pids: &[u32]) -> f64 {
+        self.look(pids);
+        let others = (busy_ms() - self.busy_ms) - (ours_ms(pids) - self.ours_ms);
+        match others > NOTHING_MS {
+            true => self.most_kept_ms,
+            false => 0.0,
+        }
+    }
+}
+
+/// How long all threads of these processes could have run and had no processor so far, in milliseconds.
+pub(crate) fn kept_waiting_ms(pids: &[u32]) -> f64 {
+    pids.iter().map(|pid| schedstat_ms(*pid)[1]).sum()
+}
+
+/// How long the threads of a process ran, and how long they waited for a processor (proc(5), schedstat).
+fn schedstat_ms(pid: u32) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    for thread in threads.into_iter().flatten().flatten() {
+        let text = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+        for (sum, nanos) in sums.iter_mut().zip(text.split_whitespace()) {
+            *sum += nanos.parse::<f64>().unwrap_or(0.0) / 1e6;
+        }
+    }
+    sums
+}
+
+/// How long these processes, this one and all that it has waited for have run.
+fn ours_ms(pids: &[u32]) -> f64 {
+    let others: f64 = pids.iter().map(|pid| schedstat_ms(*pid)[0]).sum();
+    let stat = fs::read_to_string("/proc/self/stat").expect("this process");
+    let (_, after) = stat.rsplit_once(')').expect("a name in brackets");
+    let fields = after.split_whitespace().skip(11).take(4);
+    let steps: f64 = fields.map(|field| field.parse().unwrap_or(0.0)).sum();
+    others + steps * STEP_MS
+}
+
+/// How long the processors were not idle, those of a host that had them meanwhile counted as busy.
+fn busy_ms() -> f64 {
+    let stat = fs::read_to_string("/proc/stat").expect("the kernel's counts");
+    let fields = stat.lines().next().unwrap_or_default().split_whitespace();
+    let fields: Vec<f64> = fields.filter_map(|field| field.parse().ok()).collect();
+    // user, nice, system, idle, waiting, interrupts, soft interrupts, stolen
+    let busy = [0, 1, 2, 5, 6, 7].map(|at| fields.get(at).copied().unwrap_or(0.0));
+    busy.into_iter().sum::<f64>() * STEP_MS
+}
