@@ -77,9 +77,8 @@ impl ServerParameters {
 }
 
 /// Keys of terms that the model had once, in a request's table and in `deferred`: measuring showed no worth.
-const RETIRED: [&str; 11] = [
+const RETIRED: [&str; 10] = [
     "lettering",
-    "blank",
     "row",
     "surroundings",
     "reply_kilobyte",
@@ -206,7 +205,7 @@ mod tests {
             )
         };
         let read = |text: &str| ServerParameters::from_toml(text);
-        let old = text("blank = { share = 0.5 }\n", "wait_us = 9, ");
+        let old = text("lettering = { share = 0.5 }\n", "wait_us = 9, ");
         let new = text("", "");
         assert!(read(&new).is_ok());
         assert_eq!(read(&old), read(&new));

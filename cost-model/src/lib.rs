@@ -47,8 +47,8 @@ pub use matching::{Match, best_match, is_same_server};
 pub use network::{Network, NetworkError};
 pub use pace::Pace;
 pub use parameters::{
-    AfterSleep, AfterWork, AttributeValue, FORMAT, Host, Measured, Method, Point, RequestCosts,
-    ServerIdentity, ServerParameters, TransportCosts,
+    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
+    RequestCosts, ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

@@ -216,12 +216,26 @@ pub struct RequestCosts {
     /// request is priced as one item of the whole op-size, as the paper does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Measured>,
+    /// What a blank character counts as; as any other where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blank: Option<Blank>,
     /// How many times `first_us` it costs beyond its price, with all that the server does after it, where
     /// none of its name and attributes has run for a while; once where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_uses: Option<f64>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
+}
+
+/// What a blank character counts as, beside any other.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blank {
+    /// The part of any other character: 0 where it costs nothing, 1 where it costs the same.
+    pub share: f64,
+    /// Half the width of the 95 % confidence interval, relative to the share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
 }
 
 /// The value of an attribute in a file: a name or a number.

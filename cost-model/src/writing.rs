@@ -130,6 +130,15 @@ impl Lines {
             "fixed",
             entry.fixed.as_ref().map(|fixed| inline(&measured(fixed))),
         );
+        self.optional(
+            "blank",
+            entry.blank.as_ref().map(|blank| {
+                inline(&numbers(&[
+                    ("share", Some(blank.share)),
+                    ("spread", blank.spread),
+                ]))
+            }),
+        );
         self.optional("first_uses", entry.first_uses.map(number));
         self.0.push_str("points = [\n");
         for one in &entry.points {
@@ -343,6 +352,7 @@ points = [
 
 [[request]]
 name = "PolyText8"
+blank = { share = 0.53, spread = 0.02 }
 points = [
     { size = 80, cpu_us = 2 },
 ]

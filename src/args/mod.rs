@@ -325,6 +325,9 @@ pub(crate) enum Params {
         /// How many items of that size
         #[arg(long, value_name = "N", default_value_t = 1)]
         items: usize,
+        /// How many characters of a text request are blank
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        blanks: u32,
     },
 }
 

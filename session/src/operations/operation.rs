@@ -116,6 +116,8 @@ pub struct Operation {
     pub items: Vec<f64>,
     /// The paper's op-size of the whole request (Table 1): area, line length, string length.
     pub op_size: f64,
+    /// How many of the characters of a text request have no ink, as a space; 0 for all else.
+    pub blanks: u32,
     /// Whether it does its work.
     pub effect: Effect,
 }
@@ -128,6 +130,7 @@ impl Operation {
             attributes: Attributes::new(),
             items: vec![0.0],
             op_size: 0.0,
+            blanks: 0,
             effect: Effect::Full,
         }
     }

@@ -7,6 +7,7 @@ use x11prof_protocol::{Body, Reply, Symbol};
 
 use crate::ids::{By, ClientId, IdHasher, IdMap};
 use crate::latin1::latin1;
+use crate::resources::blank_characters::BlankCharacters;
 
 /// What QueryFont and ListFontsWithInfo tell of a font.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,7 @@ pub(crate) struct Fonts {
     /// How many ids each font is open by, by its name in lower case: names do not differ by case.
     loaded: HashMap<Symbol, u32, BuildHasherDefault<IdHasher>>,
     by_name: HashMap<Symbol, FontMetrics, BuildHasherDefault<IdHasher>>,
+    pub(crate) blank_characters: BlankCharacters,
 }
 
 /// An open font.
@@ -99,6 +101,7 @@ impl Fonts {
         let font = self.open.get_mut(id)?;
         font.metrics = Some(metrics);
         let name = font.name;
+        self.blank_characters.learn(name, reply);
         self.keep(name, metrics);
         Some(())
     }

@@ -2,6 +2,7 @@
 //! the clients that own it.
 
 pub(crate) mod atoms;
+pub(crate) mod blank_characters;
 pub(crate) mod clients;
 pub(crate) mod fonts;
 pub(crate) mod inventory;

@@ -115,3 +115,61 @@ fn text_without_characters_does_nothing() {
     let empty = display.request(0, 76, 0, |b| b.u32(WINDOW).u32(GC).i16s(&[0, 9]));
     assert_eq!((empty.op_size, empty.effect), (0.0, Effect::Nothing));
 }
+
+/// A reply to QueryFont of the codes from 0x1F to 0x23: without ink, with the box of a cell, one
+/// that is absent, and two with ink. The default character is `default`.
+fn describe(display: &mut Display, font: u32, default: u16) {
+    display.request(0, 47, 0, |b| b.u32(font));
+    display.reply(0, |b| {
+        let b = b.zeros(32).u16(0x1F).u16(0x23).u16(default).u16(1);
+        let b = b.u8(0).u8(0).u8(0).u8(0).i16s(&[11, 2]).u32(5).zeros(8);
+        let (none, cell) = ([3, 3, 6, 0, 0, 0], [0, 6, 6, 11, 2, 0]);
+        let b = b.i16s(&none).i16s(&cell).i16s(&[0; 6]);
+        b.i16s(&cell).i16s(&cell)
+    });
+}
+
+fn blanks(display: &mut Display, text: &[u8]) -> u32 {
+    let length = text.len() as u8;
+    let b = |b: crate::harness::Bytes| b.u32(WINDOW).u32(GC).i16s(&[0, 9]).raw(text);
+    display.request(0, 76, length, b).blanks
+}
+
+#[test]
+fn characters_without_ink_are_counted() {
+    let mut display = with_font();
+    assert_eq!(blanks(&mut display, b"a b  "), 3, "spaces, of any font");
+    assert_eq!(blanks(&mut display, &[0x1F, 0x21]), 0);
+    // Codes that a font has not are drawn as its default character.
+    describe(&mut display, FONT, 0x22);
+    let all = [0x1F, 0x20, 0x21, 0x22, 0x23, 0xFF];
+    assert_eq!(blanks(&mut display, &all), 2);
+    display.change_gc(GC, &[(FONT_BIT, OTHER_FONT)]);
+    describe(&mut display, OTHER_FONT, 0x21);
+    assert_eq!(blanks(&mut display, &all), 4, "nothing stands in for them");
+    let fill = display.request(0, 70, 0, |b| b.u32(WINDOW).u32(GC).zeros(8));
+    assert_eq!(fill.blanks, 0);
+}
+
+#[test]
+fn each_string_counts_by_its_own_font() {
+    let mut display = with_font();
+    describe(&mut display, OTHER_FONT, 0x1F);
+    let text = display.request(0, 75, 0, |b| {
+        let b = b.u32(WINDOW).u32(GC).i16s(&[0, 9]);
+        let b = b.raw(&[2, 0, 0, 0x1F, 0, 0x20]);
+        b.raw(&[255, 0x00, 0x20, 0x00, 0x11])
+            .raw(&[3, 0, 0, 0x1F, 0, 0x22, 0x22, 0x20])
+    });
+    assert_eq!((text.op_size, text.blanks), (5.0, 3));
+}
+
+#[test]
+fn metrics_that_are_cut_off_tell_nothing() {
+    let mut display = with_font();
+    display.request(0, 47, 0, |b| b.u32(FONT));
+    display.reply(0, |b| {
+        b.zeros(32).u16(0).u16(0xFFFF).zeros(12).u32(0x1_0000)
+    });
+    assert_eq!(blanks(&mut display, b"a b"), 1);
+}

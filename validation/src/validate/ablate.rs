@@ -78,6 +78,12 @@ const TERMS: &[Term] = &[
     ("message: writes apart from replies and events", |params| {
         params.each_transport(|transport| transport.flush = None);
     }),
+    ("operation: letters without ink", |params| {
+        params
+            .requests
+            .iter_mut()
+            .for_each(|request| request.blank = None);
+    }),
     ("update: all of it", |params| {
         params.each_transport(|transport| transport.deferred = None)
     }),

@@ -103,6 +103,8 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
             let draw = move |length| load(kind, window, face.copy, face, length, 1);
             loads.series.push(Series::new(of, draw));
             let item = ITEM.min(longest);
+            // What spaces count as is read off lengths with ink, whichever a recording wants.
+            loads.push(spaces(kind, window, face, longest));
             loads.push(load(kind, window, face.copy, face, longest, 1));
             loads.push(load(kind, window, face.copy, face, item, 1));
             match kind {
@@ -185,6 +187,13 @@ fn load(
 ) -> Workload {
     let at = At { drawable, gc, face };
     written(kind, at, length, count, words)
+}
+
+/// A string of spaces: what a blank character costs.
+fn spaces(kind: Kind, drawable: u32, face: OpenedFont, length: u16) -> Workload {
+    let gc = face.copy;
+    let at = At { drawable, gc, face };
+    written(kind, at, length, 1, |_, length| vec![b' '; length])
 }
 
 /// A load of strings that `text` makes: `count` characters from the `start`-th on.
