@@ -13,6 +13,8 @@ use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitu
 /// Sets of attributes remembered for a request. A program uses a few dozen; a trace that has more
 /// than this pays for finding them again.
 const MAX_ATTRIBUTE_SETS: usize = 4096;
+/// Operations of more items are priced anew each time: they seldom come again, and memory is bounded.
+const REMEMBERED_ITEMS: usize = 1024;
 
 /// Prices operations by a server's parameters.
 #[derive(Debug, Clone)]
@@ -38,6 +40,16 @@ struct RequestTable {
 struct Resolved {
     attributes: Attributes,
     resolution: Option<Resolution>,
+    /// The last operation with them: neighbouring requests are often alike to the pixel.
+    last: Option<Priced>,
+}
+
+/// An operation with what it costs, and what it costs where it does none of its work.
+#[derive(Debug, Clone)]
+struct Priced {
+    operation: Operation,
+    price: Price,
+    fixed: Cost,
 }
 
 impl CostTable {
@@ -85,7 +97,9 @@ impl CostTable {
     /// The price of `operation` where it did none of its work, because it failed.
     pub fn fixed(&mut self, operation: &Operation) -> Price {
         let mut price = unpriced();
-        if let Some((entries, resolution)) = self.resolution(operation) {
+        if let Some((entries, found)) = self.resolved(operation)
+            && let Some(resolution) = &found.resolution
+        {
             evaluate(entries, resolution, operation, false, &mut price);
         }
         price
@@ -94,16 +108,33 @@ impl CostTable {
     /// Makes `price` that of `operation`, and gives the cost of it where it does none of its
     /// work. One look-up for both, and storage that is used again: this is done for every request.
     pub fn price_into(&mut self, operation: &Operation, price: &mut Price) -> Cost {
-        let Some((entries, resolution)) = self.resolution(operation) else {
+        let Some((entries, found)) = self.resolved(operation) else {
+            none(price);
+            return Cost::default();
+        };
+        let Resolved {
+            resolution, last, ..
+        } = found;
+        if let Some(last) = last
+            && last.operation == *operation
+        {
+            copy(&last.price, price);
+            return last.fixed;
+        }
+        let Some(resolution) = resolution else {
             none(price);
             return Cost::default();
         };
         let work = operation.effect != Effect::Nothing;
         evaluate(entries, resolution, operation, work, price);
-        match estimate(entries, resolution, operation, false) {
+        let fixed = match estimate(entries, resolution, operation, false) {
             Some((fixed, _)) if work => fixed.cost,
             _ => price.server,
+        };
+        if operation.items.len() <= REMEMBERED_ITEMS {
+            remember(last, operation, price, fixed);
         }
+        fixed
     }
 
     /// How many usual first uses the first use of `operation` is: 1 where that was not measured.
@@ -113,13 +144,13 @@ impl CostTable {
             return 1.0;
         }
         let entry = self
-            .resolution(operation)
-            .and_then(|(entries, resolution)| entries.get(resolution.entry));
+            .resolved(operation)
+            .and_then(|(entries, found)| entries.get(found.resolution.as_ref()?.entry));
         entry.and_then(|entry| entry.first_uses).unwrap_or(1.0)
     }
 
-    /// The entries of an operation's request, and which of them price it.
-    fn resolution(&mut self, operation: &Operation) -> Option<(&[Entry], &Resolution)> {
+    /// The entries of an operation's request, and what was found out about its attributes.
+    fn resolved(&mut self, operation: &Operation) -> Option<(&[Entry], &mut Resolved)> {
         let table = self.requests.get_mut(&operation.request)?;
         let attributes = &operation.attributes;
         let alike = |at: usize| {
@@ -132,8 +163,8 @@ impl CostTable {
                 None => table.resolve(attributes, &self.rules),
             };
         }
-        let found = table.resolved.get(table.last)?;
-        Some((&table.entries, found.resolution.as_ref()?))
+        let found = table.resolved.get_mut(table.last)?;
+        Some((&table.entries, found))
     }
 }
 
@@ -148,6 +179,7 @@ impl RequestTable {
         self.resolved.push(Resolved {
             attributes: attributes.clone(),
             resolution: resolve(&self.entries, attributes, rules),
+            last: None,
         });
         self.found.insert(attributes.clone(), at);
         at
@@ -221,6 +253,35 @@ fn evaluate(
     }
     price.server = estimate.cost;
     price.clock = Some(clock);
+}
+
+/// Makes `to` the same price, in its own storage.
+fn copy(price: &Price, to: &mut Price) {
+    (to.server, to.clock, to.basis) = (price.server, price.clock, price.basis);
+    to.doubts.clone_from(&price.doubts);
+}
+
+/// Keeps what `operation` costs in `last`, in the storage that is there.
+fn remember(last: &mut Option<Priced>, operation: &Operation, price: &Price, fixed: Cost) {
+    let Some(last) = last else {
+        *last = Some(Priced {
+            operation: operation.clone(),
+            price: price.clone(),
+            fixed,
+        });
+        return;
+    };
+    let kept = &mut last.operation;
+    let attributes = std::mem::take(&mut kept.attributes);
+    let mut items = std::mem::take(&mut kept.items);
+    items.clone_from(&operation.items);
+    *kept = Operation {
+        attributes,
+        items,
+        ..*operation
+    };
+    copy(price, &mut last.price);
+    last.fixed = fixed;
 }
 
 fn unpriced() -> Price {

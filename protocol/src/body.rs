@@ -16,6 +16,7 @@ pub struct Body<'a> {
 
 impl<'a> Body<'a> {
     /// The body of a request.
+    #[inline]
     pub fn of(request: &Request<'a>) -> Body<'a> {
         Body {
             bytes: request.bytes.get(request.header_len..).unwrap_or_default(),
@@ -26,6 +27,7 @@ impl<'a> Body<'a> {
     }
 
     /// False where the recorder left out the tail.
+    #[inline]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
@@ -36,37 +38,44 @@ impl<'a> Body<'a> {
     }
 
     /// The byte at `at`; `None` past the end, as with all fields.
+    #[inline]
     pub fn u8(&self, at: usize) -> Option<u8> {
         self.bytes.get(at).copied()
     }
 
     /// The unsigned 16-bit field at `at`.
+    #[inline]
     pub fn u16(&self, at: usize) -> Option<u16> {
         self.order.u16(self.bytes, at)
     }
 
     /// The signed 16-bit field at `at`.
+    #[inline]
     pub fn i16(&self, at: usize) -> Option<i16> {
         self.order.i16(self.bytes, at)
     }
 
     /// The unsigned 32-bit field at `at`.
+    #[inline]
     pub fn u32(&self, at: usize) -> Option<u32> {
         self.order.u32(self.bytes, at)
     }
 
     /// The bytes kept from `at` on.
+    #[inline]
     pub fn from(&self, at: usize) -> &'a [u8] {
         self.bytes.get(at..).unwrap_or_default()
     }
 
     /// `len` bytes at `at`.
+    #[inline]
     pub fn bytes(&self, at: usize, len: usize) -> Option<&'a [u8]> {
         self.bytes.get(at..at.checked_add(len)?)
     }
 
     /// The structures of `size` bytes each from `at` on; a last one that is cut off is not
     /// among them.
+    #[inline]
     pub fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> + Clone + use<'a> {
         let (order, whole) = (self.order, self.whole);
         self.from(at).chunks_exact(size).map(move |bytes| Body {

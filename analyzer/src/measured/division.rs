@@ -18,7 +18,9 @@ const ON_THE_WAY: u64 = 200_000;
 /// read it. In nanoseconds.
 const TOLD_LATE: u64 = 2_000_000;
 /// How much work waits for its run. Beyond that, all that waits belongs to the next run.
-const WAITING_LIMIT: usize = 1 << 16;
+const WAITING_LIMIT: u64 = 1 << 16;
+/// How far back equal work of the same moment is looked for: each request has a few charges.
+const ALIKE: usize = 4;
 
 /// What tells how long the server ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,7 +49,7 @@ pub(crate) enum Evidence {
 pub(crate) type Question = (ConnectionId, SequenceNumber);
 
 /// Something that the server ran for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Work<K> {
     /// When it was seen, in the trace's nanoseconds.
     pub(crate) at: u64,
@@ -76,8 +78,10 @@ pub(crate) struct Division<K> {
     /// The server itself tells what it did (docs/FORMAT.md, "Attached").
     told: bool,
     runs: Runs,
-    /// What belongs to no run yet, in the order of time.
-    waiting: VecDeque<Work<K>>,
+    /// What belongs to no run yet, in the order of time; equal work of one moment is one with a count.
+    waiting: VecDeque<(Work<K>, u64)>,
+    /// How much that is.
+    waits: u64,
     /// What the first run was for, as far as that is sure.
     sure: FastMap<K, f64>,
     /// What the run before was for.
@@ -108,6 +112,7 @@ impl<K: Divided> Division<K> {
             told: false,
             runs: Runs::of(server),
             waiting: VecDeque::new(),
+            waits: 0,
             sure: FastMap::default(),
             last: FastMap::default(),
             fit: Fit::new(),
@@ -163,21 +168,40 @@ impl<K: Divided> Division<K> {
             self.priced.0 += price.0;
             self.priced.1 += 1;
         }
+        self.wait(work);
+        if self.source == Source::Clock || self.waits > WAITING_LIMIT {
+            while let Some((work, times)) = self.next_if(|_| true) {
+                self.take(work, times);
+            }
+        }
+    }
+
+    /// Puts `work` among what waits. Screen updates may come late.
+    fn wait(&mut self, work: Work<K>) {
+        self.waits += 1;
+        let last = self.waiting.iter_mut().rev().take(ALIKE);
+        let mut moment = last.take_while(|(earlier, _)| earlier.at == work.at);
+        let alike = moment.find(|(earlier, _)| *earlier == work && work.question.is_none());
+        if let Some((_, times)) = alike {
+            *times += 1;
+            return;
+        }
         match self.waiting.back() {
-            // Screen updates may come late.
-            Some(last) if last.at > work.at => {
+            Some((last, _)) if last.at > work.at => {
                 let place = self
                     .waiting
-                    .partition_point(|earlier| earlier.at <= work.at);
-                self.waiting.insert(place, work);
+                    .partition_point(|(earlier, _)| earlier.at <= work.at);
+                self.waiting.insert(place, (work, 1));
             }
-            _ => self.waiting.push_back(work),
+            _ => self.waiting.push_back((work, 1)),
         }
-        if self.source == Source::Clock || self.waiting.len() > WAITING_LIMIT {
-            while let Some(work) = self.waiting.pop_front() {
-                self.take(work);
-            }
-        }
+    }
+
+    /// The work that waits longest, and how often, where it is as asked.
+    fn next_if(&mut self, asked: impl Fn(&Work<K>) -> bool) -> Option<(Work<K>, u64)> {
+        let next = self.waiting.pop_front_if(|(work, _)| asked(work))?;
+        self.waits -= next.1;
+        Some(next)
     }
 
     /// A client is gone: nobody waits for its answers.
@@ -222,8 +246,8 @@ impl<K: Divided> Division<K> {
             // What came before the run began, and well before it ended, belongs to it for sure.
             let end = run.to.unwrap_or(now).min(now);
             let sure = run.from.max(end.saturating_sub(ON_THE_WAY));
-            while let Some(work) = self.waiting.pop_front_if(|work| work.at <= sure) {
-                self.take(work);
+            while let Some((work, times)) = self.next_if(|work| work.at <= sure) {
+                self.take(work, times);
             }
             let Some(to) = over else { return };
             self.take_last(to, next);
@@ -240,29 +264,32 @@ impl<K: Divided> Division<K> {
     /// explains the next run.
     fn take_last(&mut self, to: u64, next: Option<u64>) {
         let soon = next.filter(|next| next.saturating_sub(to) <= ON_THE_WAY);
-        let explains = |work: &Work<K>| work.at > to && soon.is_some_and(|next| work.at <= next);
-        let came = |work: &&Work<K>| work.came == Evidence::In;
-        let explained = self.waiting.iter().filter(came).any(explains);
+        let explained = soon.is_some_and(|next| {
+            let waiting = self.waiting.iter().map(|(work, _)| work);
+            let mut soon = waiting.take_while(|work| work.at <= next);
+            soon.any(|work| work.at > to && work.came == Evidence::In)
+        });
         let keep_in = soon.is_some() && !explained && self.called;
         let until = next.unwrap_or(u64::MAX).min(to.saturating_add(self.late()));
         let mut kept = VecDeque::new();
-        while let Some(work) = self.waiting.pop_front_if(|work| work.at <= until) {
+        while let Some((work, times)) = self.next_if(|work| work.at <= until) {
             let own = match work.came {
                 Evidence::In => self.told || work.at <= to && !keep_in,
                 Evidence::Answer | Evidence::Event => true,
             };
             if own {
-                self.take(work);
+                self.take(work, times);
             } else {
-                kept.push_back(work);
+                kept.push_back((work, times));
             }
         }
-        for work in kept.into_iter().rev() {
-            self.waiting.push_front(work);
+        for (work, times) in kept.into_iter().rev() {
+            self.waits += times;
+            self.waiting.push_front((work, times));
         }
     }
 
-    fn take(&mut self, work: Work<K>) {
+    fn take(&mut self, work: Work<K>, times: u64) {
         self.called |= work.came != Evidence::Answer;
         if let Some((client, sequence)) = work.question {
             let (last, answered) = self.questions.entry(client).or_default();
@@ -277,7 +304,10 @@ impl<K: Divided> Division<K> {
             self.woken_by.get_or_insert(key);
         }
         let price = work.price.map_or_else(|| self.usual(), |price| price.0);
-        *self.sure.entry(key).or_default() += price;
+        let sum = self.sure.entry(key).or_default();
+        for _ in 0..times {
+            *sum += price;
+        }
     }
 
     fn divide(&mut self, run: &Run, wakeup: Micros, woken: &impl Fn(Option<K>) -> K) {
@@ -364,6 +394,7 @@ impl<K: Divided> Division<K> {
         // What waits for its division is of before.
         self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
+        self.waits = 0;
         self.sure.clear();
         self.uncalled = UnclaimedRuns::default();
         self.carried = Share::default();

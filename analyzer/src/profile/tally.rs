@@ -159,24 +159,40 @@ pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
 
 /// Lines by key.
 #[derive(Debug)]
-pub(crate) struct Tally<K>(FastMap<K, Line>);
+pub(crate) struct Tally<K> {
+    lines: Vec<(K, Line)>,
+    places: FastMap<K, usize>,
+    /// Where the line is that was asked for last: neighbouring charges are often of one key.
+    last: usize,
+}
 
 impl<K> Default for Tally<K> {
     fn default() -> Tally<K> {
-        Tally(FastMap::default())
+        Tally {
+            lines: Vec::new(),
+            places: FastMap::default(),
+            last: 0,
+        }
     }
 }
 
 impl<K: Eq + Hash + Copy> Tally<K> {
     /// The line of `key`.
     pub(crate) fn line(&mut self, key: K) -> &mut Line {
-        self.0.entry(key).or_default()
+        if self.lines.get(self.last).is_none_or(|(of, _)| *of != key) {
+            self.last = *self.places.entry(key).or_insert(self.lines.len());
+            if self.last == self.lines.len() {
+                self.lines.push((key, Line::default()));
+            }
+        }
+        &mut self.lines[self.last].1
     }
 
     /// Keeps the `count` most expensive lines, and adds all others to the line of `into`.
     pub(crate) fn fold(&mut self, count: usize, into: K) {
-        let mut folded = self.0.remove(&into).unwrap_or_default();
-        let mut lines: Vec<(K, Line)> = self.0.drain().collect();
+        let mut lines = std::mem::take(self).lines;
+        let own = lines.iter().position(|(key, _)| *key == into);
+        let mut folded = own.map_or_else(Line::default, |at| lines.swap_remove(at).1);
         lines.sort_by(|(_, a), (_, b)| {
             let by_time = b.server.time.0.total_cmp(&a.server.time.0);
             by_time.then(b.count.cmp(&a.count))
@@ -184,30 +200,33 @@ impl<K: Eq + Hash + Copy> Tally<K> {
         for (_, line) in lines.drain(count.min(lines.len())..) {
             folded.join(&line);
         }
-        self.0.extend(lines);
-        self.0.insert(into, folded);
+        lines.push((into, folded));
+        let keys = lines.iter().enumerate();
+        self.places = keys.map(|(place, (key, _))| (*key, place)).collect();
+        self.lines = lines;
     }
 
     pub(crate) fn get(&self, key: K) -> Option<&Line> {
-        self.0.get(&key)
+        let place = self.places.get(&key)?;
+        self.lines.get(*place).map(|(_, line)| line)
     }
 
     /// All lines as their own, in no order.
     pub(crate) fn into_lines(self) -> impl Iterator<Item = (K, Line)> {
-        self.0.into_iter()
+        self.lines.into_iter()
     }
 
     /// All lines, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &Line)> {
-        self.0.iter().map(|(key, line)| (*key, line))
+        self.lines.iter().map(|(key, line)| (*key, line))
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.lines.len()
     }
 
     pub(crate) fn contains(&self, key: K) -> bool {
-        self.0.contains_key(&key)
+        self.places.contains_key(&key)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use x11prof_session::{Effect, Operation, Value};
 
-use super::{CostTable, MAX_ATTRIBUTE_SETS};
+use super::{CostTable, MAX_ATTRIBUTE_SETS, REMEMBERED_ITEMS};
 use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitutions, built_in};
 
 fn operation(text: &str, size: f64) -> Operation {
@@ -226,6 +226,31 @@ fn what_is_remembered_is_bounded_and_changes_no_price() {
         assert_eq!(table.price(&operation(&text, 8.0)), first);
     }
     assert!(table.requests[&"PolyText8".into()].found.len() <= MAX_ATTRIBUTE_SETS);
+}
+
+#[test]
+fn a_remembered_price_is_that_of_the_same_sizes_alone() {
+    let mut remembers = table("sun4-ipc");
+    let long = vec![10.0; REMEMBERED_ITEMS + 1];
+    let sizes = [
+        vec![50.0],
+        vec![50.0],
+        vec![50.0, 60.0],
+        vec![],
+        long,
+        vec![50.0],
+    ];
+    for items in sizes {
+        for effect in [Effect::Full, Effect::Nothing] {
+            let mut line = operation(SOLID, 0.0);
+            line.op_size = items.iter().sum();
+            (line.items, line.effect) = (items.clone(), effect);
+            assert_eq!(remembers.price(&line), table("sun4-ipc").price(&line));
+        }
+    }
+    let line = &remembers.requests[&"PolyLine".into()];
+    let kept = line.resolved.iter().filter_map(|found| found.last.as_ref());
+    assert!(kept.count() > 0 && line.resolved.len() == 1);
 }
 
 #[test]

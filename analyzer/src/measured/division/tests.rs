@@ -92,6 +92,22 @@ fn a_run_is_divided_in_proportion_to_prices() {
 }
 
 #[test]
+fn equal_work_of_one_moment_is_kept_once_and_counts_each_time() {
+    let mut division = with(&[(100, 140)]);
+    for _ in 0..10 {
+        division.request(90, 'a', 1.0);
+        division.request(90, 'b', 0.5);
+    }
+    division.request(91, 'b', 20.0);
+    assert_eq!((division.waiting.len(), division.waits), (3, 21));
+    assert_eq!(
+        division.settled(1000),
+        BTreeMap::from([('a', 10.0), ('b', 25.0), (WAKEUP, 5.0)])
+    );
+    assert_eq!(division.waits, 0);
+}
+
+#[test]
 fn what_nobody_called_for_is_nobodys() {
     let mut division = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
     division.request(90, 'a', 15.0);
