@@ -10,6 +10,7 @@ use x11prof_trace::{
 
 use super::attachment::Beginning;
 use super::elements::{self, Category, Head};
+use super::server_clock::ServerClock;
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
 use crate::images::ImageRequests;
@@ -33,6 +34,7 @@ pub(super) struct Clients<'a> {
     /// Bytes that clients and server said.
     pub(super) bytes: u64,
     to: Recording<'a>,
+    clock: ServerClock,
     /// The messages of one block, kept so that no block allocates.
     room: Vec<u8>,
 }
@@ -63,6 +65,7 @@ impl<'a> Clients<'a> {
             others: Vec::new(),
             bytes: 0,
             to,
+            clock: ServerClock::default(),
             room: Vec::new(),
         }
     }
@@ -163,6 +166,11 @@ impl<'a> Clients<'a> {
         tap.control(time, closed);
     }
 
+    /// What is in the trace up to `time` comes before anything that is told.
+    pub(super) fn passed(&mut self, time: Timestamp) {
+        self.clock.passed(time);
+    }
+
     /// The recording ends, the clients go on.
     pub(super) fn end(&mut self) {
         for pid in self.known.values().filter_map(|client| client.pid) {
@@ -170,11 +178,11 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Takes one answer that was read at `time`; `process_of` finds the process of a client that has
+    /// Takes one answer that was read at `read`; `process_of` finds the process of a client that has
     /// come since.
     pub(super) fn told(
         &mut self,
-        time: Timestamp,
+        read: Timestamp,
         head: &Head,
         data: &[u8],
         process_of: impl FnOnce(u32) -> Option<u32>,
@@ -188,6 +196,7 @@ impl<'a> Clients<'a> {
         if client == 0 || self.is_apart(client) {
             return;
         }
+        let time = self.clock.time(head.millis, read, Direction::ToClient);
         match head.category {
             Category::Died => return self.close(time, client),
             Category::Begins | Category::Ends => return,
@@ -202,15 +211,21 @@ impl<'a> Clients<'a> {
             return;
         };
         match head.category {
-            Category::FromClient => known.requests(time, head, data, &mut self.room, self.to),
+            Category::FromClient => {
+                let clock = |millis| self.clock.time(millis, read, Direction::ToServer);
+                known.requests(clock, head, data, &mut self.room, self.to);
+            }
             _ => {
                 let last = known.number(head.request);
                 if known.last_request.is_none_or(|known| known < last) {
-                    known.join(head.order, last, starts, self.to);
+                    known.join(time, head.order, last, starts, self.to);
                 }
                 match starts {
                     true => known.tap.told(time, Direction::ToClient, data, 0),
-                    false => known.messages(time, head.order, data, &mut self.room),
+                    false => {
+                        let clock = |millis| self.clock.time(millis, read, Direction::ToClient);
+                        known.messages(clock, head.order, data, &mut self.room);
+                    }
                 }
             }
         }
@@ -227,7 +242,14 @@ impl Client<'_> {
     }
 
     /// The trace has the connection from after this request on.
-    fn join(&mut self, order: ByteOrder, last_request: u64, setup: bool, to: Recording<'_>) {
+    fn join(
+        &mut self,
+        time: Timestamp,
+        order: ByteOrder,
+        last_request: u64,
+        setup: bool,
+        to: Recording<'_>,
+    ) {
         let joined = Joined {
             connection: self.tap.connection(),
             byte_order: match order {
@@ -239,20 +261,26 @@ impl Client<'_> {
             ..Joined::default()
         };
         self.tap.join(to.images, &joined);
-        to.tap.control(clock::now(), Control::Joined(joined));
+        to.tap.control(time, Control::Joined(joined));
         self.last_request = Some(last_request);
     }
 
     fn requests(
         &mut self,
-        time: Timestamp,
+        mut clock: impl FnMut(u32) -> Timestamp,
         head: &Head,
         data: &[u8],
         room: &mut Vec<u8>,
         to: Recording<'_>,
     ) {
         room.clear();
-        for (number, request) in elements::requests(data, head.order) {
+        let mut time = Timestamp::default();
+        for (millis, number, request) in elements::requests(data, head.order) {
+            let said = clock(millis);
+            if said != time {
+                self.flush(time, Direction::ToServer, room);
+                time = said;
+            }
             let number = self.number(number);
             let before = number.saturating_sub(1);
             match self.last_request {
@@ -261,7 +289,7 @@ impl Client<'_> {
                 Some(last) if last == before => {}
                 _ => {
                     self.flush(time, Direction::ToServer, room);
-                    self.join(head.order, before, false, to);
+                    self.join(time, head.order, before, false, to);
                 }
             }
             self.last_request = Some(number);
@@ -270,9 +298,21 @@ impl Client<'_> {
         self.flush(time, Direction::ToServer, room);
     }
 
-    fn messages(&self, time: Timestamp, order: ByteOrder, data: &[u8], room: &mut Vec<u8>) {
+    fn messages(
+        &self,
+        mut clock: impl FnMut(u32) -> Timestamp,
+        order: ByteOrder,
+        data: &[u8],
+        room: &mut Vec<u8>,
+    ) {
         room.clear();
-        for (message, missing) in elements::messages(data, order) {
+        let mut time = Timestamp::default();
+        for (millis, message, missing) in elements::messages(data, order) {
+            let said = clock(millis);
+            if said != time {
+                self.flush(time, Direction::ToClient, room);
+                time = said;
+            }
             room.extend_from_slice(message);
             if missing > 0 {
                 self.tap.told(time, Direction::ToClient, room, missing);

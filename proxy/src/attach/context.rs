@@ -38,7 +38,10 @@ pub(crate) fn enable(
         .ok_or("it does not answer RECORD QueryVersion")?;
     let all = CreateContextRequest {
         context: id,
-        element_header: HType::FROM_CLIENT_SEQUENCE.into(),
+        element_header: (HType::FROM_SERVER_TIME
+            | HType::FROM_CLIENT_TIME
+            | HType::FROM_CLIENT_SEQUENCE)
+            .into(),
         client_specs: Cow::Owned(vec![CS::ALL_CLIENTS.into()]),
         ranges: Cow::Owned(vec![everything()]),
     };

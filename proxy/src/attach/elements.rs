@@ -31,6 +31,8 @@ pub(super) struct Head {
     pub(super) client: u32,
     /// The client's byte order.
     pub(super) order: ByteOrder,
+    /// The server's time, in milliseconds.
+    pub(super) millis: u32,
     /// The number of the request that the server had come to.
     pub(super) request: u32,
 }
@@ -69,16 +71,18 @@ pub(super) fn head(answer: &[u8]) -> Option<Head> {
             (true, ByteOrder::Little) => ByteOrder::Big,
             (true, ByteOrder::Big) => ByteOrder::Little,
         },
+        millis: native.u32(answer, 16)?,
         request: native.u32(answer, 20)?,
     })
 }
 
-/// The requests in an answer's data, each with its number.
-pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, &[u8])> {
+/// The requests in an answer's data, each with the server's time and its number.
+pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, u32, &[u8])> {
     let mut rest = data;
     std::iter::from_fn(move || {
-        let number = ByteOrder::native().u32(rest, 0)?;
-        let bytes = rest.get(4..)?;
+        let millis = ByteOrder::native().u32(rest, 0)?;
+        let number = ByteOrder::native().u32(rest, 4)?;
+        let bytes = rest.get(8..)?;
         let units = match order.u16(bytes, 2)? {
             // The length of a long request (Big Requests Extension).
             0 => order.u32(bytes, 4)?,
@@ -87,17 +91,19 @@ pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u
         let len = usize::try_from(units).ok()?.checked_mul(4)?.max(4);
         let request = bytes.get(..len)?;
         rest = bytes.get(len..)?;
-        Some((number, request))
+        Some((millis, number, request))
     })
 }
 
-/// The messages of a server in an answer's data, each with how many bytes at its end RECORD left
+/// The messages of a server in an answer's data, each with the server's time and how many bytes at its end RECORD left
 /// out: it tells the first 32 of every event.
-pub(super) fn messages(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (&[u8], u32)> {
+pub(super) fn messages(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, &[u8], u32)> {
     const REPLY: u8 = 1;
     const GENERIC_EVENT: u8 = 35;
     let mut rest = data;
     std::iter::from_fn(move || {
+        let millis = ByteOrder::native().u32(rest, 0)?;
+        rest = rest.get(4..)?;
         let code = *rest.first()?;
         let more = order.u32(rest, 4)?.saturating_mul(4);
         let (told, missing) = match code & 0x7F {
@@ -108,7 +114,7 @@ pub(super) fn messages(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (&
         let len = usize::try_from(told).ok()?.checked_add(HEADER)?;
         let message = rest.get(..len)?;
         rest = rest.get(len..)?;
-        Some((message, missing))
+        Some((millis, message, missing))
     })
 }
 
@@ -141,14 +147,15 @@ mod tests {
 
     #[test]
     fn requests_have_their_numbers_and_long_ones_their_lengths() {
-        let mut data = 7_u32.to_ne_bytes().to_vec();
+        let words = |words: [u32; 2]| words.map(u32::to_ne_bytes).concat();
+        let mut data = words([100, 7]);
         data.extend([127, 0, 0, 2, 1, 2, 3, 4]);
-        data.extend(8_u32.to_ne_bytes());
+        data.extend(words([101, 8]));
         data.extend([72, 0, 0, 0, 0, 0, 0, 3, 9, 9, 9, 9]);
         let read: Vec<_> = requests(&data, ByteOrder::Big)
-            .map(|(number, bytes)| (number, bytes[0], bytes.len()))
+            .map(|(millis, number, bytes)| (millis, number, bytes[0], bytes.len()))
             .collect();
-        assert_eq!(read, [(7, 127, 8), (8, 72, 12)]);
+        assert_eq!(read, [(100, 7, 127, 8), (101, 8, 72, 12)]);
     }
 
     #[test]
@@ -159,20 +166,24 @@ mod tests {
         (event[0], event[4]) = (35, 3);
         let mut error = vec![0; 32];
         error[4] = 200;
-        let data = [reply, event, error].concat();
+        let timed = |(millis, message): (u32, Vec<u8>)| [millis.to_ne_bytes().to_vec(), message];
+        let data = [(5, reply), (6, event), (7, error)]
+            .map(timed)
+            .concat()
+            .concat();
         let read: Vec<_> = messages(&data, ByteOrder::Little)
-            .map(|(bytes, missing)| (bytes.len(), missing))
+            .map(|(millis, bytes, missing)| (millis, bytes.len(), missing))
             .collect();
-        assert_eq!(read, [(36, 0), (32, 12), (32, 0)]);
+        assert_eq!(read, [(5, 36, 0), (6, 32, 12), (7, 32, 0)]);
     }
 
     proptest! {
         #[test]
         fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             for order in [ByteOrder::Little, ByteOrder::Big] {
-                let told: usize = requests(&bytes, order).map(|(_, one)| one.len()).sum();
+                let told: usize = requests(&bytes, order).map(|(.., one)| one.len()).sum();
                 prop_assert!(told <= bytes.len());
-                let told: usize = messages(&bytes, order).map(|(one, _)| one.len()).sum();
+                let told: usize = messages(&bytes, order).map(|(_, one, _)| one.len()).sum();
                 prop_assert!(told <= bytes.len());
             }
         }

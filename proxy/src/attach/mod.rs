@@ -10,6 +10,7 @@ mod existing;
 mod guard;
 mod others;
 mod reader;
+mod server_clock;
 mod watchdog;
 
 use std::collections::BTreeMap;
@@ -165,7 +166,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         .connection()
         .into_iter()
         .for_each(|one| clients.leave_out(one));
-    tell_existing(&tap, existing);
+    tell_existing(&mut clients, &tap, existing);
     on(Notice::Attached {
         display: display.clone(),
         clients: clients.count,
@@ -204,7 +205,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             .connection()
             .into_iter()
             .for_each(|one| clients.leave_out(one));
-        tell_existing(&tap, existing);
+        tell_existing(&mut clients, &tap, existing);
     };
     let unfinished = match ended {
         None => finish(&mut attachment, &mut clients),
@@ -248,10 +249,11 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
 }
 
 /// Writes down what exists.
-fn tell_existing(tap: &Tap, existing: Existing) {
+fn tell_existing(clients: &mut Clients<'_>, tap: &Tap, existing: Existing) {
     for part in existing.split() {
         tap.control(clock::now(), Control::Existing(part));
     }
+    clients.passed(clock::now());
 }
 
 /// The hole as the user is told of it.

@@ -1,0 +1,86 @@
+//! When the server said or got what RECORD tells: elements have the server's time, in whole milliseconds, and come
+//! with later traffic only.
+
+use x11prof_trace::{Direction, Timestamp};
+
+const MILLISECOND: u64 = 1_000_000;
+/// A server whose clock is behind ours by less than this has the same clock, CLOCK_MONOTONIC, and told late.
+const SAME_CLOCK: u32 = 10_000;
+
+/// The server's clock beside ours.
+#[derive(Debug, Default)]
+pub(super) struct ServerClock {
+    /// The least that the server's clock was behind ours by, in its milliseconds.
+    behind: Option<u32>,
+    /// The last time that was told.
+    last: Timestamp,
+}
+
+impl ServerClock {
+    /// When something was said that has the server's time `millis` and was read at `read`. Of the millisecond what the
+    /// server says has the beginning and what clients say the end: so an answer is never quicker than it was.
+    pub(super) fn time(&mut self, millis: u32, read: Timestamp, way: Direction) -> Timestamp {
+        // The server's counter wraps at 32 bits, and so does the difference.
+        let ahead = ((read.as_nanos() / MILLISECOND) as u32).wrapping_sub(millis);
+        let behind = match self.behind {
+            _ if ahead < SAME_CLOCK => 0,
+            // Nearer than any so far, or a clock that was set.
+            Some(least) if ahead.wrapping_sub(least) < SAME_CLOCK => least,
+            _ => ahead,
+        };
+        self.behind = Some(behind);
+        let late = u64::from(ahead.wrapping_sub(behind));
+        let begin = (read.as_nanos() / MILLISECOND).saturating_sub(late) * MILLISECOND;
+        let time = match way {
+            Direction::ToClient => begin,
+            Direction::ToServer => begin + MILLISECOND - 1,
+        };
+        self.passed(Timestamp::from_nanos(time.min(read.as_nanos())));
+        self.last
+    }
+
+    /// What is told from now on is not from before `time`.
+    pub(super) fn passed(&mut self, time: Timestamp) {
+        self.last = self.last.max(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Direction, Timestamp};
+
+    use super::ServerClock;
+
+    fn micros(clock: &mut ServerClock, millis: u32, read: u64, way: Direction) -> u64 {
+        let read = Timestamp::from_nanos(read * 1000);
+        clock.time(millis, read, way).as_nanos() / 1000
+    }
+
+    #[test]
+    fn what_comes_late_has_the_time_at_which_it_was_said() {
+        use Direction::{ToClient, ToServer};
+        let mut clock = ServerClock::default();
+        assert_eq!(micros(&mut clock, 5000, 5_100_700, ToClient), 5_000_000);
+        assert_eq!(micros(&mut clock, 5001, 5_100_700, ToServer), 5_001_999);
+        // Not later than it was read.
+        assert_eq!(micros(&mut clock, 5100, 5_100_700, ToServer), 5_100_700);
+        // Its counter has wrapped.
+        let wraps = (1_u64 << 32) * 1000;
+        assert_eq!(
+            micros(&mut clock, u32::MAX, wraps + 1_200, ToClient),
+            wraps - 1000
+        );
+    }
+
+    #[test]
+    fn another_clock_is_as_far_behind_as_it_was_at_least() {
+        let mut clock = ServerClock::default();
+        let way = Direction::ToClient;
+        assert_eq!(micros(&mut clock, 1_000, 90_000_300, way), 90_000_000);
+        assert_eq!(micros(&mut clock, 1_050, 90_150_300, way), 90_050_000);
+        assert_eq!(micros(&mut clock, 1_200, 90_199_900, way), 90_199_000);
+        assert_eq!(micros(&mut clock, 1_300, 90_399_900, way), 90_299_000);
+        // It was set back.
+        assert_eq!(micros(&mut clock, 7, 120_000_000, way), 120_000_000);
+    }
+}
