@@ -12,6 +12,7 @@ mod comparison;
 mod difference;
 mod drawing;
 mod elapsed;
+mod emulated_link;
 mod episodes;
 mod link;
 mod live;

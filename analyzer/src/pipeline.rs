@@ -13,6 +13,7 @@ use x11prof_trace::{
 
 use crate::activity::threads::Step;
 use crate::activity::watched::WatchedThreads;
+use crate::emulated_link::EmulatedLink;
 use crate::middle;
 use crate::reorder::ReorderBuffer;
 
@@ -52,6 +53,8 @@ pub struct Seen<'a> {
     pub connection: ConnectionId,
     /// When its last byte was read off the socket.
     pub time: Timestamp,
+    /// When the server got the last byte, or sent that: the same but for an emulated link.
+    pub at_server: Timestamp,
     /// The message.
     pub message: &'a Message<'a>,
     /// A request as an operation in the state of the session; `None` for other messages.
@@ -98,6 +101,7 @@ pub struct Pipeline {
     room: Room,
     extensions: Extensions,
     session: Session,
+    link: EmulatedLink,
     follows_changes: bool,
 }
 
@@ -122,6 +126,7 @@ impl Pipeline {
             room: Room::default(),
             extensions: Extensions::new(),
             session,
+            link: EmulatedLink::default(),
             follows_changes: false,
         }
     }
@@ -255,6 +260,7 @@ impl Pipeline {
     }
 
     fn control(&mut self, control: &Control) {
+        self.link.control(control);
         match control {
             Control::Extensions { extensions } => {
                 for extension in extensions {
@@ -340,6 +346,7 @@ impl Pipeline {
         }
         client.seen[way] = Some(block.offset.saturating_add(u64::from(block.wire_len)));
 
+        let at_server = self.link.at_server(block);
         on(&Observation::BlockStart(block));
         let (session, follows) = (&mut self.session, self.follows_changes);
         let id = ClientId(block.connection.0);
@@ -374,6 +381,7 @@ impl Pipeline {
                     on(&Observation::Message(Seen {
                         connection: block.connection,
                         time: block.time,
+                        at_server,
                         message: &message,
                         operation: priced.then(|| session.operation()),
                         target,

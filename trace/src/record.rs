@@ -258,6 +258,27 @@ pub struct EmulatedNetwork {
     pub round_trip_ns: u64,
 }
 
+impl EmulatedNetwork {
+    /// Bytes of a connection that one packet carries: Ethernet's 1500 without the headers.
+    pub const PACKET: usize = 1448;
+    /// Bytes of the headers of a packet: IP's 20, TCP's 20, and TCP's timestamps with 12.
+    pub const HEADERS: usize = 52;
+
+    /// Nanoseconds for which bytes that are sent together occupy the line, with the headers of their packets.
+    pub fn occupies(&self, bytes: usize) -> u64 {
+        let packets = bytes.div_ceil(Self::PACKET);
+        let bytes = bytes.saturating_add(packets.saturating_mul(Self::HEADERS));
+        // As a cast does it: what does not fit is the largest that does.
+        self.bytes_per_second
+            .map_or(0, |speed| (bytes as f64 / speed * 1e9) as u64)
+    }
+
+    /// Nanoseconds between the sending and the arrival of a packet.
+    pub fn latency(&self) -> u64 {
+        self.round_trip_ns / 2
+    }
+}
+
 /// What a connection to a display server was like, as measured. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Link {

@@ -94,6 +94,15 @@ impl ServerReady {
         counts(since, why, time).then_some(since)
     }
 
+    /// For how long what it said had been waiting for the recorder at `time`, since `from` at the earliest: it has waited since
+    /// it said that, so the recorder had no processor.
+    pub(crate) fn said_before(&self, from: u64, time: u64) -> u64 {
+        let waited = self.waits.map(|since| time.saturating_sub(since.max(from)));
+        waited
+            .filter(|waited| *waited > WOKEN_WITHIN && !self.attached)
+            .unwrap_or(0)
+    }
+
     /// For how long it was ready and did not run between two times, in nanoseconds, of which `to` is not past.
     pub(crate) fn between(&self, from: u64, to: u64) -> u64 {
         let now = self.since(to).map(|since| (since, to));
@@ -176,6 +185,18 @@ mod tests {
         ready.sent(60 * MS);
         ready.step(&step(SERVER, 60_300, RUNS));
         assert_eq!(ready.between(0, 61 * MS), 40 * MS);
+    }
+
+    #[test]
+    fn what_it_said_before_it_slept_waited_for_the_recorder() {
+        let mut ready = server();
+        ready.step(&step(SERVER, 1000, RUNS));
+        ready.step(&step(SERVER, 1200, State::Waiting));
+        assert_eq!(ready.said_before(MS, 2 * MS), 0);
+        assert_eq!(ready.said_before(MS, 120 * MS), 118_800_000);
+        assert_eq!(ready.said_before(100 * MS, 120 * MS), 20 * MS);
+        ready.step(&step(SERVER, 120_000, RUNS));
+        assert_eq!(ready.said_before(MS, 121 * MS), 0);
     }
 
     #[test]

@@ -102,6 +102,9 @@ impl Collector {
                     pid: opened.pid,
                 },
             ),
+            Control::Joined(joined) if !joined.setup => {
+                (now, Occurrence::Joined(joined.connection))
+            }
             Control::Closed { connection, .. } => {
                 self.crossings.closed(*connection);
                 (now, Occurrence::Closed(*connection))
@@ -128,6 +131,15 @@ impl Collector {
 
     fn message(&mut self, seen: &Seen<'_>) {
         self.keyboard.observe(seen);
+        match seen.message {
+            Message::Request(_) | Message::ClientSetup(_) => {
+                self.sent.arrived_at = seen.at_server.as_nanos();
+            }
+            Message::Reply(_) | Message::Error(_) | Message::ServerSetup(_) => {
+                self.delivery.left_at = Some(seen.at_server.as_nanos());
+            }
+            Message::Event(_) | Message::Malformed(_) => {}
+        }
         match seen.message {
             Message::Request(request) => {
                 let sent = &mut self.sent;

@@ -159,7 +159,7 @@ pub struct Episode {
     pub(crate) asked: Vec<(Symbol, u64)>,
     /// The window that its last drawing was on, where that is known.
     pub(crate) drawn: Option<Symbol>,
-    /// Nanoseconds from its last request until that was drawn.
+    /// Nanoseconds from its last request until that was drawn, those on the way to the server among them.
     pub(crate) presentation: u64,
     /// Whether context switches told the parts, or the wire alone.
     pub scheduled: bool,
@@ -178,8 +178,8 @@ impl Episode {
 
     /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
     pub fn blocked(&self) -> u64 {
-        let server = self.parts.server().saturating_sub(self.presentation);
-        server.saturating_add(self.parts.of(Owner::Network))
+        let all = self.parts.server() + self.parts.of(Owner::Network);
+        all.saturating_sub(self.presentation)
     }
 
     /// Its latency without that of its children.

@@ -149,6 +149,11 @@ impl Follower {
         let around = &mut self.around;
         match occurrence {
             Occurrence::Opened { client, pid } => self.opened(time, *client, *pid),
+            Occurrence::Joined(id) => {
+                if let Some(client) = self.clients.get_mut(id) {
+                    client.machine.joined();
+                }
+            }
             Occurrence::Closed(id) => {
                 if let Some(mut client) = self.clients.remove(id) {
                     if let Some(pid) = client.machine.pid
@@ -196,8 +201,10 @@ impl Follower {
             Occurrence::Delivered(id, delivery) => {
                 let links = self.links(time, *id, delivery);
                 if let Some(client) = self.clients.get_mut(id) {
+                    let asked_at = client.machine.asked_at();
+                    let said_before = self.around.server.ready.said_before(asked_at, time);
                     self.around.step(time, *id, client, |machine, clock, done| {
-                        machine.delivered(time, delivery, &links, clock, done);
+                        machine.delivered(time, delivery, &links, said_before, clock, done);
                     });
                     self.around.server.landed(time, *id, &delivery.landed);
                 }
@@ -257,9 +264,13 @@ impl Follower {
         if around.grab.by().is_none_or(|by| by == id) {
             around.server.ready.sent(time);
         }
+        // Who has grabbed it keeps it from reading, not the lack of a processor.
+        let free = around.grab.by().is_none_or(|by| by == id);
+        let waits = client.machine.waits_since().filter(|_| free);
+        let rested = waits.map_or(0, |since| around.server.rested(since, time));
         let mut standing = None;
         around.step(time, id, client, |machine, _, done| {
-            standing = Some(machine.sent(time, sent, done));
+            standing = Some(machine.sent(time, sent, rested, done));
         });
         if let Some(standing) = standing.filter(|_| others && !sent.acts.is_empty()) {
             self.causes.sent(time, &sent.acts, standing);

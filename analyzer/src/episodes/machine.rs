@@ -67,11 +67,14 @@ pub(crate) struct Machine {
     undrawn: Option<(SequenceNumber, SequenceNumber)>,
     /// The request that was answered last.
     answered: Option<Symbol>,
+    answered_at: u64,
     open: Option<Open>,
     waiting: Queue,
     spans: Spans,
     /// Whose time it is until the relay has taken what the client wrote.
     taking: Owner,
+    /// When the server has got what it sent last.
+    arrives: u64,
     /// The first request since it was last quiet: events from there on are its own doing.
     busy_from: Option<SequenceNumber>,
     /// When it last drew without a stimulus.
@@ -118,6 +121,7 @@ impl Machine {
             asked_at: time,
             undrawn: None,
             answered: None,
+            answered_at: time,
             open: Some(Open::start_up(names.startup, time)),
             waiting: Queue::default(),
             spans,
@@ -126,6 +130,7 @@ impl Machine {
             } else {
                 Owner::Server(ServerCause::Reply)
             },
+            arrives: time,
             busy_from: None,
             last_frame: None,
             last_end: time,
@@ -133,6 +138,12 @@ impl Machine {
             set_up: false,
             names,
         }
+    }
+
+    /// It was there before: the server let it in long ago, and of its start nothing is known.
+    pub(crate) fn joined(&mut self) {
+        self.open.take_if(|open| open.starts_up());
+        self.set_up = true;
     }
 
     /// The switches of its process are recorded from `time` on: it runs, or waits until the server lets it in.
@@ -163,6 +174,19 @@ impl Machine {
                 taken: None,
             }
         };
+    }
+
+    /// Since when it waits; `None` while it runs.
+    pub(crate) fn waits_since(&self) -> Option<u64> {
+        match self.thread {
+            Thread::Blocked { since, .. } => Some(since),
+            Thread::Unknown | Thread::Running | Thread::Preempted => None,
+        }
+    }
+
+    /// When it asked what is not answered yet.
+    pub(crate) fn asked_at(&self) -> u64 {
+        self.asked_at
     }
 
     /// What it does now, as an episode.
@@ -211,6 +235,9 @@ impl Machine {
             open.scheduled |= self.thread != Thread::Unknown;
             let mut unserved = 0;
             if asks && owner == Owner::Server(ServerCause::Reply) {
+                // On an emulated link.
+                let arrives = self.arrives.min(time);
+                open.pass(arrives, Owner::Network, runnable, state, None, false);
                 // When in the wait does not matter to anybody.
                 unserved = ready.between(open.since, time);
                 let none = Owner::Server(ServerCause::Processor);

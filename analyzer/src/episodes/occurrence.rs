@@ -17,6 +17,8 @@ pub(crate) enum Occurrence {
         client: ConnectionId,
         pid: Option<u32>,
     },
+    /// A client was there before the recording.
+    Joined(ConnectionId),
     /// A connection ended.
     Closed(ConnectionId),
     /// A client's thread was seen to wait in this.
@@ -197,6 +199,8 @@ pub(crate) struct Delivery {
     pub(crate) answered: Vec<SequenceNumber>,
     /// The events.
     pub(crate) events: Vec<Arrival>,
+    /// When the server had sent the last answer.
+    pub(crate) left_at: Option<u64>,
     /// The last request that the server had handled.
     pub(crate) handled: Option<SequenceNumber>,
     /// Pictures that are on the screen now.
@@ -208,6 +212,8 @@ pub(crate) struct Delivery {
 pub(crate) struct Sent {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
+    /// When the server had got the last of them.
+    pub(crate) arrived_at: u64,
     /// The first of them.
     pub(crate) first: Option<SequenceNumber>,
     /// Those that the protocol answers, with their names.

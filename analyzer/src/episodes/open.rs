@@ -85,6 +85,8 @@ pub(crate) struct Open {
     pub(crate) draws: bool,
     /// When it first sent something.
     first_sent: Option<u64>,
+    /// For how long what was sent last was on an emulated link.
+    on_the_way: u64,
     /// How many frames it has drawn, and when the last one began.
     frames: u64,
     last_drawn: Option<u64>,
@@ -145,6 +147,7 @@ impl Open {
             last_sent: None,
             draws: false,
             first_sent: None,
+            on_the_way: 0,
             frames: 0,
             last_drawn: None,
             shown: Vec::new(),
@@ -234,18 +237,40 @@ impl Open {
             .change_last(nanos, &[asked], grabbed, Of::Client(by));
     }
 
-    /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
-    /// are this owner's. It `asks` this, or nothing.
-    pub(crate) fn on_the_way(&mut self, nanos: u64, owner: Owner, asks: Option<Symbol>) {
-        let mut left = nanos;
-        let idle = [Cause::Poll, Cause::Elsewhere].map(Owner::OffCpu);
+    /// The reply that it gets had left the server for so long: on the way, or while the recorder had no processor.
+    pub(crate) fn had_left(&mut self, nanos: u64, owner: Owner) {
+        let since = self.last_sent.unwrap_or(self.begun);
+        let nanos = nanos.min(self.since.saturating_sub(since));
+        let asked = Owner::Server(ServerCause::Reply);
+        self.since_sent.parts.shift(asked, owner, nanos);
         self.steps
-            .change_last(nanos, &idle, owner, Of::Request(asks));
-        for waited in idle {
-            let parts = &mut self.since_sent.parts;
-            let of_these = left.min(parts.of(waited));
-            parts.shift(waited, owner, of_these);
-            left -= of_these;
+            .change_last(nanos, &[asked], owner, Of::Request(None));
+    }
+
+    /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
+    /// are this owner's, but for those in which nobody had a processor for it (`unserved`). It `asks` this, or nothing.
+    pub(crate) fn on_the_way(
+        &mut self,
+        nanos: u64,
+        unserved: u64,
+        owner: Owner,
+        asks: Option<Symbol>,
+    ) {
+        let idle = [Cause::Poll, Cause::Elsewhere].map(Owner::OffCpu);
+        let none = Owner::Server(ServerCause::Processor);
+        let served = nanos.saturating_sub(unserved);
+        for (within, nanos, owner, asks) in
+            [(served, served, owner, asks), (nanos, unserved, none, None)]
+        {
+            self.steps
+                .change_last(within, &idle, owner, Of::Request(asks));
+            let mut left = nanos;
+            for waited in idle {
+                let parts = &mut self.since_sent.parts;
+                let of_these = left.min(parts.of(waited));
+                parts.shift(waited, owner, of_these);
+                left -= of_these;
+            }
         }
         self.outline.on_the_way(nanos);
     }
@@ -255,11 +280,17 @@ impl Open {
         self.outline.sent(sent.kinds, sent.first);
         self.drawn = sent.drawn.or(self.drawn);
         self.last_sent = Some(time);
+        self.on_the_way = sent.arrived_at.saturating_sub(time);
         self.first_sent.get_or_insert(time);
         let since = std::mem::take(&mut self.since_sent);
         self.until_sent.merge(&since);
         self.at_quiet = None;
         self.quiet_for = 0;
+    }
+
+    /// Whether it is the beginning of its client.
+    pub(crate) fn starts_up(&self) -> bool {
+        self.starts_up
     }
 
     fn is_tick(&self) -> bool {
@@ -502,6 +533,10 @@ impl Open {
         };
         let done = self.outline.finish(self.about.group, end);
         self.steps.cut(end);
+        let on_the_way = self.on_the_way;
+        self.until_sent.parts.add(Owner::Network, on_the_way);
+        self.steps
+            .add(end, end.saturating_add(on_the_way), Owner::Network, None);
         let latency = self.until_sent.parts.total();
         let episode = Episode {
             id,
@@ -531,7 +566,7 @@ impl Open {
             pattern: None,
             asked: done.asked,
             drawn: self.drawn,
-            presentation: 0,
+            presentation: on_the_way,
             scheduled: self.scheduled,
         };
         (episode, end)

@@ -8,7 +8,7 @@ use super::across::link::EpisodeId;
 use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
 use super::occurrence::Shown;
-use crate::activity::server_ready::ServerReady;
+use crate::activity::server_ready::{ServerReady, WOKEN_WITHIN};
 use crate::activity::server_runs::Runs;
 use crate::activity::threads::Step;
 
@@ -98,6 +98,14 @@ impl ServerActivity {
             rests = true;
         }
         rests
+    }
+
+    /// For how long it did not run between two times, where that is much; 0 where its switches do not tell.
+    pub(crate) fn rested(&self, from: u64, to: u64) -> u64 {
+        let runs = self.runs.as_ref().filter(|_| self.switches);
+        let ran = runs.map_or(u64::MAX, |runs| runs.ran_between(from, to));
+        let rested = to.saturating_sub(from).saturating_sub(ran);
+        if rested > WOKEN_WITHIN { rested } else { 0 }
     }
 
     /// Takes an episode whose client ended it at `end`.
@@ -192,11 +200,13 @@ impl ServerActivity {
             match self.tail(ended.at, now) {
                 Some(tail) if !lands => {
                     let landed = ended.landed.map_or(0, |time| time.saturating_sub(ended.at));
-                    let (tail, episode) = (tail.max(landed), &mut ended.episode);
+                    let end = ended.at.saturating_add(tail);
+                    let unserved = self.rested(ended.at, end);
+                    let episode = &mut ended.episode;
+                    // It has been on the way to the server for some of that.
+                    let tail = tail.max(landed).saturating_sub(episode.presentation);
                     if episode.requests > 0 {
-                        let end = ended.at.saturating_add(tail);
-                        let unserved = self.ready.between(ended.at, end).min(tail);
-                        let mut since = ended.at;
+                        let mut since = ended.at.saturating_add(episode.presentation);
                         for (cause, nanos) in [
                             (ServerCause::Processor, unserved),
                             (ServerCause::Drawing, tail - unserved),
@@ -206,7 +216,7 @@ impl ServerActivity {
                             episode.steps.add(since, since + nanos, owner, None);
                             since += nanos;
                         }
-                        episode.presentation = tail;
+                        episode.presentation += tail;
                     }
                     on(ended.episode);
                 }

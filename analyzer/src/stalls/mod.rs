@@ -178,7 +178,7 @@ impl Stalls {
             seen.connection,
             (request.name, request.sequence),
             price.max(1.0),
-            seen.time.as_nanos(),
+            seen.at_server.as_nanos(),
             // What is told of after its work waits for no answer.
             request.has_reply && !self.attached,
         );
@@ -186,7 +186,7 @@ impl Stalls {
 
     /// The server has done what this request asked.
     fn answered(&mut self, seen: &Seen<'_>, sequence: SequenceNumber) {
-        let time = seen.time.as_nanos();
+        let time = seen.at_server.as_nanos();
         let Some(question) = self.queue.answered(seen.connection, sequence) else {
             return;
         };

@@ -48,6 +48,12 @@ struct Client {
     round_trips: u64,
     synchronisations: u64,
     waited: u64,
+    /// Of that, and of letting it in, how long it was on an emulated link, and no processor was free for the server or the recorder.
+    on_link: u64,
+    unserved: u64,
+    /// When its setup had arrived, and for how long its last request was on an emulated link.
+    arrived: u64,
+    on_the_way: u64,
     requests: u64,
     bytes: u64,
     received: u64,
@@ -139,8 +145,11 @@ impl StartUps {
         };
         client.received = client.received.saturating_add(received);
         match seen.message {
-            Message::ServerSetup(_) => client.set_up = Some(seen.time.as_nanos()),
+            Message::ServerSetup(_) => client.let_in(seen),
+            Message::ClientSetup(_) => client.arrived = seen.at_server.as_nanos(),
             Message::Request(request) => {
+                let arrived = seen.at_server.as_nanos();
+                client.on_the_way = arrived.saturating_sub(seen.time.as_nanos());
                 client.requests += 1;
                 client.bytes = client.bytes.saturating_add(request.wire_len);
                 if client.frame.request(seen, request) == Drawing::NextFrame {
@@ -220,9 +229,24 @@ impl Client {
             round_trips: 0,
             synchronisations: 0,
             waited: 0,
+            on_link: 0,
+            unserved: 0,
+            arrived: time.as_nanos(),
+            on_the_way: 0,
             requests: 0,
             bytes: 0,
             received: 0,
+        }
+    }
+
+    /// The server has let it in.
+    fn let_in(&mut self, seen: &Seen<'_>) {
+        let (now, left) = (seen.time.as_nanos(), seen.at_server.as_nanos());
+        self.set_up = Some(now);
+        if left != now {
+            let server = left.saturating_sub(self.arrived);
+            let took = now.saturating_sub(self.opened.as_nanos());
+            self.on_link = took.saturating_sub(server);
         }
     }
 
@@ -231,6 +255,8 @@ impl Client {
         if answer.how.is_round_trip() {
             self.round_trips += 1;
             self.waited = self.waited.saturating_add(answer.waited());
+            self.on_link = self.on_link.saturating_add(answer.on_link());
+            self.unserved = self.unserved.saturating_add(answer.unserved);
         }
         if answer.how == How::Synchronised {
             self.synchronisations += 1;

@@ -11,9 +11,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::{ByteOrder, Message, Reply, Request, SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Direction};
 
 use crate::activity::processes::Processes;
+use crate::activity::server_ready::ServerReady;
 use crate::pipeline::{Observation, Seen};
 use arrival::Arrival;
 
@@ -51,6 +52,8 @@ pub(crate) struct Question {
     pub(crate) sequence: SequenceNumber,
     /// When the relay had read it, in nanoseconds.
     pub(crate) asked_at: u64,
+    /// When the server had got it.
+    pub(crate) arrived_at: u64,
     pub(crate) order: ByteOrder,
     /// What follows its header, up to a limit.
     pub(crate) body: Box<[u8]>,
@@ -84,6 +87,10 @@ pub(crate) struct Answer<'a> {
     /// When its first byte and its last were read, in nanoseconds.
     pub(crate) began: u64,
     pub(crate) time: u64,
+    /// When the server had sent it.
+    pub(crate) left_at: u64,
+    /// For how long no processor was free for the server or for the recorder meanwhile.
+    pub(crate) unserved: u64,
     pub(crate) how: How,
 }
 
@@ -94,6 +101,17 @@ impl Answer<'_> {
             How::Ahead => 0,
             _ => self.time.saturating_sub(self.question.asked_at),
         }
+    }
+
+    /// For how long of that question and answer were on an emulated link.
+    pub(crate) fn on_link(&self) -> u64 {
+        let server = self.left_at.saturating_sub(self.question.arrived_at);
+        self.waited().saturating_sub(server)
+    }
+
+    /// How long the client would have waited without an emulated link.
+    pub(crate) fn waited_locally(&self) -> u64 {
+        self.waited() - self.on_link()
     }
 
     /// Equal for the same answer to the same question.
@@ -126,6 +144,7 @@ struct Client {
 pub(crate) struct Waits {
     clients: FastMap<ConnectionId, Client>,
     processes: Processes,
+    server: ServerReady,
 }
 
 impl Waits {
@@ -137,10 +156,16 @@ impl Waits {
     ) {
         match observation {
             Observation::Switches(steps) => {
-                steps.iter().for_each(|step| self.processes.step(step));
+                for step in *steps {
+                    self.processes.step(step);
+                    self.server.step(step);
+                }
             }
             Observation::Control(_, control) => self.control(control),
             Observation::BlockStart(block) => {
+                if block.direction == Direction::ToServer {
+                    self.server.sent(block.time.as_nanos());
+                }
                 let Some(client) = self.clients.get_mut(&block.connection) else {
                     return;
                 };
@@ -178,7 +203,11 @@ impl Waits {
 
     fn control(&mut self, control: &Control) {
         match control {
-            Control::Server(server) => self.processes.set_server(server.pid),
+            Control::Server(server) => {
+                self.processes.set_server(server.pid);
+                self.server.server(server.pid);
+            }
+            Control::Attached {} => self.server.attached(),
             Control::Opened(opened) if self.clients.len() < CLIENTS => {
                 let client = Client {
                     pid: opened.pid,
@@ -198,7 +227,7 @@ impl Waits {
             return;
         };
         let (sequence, reply, began) = match seen.message {
-            Message::Request(request) => return client.sent(request, seen.time),
+            Message::Request(request) => return client.sent(request, seen),
             Message::Reply(reply) => {
                 let began = client.arriving.message(reply.wire_len);
                 if !reply.last {
@@ -236,12 +265,16 @@ impl Waits {
         } else {
             How::Waited
         };
+        let (asked, now) = (question.asked_at, seen.time.as_nanos());
+        let unserved = self.server.between(asked, now) + self.server.said_before(asked, now);
         let answer = Answer {
+            unserved,
             client: seen.connection,
             question: &question,
             reply,
             began: began.map_or(seen.time, |began| began).as_nanos(),
             time: seen.time.as_nanos(),
+            left_at: seen.at_server.as_nanos(),
             how,
         };
         on(&answer, &self.processes);
@@ -249,7 +282,7 @@ impl Waits {
 }
 
 impl Client {
-    fn sent(&mut self, request: &Request<'_>, time: Timestamp) {
+    fn sent(&mut self, request: &Request<'_>, seen: &Seen<'_>) {
         // Its replies go on until its connection ends (RECORD, section "EnableContext").
         let endless = request.name.as_str() == "RECORD:EnableContext";
         if !request.has_reply || endless {
@@ -268,7 +301,8 @@ impl Client {
             major: request.major,
             minor: request.minor,
             sequence: request.sequence,
-            asked_at: time.as_nanos(),
+            asked_at: seen.time.as_nanos(),
+            arrived_at: seen.at_server.as_nanos(),
             order: request.order,
             body: body.get(..BODY_LIMIT).unwrap_or(body).into(),
             same: hasher.finish(),

@@ -75,7 +75,6 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         })?;
     let (latency, parts) = (slowest.latency_ms?, slowest.parts.as_ref()?);
     let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
-    let waiting = parts.setup_ms + parts.waited_ms + parts.server_ms.unwrap_or(0.0);
     let of = |part| share(percent(part, latency));
     let several = report
         .start_up
@@ -92,13 +91,18 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         Some(ran) => (ran, own - ran),
         None => (own, 0.0),
     };
-    // There is room for the larger one.
-    let other = match off > waiting {
-        true => format!("off CPU {}", of(off)),
-        false => format!("server {}", of(waiting)),
-    };
-    // Who waits for a user waits for no network.
-    let abroad = match percent(idle, latency) >= MOSTLY {
+    // There is room for the largest one.
+    let others = [
+        ("server", parts.of_server_ms()),
+        ("network", parts.network_ms),
+        ("no free processor for the server", parts.processor_ms),
+        ("off CPU", off),
+    ];
+    let (name, most) = others.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let other = format!("{name} {}", of(most));
+    // Who waits for a user waits for no network; who had one is forecast only where that is asked for.
+    let had = parts.network_ms > 0.0 && !has_network(report);
+    let abroad = match had || percent(idle, latency) >= MOSTLY {
         true => String::new(),
         false => format!("; {}", abroad(report, slowest)?),
     };

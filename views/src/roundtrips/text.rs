@@ -160,9 +160,20 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
         let server = parts
             .server_ms
             .map(|server| format!(", {} the server's drawing", time(server)));
+        let within: String = [
+            (parts.network_ms, "on the emulated link"),
+            (
+                parts.processor_ms,
+                "without a free processor for the server",
+            ),
+        ]
+        .into_iter()
+        .filter(|(ms, _)| *ms > 0.0)
+        .map(|(ms, words)| format!("; of waiting {} {words}", time(ms)))
+        .collect();
         let ran = one.ran_ms.map(|ran| format!("; it ran for {}", time(ran)));
         format!(
-            " ({}{} letting it in, {} waiting for replies, {} its own{idle}{}{})",
+            " ({}{} letting it in, {} waiting for replies, {} its own{idle}{}{within}{})",
             before.unwrap_or_default(),
             time(parts.setup_ms),
             time(parts.waited_ms),

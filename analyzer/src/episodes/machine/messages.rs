@@ -4,8 +4,9 @@ use x11prof_trace::Timestamp;
 
 use super::{BRIEF, Done, Machine, PASSED_ON};
 use crate::episodes::across::link::{Link, Standing};
+use crate::episodes::cause::ServerCause;
 use crate::episodes::clock::ServerTime;
-use crate::episodes::episode::{Trigger, Unsure};
+use crate::episodes::episode::{Owner, Trigger, Unsure};
 use crate::episodes::occurrence::{Arrival, Delivery, Sent, Wait};
 use crate::episodes::open::Open;
 use crate::episodes::queue::Waiting;
@@ -16,16 +17,22 @@ use crate::episodes::thread::Thread;
 const MAX_OUTSTANDING: usize = 4096;
 
 impl Machine {
-    /// Messages came for the client; `links` are what other clients did that its events come of.
+    /// Messages came for the client; `links` are what other clients did that its events come of. The server had
+    /// `said_before` for how long what it says.
     pub(crate) fn delivered(
         &mut self,
         time: u64,
         delivery: &Delivery,
         links: &[Option<Link>],
+        said_before: u64,
         clock: &mut ServerTime,
         done: &mut Done<'_>,
     ) {
         let asked = !self.outstanding.is_empty();
+        if let (Some(left), Some(open)) = (delivery.left_at, &mut self.open) {
+            open.had_left(time.saturating_sub(left), Owner::Network);
+            open.had_left(said_before, Owner::Server(ServerCause::Processor));
+        }
         let mut events = delivery.events.iter();
         let device = events.any(|event| event.stimulus.trigger == Trigger::Input);
         let asks = asked || !self.set_up;
@@ -39,6 +46,7 @@ impl Machine {
             while let Some((_, request)) = self.outstanding.pop_front_if(|(one, _)| *one <= *latest)
             {
                 self.answered = Some(request);
+                self.answered_at = time;
             }
         }
         if asked
@@ -152,8 +160,9 @@ impl Machine {
     /// Without context switches: whether the wire has been silent for long enough.
     fn silence(&mut self, time: u64, done: &mut Done<'_>) {
         let over = self.open.as_ref().is_some_and(|open| {
-            open.last_sent
-                .is_some_and(|sent| time.saturating_sub(sent) > self.spans.silence)
+            open.last_sent.is_some_and(|sent| {
+                time.saturating_sub(sent.max(self.answered_at)) > self.spans.silence
+            })
         });
         if over && self.outstanding.is_empty() {
             self.close(done);
@@ -173,8 +182,15 @@ impl Machine {
         self.begin(time);
     }
 
-    /// Messages came from the client; where the episode stands that they belong to.
-    pub(crate) fn sent(&mut self, time: u64, sent: &Sent, done: &mut Done<'_>) -> Standing {
+    /// Messages came from the client, and the server has rested for `rested` since the client waits; where the episode
+    /// stands that they belong to.
+    pub(crate) fn sent(
+        &mut self,
+        time: u64,
+        sent: &Sent,
+        rested: u64,
+        done: &mut Done<'_>,
+    ) -> Standing {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.threads.is_gone() && self.thread != Thread::Unknown {
             self.went(time, done);
@@ -216,7 +232,8 @@ impl Machine {
         {
             let waited = time.saturating_sub(*since);
             let asks = sent.questions.first().map(|(_, request)| *request);
-            open.on_the_way(waited, self.taking, asks);
+            // Nobody waited for a server that rested: the recorder had no processor.
+            open.on_the_way(waited, rested.min(waited), self.taking, asks);
             if waited > PASSED_ON {
                 *taken = Some(time);
             }
@@ -260,6 +277,7 @@ impl Machine {
                 self.outstanding.push_back(*question);
             }
         }
+        self.arrives = sent.arrived_at;
         if !self.outstanding.is_empty() {
             return standing;
         }

@@ -79,6 +79,42 @@ fn a_server_that_answers_late_for_want_of_a_processor_is_not_slow() {
 }
 
 #[test]
+fn an_answer_that_the_recorder_takes_late_is_not_the_servers() {
+    let mut all = asked();
+    all.server(110 * MS + 50, 110 * MS + 250);
+    all.at(230 * MS).server_sends(&[reply(2)]);
+    all.client(230 * MS + 100, SwitchKind::In);
+    draws(&mut all, 235 * MS, 50, 950);
+    let key = key(&all);
+    let of = |cause| micros(&key, Owner::Server(cause));
+    assert_eq!(of(ServerCause::Processor), 119_750);
+    // Until the client runs again.
+    assert_eq!(of(ServerCause::Reply), 240 + 100);
+    assert_eq!(blamed(&key), (BlameKind::ServerProcessor, 119_750));
+}
+
+#[test]
+fn what_the_recorder_takes_late_is_not_the_servers() {
+    let mut all = pressed();
+    all.client(100 * MS + 100, SwitchKind::In);
+    all.client(101 * MS, SwitchKind::Blocked);
+    all.waits(101 * MS, POLL);
+    // The server does something else meanwhile.
+    all.server(150 * MS, 153 * MS);
+    all.at(250 * MS).client_sends(&[poly_fill_rectangle(3)]);
+    all.server(250 * MS + 50, 256 * MS);
+    all.at(900 * MS).end();
+    let key = key(&all);
+    let of = |cause| micros(&key, Owner::Server(cause));
+    assert_eq!(of(ServerCause::Processor), 149_000 - 3000);
+    assert_eq!(
+        (of(ServerCause::Reply), of(ServerCause::Drawing)),
+        (3000, 6000)
+    );
+    assert_eq!(blamed(&key), (BlameKind::ServerProcessor, 146_000));
+}
+
+#[test]
 fn a_server_that_draws_late_for_want_of_a_processor() {
     let mut all = pressed();
     all.client(100 * MS + 100, SwitchKind::In);

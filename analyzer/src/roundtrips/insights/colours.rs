@@ -64,7 +64,7 @@ impl Insight for Colours {
         if let Some(allocated) = self.allocated.of(answer.client, colormap) {
             allocated.colours += 1;
             allocated.round_trips += u64::from(answer.how.is_round_trip());
-            allocated.waited += answer.waited();
+            allocated.waited += answer.waited_locally();
         }
     }
 

@@ -191,7 +191,7 @@ impl Insight for Duplicates {
             repeated.count += 1;
             repeated.round_trips += u64::from(answer.how.is_round_trip());
             repeated.bytes += question.body.len() as u64 + 4 + reply.wire_len;
-            repeated.waited += answer.waited();
+            repeated.waited += answer.waited_locally();
             if repeated.most.is_none_or(|(_, most)| times > most)
                 && let Some(topic) = topic(context.session, question)
             {

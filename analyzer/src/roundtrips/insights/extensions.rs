@@ -38,7 +38,7 @@ impl Insight for ExtensionQueries {
         if let Some(queries) = self.0.of(answer.client, ()) {
             queries.queries += u64::from(query);
             queries.versions += u64::from(!query);
-            queries.waited += answer.waited();
+            queries.waited += answer.waited_locally();
             queries.names.add(name);
         }
     }

@@ -77,7 +77,7 @@ impl Insight for Motion {
         pointer.last = pointer.last.max(answer.time);
         if let Some(answers) = self.answers.of(answer.client, ()) {
             answers.trips += 1;
-            answers.waited += answer.waited();
+            answers.waited += answer.waited_locally();
             answers.names.add(answer.question.name);
         }
     }

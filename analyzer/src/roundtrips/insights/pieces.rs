@@ -53,7 +53,7 @@ impl Insight for Pieces {
         {
             pieced.continued += 1;
             pieced.round_trips += u64::from(answer.how.is_round_trip());
-            pieced.waited += answer.waited();
+            pieced.waited += answer.waited_locally();
             pieced.bytes += reply.wire_len;
         }
         let left = reply.order.u32(reply.bytes, 12).unwrap_or(0);

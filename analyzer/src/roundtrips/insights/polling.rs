@@ -76,7 +76,7 @@ impl Insight for Polling {
             }
             polled.count += 1;
             polled.round_trips += u64::from(answer.how.is_round_trip());
-            polled.waited += answer.waited();
+            polled.waited += answer.waited_locally();
             polled.last = question.asked_at;
         }
     }

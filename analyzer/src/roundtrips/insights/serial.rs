@@ -129,8 +129,8 @@ impl Client {
         {
             run.trips += 1;
             run.deepest = run.deepest.max(depth);
-            run.waited += answer.waited();
-            run.longest = run.longest.max(answer.waited());
+            run.waited += answer.waited_locally();
+            run.longest = run.longest.max(answer.waited_locally());
             run.starting |= starting;
             run.names.add(question.name);
         }

@@ -258,6 +258,7 @@ impl Insight for SlowReplies {
         }
         // Taking the pixels takes time that is the picture's.
         let waited = answer.began.saturating_sub(question.asked_at);
+        let waited = waited.min(answer.waited_locally());
         self.usual.add(waited);
         if self.kinds.len() < GROUPS || self.kinds.contains_key(&question.name) {
             self.kinds.entry(question.name).or_default().add(waited);

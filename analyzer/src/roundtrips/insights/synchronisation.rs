@@ -24,7 +24,7 @@ impl Insight for Synchronisation {
         {
             syncs.count += 1;
             syncs.starting += u64::from(context.starting);
-            syncs.waited.add(answer.waited());
+            syncs.waited.add(answer.waited_locally());
         }
     }
 

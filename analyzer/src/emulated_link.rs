@@ -1,0 +1,173 @@
+//! The link that the recorder emulated (`record --net`): when the server got what the recorder read off a client, and
+//! when the server sent what the recorder read later.
+
+use x11prof_trace::{Block, Control, Direction, EmulatedNetwork, Timestamp};
+
+/// The recorder's timers are late by less than this, in nanoseconds.
+const LATE: u64 = 500_000;
+
+/// The line between the recorder and the server: all connections share each direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EmulatedLink {
+    network: Option<EmulatedNetwork>,
+    /// When the line to the server is free again.
+    free: u64,
+    /// When the line from the server was free again, and when the server sent what occupied the line until then.
+    free_back: u64,
+    sent_back: u64,
+}
+
+impl EmulatedLink {
+    /// Takes a control record.
+    pub(crate) fn control(&mut self, control: &Control) {
+        if let Control::Network(network) = control {
+            self.network = Some(*network);
+        }
+    }
+
+    /// When the server got the bytes of this read, or sent the bytes. Without a link that is when the recorder read.
+    pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
+        let Some(network) = &self.network else {
+            return block.time;
+        };
+        let time = block.time.as_nanos();
+        let occupies = network.occupies(block.wire_len as usize);
+        let at = match block.direction {
+            Direction::ToServer => {
+                // Connecting takes a round trip.
+                let connects = if block.offset == 0 {
+                    network.round_trip_ns
+                } else {
+                    0
+                };
+                self.free = time.max(self.free).saturating_add(occupies);
+                let latency = network.latency().saturating_add(connects);
+                self.free.saturating_add(latency)
+            }
+            Direction::ToClient => {
+                let free = time.saturating_sub(network.latency());
+                let from = free.saturating_sub(occupies);
+                // One packet right behind another had to wait for the line.
+                if from > self.free_back.saturating_add(LATE) {
+                    self.sent_back = from;
+                }
+                self.free_back = free;
+                self.sent_back
+            }
+        };
+        Timestamp::from_nanos(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use x11prof_cost_model::Substitutions;
+    use x11prof_trace::{
+        Block, ConnectionId, Control, Direction, EmulatedNetwork, Server, Timestamp,
+    };
+
+    use super::EmulatedLink;
+    use crate::episodes::{EpisodeOptions, Episodes, Owner};
+    use crate::pipeline::Pipeline;
+    use crate::roundtrips::{RoundTripOptions, RoundTrips};
+    use crate::stalls::{FRAME_MS, Stalls};
+    use crate::start_up::StartUps;
+    use crate::testing::*;
+    use crate::testing_display::prices;
+
+    fn block(direction: Direction, millis: u64, wire_len: u32) -> Block {
+        Block {
+            time: Timestamp::from_nanos(millis * 1_000_000),
+            connection: ConnectionId(1),
+            direction,
+            offset: 100,
+            wire_len,
+            fds: 0,
+            gaps: Vec::new(),
+            bytes: Bytes::new(),
+        }
+    }
+
+    #[test]
+    fn bytes_are_on_the_way_for_half_a_round_trip_and_as_long_as_the_line_takes() {
+        let mut link = EmulatedLink::default();
+        let asks = block(Direction::ToServer, 10, 1448);
+        let answer = |millis| block(Direction::ToClient, millis, 1448);
+        let at = |link: &mut EmulatedLink, block| link.at_server(&block).as_nanos() / 1000;
+        assert_eq!(at(&mut link, asks.clone()), 10_000);
+        // 1500 bytes are a millisecond.
+        link.control(&Control::Network(EmulatedNetwork {
+            bytes_per_second: Some(1.5e6),
+            round_trip_ns: 40_000_000,
+        }));
+        assert_eq!(at(&mut link, asks.clone()), 31_000);
+        assert_eq!(at(&mut link, asks), 32_000);
+        assert_eq!(at(&mut link, answer(60)), 39_000);
+        // The line had the second packet of a long answer behind the first.
+        assert_eq!(at(&mut link, answer(61)), 39_000);
+        assert_eq!(at(&mut link, answer(70)), 49_000);
+        let first = Block {
+            offset: 0,
+            ..block(Direction::ToServer, 100, 1448)
+        };
+        assert_eq!(at(&mut link, first), 161_000);
+    }
+
+    #[test]
+    fn what_the_link_delays_is_the_networks_on_every_page() {
+        const WINDOW: u32 = BASE + 9;
+        let mut trace = Synthetic::new();
+        trace.control(Control::Server(Server::default()));
+        trace.control(Control::Network(EmulatedNetwork {
+            bytes_per_second: None,
+            round_trip_ns: 50_000_000,
+        }));
+        // One after the other: the server takes 0.2 ms for each.
+        for n in 1..=10 {
+            trace.wait(1000).client_sends(&[get_input_focus()]);
+            trace.wait(50_200).server_sends(&[reply(n)]);
+        }
+        let window = request(1, 8, &[WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
+        let fill = request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16]);
+        trace
+            .wait(1000)
+            .client_sends(&[window, map_window(WINDOW), fill]);
+        trace.wait(900_000).end();
+
+        let rules = Substitutions::default();
+        let mut stalls = Stalls::new(&prices(), &rules, FRAME_MS);
+        let mut start_ups = StartUps::default();
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        let mut round_trips = RoundTrips::new(&RoundTripOptions {
+            rtt_ms: 50.0,
+            client: None,
+            start_up: false,
+        });
+        let mut pipeline = Pipeline::new();
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            stalls.observe(observation);
+            start_ups.observe(observation);
+            episodes.observe(observation);
+            round_trips.observe(observation);
+        });
+        assert_eq!(stalls.latest().0, 0);
+        let found = start_ups.finish();
+        let parts = found[0].parts.as_ref().unwrap();
+        let near = |left: f64, right: f64| assert!((left - right).abs() < 1e-6, "{left} {right}");
+        near(parts.waited_ms, 502.0);
+        // The last drawing is on the way for half a round trip.
+        near(parts.network_ms, 525.0);
+        near(parts.of_server_ms(), 2.0);
+        // Another link stands in the place of this one.
+        near(found[0].over(None, 50.0).unwrap(), 538.0 - 525.0 + 500.0);
+        let findings = episodes.finish();
+        let one = findings.episodes()[0];
+        assert_eq!(one.parts.of(Owner::Network), 525_000_000);
+        assert_eq!(one.parts.server(), 2_000_000);
+        assert_eq!(one.latency(), 538_000_000);
+        let report = round_trips.finish("made up");
+        let most = &report.suggestions[0];
+        near(most.saves_ms, most.round_trips as f64 * 50.2);
+    }
+}
