@@ -11,6 +11,7 @@ mod demo;
 pub mod packages;
 mod pictures;
 pub mod run;
+mod size;
 mod test;
 
 use std::process::ExitCode;
@@ -38,6 +39,8 @@ usage: cargo xtask TASK
   calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, at
           rest, and write the parameter files that come with the program; at most 360 s each
   pictures  make the pictures in docs/pictures
+  size    lines of code, tests and comments by crate; fails where the product has grown by more than
+          1,500 lines since what xtask/src/size.rs accepts
   test    install what is missing and run every test, unit and end to end
 ";
 
@@ -48,6 +51,7 @@ pub fn task(arguments: &[String]) -> ExitCode {
         Some("bench" | "validate") => run::run(cargo_validation().args(arguments)),
         Some("calibrate") => calibrate::calibrate(&arguments[1..]),
         Some("pictures") => pictures::pictures(),
+        Some("size") => size::size(),
         Some("test") => test::test(&arguments[1..]),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

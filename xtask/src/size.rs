@@ -1,0 +1,193 @@
+//! `cargo xtask size`: lines of code, of tests and of comments, by crate.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::run::root;
+
+/// Lines of product code that the last release has. Whoever raises the number says so in CHANGELOG.md.
+const ACCEPTED: usize = 76_200;
+/// So many lines more are no reason to ask.
+const LEEWAY: usize = 1500;
+/// Folders whose code users do not run.
+const TOOLS: [&str; 3] = ["xtask", "validation", "fuzz"];
+
+/// Lines that hold something; a line with code and a comment is code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Lines {
+    code: usize,
+    tests: usize,
+    comments: usize,
+}
+
+impl Lines {
+    fn add(&mut self, other: Lines) {
+        self.code += other.code;
+        self.tests += other.tests;
+        self.comments += other.comments;
+    }
+}
+
+/// Prints the table. More product code than was accepted is an error.
+pub(crate) fn size() -> Result<(), String> {
+    let crates = crates(&root())?;
+    println!(
+        "{:<14}{:>9}{:>9}{:>9}",
+        "crate", "code", "tests", "comments"
+    );
+    let row = |name: &str, lines: &Lines| {
+        let Lines {
+            code,
+            tests,
+            comments,
+        } = lines;
+        println!("{name:<14}{code:>9}{tests:>9}{comments:>9}");
+    };
+    let (mut product, mut all) = (Lines::default(), Lines::default());
+    for (name, lines) in &crates {
+        row(name, lines);
+        all.add(*lines);
+        if !TOOLS.contains(&name.as_str()) {
+            product.add(*lines);
+        }
+    }
+    row("product", &product);
+    row("all", &all);
+    accept(product.code)
+}
+
+fn accept(code: usize) -> Result<(), String> {
+    match code > ACCEPTED + LEEWAY {
+        true => Err(format!(
+            "{code} lines of product code are over {LEEWAY} more than the {ACCEPTED} of the last release: \
+             say why in CHANGELOG.md and raise ACCEPTED in xtask/src/size.rs"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The lines of each crate, by its folder.
+fn crates(root: &Path) -> Result<BTreeMap<String, Lines>, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", root.display());
+    let mut crates = BTreeMap::new();
+    for entry in fs::read_dir(root).map_err(told)? {
+        let path = entry.map_err(told)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.join("Cargo.toml").exists() {
+            let mut lines = Lines::default();
+            files(&path, false, &mut lines)?;
+            crates.insert(name.into_owned(), lines);
+        }
+    }
+    let mut program = Lines::default();
+    files(&root.join("src"), false, &mut program)?;
+    files(&root.join("tests"), true, &mut program)?;
+    crates.insert("x11prof".to_owned(), program);
+    Ok(crates)
+}
+
+/// Adds the lines of a folder and of its folders; all of them are tests where `tests` says so.
+fn files(folder: &Path, tests: bool, sum: &mut Lines) -> Result<(), String> {
+    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(told)? {
+        found.push(entry.map_err(told)?.path());
+    }
+    let is_rust = |path: &Path| path.extension().is_some_and(|of| of == "rs");
+    // Modules that a file of this folder, or the one beside the folder, declares for tests alone.
+    let mut declared = Vec::new();
+    let beside = folder.with_extension("rs");
+    for path in found.iter().filter(|path| is_rust(path)).chain([&beside]) {
+        if let Ok(text) = fs::read_to_string(path) {
+            declared.extend(test_modules(&text));
+        }
+    }
+    for path in found {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let tests = tests
+            || declared.iter().any(|name| *name == stem)
+            || stem == "tests"
+            || stem == "examples";
+        if path.is_dir() && stem != "target" {
+            files(&path, tests, sum)?;
+        } else if is_rust(&path) {
+            sum.add(count(&fs::read_to_string(&path).map_err(told)?, tests));
+        }
+    }
+    Ok(())
+}
+
+/// The modules in files of their own that a file declares for tests alone.
+fn test_modules(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let declared = lines.windows(2).filter_map(|two| {
+        let [attribute, module] = two else {
+            return None;
+        };
+        let name = module.strip_suffix(';')?.split_once("mod ")?.1;
+        (*attribute == "#[cfg(test)]").then(|| name.to_owned())
+    });
+    declared.collect()
+}
+
+/// The lines of a file, as rustfmt lays it out.
+fn count(text: &str, tests: bool) -> Lines {
+    let mut lines = Lines::default();
+    // The end of the item that is for tests alone: a line that begins so.
+    let mut ends: Option<String> = None;
+    let mut attributed = None;
+    for line in text.lines() {
+        let bare = line.trim();
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if bare == "#[cfg(test)]" {
+            attributed = Some(format!("{indent}}}"));
+        } else if let Some(end) = attributed.take() {
+            if bare.starts_with("#[") || bare.starts_with("//") {
+                attributed = Some(end);
+            } else if !bare.ends_with(';') {
+                ends = Some(end);
+            }
+            lines.tests += 1;
+            continue;
+        }
+        let for_tests = tests || ends.is_some() || attributed.is_some();
+        if ends.as_ref().is_some_and(|end| line.starts_with(end)) {
+            ends = None;
+        }
+        match bare {
+            "" => {}
+            _ if bare.starts_with("//") => lines.comments += 1,
+            _ if for_tests => lines.tests += 1,
+            _ => lines.code += 1,
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{accept, count, crates, test_modules};
+    use crate::run::root;
+
+    #[test]
+    fn code_tests_and_comments_are_told_apart() {
+        let text = "//! A file.\n\nuse a::b;\n\n#[cfg(test)]\nmod one;\n\nfn f() {\n    g();\n}\n\n\
+                    #[cfg(test)]\nmod tests {\n    // Why.\n    fn t() {\n    }\n}\nfn h() {}\n";
+        let lines = count(text, false);
+        assert_eq!((lines.code, lines.tests, lines.comments), (5, 7, 2));
+        assert_eq!(count(text, true).code, 0);
+        assert_eq!(test_modules(text), ["one"]);
+    }
+
+    #[test]
+    fn the_product_has_the_size_that_was_accepted() {
+        let crates = crates(&root()).unwrap();
+        let product = crates
+            .iter()
+            .filter(|(name, _)| !super::TOOLS.contains(&name.as_str()));
+        let code: usize = product.map(|(_, lines)| lines.code).sum();
+        assert!(code > 10_000, "{code}");
+        accept(code).unwrap();
+    }
+}
