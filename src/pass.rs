@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use x11prof_analyzer::{Observation, Pipeline};
 use x11prof_session::Session;
@@ -32,6 +33,31 @@ impl Span {
     /// Whether it is all of the recording.
     pub(crate) fn is_all(&self) -> bool {
         *self == Span::default()
+    }
+
+    /// From when to when it is in a recording from `start` to `end`; `None` where the recording is over before.
+    pub(crate) fn within(
+        &self,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Option<(Timestamp, Timestamp)> {
+        let after = |seconds: f64| {
+            let nanos = (seconds * 1e9) as u64;
+            Timestamp::from_nanos(start.as_nanos().saturating_add(nanos))
+        };
+        let from = self.from.map_or(start, after);
+        let to = self.to.map_or(end, after).min(end);
+        (from <= to).then_some((from, to))
+    }
+
+    /// That the recording at `path` is over before the part begins.
+    pub(crate) fn beyond(&self, path: &Path, length: Duration) -> CommandError {
+        CommandError::usage(format_args!(
+            "--from {}: {} is {:.3} s long",
+            self.from.unwrap_or_default(),
+            path.display(),
+            length.as_secs_f64()
+        ))
     }
 
     /// From `start_ms` on for `length_ms`.
@@ -79,17 +105,22 @@ impl Pass {
         })
     }
 
-    /// Hands the recording to `on` as far as `span` needs it.
+    /// Hands the recording to `on` as far as `span` needs it, and gives from when to when that part is.
+    ///
+    /// # Errors
+    /// Of the trace; and where the recording is over before `span` begins.
     pub(crate) fn run_span(
         self,
         span: Span,
         mut on: impl FnMut(Step<'_>),
-    ) -> Result<(), CommandError> {
-        let mut start = None;
+    ) -> Result<(Timestamp, Timestamp), CommandError> {
+        let path = self.path.clone();
+        let (mut start, mut last) = (None, Timestamp::default());
         let mut before = span.from.is_some();
         self.run_until(|observation| {
             if let Some(time) = time(observation) {
                 let start = *start.get_or_insert(time);
+                last = last.max(time);
                 let seconds = time.since(start).as_nanos() as f64 / 1e9;
                 if before && span.from.is_none_or(|from| seconds >= from) {
                     before = false;
@@ -104,7 +135,11 @@ impl Pass {
                 false => Step::Within(observation),
             });
             ControlFlow::Continue(())
-        })
+        })?;
+        // Where it broke off, the last one was after the part.
+        let start = start.unwrap_or_default();
+        let part = span.within(start, last);
+        part.ok_or_else(|| span.beyond(&path, last.since(start)))
     }
 
     /// Hands the recording to `on` until it breaks off.
@@ -124,5 +159,22 @@ fn time(observation: &Observation<'_>) -> Option<Timestamp> {
         Observation::BlockStart(block) | Observation::Lost(block) => Some(block.time),
         Observation::Control(time, _) => Some(*time),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::Timestamp;
+
+    use super::Span;
+
+    #[test]
+    fn a_part_is_as_long_as_was_asked_for_and_ends_with_the_recording() {
+        let at = |ms: u64| Timestamp::from_nanos(7_000_000_000 + ms * 1_000_000);
+        let within = |from, to| Span { from, to }.within(at(0), at(2000));
+        assert_eq!(within(Some(0.5), Some(1.0)), Some((at(500), at(1000))));
+        assert_eq!(within(Some(0.5), None), Some((at(500), at(2000))));
+        assert_eq!(within(None, Some(9.0)), Some((at(0), at(2000))));
+        assert_eq!(within(Some(2.5), Some(9.0)), None);
     }
 }

@@ -78,7 +78,12 @@ impl LiveProfile {
         report
             .warnings
             .retain(|warning| warning.kind != crate::warnings::WarningKind::Incomplete);
-        report.trace.complete = true;
+        if !std::mem::replace(&mut report.trace.complete, true) {
+            // The server's clock was last read up to a second ago.
+            report.total.server_cpu_ms = None;
+            report.client_and_server.server_cpu_ms = None;
+            report.client_and_server.estimate_ratio = None;
+        }
         // By window they are counted for what the clients do now.
         report.groups = None;
         if held {
@@ -104,6 +109,33 @@ mod tests {
              points = [{{ size = 0.0, cpu_us = {cost} }}]\n"
         ))
         .unwrap()
+    }
+
+    #[test]
+    fn a_recording_that_goes_on_is_not_held_against_an_old_clock() {
+        let options = NowOptions {
+            seconds: 1.0,
+            frame_ms: FRAME_MS,
+            basis: BasisOption::Auto,
+        };
+        let mut live = LiveProfile::new(&parameters("1.0"), &Substitutions::default(), &options);
+        let mut trace = Synthetic::new();
+        trace.cpu_time(SERVER_PID, 1000);
+        trace.wait(10).client_sends(&[no_operation(1)]);
+        trace.wait(10).cpu_time(SERVER_PID, 1001);
+        let mut server_cpu = |trace: &Synthetic, from: usize| {
+            let new = trace.records[from..].iter().cloned();
+            new.for_each(|record| live.feed(record));
+            live.pipeline
+                .until(x11prof_trace::Timestamp::from_nanos(u64::MAX), |seen| {
+                    live.clients.observe(seen);
+                });
+            live.report("it", &Network::NONE, true).total.server_cpu_ms
+        };
+        assert_eq!(server_cpu(&trace, 0), None);
+        let known = trace.records.len();
+        trace.end();
+        assert_eq!(server_cpu(&trace, known), Some(0.001));
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub enum WarningKind {
     Attached,
     /// Connections that began before the recording: what they had set up by then is known in part.
     Joined,
+    /// The server's context switches and its clock tell different times of the same stretch; `from` says which.
+    ClocksDiffer,
     /// The recorder reported trouble; `from` says what.
     Trouble,
 }

@@ -113,6 +113,11 @@ fn report(
         stalls.observe(observation);
         marks.observe(observation);
     })?;
+    if !span.is_all() {
+        let start = summary.first().unwrap_or_default();
+        let part = span.within(start, summary.last());
+        summary.limit(part.ok_or_else(|| span.beyond(path, summary.duration()))?);
+    }
     let findings = episodes.finish();
     if let Some(missing) = findings.unmatched() {
         let nearest = names::nearest_part(&missing.wanted, &missing.known);

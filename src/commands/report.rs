@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
     pass.follow_changes(profile.knows_updates());
-    pass.run_span(span, |step| {
+    let part = pass.run_span(span, |step| {
         let observation = match step {
             Step::Begins => {
                 summary.start_afresh();
@@ -93,6 +93,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             page_parts.observe(observation);
         }
     })?;
+    if !span.is_all() {
+        summary.limit(part);
+    }
     profile.end();
     if let Some(here) = &mut here {
         here.end();

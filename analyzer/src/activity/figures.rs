@@ -236,7 +236,7 @@ impl Activity {
 mod tests {
     use std::time::Duration;
 
-    use x11prof_trace::{Record, Switch, SwitchKind, Timestamp};
+    use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp};
 
     use crate::pipeline::Pipeline;
     use crate::testing::*;
@@ -283,6 +283,33 @@ mod tests {
         // The reply's wakeup is not one by events alone.
         assert_eq!(figures.event_wakeups, 1);
         assert_eq!(figures.for_events, micros(30 + 40));
+    }
+
+    #[test]
+    fn a_client_that_exited_ran_until_its_connection_ended() {
+        use SwitchKind::{Blocked, In};
+        let mut trace = Synthetic::new();
+        trace.records.push(Record::Schedule(vec![
+            switch(CLIENT_PID, 10, In),
+            // It exits: the kernel tells no more of it, but that it was interrupted on the way.
+            switch(CLIENT_PID, 60, In),
+            switch(SERVER_PID, 900, In),
+            switch(SERVER_PID, 950, Blocked),
+        ]));
+        trace.wait(50).control(Control::Closed {
+            connection: ConnectionId(1),
+            by: "client".to_owned(),
+            why: None,
+        });
+        trace
+            .wait(5000)
+            .control(Control::Ended { exit_status: None });
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
+        pipeline.run_records(trace.records, |observation| summary.observe(observation));
+        assert_eq!(
+            summary.activity().unwrap().clients,
+            Duration::from_micros(40)
+        );
     }
 
     #[test]

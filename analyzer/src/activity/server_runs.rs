@@ -8,6 +8,9 @@ use x11prof_cost_model::Micros;
 use crate::activity::share::{Rate, Share};
 use crate::activity::threads::{State, Step};
 
+/// Switches and clock differ where they are further apart than this share of the larger and this time: a clock that is
+/// read while its process runs may be a tick of 4 ms late, and of each switch some microseconds lie on either side.
+const DIFFER: (f64, Micros) = (0.1, Micros(5000.0));
 /// Runs kept until they are divided; with more, the oldest are joined.
 const RUNS_LIMIT: usize = 1 << 14;
 /// Stretches kept, to tell how long it had run by the time of a reading of its clock.
@@ -212,6 +215,16 @@ impl Runs {
             .sum()
     }
 
+    /// What switches and clock tell of the same stretch, where they differ by more than [`DIFFER`] allows.
+    pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
+        let (first, last) = (self.first?, self.last?);
+        let told = micros(last.told.nanos.saturating_sub(first.told.nanos));
+        let clock = self.clocked()?;
+        let apart = (told.0 - clock.0).abs();
+        let (share, least) = DIFFER;
+        (apart > least.0 && apart > share * told.0.max(clock.0)).then_some((told, clock))
+    }
+
     /// What the clock says beside the switches, between its first reading and its last.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let (first, last) = (self.first?, self.last?);
@@ -323,6 +336,22 @@ mod tests {
         // 21 µs by the clock, 10 + 6 + 1 by the switches, in two stretches that ended.
         assert_eq!((rate.scale, rate.each), (1.0, Micros(2.0)));
         assert_eq!(runs.told_by(15_000).nanos, 5_000 + 3_000);
+    }
+
+    #[test]
+    fn switches_and_clock_that_are_far_apart_are_doubted() {
+        use SwitchKind::{Blocked, In};
+        // 60 ms by the switches.
+        let doubt = |clock_ms: u64| {
+            let mut runs = Runs::of(SERVER);
+            runs.clock(0, 1_000_000);
+            let all = [(7, 10, In), (7, 60_010, Blocked)];
+            take(&mut Threads::default(), &mut runs, &all);
+            runs.clock(70_000_000, 1_000_000 + clock_ms * 1_000_000);
+            runs.doubt()
+        };
+        assert_eq!(doubt(55), None);
+        assert_eq!(doubt(45), Some((Micros(60_000.0), Micros(45_000.0))));
     }
 
     #[test]

@@ -193,7 +193,11 @@ impl Findings {
         if let Some(since) = self.connected.remove(&client)
             && self.wanted_client(client)
         {
-            let nanos = time.as_nanos().saturating_sub(since.as_nanos());
+            let first = self.first.unwrap_or_default().as_nanos();
+            let after = |seconds: f64| first.saturating_add((seconds * 1e9) as u64);
+            let from = self.options.from_s.map_or(0, after).max(since.as_nanos());
+            let to = self.options.to_s.map_or(u64::MAX, after);
+            let nanos = time.as_nanos().min(to).saturating_sub(from);
             self.connected_for = self.connected_for.saturating_add(nanos);
         }
     }

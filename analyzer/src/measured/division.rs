@@ -372,6 +372,13 @@ impl<K: Divided> Division<K> {
         self.runs.others()
     }
 
+    /// What the server's switches and its clock tell, where they differ.
+    pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
+        self.runs
+            .doubt()
+            .filter(|_| self.source == Source::Switches)
+    }
+
     /// How shares become the kernel's time. `credited` is all that was handed out. `None` where neither switches nor
     /// the clock tell it.
     pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {

@@ -289,6 +289,11 @@ impl Measuring {
         self.division.as_ref()?.rate(self.credited)
     }
 
+    /// What the server's switches and its clock tell, where they differ.
+    pub(super) fn doubt(&self) -> Option<(Micros, Micros)> {
+        self.division.as_ref()?.doubt()
+    }
+
     /// Whether measured times of another server may be carried over, since nothing is measured here.
     pub(super) fn carries(&self) -> bool {
         self.basis == BasisOption::Auto && self.rate().is_none()

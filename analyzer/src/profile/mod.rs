@@ -376,6 +376,11 @@ impl Profile {
         &self.sums.scales
     }
 
+    /// What the server's switches and its clock tell of the same stretch, where they differ.
+    pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
+        self.measuring.doubt()
+    }
+
     /// What there is to know about the prices.
     pub fn warnings(&self) -> &Warnings {
         &self.sums.warnings

@@ -327,6 +327,12 @@ fn warnings(profile: &Profile, summary: &TraceSummary, network: &Network) -> Vec
     if !profile.knows_transport() {
         warnings.push(Warning::general(WarningKind::NoTransport, None, 1));
     }
+    if let Some((switches, clock)) = profile.doubt() {
+        let (switches, clock) = (switches.as_ms(), clock.as_ms());
+        let times = format!("{switches:.1} ms by its switches, {clock:.1} ms by its clock");
+        let differ = Warning::general(WarningKind::ClocksDiffer, Some(times), 1);
+        warnings.push(differ);
+    }
     warnings.extend(summary.warnings());
     warnings
 }

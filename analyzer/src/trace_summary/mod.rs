@@ -55,6 +55,8 @@ pub struct TraceSummary {
     link: Option<Link>,
     first: Option<Timestamp>,
     last: Timestamp,
+    /// The part of the recording that figures are of, where they are not of all.
+    part: Option<(Timestamp, Timestamp)>,
     records: u64,
     connections: Vec<ConnectionSummary>,
     connected: u64,
@@ -236,14 +238,30 @@ impl TraceSummary {
         self.first
     }
 
-    /// From the first record to the last.
+    /// The latest time of a record.
+    pub fn last(&self) -> Timestamp {
+        self.last
+    }
+
+    /// Figures are of this part of the recording alone: so are durations.
+    pub fn limit(&mut self, part: (Timestamp, Timestamp)) {
+        self.part = Some(part);
+    }
+
+    /// From the first record to the last, or how long the part is.
     pub fn duration(&self) -> Duration {
+        if let Some((from, to)) = self.part {
+            return to.since(from);
+        }
         self.first
             .map_or(Duration::ZERO, |first| self.last.since(first))
     }
 
-    /// From the first client's connecting to the last thing that one of them did.
+    /// From the first client's connecting to the last thing that one of them did, or how long the part is.
     pub fn wall(&self) -> Duration {
+        if let Some((from, to)) = self.part {
+            return to.since(from);
+        }
         self.first_opened
             .map_or(Duration::ZERO, |first| self.last_activity.since(first))
     }

@@ -80,6 +80,10 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             format!("{} of bytes that are not X11", of("piece")),
             "what they did is not in this report",
         ),
+        WarningKind::ClocksDiffer => (
+            "the server's clock and its context switches tell different times".to_owned(),
+            "the report takes the clock's",
+        ),
         WarningKind::LostBytes => (
             format!("{} after a hole in the trace", of("byte")),
             "record again",

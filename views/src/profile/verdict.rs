@@ -134,17 +134,17 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
 fn who(report: &ProfileReport) -> String {
     let total = &report.total;
     let wall = total.wall_ms;
-    let server = format!(
-        "{} ({})",
-        duration(total.server_ms),
-        share(percent(total.server_ms, wall))
-    );
+    // More than there was is no share: a forecast for a slower server, or clients on several processors.
+    let of_wall = |time: f64| match time <= wall {
+        true => format!("{} ({})", duration(time), share(percent(time, wall))),
+        false => duration(time),
+    };
+    let server = of_wall(total.server_ms);
     match total.client_cpu_ms {
         Some(client) => format!(
-            "In {} clients ran {} ({}), the server {server}",
+            "In {} clients ran {}, the server {server}",
             duration(wall),
-            duration(client),
-            share(percent(client, wall)),
+            of_wall(client),
         ),
         None => format!(
             "In {} the server ran {server}; how long clients ran is not known",
