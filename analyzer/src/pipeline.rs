@@ -184,7 +184,8 @@ impl Pipeline {
             Record::Control(time, control) => {
                 self.control(control);
                 on(&Observation::Control(*time, control));
-                self.threads.control(*time, control, &mut on);
+                self.threads
+                    .control(*time, control, |steps| on(&Observation::Switches(steps)));
                 // Afterwards, so that an analysis can still tell what it ends.
                 if let Control::Closed { connection, .. } = control
                     && self.clients.remove(connection).is_some()
@@ -196,7 +197,10 @@ impl Pipeline {
                     });
                 }
             }
-            Record::Schedule(switches) => self.threads.switches(switches, &mut on),
+            Record::Schedule(switches) => {
+                let on = |steps: &[Step]| on(&Observation::Switches(steps));
+                self.threads.switches(switches, on);
+            }
         }
     }
 

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
 
 use crate::activity::threads::{Step, Threads};
-use crate::pipeline::Observation;
 
 /// Connections whose processes are known, at most.
 const CONNECTIONS_LIMIT: usize = 1 << 14;
@@ -25,7 +24,7 @@ pub(crate) struct WatchedThreads {
 
 impl WatchedThreads {
     /// Takes switches, in the order of their times.
-    pub(crate) fn switches(&mut self, switches: &[Switch], on: impl FnMut(&Observation<'_>)) {
+    pub(crate) fn switches(&mut self, switches: &[Switch], on: impl FnMut(&[Step])) {
         self.steps.clear();
         for switch in switches {
             self.steps.extend(self.threads.switch(switch));
@@ -38,12 +37,7 @@ impl WatchedThreads {
 
     /// A control record was handed on. A process is no client once its last connection has ended, and most have exited:
     /// the kernel tells no switch of a thread that exits.
-    pub(crate) fn control(
-        &mut self,
-        time: Timestamp,
-        control: &Control,
-        on: impl FnMut(&Observation<'_>),
-    ) {
+    pub(crate) fn control(&mut self, time: Timestamp, control: &Control, on: impl FnMut(&[Step])) {
         match control {
             Control::Server(server) => self.server = server.pid,
             Control::Opened(opened) if self.clients.len() < CONNECTIONS_LIMIT => {
@@ -70,8 +64,8 @@ impl WatchedThreads {
     }
 }
 
-fn tell(steps: &[Step], mut on: impl FnMut(&Observation<'_>)) {
+fn tell(steps: &[Step], mut on: impl FnMut(&[Step])) {
     if !steps.is_empty() {
-        on(&Observation::Switches(steps));
+        on(steps);
     }
 }

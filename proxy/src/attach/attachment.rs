@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use x11prof_trace::{Existing, ExtensionOpcodes, Timestamp};
 
+use super::context;
 use super::conversation::Conversation;
 use super::existing::{self, FoundClient};
 use super::guard::{self, Guard};
 use super::reader::{Next, Reader};
 use super::watchdog::{Reason, Watchdog};
-use super::{PATIENCE, context};
 use crate::clock;
 use crate::server_link::ServerLink;
 use crate::socket::Socket;
 
+/// How long the server may take for all that is asked at the start.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The least time between two attachments: a server that is flooded again is not asked for all its windows at once.
 const REST: Duration = Duration::from_secs(1);
 

@@ -42,8 +42,6 @@ use elements::{Category, HEADER};
 use reader::Next;
 pub use watchdog::{WATCHDOG, attach_watchdog};
 
-/// How long the server may take for all that is asked at the start.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How long it may take to say whose a new client is. What clients say meanwhile waits in memory.
 const CLIENT_PATIENCE: Duration = Duration::from_millis(250);
 /// How often it is looked whether the recording is to end.
