@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::geteuid;
 use tokio::sync::mpsc;
-use x11prof_trace::{ConnectionId, Control, Direction, EmulatedNetwork, Opened};
+use x11prof_trace::{ConnectionId, Control, Direction, Opened};
 
 use crate::authority::Cookie;
 use crate::buffer::LargeBuffers;
@@ -29,7 +29,7 @@ use crate::relay::{EndedBy, Relay};
 use crate::scheduling::Scheduling;
 use crate::server_link::ServerLink;
 use crate::setup_exchange;
-use crate::slow_link::SlowLink;
+use crate::slow_link::{Lines, SlowLink};
 use crate::socket::{Socket, Wait};
 use crate::tap::Tap;
 use crate::tcp_peer;
@@ -59,7 +59,7 @@ pub(crate) struct Display {
     /// What of the server's requests are images.
     pub(crate) images: ImageRequests,
     /// The network that is put between us and the server; mostly none.
-    pub(crate) network: Option<EmulatedNetwork>,
+    pub(crate) lines: Option<Lines>,
     /// What is tried; mostly nothing.
     pub(crate) tried: TriedFixes,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
@@ -234,7 +234,7 @@ impl Display {
         let introducer = Introducer {
             link: &self.link,
             cookie: &self.cookie,
-            network: self.network,
+            lines: self.lines.clone(),
             connections: &self.connections,
         };
         let introduced = introducer.introduce(arrival.connection, client, slow_link);

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use x11prof_protocol::ByteOrder;
-use x11prof_trace::{ConnectionId, EmulatedNetwork, Timestamp};
+use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::authority::Cookie;
 use crate::clock;
 use crate::connections::Connections;
 use crate::server_link::ServerLink;
 use crate::setup_exchange::{self, Layout, Progress};
-use crate::slow_link::SlowLink;
+use crate::slow_link::{Lines, SlowLink};
 use crate::socket::{Socket, Wait};
 
 /// How long a client may take for its setup: as the X server (os/connection.c, TimeOutValue).
@@ -46,7 +46,7 @@ pub(crate) struct Introduced {
 pub(crate) struct Introducer<'a> {
     pub(crate) link: &'a ServerLink,
     pub(crate) cookie: &'a Cookie,
-    pub(crate) network: Option<EmulatedNetwork>,
+    pub(crate) lines: Option<Lines>,
     pub(crate) connections: &'a Connections,
 }
 
@@ -71,13 +71,14 @@ impl Introducer<'_> {
         let server = Socket::new(connected).map_err(unreachable)?;
         let share = |socket| self.connections.share(connection, socket);
         let mut server = share(server);
-        if let Some(network) = self.network {
-            let (near, link) = SlowLink::start(network, server, share).map_err(unreachable)?;
+        if let Some(lines) = &self.lines {
+            let (near, link) =
+                SlowLink::start(lines.clone(), server, share).map_err(unreachable)?;
             (server, *slow_link) = (near, Some(link));
         }
         let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
         server.send_all(&forwarded, &[]).map_err(unreachable)?;
-        if self.network.is_none() {
+        if self.lines.is_none() {
             server.enlarge_send_buffer(SEND_BUFFER);
         }
         client.enlarge_send_buffer(SEND_BUFFER);

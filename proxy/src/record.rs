@@ -33,6 +33,7 @@ use crate::serve::{self, ServeOutcome};
 use crate::server_info;
 use crate::server_kind::ServerKind;
 use crate::server_link::ServerLink;
+use crate::slow_link::Lines;
 use crate::tap::{Tap, tap};
 use crate::trace_file::TraceFile;
 use crate::watch::Watch;
@@ -208,7 +209,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         buffers: LargeBuffers::default(),
         kept: Mutex::default(),
         images,
-        network: config.network,
+        lines: config.network.map(Lines::new),
         tried,
         notices,
         connections: Connections::default(),

@@ -1,13 +1,14 @@
 //! A slower network than there is, between the recorder and the server (`record --net`).
 //!
 //! A thread of its own carries a connection's bytes, apart from the ordinary relay. Each direction takes packets
-//! one after the other at the network's speed; they arrive half a round trip later.
+//! one after the other at the network's speed, with their headers; they arrive half a round trip later. All connections
+//! share the line of each direction. Connecting takes a round trip.
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -16,8 +17,6 @@ use x11prof_trace::EmulatedNetwork;
 
 use crate::socket::{Socket, Wait, await_any};
 
-/// Bytes that arrive together: what a packet of Ethernet carries of TCP.
-const PACKET: usize = 1448;
 /// What is read at once.
 const READ: usize = 64 << 10;
 /// What a sender may leave with the system before it waits, besides what is on its way.
@@ -26,6 +25,27 @@ const SEND_BUFFER: f64 = 256e3;
 const MOST_ON_THE_WAY: f64 = 16e6;
 /// Later than any packet.
 const LONGEST: Duration = Duration::from_secs(3600);
+
+/// The line in one direction: when it can take the next packet.
+type Line = Mutex<Option<Instant>>;
+
+/// A network whose line in each direction all connections share.
+#[derive(Debug, Clone)]
+pub(crate) struct Lines {
+    network: EmulatedNetwork,
+    there: Arc<Line>,
+    back: Arc<Line>,
+}
+
+impl Lines {
+    pub(crate) fn new(network: EmulatedNetwork) -> Lines {
+        Lines {
+            network,
+            there: Arc::default(),
+            back: Arc::default(),
+        }
+    }
+}
 
 /// The thread that carries one connection.
 pub(crate) struct SlowLink {
@@ -36,7 +56,7 @@ pub(crate) struct SlowLink {
 impl SlowLink {
     /// Stands between the socket that is the result and `server`.
     pub(crate) fn start(
-        network: EmulatedNetwork,
+        lines: Lines,
         server: Arc<Socket>,
         share: impl FnOnce(Socket) -> Arc<Socket>,
     ) -> io::Result<(Arc<Socket>, SlowLink)> {
@@ -46,7 +66,7 @@ impl SlowLink {
         let thread = Builder::new()
             .name("x11prof-net".to_owned())
             .stack_size(256 << 10)
-            .spawn(move || carry(network, &far, &server))?;
+            .spawn(move || carry(&lines, &far, &server))?;
         let link = SlowLink {
             thread,
             near: Arc::clone(&near),
@@ -78,17 +98,17 @@ struct OnTheWay {
     network: EmulatedNetwork,
     packets: VecDeque<Packet>,
     bytes: usize,
-    /// When the network can take the next packet.
-    free: Option<Instant>,
+    line: Arc<Line>,
 }
 
 impl OnTheWay {
-    fn new(network: EmulatedNetwork) -> OnTheWay {
+    /// Nothing yet; its packets take their turns on `line`.
+    fn new(network: EmulatedNetwork, line: Arc<Line>) -> OnTheWay {
         OnTheWay {
             network,
+            line,
             packets: VecDeque::new(),
             bytes: 0,
-            free: None,
         }
     }
 
@@ -104,16 +124,15 @@ impl OnTheWay {
 
     /// Takes what was sent at `now`.
     fn put(&mut self, now: Instant, bytes: &[u8], mut fds: Vec<OwnedFd>) {
-        let half = Duration::from_nanos(self.network.round_trip_ns / 2).min(LONGEST);
+        let half = Duration::from_nanos(self.network.latency()).min(LONGEST);
         self.bytes += bytes.len();
-        for part in bytes.chunks(PACKET) {
-            let start = self.free.map_or(now, |free| free.max(now));
-            let takes = match self.network.bytes_per_second {
-                Some(speed) => Duration::try_from_secs_f64(part.len() as f64 / speed),
-                None => Ok(Duration::ZERO),
-            };
-            let sent = start + takes.unwrap_or(LONGEST).min(LONGEST);
-            self.free = Some(sent);
+        // A time alone is whole even if its holder panicked.
+        let mut free = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        for part in bytes.chunks(EmulatedNetwork::PACKET) {
+            let start = free.map_or(now, |free| free.max(now));
+            let takes = Duration::from_nanos(self.network.occupies(part.len()));
+            let sent = start + takes.min(LONGEST);
+            *free = Some(sent);
             self.packets.push_back(Packet {
                 due: sent + half,
                 bytes: part.to_vec(),
@@ -218,16 +237,22 @@ impl Way<'_> {
 }
 
 /// Carries bytes between `near` and `server` until both directions have ended.
-fn carry(network: EmulatedNetwork, near: &Socket, server: &Socket) {
-    let way = |from, to| Way {
+fn carry(lines: &Lines, near: &Socket, server: &Socket) {
+    let network = lines.network;
+    // Until the connection stands.
+    std::thread::sleep(Duration::from_nanos(network.round_trip_ns).min(LONGEST));
+    let way = |from, to, line| Way {
         from,
         to,
-        on_the_way: OnTheWay::new(network),
+        on_the_way: OnTheWay::new(network, Arc::clone(line)),
         is_full: false,
         ended: None,
         over: false,
     };
-    let mut ways = [way(near, server), way(server, near)];
+    let mut ways = [
+        way(near, server, &lines.there),
+        way(server, near, &lines.back),
+    ];
     let mut room = vec![0; READ];
     loop {
         let mut any = false;
@@ -261,36 +286,60 @@ mod tests {
         }
     }
 
+    const PACKET: usize = EmulatedNetwork::PACKET;
+
+    fn way(network: EmulatedNetwork, line: &Arc<Line>) -> OnTheWay {
+        OnTheWay::new(network, Arc::clone(line))
+    }
+
+    fn due(way: &OnTheWay, start: Instant) -> Vec<u128> {
+        let due = way.packets.iter().map(|packet| packet.due);
+        due.map(|due| due.duration_since(start).as_micros())
+            .collect()
+    }
+
     #[test]
     fn packets_take_their_turn_and_arrive_half_a_round_trip_later() {
         let start = Instant::now();
-        let mut way = OnTheWay::new(network(Some(PACKET as f64 * 1e3), 20_000_000));
-        way.put(start, &[1; 2 * PACKET], Vec::new());
-        way.put(start + Duration::from_micros(500), &[2; PACKET], Vec::new());
-        way.put(start + Duration::from_millis(50), &[3; PACKET], Vec::new());
-        let due: Vec<u128> = way
-            .packets
-            .iter()
-            .map(|packet| packet.due.duration_since(start).as_micros())
-            .collect();
-        assert_eq!(due, [11_000, 12_000, 13_000, 61_000]);
-        assert_eq!(way.bytes, 4 * PACKET);
+        let after = |millis| start + Duration::from_millis(millis);
+        // 1500 bytes, headers and all, are a millisecond.
+        let slow = network(Some(1.5e6), 20_000_000);
+        let line = Arc::default();
+        let mut first = way(slow, &line);
+        first.put(start, &[1; 2 * PACKET], Vec::new());
+        first.put(after(50), &[3; PACKET], Vec::new());
+        // 8 bytes and 52 of headers.
+        first.put(after(90), &[4; 8], Vec::new());
+        assert_eq!(due(&first, start), [11_000, 12_000, 61_000, 100_040]);
+        assert_eq!(first.bytes, 3 * PACKET + 8);
         // A network without a speed has only its latency.
-        let mut way = OnTheWay::new(network(None, 20_000_000));
-        way.put(start, &[1; 2 * PACKET], Vec::new());
-        let due = way.packets.iter().map(|packet| packet.due);
-        assert!(due.eq([start + Duration::from_millis(10); 2]));
+        let mut fast = way(network(None, 20_000_000), &Arc::default());
+        fast.put(start, &[1; 2 * PACKET], Vec::new());
+        assert_eq!(due(&fast, start), [10_000; 2]);
+    }
+
+    #[test]
+    fn connections_share_the_line() {
+        let start = Instant::now();
+        let slow = network(Some(1.5e6), 20_000_000);
+        let line = Arc::default();
+        let mut all = [0; 10].map(|_| way(slow, &line));
+        all.iter_mut()
+            .for_each(|one| one.put(start, &[1; 10 * PACKET], Vec::new()));
+        // 100 packets are 100 ms, whoever sends them.
+        let last = all.iter().flat_map(|one| due(one, start)).max();
+        assert_eq!(last, Some(110_000));
     }
 
     #[test]
     fn senders_wait_once_the_network_is_full() {
         let now = Instant::now();
-        let mut way = OnTheWay::new(network(Some(1e6), 100_000_000));
-        way.put(now, &vec![0; 355_999], Vec::new());
-        assert!(way.has_room());
-        way.put(now, &[0], Vec::new());
-        assert!(!way.has_room());
-        assert!(OnTheWay::new(network(None, 0)).has_room());
+        let mut slow = way(network(Some(1e6), 100_000_000), &Arc::default());
+        slow.put(now, &vec![0; 355_999], Vec::new());
+        assert!(slow.has_room());
+        slow.put(now, &[0], Vec::new());
+        assert!(!slow.has_room());
+        assert!(way(network(None, 0), &Arc::default()).has_room());
     }
 
     #[test]
@@ -299,7 +348,7 @@ mod tests {
         let ours = Arc::new(Socket::new(ours).unwrap());
         let start = Instant::now();
         let slow = network(Some(1e6), 40_000_000);
-        let (near, link) = SlowLink::start(slow, ours, Arc::new).unwrap();
+        let (near, link) = SlowLink::start(Lines::new(slow), ours, Arc::new).unwrap();
         let bytes: Vec<u8> = (0..100_000_u32).map(|at| (at % 251) as u8).collect();
         let pipe = UnixStream::pair().unwrap();
         near.send_all(&bytes, &[pipe.0.into()]).unwrap();
@@ -315,13 +364,13 @@ mod tests {
             fds += with.len();
         }
         assert_eq!((came == bytes, fds), (true, 1));
-        // 100 ms on the wire, and 20 ms of latency.
-        assert!(start.elapsed() >= Duration::from_millis(120));
+        // 40 ms to connect, 103 ms on the wire, and 20 ms of latency.
+        assert!(start.elapsed() >= Duration::from_millis(163));
         server.send_all(b"answer", &[]).unwrap();
         drop(server);
         let (len, _) = near.receive(&mut room, Wait::Yes).unwrap();
         assert_eq!(&room[..len], b"answer");
-        assert!(start.elapsed() >= Duration::from_millis(140));
+        assert!(start.elapsed() >= Duration::from_millis(183));
         assert_eq!(near.receive(&mut room, Wait::Yes).unwrap().0, 0);
         link.finish();
     }
@@ -330,7 +379,8 @@ mod tests {
     fn what_a_client_said_last_arrives_after_it_has_gone() {
         let (mut server, ours) = UnixStream::pair().unwrap();
         let ours = Arc::new(Socket::new(ours).unwrap());
-        let (near, link) = SlowLink::start(network(None, 50_000_000), ours, Arc::new).unwrap();
+        let (near, link) =
+            SlowLink::start(Lines::new(network(None, 50_000_000)), ours, Arc::new).unwrap();
         near.send_all(b"last words", &[]).unwrap();
         link.finish();
         let mut came = String::new();
